@@ -1,0 +1,1 @@
+"""Emulated links, virtual time, scenarios and reports."""

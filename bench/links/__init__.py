@@ -1,0 +1,1 @@
+"""Link emulators behind one interface."""

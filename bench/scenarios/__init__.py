@@ -1,0 +1,1 @@
+"""Benchmark scenarios, one a file."""

@@ -1,0 +1,1 @@
+"""The transmission hierarchy, its schedulers, the multiplexer and the demultiplexer (HATS). Pure."""

@@ -1,0 +1,1 @@
+"""The local proxy: on the device behind the slow link."""

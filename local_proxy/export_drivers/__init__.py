@@ -1,0 +1,1 @@
+"""Export drivers: components into the running application."""

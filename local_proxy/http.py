@@ -1,0 +1,70 @@
+"""What an HTTP front hands to the proxy core and gets back, whatever HTTP version it speaks.
+
+A front (http1.py; later http2.py) owns sockets and syntax. The core owns meaning: it never sees a
+socket, a front never sees a component.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+Headers = list[tuple[str, str]]
+"""Names in lower case, in order, repeated as they came."""
+
+
+def header(headers: Headers, name: str, default: str = "") -> str:
+    """The value of a field, repeated ones joined with ", " (RFC 9110, 5.3)."""
+    values = [value for key, value in headers if key == name]
+    return ", ".join(values) if values else default
+
+
+@dataclass(slots=True)
+class Request:
+    """A request as the front read it; hop-by-hop fields are removed."""
+
+    method: str
+    url: str
+    """Absolute: scheme://host[:port]/path[?query]; never a fragment."""
+    headers: Headers
+    body: AsyncIterator[bytes] | None = None
+    """None: the request has no body. Reading it sends `100 Continue` where the client waits."""
+
+
+@dataclass(slots=True)
+class Response:
+    """A response for the front to write; the front frames the body (length or chunked)."""
+
+    status: int
+    headers: Headers
+    body: AsyncIterator[bytes] | bytes = b""
+    length: int | None = None
+    """Bytes of `body` if known and it is an iterator; None: chunked."""
+    on_done: list[Callable[[bool], None]] = field(default_factory=list)
+    """Called once with True when all was written, False when the client left before."""
+
+
+class Duplex(Protocol):
+    """The far end of a CONNECT tunnel, as the front sees it."""
+
+    async def read(self) -> bytes:
+        """Some bytes towards the client; empty at the end."""
+
+    async def write(self, data: bytes) -> None:
+        """Bytes from the client; returns when there is room for more."""
+
+    async def close(self) -> None: ...
+
+
+class Core(Protocol):
+    """What a front talks to."""
+
+    async def handle(self, request: Request) -> Response:
+        """Answer it. Must not raise; cancelled when the client leaves before the head is written."""
+
+    async def connect(self, host: str, port: int) -> Duplex | Response:
+        """Open a tunnel, or say why not."""
+
+
+Handler = Callable[[Request], Awaitable[Response]]

@@ -1,0 +1,1 @@
+"""Tracking drivers: what the user does, told to policies."""

@@ -1,0 +1,1 @@
+"""The policy plugin API and the built-in policies."""

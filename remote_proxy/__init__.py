@@ -1,0 +1,1 @@
+"""The remote proxy: on the fast side of the link."""

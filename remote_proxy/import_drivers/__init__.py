@@ -1,0 +1,1 @@
+"""Import drivers: bytes of a document to the components it needs."""

@@ -1,0 +1,1 @@
+"""Type-specific transcoders: original bytes to fidelity levels."""

@@ -1,0 +1,1 @@
+"""How bytes cross the slow link: pure cores, thin asyncio edges."""

@@ -1,0 +1,90 @@
+"""The one interface between a session and whatever carries its bytes over the slow link.
+
+A link pulls: when it can take bytes, it asks its outbox for one frame, so that what goes next is
+chosen at the last moment (HATS, section 3.2.3). It pushes what arrives into its inbox. Frames of
+one link arrive whole, in order and once, or the link closes.
+
+REPORT and QUANTUM frames are the link's own business: sessions see neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from wire.frames import Control, Data
+
+
+class LinkError(Exception):
+    """The transport's fault: refused, reset, timed out, or the peer broke the protocol."""
+
+
+@dataclass(frozen=True, slots=True)
+class BandwidthEstimate:
+    """What the link can do, as far as is known."""
+
+    rate: float
+    """Bytes/second towards the peer (sender) or from it (receiver)."""
+    at: float
+    """When it was measured, on the loop's clock, seconds."""
+    confidence: float
+    """0 (a guess) to 1 (measured over several round trips while the link was busy)."""
+    source: str
+    """What measured it: "reports", "tcp_info", "receiver"."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkStatistics:
+    """An immutable snapshot. Bytes count frames with their headers, both directions apart."""
+
+    sent: int
+    received: int
+    under_way: int
+    """Bytes sent that the peer has not reported yet."""
+    cap: float
+    """Bytes that the gate lets be under way now."""
+    min_delay: float | None
+    """Seconds from sending a byte to the report that covers it, at its lowest; None: unknown."""
+    delay: float | None
+    """The same, latest."""
+    outgoing: BandwidthEstimate | None
+    incoming: BandwidthEstimate | None
+
+
+class Outbox(Protocol):
+    """Where a link gets what it sends."""
+
+    def next_frame(self, *, now: float, urgent: bool) -> Data | Control | None:
+        """At most one quantum, chosen now; None when there is nothing.
+
+        `urgent`: the gate is closed, so only what may overtake it (small control messages).
+        """
+
+    @property
+    def quantum(self) -> int:
+        """Bytes of a full quantum at present; announced to the peer by the link."""
+
+
+class Inbox(Protocol):
+    """Where a link delivers what it receives. Must not block and must not raise."""
+
+    def frames_received(self, frames: Sequence[Data | Control], *, now: float) -> None: ...
+
+    def link_closed(self, error: LinkError | None) -> None:
+        """Called once, last. None: either side closed it on purpose."""
+
+
+class Link(Protocol):
+    """A running connection to the peer."""
+
+    def start(self, outbox: Outbox, inbox: Inbox) -> None:
+        """Begin to pull and to deliver. Called once, from the event loop."""
+
+    def wake(self) -> None:
+        """The outbox has something to send that it lacked before."""
+
+    def close(self, error: LinkError | None = None) -> None:
+        """Stop at once; the inbox hears of it."""
+
+    def statistics(self) -> LinkStatistics: ...

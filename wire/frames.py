@@ -1,0 +1,215 @@
+"""Frames: what the two proxies put on the one connection, and nothing else.
+
+A frame opens with one byte: two bits of type, the rest flags. Fields follow only where a flag
+says that they can't be inferred, so that the usual frame, a full quantum of another component
+than the frame before, costs 4 bytes (HATS, section 4.2, measured 12).
+
+    DATA     00 S F L ...   [component u24 unless S] [length u16 unless F] payload
+    CONTROL  01 ........    length u16, payload (one encoded message)
+    REPORT   10 ........    received u32, clock u24: the receiver's progress (transport/gate.py)
+    QUANTUM  11 ........    size u16: what F means in the DATA frames that follow
+
+S: the same component as the DATA frame before. F: the payload is exactly one quantum long.
+L: the component's last bytes. All integers are big-endian.
+
+This module knows bytes and limits; it does not know what a component or a message means.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Final
+
+from wire.errors import LocalError, PeerError
+
+_DATA: Final = 0x00
+_CONTROL: Final = 0x40
+_REPORT: Final = 0x80
+_QUANTUM: Final = 0xC0
+_TYPE_MASK: Final = 0xC0
+_SAME: Final = 0x20
+_FULL: Final = 0x10
+_LAST: Final = 0x08
+_DATA_UNUSED: Final = 0x07
+
+MAX_COMPONENT: Final = 0xFFFFFF
+MAX_PAYLOAD: Final = 0xFFFF
+"""Bytes; both of a DATA and of a CONTROL frame."""
+MAX_HEADER: Final = 6
+"""Bytes of the longest DATA header: one of flags, three of component, two of length."""
+RECEIVED_MODULUS: Final = 1 << 32
+CLOCK_MODULUS: Final = 1 << 24
+CLOCK_TICK: Final = 1e-4
+"""Seconds: unit of a report's clock, which wraps every 28 minutes."""
+
+_COMPONENT_LENGTH = struct.Struct(">BHBH")
+_LENGTH = struct.Struct(">BH")
+_COMPONENT = struct.Struct(">BHB")
+_REPORT_FIELDS = struct.Struct(">BIHB")
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """Bytes of one component, at most one quantum of them; `last` ends the component."""
+
+    component: int
+    payload: bytes
+    last: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """One encoded control message (wire/messages.py)."""
+
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The receiver's progress: bytes received so far and its own clock (CLOCK_TICK, wraps)."""
+
+    received: int
+    clock: int
+
+
+Frame = Data | Control | Report
+
+
+class FrameWriter:
+    """Encodes frames for one direction of one connection."""
+
+    def __init__(self) -> None:
+        self._component = -1
+        self._quantum = 0
+
+    def quantum(self, size: int) -> bytes:
+        """Announce the size, bytes, that the full-quantum flag stands for from here on."""
+        if not 0 < size <= MAX_PAYLOAD:
+            raise LocalError(f"quantum of {size} bytes: must be 1 to {MAX_PAYLOAD}")
+        if size == self._quantum:
+            return b""
+        self._quantum = size
+        return _LENGTH.pack(_QUANTUM, size)
+
+    def encode(self, frame: Frame) -> bytes:
+        """The frame's bytes. Frames must reach the peer in the order they were encoded."""
+        if isinstance(frame, Data):
+            return self._data(frame)
+        if isinstance(frame, Control):
+            if len(frame.payload) > MAX_PAYLOAD:
+                raise LocalError(f"control message of {len(frame.payload)} bytes")
+            return _LENGTH.pack(_CONTROL, len(frame.payload)) + frame.payload
+        clock = frame.clock % CLOCK_MODULUS
+        return _REPORT_FIELDS.pack(
+            _REPORT, frame.received % RECEIVED_MODULUS, clock >> 8, clock & 0xFF
+        )
+
+    def _data(self, frame: Data) -> bytes:
+        component, length = frame.component, len(frame.payload)
+        if not 0 <= component <= MAX_COMPONENT or length > MAX_PAYLOAD:
+            raise LocalError(f"component {component} with {length} bytes does not fit a frame")
+        flags = _DATA | (_LAST if frame.last else 0)
+        full = length == self._quantum
+        if component == self._component:
+            flags |= _SAME
+            if full:
+                header = bytes((flags | _FULL,))
+            else:
+                header = _LENGTH.pack(flags, length)
+        else:
+            self._component = component
+            high, low = component >> 8, component & 0xFF
+            if full:
+                header = _COMPONENT.pack(flags | _FULL, high, low)
+            else:
+                header = _COMPONENT_LENGTH.pack(flags, high, low, length)
+        return header + frame.payload
+
+
+class FrameReader:
+    """Decodes one direction of one connection, however the bytes are cut.
+
+    Holds at most one incomplete frame, so at most MAX_HEADER + MAX_PAYLOAD bytes.
+    """
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+        self._component = -1
+        self._quantum = 0
+
+    @property
+    def buffered(self) -> int:
+        """Bytes of an incomplete frame held back."""
+        return len(self._buffer)
+
+    def feed(self, data: bytes) -> list[Frame]:
+        """The frames that `data` completes. Raises PeerError; the reader is of no use after."""
+        buffer = self._buffer
+        buffer += data
+        frames: list[Frame] = []
+        at = 0
+        while at < len(buffer):
+            parsed = self._parse(buffer, at)
+            if parsed is None:
+                break
+            frame, at = parsed
+            if frame is not None:
+                frames.append(frame)
+        if at:
+            del buffer[:at]
+        return frames
+
+    def _parse(self, buffer: bytearray, at: int) -> tuple[Frame | None, int] | None:
+        """One frame at `at` and where the next begins; None while it is incomplete."""
+        kind = buffer[at] & _TYPE_MASK
+        if kind == _DATA:
+            return self._parse_data(buffer, at)
+        if buffer[at] != kind:
+            raise PeerError(f"unknown frame 0x{buffer[at]:02x}")
+        if kind == _REPORT:
+            if len(buffer) - at < _REPORT_FIELDS.size:
+                return None
+            _, received, high, low = _REPORT_FIELDS.unpack_from(buffer, at)
+            return Report(received, high << 8 | low), at + _REPORT_FIELDS.size
+        if len(buffer) - at < _LENGTH.size:
+            return None
+        _, length = _LENGTH.unpack_from(buffer, at)
+        at += _LENGTH.size
+        if kind == _QUANTUM:
+            if not length:
+                raise PeerError("a quantum of 0 bytes")
+            self._quantum = length
+            return None, at
+        end = at + length
+        if len(buffer) < end:
+            return None
+        return Control(bytes(buffer[at:end])), end
+
+    def _parse_data(self, buffer: bytearray, at: int) -> tuple[Frame | None, int] | None:
+        flags = buffer[at]
+        if flags & _DATA_UNUSED:
+            raise PeerError(f"unknown flags in data frame 0x{flags:02x}")
+        at += 1
+        need = (0 if flags & _SAME else 3) + (0 if flags & _FULL else 2)
+        if len(buffer) - at < need:
+            return None
+        if flags & _SAME:
+            component = self._component
+            if component < 0:
+                raise PeerError("a data frame continues a component, but there was none")
+        else:
+            component = int.from_bytes(buffer[at : at + 3], "big")
+            at += 3
+        if flags & _FULL:
+            length = self._quantum
+            if not length:
+                raise PeerError("a data frame of a full quantum before any quantum was announced")
+        else:
+            length = int.from_bytes(buffer[at : at + 2], "big")
+            at += 2
+        end = at + length
+        if len(buffer) < end:
+            return None
+        self._component = component
+        return Data(component, bytes(buffer[at:end]), bool(flags & _LAST)), end

@@ -1,0 +1,209 @@
+"""Control messages: msgspec structs in MessagePack, validated where they arrive.
+
+Each message is a tagged array, so a name costs one byte and field names cost nothing. Header
+blocks are HPACK (RFC 7541), encoded at send time by the session because the code is stateful.
+
+Component ids: the local proxy numbers its requests with odd ids, the remote numbers what it
+promises with even ones. Both count upwards and never reuse one within a session.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from wire.errors import PeerError
+from wire.skeleton import Level, Part
+
+VERSIONS: Final = (1,)
+"""Protocol versions this code speaks, best first."""
+MAX_MESSAGE: Final = 0xFFFF
+"""Bytes of one encoded message: it must fit a CONTROL frame."""
+MAX_URL: Final = 8192
+"""Bytes; longer ones are answered 414 by the local proxy."""
+
+
+class Message(msgspec.Struct, frozen=True, array_like=True):
+    """Base of all control messages."""
+
+
+# -- both ways -------------------------------------------------------------------------------
+
+
+class Hello(Message, tag=1):
+    """First message of each side. The highest common version holds; none: the link closes."""
+
+    versions: list[int]
+    agent: str = ""
+    device: str = ""
+    """Names the device to the remote; one hierarchy per device."""
+
+
+class Credit(Message, tag=2):
+    """The receiver of a component can take `bytes` more of it than it said before."""
+
+    component: int
+    bytes: int
+
+
+class Reset(Message, tag=3):
+    """The sender of a component gives it up: what came so far is all there is, and incomplete."""
+
+    component: int
+    reason: str = ""
+
+
+class Ping(Message, tag=4):
+    """Answered by Pong with the same token."""
+
+    token: int
+
+
+class Pong(Message, tag=5):
+    token: int
+
+
+class Goodbye(Message, tag=6):
+    """The sender closes the session on purpose; `reason` is for people."""
+
+    reason: str = ""
+
+
+# -- local to remote -------------------------------------------------------------------------
+
+
+class Request(Message, tag=16):
+    """Fetch this for a browser. `component` carries the response, and the request's body upwards."""
+
+    component: int
+    document: int
+    """The document it belongs to; equal to `component` when it is itself a document."""
+    method: str
+    url: str
+    headers: bytes
+    """HPACK block."""
+    body: bool = False
+    levels: bool = False
+    """The local proxy can show this picture coarse before it is fine."""
+
+
+class Cancel(Message, tag=17):
+    """Nobody wants this component any more: stop sending it, forget it."""
+
+    component: int
+
+
+class CloseDocument(Message, tag=18):
+    """The document's window is gone: all its components are cancelled, its node leaves."""
+
+    document: int
+
+
+class SetScheduler(Message, tag=19):
+    """Install or re-parameterise the scheduler of a node, named by its path from the root."""
+
+    path: list[str]
+    name: str
+    params: dict[str, Any] = {}
+
+
+class SetWeight(Message, tag=20):
+    """A node's share among its siblings (only weighted schedulers read it)."""
+
+    path: list[str]
+    weight: float
+
+
+class SetQuantum(Message, tag=21):
+    """Bytes per quantum; 0: fit it to the link. Path of a node, or empty for all."""
+
+    path: list[str]
+    quantum: int
+
+
+class SetPlan(Message, tag=22):
+    """Standing rules: what is fetched, up to which level, in which order (policies/api.py)."""
+
+    rules: list[dict[str, Any]]
+
+
+class Raise(Message, tag=23):
+    """Move a component ahead of its siblings (pointer on a picture), or back with `urgency` 0."""
+
+    component: int
+    urgency: int
+
+
+class Hold(Message, tag=24):
+    """Defer a component (`on`) or resume it: disabled or enabled in the tree by the policy."""
+
+    component: int
+    on: bool
+
+
+# -- remote to local -------------------------------------------------------------------------
+
+
+class Head(Message, tag=32):
+    """The response of a component begins: final status and headers, before any of its bytes."""
+
+    component: int
+    status: int
+    headers: bytes
+    """HPACK block; hop-by-hop fields and what `coding` undid are removed."""
+    length: int = -1
+    """Bytes the component will have after `coding` is undone; -1: not known yet."""
+    coding: str = ""
+    """How the component's bytes are coded on the link: "" or "zstd"."""
+    final_url: str = ""
+
+
+class Levels(Message, tag=33):
+    """The component's fidelity levels, coarse to fine; precedes its first byte."""
+
+    component: int
+    levels: list[Level]
+    length: int
+    """Bytes of the component as sent."""
+
+
+class Skeleton(Message, tag=34):
+    """Components found in a document, in order. `promised` ones come without being asked."""
+
+    document: int
+    parts: list[Part]
+    promised: bool
+    headers: bytes = b""
+    """HPACK block of the request headers that the prefetches share (all but `accept`)."""
+
+
+class Failed(Message, tag=35):
+    """No response could be had: `status` is what the browser shows (502, 504, 413 ...)."""
+
+    component: int
+    status: int
+    reason: str
+
+
+_Any = (
+    Hello | Credit | Reset | Ping | Pong | Goodbye | Request | Cancel | CloseDocument
+    | SetScheduler | SetWeight | SetQuantum | SetPlan | Raise | Hold | Head | Levels | Skeleton
+    | Failed
+)  # fmt: skip
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(_Any)
+
+
+def encode(message: Message) -> bytes:
+    """The message in MessagePack; must fit MAX_MESSAGE."""
+    return _encoder.encode(message)
+
+
+def decode(payload: bytes) -> Message:
+    """The message in a CONTROL frame. Raises PeerError if it isn't one."""
+    try:
+        return _decoder.decode(payload)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise PeerError(f"malformed control message: {error}") from error
