@@ -61,7 +61,7 @@ class Core(Protocol):
     """What a front talks to."""
 
     async def handle(self, request: Request) -> Response:
-        """Answer it. Must not raise; cancelled when the client leaves before the head is written."""
+        """Answer it. Must not raise; cancelled when the client leaves before the answer."""
 
     async def connect(self, host: str, port: int) -> Duplex | Response:
         """Open a tunnel, or say why not."""

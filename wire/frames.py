@@ -110,13 +110,10 @@ class FrameWriter:
         if not 0 <= component <= MAX_COMPONENT or length > MAX_PAYLOAD:
             raise LocalError(f"component {component} with {length} bytes does not fit a frame")
         flags = _DATA | (_LAST if frame.last else 0)
-        full = length == self._quantum
+        full = 0 < length == self._quantum
         if component == self._component:
             flags |= _SAME
-            if full:
-                header = bytes((flags | _FULL,))
-            else:
-                header = _LENGTH.pack(flags, length)
+            header = bytes((flags | _FULL,)) if full else _LENGTH.pack(flags, length)
         else:
             self._component = component
             high, low = component >> 8, component & 0xFF

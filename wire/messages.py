@@ -31,7 +31,7 @@ class Message(msgspec.Struct, frozen=True, array_like=True):
 # -- both ways -------------------------------------------------------------------------------
 
 
-class Hello(Message, tag=1):
+class Hello(Message, tag=1, frozen=True):
     """First message of each side. The highest common version holds; none: the link closes."""
 
     versions: list[int]
@@ -40,31 +40,31 @@ class Hello(Message, tag=1):
     """Names the device to the remote; one hierarchy per device."""
 
 
-class Credit(Message, tag=2):
+class Credit(Message, tag=2, frozen=True):
     """The receiver of a component can take `bytes` more of it than it said before."""
 
     component: int
     bytes: int
 
 
-class Reset(Message, tag=3):
+class Reset(Message, tag=3, frozen=True):
     """The sender of a component gives it up: what came so far is all there is, and incomplete."""
 
     component: int
     reason: str = ""
 
 
-class Ping(Message, tag=4):
+class Ping(Message, tag=4, frozen=True):
     """Answered by Pong with the same token."""
 
     token: int
 
 
-class Pong(Message, tag=5):
+class Pong(Message, tag=5, frozen=True):
     token: int
 
 
-class Goodbye(Message, tag=6):
+class Goodbye(Message, tag=6, frozen=True):
     """The sender closes the session on purpose; `reason` is for people."""
 
     reason: str = ""
@@ -73,8 +73,8 @@ class Goodbye(Message, tag=6):
 # -- local to remote -------------------------------------------------------------------------
 
 
-class Request(Message, tag=16):
-    """Fetch this for a browser. `component` carries the response, and the request's body upwards."""
+class Request(Message, tag=16, frozen=True):
+    """Fetch this for a browser. `component` carries the response down, the request's body up."""
 
     component: int
     document: int
@@ -88,19 +88,19 @@ class Request(Message, tag=16):
     """The local proxy can show this picture coarse before it is fine."""
 
 
-class Cancel(Message, tag=17):
+class Cancel(Message, tag=17, frozen=True):
     """Nobody wants this component any more: stop sending it, forget it."""
 
     component: int
 
 
-class CloseDocument(Message, tag=18):
+class CloseDocument(Message, tag=18, frozen=True):
     """The document's window is gone: all its components are cancelled, its node leaves."""
 
     document: int
 
 
-class SetScheduler(Message, tag=19):
+class SetScheduler(Message, tag=19, frozen=True):
     """Install or re-parameterise the scheduler of a node, named by its path from the root."""
 
     path: list[str]
@@ -108,34 +108,34 @@ class SetScheduler(Message, tag=19):
     params: dict[str, Any] = {}
 
 
-class SetWeight(Message, tag=20):
+class SetWeight(Message, tag=20, frozen=True):
     """A node's share among its siblings (only weighted schedulers read it)."""
 
     path: list[str]
     weight: float
 
 
-class SetQuantum(Message, tag=21):
+class SetQuantum(Message, tag=21, frozen=True):
     """Bytes per quantum; 0: fit it to the link. Path of a node, or empty for all."""
 
     path: list[str]
     quantum: int
 
 
-class SetPlan(Message, tag=22):
+class SetPlan(Message, tag=22, frozen=True):
     """Standing rules: what is fetched, up to which level, in which order (policies/api.py)."""
 
     rules: list[dict[str, Any]]
 
 
-class Raise(Message, tag=23):
+class Raise(Message, tag=23, frozen=True):
     """Move a component ahead of its siblings (pointer on a picture), or back with `urgency` 0."""
 
     component: int
     urgency: int
 
 
-class Hold(Message, tag=24):
+class Hold(Message, tag=24, frozen=True):
     """Defer a component (`on`) or resume it: disabled or enabled in the tree by the policy."""
 
     component: int
@@ -145,7 +145,7 @@ class Hold(Message, tag=24):
 # -- remote to local -------------------------------------------------------------------------
 
 
-class Head(Message, tag=32):
+class Head(Message, tag=32, frozen=True):
     """The response of a component begins: final status and headers, before any of its bytes."""
 
     component: int
@@ -159,7 +159,7 @@ class Head(Message, tag=32):
     final_url: str = ""
 
 
-class Levels(Message, tag=33):
+class Levels(Message, tag=33, frozen=True):
     """The component's fidelity levels, coarse to fine; precedes its first byte."""
 
     component: int
@@ -168,7 +168,7 @@ class Levels(Message, tag=33):
     """Bytes of the component as sent."""
 
 
-class Skeleton(Message, tag=34):
+class Skeleton(Message, tag=34, frozen=True):
     """Components found in a document, in order. `promised` ones come without being asked."""
 
     document: int
@@ -178,7 +178,7 @@ class Skeleton(Message, tag=34):
     """HPACK block of the request headers that the prefetches share (all but `accept`)."""
 
 
-class Failed(Message, tag=35):
+class Failed(Message, tag=35, frozen=True):
     """No response could be had: `status` is what the browser shows (502, 504, 413 ...)."""
 
     component: int
@@ -204,6 +204,7 @@ def encode(message: Message) -> bytes:
 def decode(payload: bytes) -> Message:
     """The message in a CONTROL frame. Raises PeerError if it isn't one."""
     try:
-        return _decoder.decode(payload)
+        message: Message = _decoder.decode(payload)
+        return message
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise PeerError(f"malformed control message: {error}") from error

@@ -1,4 +1,4 @@
-"""A document's skeleton: the components it needs, as the import driver finds them (HATS, section 2).
+"""A document's skeleton: the components that it needs (HATS, section 2).
 
 The remote proxy sends skeletons to the local one, where policies and promises read them.
 """

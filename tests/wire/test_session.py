@@ -1,0 +1,255 @@
+"""Sessions: the table, who may say what, header blocks, versions, limits."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wire import messages as m
+from wire.credit import BATCH, INITIAL, MAXIMUM, ReceiveCredit, SendCredit
+from wire.errors import LocalError, PeerError
+from wire.session import MAX_CONTROL_QUEUE, TRANSITIONS, Session, Side, State, Step
+from wire.skeleton import Kind, Level, Part, Use
+
+
+def pair() -> tuple[Session, Session]:
+    local = Session(Side.LOCAL, agent="test", device="phone")
+    remote = Session(Side.REMOTE, agent="test")
+    carry(local, remote)
+    carry(remote, local)
+    return local, remote
+
+
+def carry(sender: Session, receiver: Session) -> list[tuple[m.Message, list[tuple[str, str]]]]:
+    got = []
+    while (payload := sender.next_control()) is not None:
+        got.append(receiver.receive(payload))
+    return got
+
+
+def test_opening() -> None:
+    local, remote = pair()
+    assert (local.state, remote.state) == (State.OPEN, State.OPEN)
+    assert local.version == remote.version == m.VERSIONS[0]
+    assert remote.peer is not None
+    assert remote.peer.device == "phone"
+    assert repr(local) == "<Session local open queued=0>"
+
+
+def test_nothing_overtakes_hello() -> None:
+    local = Session(Side.LOCAL, agent="test")
+    local.enqueue(m.Ping(1))
+    first = local.next_control()
+    assert first is not None
+    assert isinstance(m.decode(first), m.Hello)
+    assert local.next_control() is None
+    assert local.queued == 1
+
+
+def test_component_ids_never_meet() -> None:
+    local, remote = pair()
+    ids = {local.new_component() for _ in range(5)} | {remote.new_component() for _ in range(5)}
+    assert ids == set(range(1, 11))
+
+
+def test_header_blocks_shrink_and_survive() -> None:
+    local, remote = pair()
+    headers = [("user-agent", "Mozilla/5.0 (X11)"), ("cookie", "a=b"), ("x-odd", "caf\xe9")]
+    sizes = []
+    for component in (1, 3):
+        local.enqueue(m.Request(component, 1, "GET", "http://a.test/", b""), headers)
+        payload = local.next_control()
+        assert payload is not None
+        sizes.append(len(payload))
+        message, received = remote.receive(payload)
+        assert isinstance(message, m.Request)
+        assert received == headers
+    assert sizes[1] < sizes[0]
+
+
+def test_credentials_are_never_indexed() -> None:
+    local, _ = pair()
+    blocks = []
+    for component in (1, 3):
+        request = m.Request(component, 1, "GET", "http://a.test/", b"")
+        local.enqueue(request, [("authorization", "Basic c2VjcmV0")])
+        payload = local.next_control()
+        assert payload is not None
+        decoded = m.decode(payload)
+        assert isinstance(decoded, m.Request)
+        blocks.append(decoded.headers)
+    assert blocks[0] == blocks[1]
+    assert blocks[0][0] & 0xF0 == 0x10  # RFC 7541, 6.2.3
+
+
+@pytest.mark.parametrize(
+    ("side", "message"),
+    [
+        (Side.REMOTE, m.Request(1, 1, "GET", "http://a.test/", b"")),
+        (Side.LOCAL, m.Head(1, 200, b"")),
+        (Side.LOCAL, m.Skeleton(1, [], True)),
+        (Side.REMOTE, m.CloseDocument(1)),
+    ],
+)
+def test_direction(side: Side, message: m.Message) -> None:
+    local, remote = pair()
+    ours, theirs = (local, remote) if side is Side.LOCAL else (remote, local)
+    with pytest.raises(LocalError):
+        ours.enqueue(message)
+    with pytest.raises(PeerError):
+        theirs.receive(m.encode(message))
+
+
+def test_no_common_version() -> None:
+    with pytest.raises(PeerError, match=r"ours 1, theirs 7, 9"):
+        Session(Side.LOCAL, agent="test").receive(m.encode(m.Hello([7, 9])))
+
+
+def test_second_hello_and_early_message() -> None:
+    _, remote = pair()
+    with pytest.raises(PeerError, match="second Hello"):
+        remote.receive(m.encode(m.Hello([1])))
+    with pytest.raises(PeerError, match="before Hello"):
+        Session(Side.REMOTE, agent="test").receive(m.encode(m.Ping(1)))
+
+
+def test_goodbye_ends_both_sides() -> None:
+    local, remote = pair()
+    local.enqueue(m.Goodbye("bye"))
+    local.enqueue(m.Ping(1))  # said too late: dropped
+    assert [type(message) for message, _ in carry(local, remote)] == [m.Goodbye]
+    assert (local.state, remote.state) == (State.CLOSING, State.CLOSED)
+    remote.link_lost()
+    with pytest.raises(PeerError, match="goodbye received while closed"):
+        remote.receive(m.encode(m.Goodbye()))
+
+
+def test_link_lost_forgets_the_queue() -> None:
+    local, _ = pair()
+    local.enqueue(m.Ping(1))
+    local.link_lost()
+    assert (local.state, local.queued) == (State.CLOSED, 0)
+
+
+def test_every_state_knows_a_lost_link() -> None:
+    assert {state for state, step in TRANSITIONS if step is Step.LINK_LOST} == set(State)
+
+
+def test_queue_is_bounded() -> None:
+    local, _ = pair()
+    with pytest.raises(LocalError, match="too many"):
+        for token in range(MAX_CONTROL_QUEUE + 1):
+            local.enqueue(m.Ping(token))
+
+
+def test_malformed_header_block() -> None:
+    _, remote = pair()
+    request = m.Request(1, 1, "GET", "http://a.test/", b"\xff\xff\xff\xff\xff\xff")
+    with pytest.raises(PeerError, match="header block"):
+        remote.receive(m.encode(request))
+
+
+def test_header_bomb() -> None:
+    local, remote = pair()
+    headers = [("x-long", "a" * 4000)] * 60
+    local.enqueue(m.Request(1, 1, "GET", "http://a.test/", b""), headers)
+    payload = local.next_control()
+    assert payload is not None
+    assert len(payload) < 10_000
+    with pytest.raises(PeerError, match="header block"):
+        remote.receive(payload)
+
+
+EXAMPLES: list[m.Message] = [
+    m.Hello([1, 2], "a", "b"),
+    m.Credit(1, 5),
+    m.Reset(1, "gone"),
+    m.Ping(1),
+    m.Pong(2),
+    m.Goodbye("x"),
+    m.Request(1, 1, "GET", "http://a.test/", b"", body=True, levels=True),
+    m.Cancel(1),
+    m.CloseDocument(2),
+    m.SetScheduler(["a"], "wf2q_plus", {"x": 1.5}),
+    m.SetWeight(["a", "b"], 0.8),
+    m.SetQuantum([], 256),
+    m.SetPlan([{"kind": "image"}]),
+    m.Raise(1, 2),
+    m.Hold(1, True),
+    m.Head(1, 200, b"", 5, "zstd", ""),
+    m.Levels(2, [Level("low", 0, 5, "image/jpeg", b"\xff\xd9")], 50),
+    m.Skeleton(1, [Part(2, "/a", Kind.IMAGE, Use.ELEMENT, 0, 3, 4)], True),
+    m.Failed(1, 502, "refused"),
+]
+
+
+@pytest.mark.parametrize("message", EXAMPLES, ids=lambda message: type(message).__name__)
+def test_messages_survive(message: m.Message) -> None:
+    assert m.decode(m.encode(message)) == message
+
+
+def test_every_message_has_an_example() -> None:
+    assert {type(message) for message in EXAMPLES} == set(m.Message.__subclasses__())
+
+
+@given(st.binary(max_size=200))
+def test_random_messages_are_peer_errors(payload: bytes) -> None:
+    try:
+        message = m.decode(payload)
+    except PeerError:
+        return
+    assert isinstance(message, m.Message)
+
+
+@given(st.sampled_from(EXAMPLES), st.data())
+def test_mutated_messages(message: m.Message, draw: st.DataObject) -> None:
+    payload = bytearray(m.encode(message))
+    payload[draw.draw(st.integers(0, len(payload) - 1))] = draw.draw(st.integers(0, 255))
+    _, remote = pair()
+    try:
+        remote.receive(bytes(payload))
+    except PeerError:
+        return
+    assert remote.state in (State.OPEN, State.CLOSED)
+
+
+def test_deep_nesting_is_a_peer_error() -> None:
+    bomb = msgspec.msgpack.encode([22, []])[:-1] + b"\x91" * 60_000
+    with pytest.raises(PeerError):
+        m.decode(bomb)
+
+
+def test_credit() -> None:
+    send, receive = SendCredit(), ReceiveCredit()
+    send.spend(INITIAL)
+    receive.arrive(INITIAL)
+    assert receive.consume(BATCH - 1) == 0
+    more = receive.consume(1)
+    assert more == BATCH
+    send.grant(more)
+    assert send.available == BATCH
+    with pytest.raises(LocalError):
+        send.spend(BATCH + 1)
+    with pytest.raises(PeerError):
+        receive.arrive(BATCH + 1)
+
+
+@pytest.mark.parametrize("amount", [0, -5, MAXIMUM])
+def test_absurd_credit(amount: int) -> None:
+    with pytest.raises(PeerError):
+        SendCredit().grant(amount)
+
+
+@given(st.lists(st.integers(1, INITIAL), max_size=40))
+def test_sender_never_exceeds_what_the_receiver_gave(chunks: list[int]) -> None:
+    send, receive = SendCredit(), ReceiveCredit()
+    for chunk in chunks:
+        part = min(chunk, send.available)
+        send.spend(part)
+        receive.arrive(part)
+        if more := receive.consume(part):
+            send.grant(more)
+        assert send.available == receive.given - receive.received
+        assert send.available > INITIAL - BATCH

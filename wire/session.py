@@ -1,0 +1,191 @@
+"""One side of a session: who may say what when, and how header blocks are coded.
+
+Sans-IO: `enqueue` and `next_control` on the way out, `receive` on the way in. The state machine
+is the table TRANSITIONS. Header blocks are HPACK (RFC 7541): its state follows the order on the
+wire, so blocks are encoded when they are sent, never before. Credentials are sent as never-indexed
+literals (RFC 7541, 7.1.3).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from enum import Enum
+from typing import Final
+
+import hpack
+import msgspec
+
+from wire import messages as m
+from wire.errors import LocalError, PeerError
+
+Headers = list[tuple[str, str]]
+
+MAX_HEADER_BYTES: Final = 128 * 1024
+"""Bytes of one decoded header block; a peer that sends more is in error."""
+MAX_CONTROL_QUEUE: Final = 65536
+"""Messages waiting to be sent; beyond it the session can't be served and closes."""
+_SENSITIVE: Final = frozenset({"authorization", "cookie", "proxy-authorization", "set-cookie"})
+
+
+class Side(Enum):
+    """Which end of the link we are."""
+
+    LOCAL = "local"
+    REMOTE = "remote"
+
+
+class State(Enum):
+    """Where a session stands."""
+
+    OPENING = "opening"
+    """Our Hello is queued or sent; the peer's has not come."""
+    OPEN = "open"
+    CLOSING = "closing"
+    """We said Goodbye; what still comes is read and dropped."""
+    CLOSED = "closed"
+
+
+class Step(Enum):
+    """What moves a session from state to state."""
+
+    HELLO_RECEIVED = "hello received"
+    GOODBYE_SENT = "goodbye sent"
+    GOODBYE_RECEIVED = "goodbye received"
+    LINK_LOST = "link lost"
+
+
+TRANSITIONS: Final[dict[tuple[State, Step], State]] = {
+    (State.OPENING, Step.HELLO_RECEIVED): State.OPEN,
+    (State.OPENING, Step.GOODBYE_SENT): State.CLOSING,
+    (State.OPENING, Step.GOODBYE_RECEIVED): State.CLOSED,
+    (State.OPENING, Step.LINK_LOST): State.CLOSED,
+    (State.OPEN, Step.GOODBYE_SENT): State.CLOSING,
+    (State.OPEN, Step.GOODBYE_RECEIVED): State.CLOSED,
+    (State.OPEN, Step.LINK_LOST): State.CLOSED,
+    (State.CLOSING, Step.GOODBYE_RECEIVED): State.CLOSED,
+    (State.CLOSING, Step.HELLO_RECEIVED): State.CLOSING,
+    (State.CLOSING, Step.LINK_LOST): State.CLOSED,
+    (State.CLOSED, Step.LINK_LOST): State.CLOSED,
+}
+"""Any other step is a protocol error of whoever caused it."""
+
+_BOTH: Final = (m.Hello, m.Credit, m.Reset, m.Ping, m.Pong, m.Goodbye)
+_FROM: Final[dict[Side, tuple[type[m.Message], ...]]] = {
+    Side.LOCAL: (
+        *_BOTH, m.Request, m.Cancel, m.CloseDocument, m.SetScheduler, m.SetWeight, m.SetQuantum,
+        m.SetPlan, m.Raise, m.Hold,
+    ),
+    Side.REMOTE: (*_BOTH, m.Head, m.Levels, m.Skeleton, m.Failed),
+}  # fmt: skip
+_WITH_HEADERS: Final = (m.Request, m.Head, m.Skeleton)
+
+
+class Session:
+    """One side of one session over one connection."""
+
+    def __init__(self, side: Side, *, agent: str, device: str = "") -> None:
+        self.side = side
+        self.state = State.OPENING
+        self.version: int | None = None
+        """The version both speak, once known."""
+        self.peer: m.Hello | None = None
+        self._peer_side = Side.REMOTE if side is Side.LOCAL else Side.LOCAL
+        self._queue: deque[tuple[m.Message, Headers | None]] = deque()
+        self._encoder = hpack.Encoder()
+        self._decoder = hpack.Decoder(max_header_list_size=MAX_HEADER_BYTES)
+        self._next_component = 1 if side is Side.LOCAL else 2
+        self._queue.append((m.Hello(list(m.VERSIONS), agent, device), None))
+
+    def __repr__(self) -> str:
+        return f"<Session {self.side.value} {self.state.value} queued={len(self._queue)}>"
+
+    def new_component(self) -> int:
+        """An id never used before: odd from the local side, even from the remote."""
+        component = self._next_component
+        self._next_component += 2
+        return component
+
+    @property
+    def queued(self) -> int:
+        """Control messages waiting to be sent."""
+        return len(self._queue)
+
+    def enqueue(self, message: m.Message, headers: Iterable[tuple[str, str]] | None = None) -> None:
+        """Queue a message; `headers` go into its header block when it is sent."""
+        if not isinstance(message, _FROM[self.side]):
+            raise LocalError(f"{type(message).__name__} is not for the {self.side.value} side")
+        if self.state in (State.CLOSING, State.CLOSED):
+            return
+        if len(self._queue) >= MAX_CONTROL_QUEUE:
+            raise LocalError("too many control messages are waiting")
+        self._queue.append((message, list(headers) if headers is not None else None))
+        if isinstance(message, m.Goodbye):
+            self._step(Step.GOODBYE_SENT)
+
+    def next_control(self) -> bytes | None:
+        """The next message, encoded now; None: nothing waits (or waits for the peer's Hello)."""
+        if not self._queue:
+            return None
+        message, headers = self._queue[0]
+        if self.state is State.OPENING and not isinstance(message, m.Hello):
+            return None
+        self._queue.popleft()
+        if headers is not None:
+            message = msgspec.structs.replace(message, headers=self._encode_headers(headers))
+        return m.encode(message)
+
+    def receive(self, payload: bytes) -> tuple[m.Message, Headers]:
+        """A message of the peer and its headers, if it has any. Raises PeerError."""
+        message = m.decode(payload)
+        name = type(message).__name__
+        if not isinstance(message, _FROM[self._peer_side]):
+            raise PeerError(f"{name} from the {self._peer_side.value} side")
+        if isinstance(message, m.Hello):
+            self._hello(message)
+        elif self.state is State.OPENING and not isinstance(message, m.Goodbye):
+            raise PeerError(f"{name} before Hello")
+        elif isinstance(message, m.Goodbye):
+            self._step(Step.GOODBYE_RECEIVED)
+        headers: Headers = []
+        if isinstance(message, _WITH_HEADERS) and message.headers:
+            headers = self._decode_headers(message.headers)
+        return message, headers
+
+    def link_lost(self) -> None:
+        """The connection is gone; nothing more can be said."""
+        self._step(Step.LINK_LOST)
+        self._queue.clear()
+
+    def _hello(self, message: m.Hello) -> None:
+        if self.peer is not None:
+            raise PeerError("a second Hello")
+        common = [version for version in m.VERSIONS if version in message.versions]
+        if not common:
+            ours = ", ".join(map(str, m.VERSIONS))
+            theirs = ", ".join(map(str, message.versions[:8]))
+            raise PeerError(f"no common protocol version: ours {ours}, theirs {theirs}")
+        self.version, self.peer = common[0], message
+        self._step(Step.HELLO_RECEIVED)
+
+    def _step(self, step: Step) -> None:
+        after = TRANSITIONS.get((self.state, step))
+        if after is None:
+            raise PeerError(f"{step.value} while {self.state.value}")
+        self.state = after
+
+    def _encode_headers(self, headers: Headers) -> bytes:
+        fields = [
+            (hpack.NeverIndexedHeaderTuple if name in _SENSITIVE else hpack.HeaderTuple)(
+                name.encode("latin-1", "replace"), value.encode("latin-1", "replace")
+            )
+            for name, value in headers
+        ]
+        return bytes(self._encoder.encode(fields))
+
+    def _decode_headers(self, block: bytes) -> Headers:
+        try:
+            fields = self._decoder.decode(block, raw=True)
+            return [(str(n, "latin-1"), str(v, "latin-1")) for n, v in fields]
+        except hpack.HPACKError as error:
+            raise PeerError(f"malformed header block: {error}") from error
