@@ -1,0 +1,43 @@
+# Two targets do everything: `make demo` and `make test`. Each installs what it needs first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help demo test check lint types coverage bench system clean
+
+help:  ## what there is
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Sluice needs Python 3.11 or newer: make PYTHON=python3.11 ..."; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) \
+	  || { echo "venv is missing: apt-get install python3-venv"; exit 1; }
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test]'
+	@touch $@
+
+system:
+	@sh scripts/system-packages
+
+demo: $(STAMP) system  ## load two pages over a slow link, directly and through Sluice
+	$(BIN)/python sluice.py demo $(DEMO)
+
+test: $(STAMP) system  ## all tests
+	$(BIN)/python -m pytest $(TESTS)
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+coverage: $(STAMP)
+	$(BIN)/python -m coverage run -m pytest tests/hats tests/wire
+	$(BIN)/python -m coverage report
+
+check: lint types coverage  ## lint, types, branch coverage of the pure packages
+
+clean:  ## remove what the other targets made
+	rm -rf $(VENV) build *.egg-info demo-report bench-report

@@ -1,0 +1,324 @@
+"""The local side of one link: requests and commands out, components in.
+
+Fills `Component` objects as their bytes come and tells one listener what happened. Knows nothing
+of HTTP fronts, promises or policies (core.py joins them).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+import structlog
+
+from hats.hierarchy import Hierarchy
+from hats.multiplexer import Multiplexer
+from hats.registry import create
+from local_proxy.components import Component, ComponentFailed, Head
+from transcoders.text import TextDecoder
+from transport.link import Link, LinkError
+from transport.outbox import TreeOutbox
+from transport.outgoing import Budget, Outgoing
+from wire import messages as m
+from wire.credit import ReceiveCredit
+from wire.errors import PeerError, WireError
+from wire.frames import Control, Data
+from wire.session import Headers, Session, Side, State
+from wire.skeleton import Part
+
+AGENT: Final = "sluice"
+UPLOAD_QUANTUM: Final = 512
+"""Bytes; uplinks of slow links are thin, and requests must not wait behind an upload."""
+UPLOAD_MEMORY: Final = 8 * 1024 * 1024
+MAX_UNREAD: Final = 1 << 20
+"""Bytes of a component without levels that may wait unread before its sender is stopped."""
+MAX_DECODED: Final = 256 * 1024 * 1024
+"""Bytes that one coded text may decode to."""
+_log = structlog.get_logger("sluice.local")
+
+
+class Listener(Protocol):
+    """Who is told what happens on the link. Called from the event loop; must not raise."""
+
+    def session_opened(self, session: LocalSession) -> None: ...
+
+    def skeleton_grew(
+        self, document: int, components: list[Component], headers: Headers, promised: bool
+    ) -> None: ...
+
+    def progressed(self, component: Component, amount: int) -> None:
+        """`amount` bytes of it came over the link; 0: its head, levels, end or failure."""
+
+    def session_closed(self, session: LocalSession, error: LinkError | None) -> None: ...
+
+
+@dataclass(eq=False, slots=True)
+class _Arrival:
+    """A component on its way in."""
+
+    component: Component
+    credit: ReceiveCredit = field(default_factory=ReceiveCredit)
+    uncredited: int = 0
+    """Link bytes that came and were not yet counted as consumed."""
+    decoder: TextDecoder | None = None
+
+
+class LocalSession:
+    """One session over one link."""
+
+    def __init__(self, link: Link, listener: Listener, *, device: str) -> None:
+        self._link = link
+        self._listener = listener
+        self.session = Session(Side.LOCAL, agent=AGENT, device=device)
+        hierarchy = Hierarchy(root=create("round_robin", {}))
+        self._uploads = hierarchy
+        self.outbox = TreeOutbox(
+            self.session,
+            hierarchy,
+            Multiplexer(hierarchy, quantum=UPLOAD_QUANTUM),
+            Budget(UPLOAD_MEMORY),
+            wake=link.wake,
+        )
+        self._arrivals: dict[int, _Arrival] = {}
+        self.closed: asyncio.Future[LinkError | None] = asyncio.get_running_loop().create_future()
+        self._handlers: dict[type[m.Message], Callable[[m.Message, Headers], None]] = {
+            m.Hello: self._on_hello,
+            m.Skeleton: self._on_skeleton,
+            m.Levels: self._on_levels,
+            m.Head: self._on_head,
+            m.Failed: self._on_failed,
+            m.Reset: self._on_reset,
+            m.Credit: self._on_credit,
+            m.Ping: self._on_ping,
+            m.Pong: lambda message, headers: None,
+            m.Goodbye: self._on_goodbye,
+        }
+
+    @property
+    def open(self) -> bool:
+        """Whether requests can be sent and answered."""
+        return self.session.state is State.OPEN
+
+    @property
+    def link(self) -> Link:
+        """The link below, for its statistics."""
+        return self._link
+
+    def start(self) -> None:
+        """Begin: say hello and listen."""
+        self._link.start(self.outbox, self)
+
+    def close(self) -> None:
+        """End the session on purpose."""
+        self._link.close()
+
+    # -- out -----------------------------------------------------------------------------------
+
+    def new_id(self) -> int:
+        """An id for a request, and for the document that it opens."""
+        return self.session.new_component()
+
+    def request(
+        self, component: Component, *, method: str, headers: Headers, body: bool, levels: bool
+    ) -> None:
+        """Ask for a component; its bytes will fill it."""
+        self._arrivals[component.id] = self._arrival(component)
+        self.say(
+            m.Request(
+                component.id,
+                component.document,
+                method,
+                component.url,
+                b"",
+                body=body,
+                levels=levels,
+            ),
+            headers,
+        )
+
+    def upload(self, component: int) -> Outgoing:
+        """The way up for a request's body or a tunnel's input."""
+        leaf = self._uploads.attach(self._uploads.root, str(component))
+        return self.outbox.open(component, leaf)
+
+    def cancel(self, component: Component) -> None:
+        """Nobody wants it any more."""
+        self.outbox.drop(component.id)
+        if self._arrivals.pop(component.id, None) is not None:
+            self.say(m.Cancel(component.id))
+
+    def close_document(self, document: int) -> None:
+        """The document's window is gone; all that was coming for it stops."""
+        for id_, arrival in list(self._arrivals.items()):
+            if arrival.component.document == document:
+                del self._arrivals[id_]
+                self.outbox.drop(id_)
+                self._fail(arrival.component, 499, "the document was closed")
+        self.say(m.CloseDocument(document))
+
+    def say(self, message: m.Message, headers: Headers | None = None) -> None:
+        """Queue a control message."""
+        self.session.enqueue(message, headers)
+        self._link.wake()
+
+    # -- transport.link.Inbox ------------------------------------------------------------------
+
+    def frames_received(self, frames: Sequence[Data | Control], *, now: float) -> None:
+        """Frames of the remote proxy. A peer that breaks the protocol loses the link."""
+        try:
+            for frame in frames:
+                if isinstance(frame, Data):
+                    self._on_data(frame)
+                else:
+                    message, headers = self.session.receive(frame.payload)
+                    self._handlers[type(message)](message, headers)
+        except WireError as error:
+            _log.warning("the remote proxy broke the protocol", error=str(error))
+            self._link.close(LinkError(str(error)))
+        self._link.wake()
+
+    def link_closed(self, error: LinkError | None) -> None:
+        """The link is gone, and with it what was coming."""
+        self.session.link_lost()
+        for arrival in self._arrivals.values():
+            self._fail(arrival.component, 504, "the link to the remote proxy was lost")
+        self._arrivals.clear()
+        for outgoing in self.outbox.components():
+            self.outbox.drop(outgoing.component)
+        if not self.closed.done():
+            self.closed.set_result(error)
+        self._listener.session_closed(self, error)
+
+    # -- messages ------------------------------------------------------------------------------
+
+    def _on_hello(self, message: m.Message, _: Headers) -> None:
+        self._listener.session_opened(self)
+
+    def _on_skeleton(self, message: m.Message, headers: Headers) -> None:
+        assert isinstance(message, m.Skeleton)
+        components = [self._component(message.document, part) for part in message.parts]
+        if message.promised:
+            for component in components:
+                if component.id in self._arrivals:
+                    raise PeerError(f"component {component.id} was promised twice")
+                self._arrivals[component.id] = self._arrival(component)
+        self._listener.skeleton_grew(message.document, components, headers, message.promised)
+
+    def _on_levels(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Levels)
+        arrival = self._arrivals.get(message.component)
+        if arrival is None:
+            return
+        if any(not 0 <= level.start <= level.end <= message.length for level in message.levels):
+            raise PeerError(f"levels of component {message.component} do not fit its length")
+        arrival.component.levels = tuple(message.levels)
+        self._changed(arrival.component)
+
+    def _on_head(self, message: m.Message, headers: Headers) -> None:
+        assert isinstance(message, m.Head)
+        arrival = self._arrivals.get(message.component)
+        if arrival is None:
+            return
+        if message.coding not in ("", "zstd"):
+            raise PeerError(f"unknown coding {message.coding!r}")
+        if message.coding:
+            arrival.decoder = TextDecoder(limit=MAX_DECODED)
+        length = message.length if message.length >= 0 else None
+        arrival.component.head = Head(message.status, headers, length, message.final_url)
+        self._changed(arrival.component)
+
+    def _on_failed(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Failed)
+        self._end(message.component, message.status, message.reason)
+
+    def _on_reset(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Reset)
+        self._end(message.component, 502, message.reason)
+
+    def _on_credit(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Credit)
+        outgoing = self.outbox.get(message.component)
+        if outgoing is not None:
+            outgoing.grant(message.bytes)
+
+    def _on_ping(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Ping)
+        self.say(m.Pong(message.token))
+
+    def _on_goodbye(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Goodbye)
+        _log.info("the remote proxy said goodbye", reason=message.reason)
+        self._link.close()
+
+    def _on_data(self, frame: Data) -> None:
+        arrival = self._arrivals.get(frame.component)
+        if arrival is None:
+            return  # cancelled while it was under way
+        component = arrival.component
+        arrival.credit.arrive(len(frame.payload))
+        arrival.uncredited += len(frame.payload)
+        if arrival.decoder is None:
+            component.data += frame.payload
+        else:
+            component.data += arrival.decoder.decode(frame.payload)
+        if frame.last:
+            self._complete(arrival)
+        else:
+            self._give_credit(arrival)
+        component.notify()
+        self._listener.progressed(component, len(frame.payload))
+
+    # -- arrivals ------------------------------------------------------------------------------
+
+    def _arrival(self, component: Component) -> _Arrival:
+        arrival = _Arrival(component)
+        component.on_consumed = lambda _amount: self._give_credit(arrival)
+        return arrival
+
+    @staticmethod
+    def _component(document: int, part: Part) -> Component:
+        return Component(
+            id=part.component,
+            document=document,
+            url=part.url,
+            kind=part.kind,
+            use=part.use,
+            order=part.order,
+            width=part.width,
+            height=part.height,
+        )
+
+    def _give_credit(self, arrival: _Arrival) -> None:
+        """Pictures are kept whole; of all else only so much may wait unread."""
+        component = arrival.component
+        if component.id not in self._arrivals:
+            return
+        if component.levels or component.unread < MAX_UNREAD:
+            more = arrival.credit.consume(arrival.uncredited)
+            arrival.uncredited = 0
+            if more:
+                self.say(m.Credit(component.id, more))
+
+    def _complete(self, arrival: _Arrival) -> None:
+        component = arrival.component
+        del self._arrivals[component.id]
+        if arrival.decoder is not None and not arrival.decoder.finished:
+            self._fail(component, 502, "the text ended inside its coding")
+            return
+        component.complete = True
+
+    def _end(self, id_: int, status: int, reason: str) -> None:
+        arrival = self._arrivals.pop(id_, None)
+        if arrival is not None:
+            self.outbox.drop(id_)
+            self._fail(arrival.component, status, reason)
+
+    def _fail(self, component: Component, status: int, reason: str) -> None:
+        component.failure = ComponentFailed(status, reason)
+        self._changed(component)
+
+    def _changed(self, component: Component) -> None:
+        component.notify()
+        self._listener.progressed(component, 0)

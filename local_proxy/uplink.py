@@ -1,0 +1,140 @@
+"""Keeps a session with the remote proxy: connects, and connects again with back-off.
+
+Starting either proxy first works. Whoever needs a session waits for one, for as long as his own
+patience lasts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+
+from local_proxy.session import Listener, LocalSession
+from transport.link import Link, LinkError
+
+BACKOFF: Final = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
+"""Seconds between attempts; the last one repeats. Short at first: a remote that restarts is back
+within a second; a link that is down for minutes costs one packet in eight seconds."""
+OPENING: Final = 20.0
+"""Seconds for the remote's Hello after connecting: several round trips of the slowest link."""
+_log = structlog.get_logger("sluice.local")
+
+Connect = Callable[[], Awaitable[Link]]
+
+
+@dataclass(frozen=True, slots=True)
+class UplinkState:
+    """A snapshot for the status page and the error page."""
+
+    connected: bool
+    remote: str
+    since: float
+    """When the present state began, the loop's clock."""
+    attempts: int
+    """Failed ones since the last session."""
+    reason: str
+    """Why there is no session; empty while there is one."""
+
+
+class Uplink:
+    """Holds at most one session at a time."""
+
+    def __init__(self, connect: Connect, listener: Listener, *, remote: str, device: str) -> None:
+        self._connect = connect
+        self._listener = listener
+        self._remote = remote
+        self._device = device
+        self._session: LocalSession | None = None
+        self._opened = asyncio.Event()
+        self._since = asyncio.get_running_loop().time()
+        self._attempts = 0
+        self._reason = "not connected yet"
+        self._hurry = asyncio.Event()
+
+    @property
+    def session(self) -> LocalSession | None:
+        """The open session, if there is one."""
+        session = self._session
+        return session if session is not None and session.open else None
+
+    def state(self) -> UplinkState:
+        """How the link is."""
+        connected = self.session is not None
+        return UplinkState(
+            connected,
+            self._remote,
+            self._since,
+            self._attempts,
+            "" if connected else self._reason,
+        )
+
+    def opened(self) -> None:
+        """The session's Hello has come."""
+        self._since = asyncio.get_running_loop().time()
+        self._attempts = 0
+        self._opened.set()
+
+    async def wait_session(self, patience: float) -> LocalSession | None:
+        """The session, waiting up to `patience` seconds for one; None if there is still none."""
+        self._hurry.set()
+        try:
+            async with asyncio.timeout(patience):
+                while self.session is None:
+                    await self._opened.wait()
+        except TimeoutError:
+            return None
+        return self.session
+
+    async def run(self) -> None:
+        """Connect, serve until the link closes, connect again; until cancelled."""
+        while True:
+            await self._once()
+            self._session = None
+            self._opened.clear()
+            self._since = asyncio.get_running_loop().time()
+            delay = BACKOFF[min(self._attempts, len(BACKOFF) - 1)]
+            self._attempts += 1
+            self._hurry.clear()
+            try:
+                # Somebody who waits for a page may not wait out a long back-off.
+                async with asyncio.timeout(delay):
+                    await self._hurry.wait()
+                await asyncio.sleep(min(delay, BACKOFF[1]))
+            except TimeoutError:
+                pass
+
+    async def _once(self) -> None:
+        """One connection, from dialling to its end."""
+        try:
+            link = await self._connect()
+        except (LinkError, OSError) as error:
+            if str(error) != self._reason:
+                _log.warning("no link to the remote proxy", remote=self._remote, error=str(error))
+            self._reason = str(error)
+            return
+        session = LocalSession(link, self._listener, device=self._device)
+        self._session = session
+        session.start()
+        try:
+            async with asyncio.timeout(OPENING):
+                await self._hello_or_end(session)
+            error_or_none = await asyncio.shield(session.closed)
+            self._reason = str(error_or_none) if error_or_none else "the link was closed"
+            _log.warning("the link was lost", remote=self._remote, reason=self._reason)
+        except TimeoutError:
+            self._reason = f"{self._remote} accepted the connection but did not answer"
+            session.close()
+        except asyncio.CancelledError:
+            session.close()
+            raise
+
+    async def _hello_or_end(self, session: LocalSession) -> None:
+        opened = asyncio.ensure_future(self._opened.wait())
+        try:
+            await asyncio.wait({opened, session.closed}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            opened.cancel()

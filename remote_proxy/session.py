@@ -1,0 +1,292 @@
+"""One device's session: messages of the local proxy in, components out.
+
+Coordinates and nothing more: the tree orders (tree.py), deliveries fetch and adapt (delivery.py),
+the downlink sends (downlink.py). One task per delivery, all in one group that ends with the link.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import structlog
+
+from hats.registry import SchedulerError
+from remote_proxy.delivery import Delivery, Job, Services
+from remote_proxy.plan import Plan
+from remote_proxy.tree import Tree
+from transport.incoming import Incoming
+from transport.link import Link, LinkError
+from transport.outbox import TreeOutbox
+from transport.outgoing import Budget
+from wire import messages as m
+from wire.errors import WireError
+from wire.frames import Control, Data
+from wire.session import Headers, Session, Side, State
+
+AGENT: Final = "sluice"
+MAX_DELIVERIES: Final = 1024
+"""Components under way for one device; further requests are answered 503."""
+_log = structlog.get_logger("sluice.remote")
+
+
+@dataclass(slots=True)
+class _Running:
+    """A delivery under way."""
+
+    task: asyncio.Task[None]
+    document: int
+    upload: Incoming | None = None
+
+
+@dataclass(slots=True)
+class SessionStatistics:
+    """A snapshot for logs and tests."""
+
+    device: str
+    deliveries: int
+    held: int
+    payload_sent: int
+    documents: int = field(default=0)
+
+
+class RemoteSession:
+    """The remote side of one link. `run` returns when the link has closed."""
+
+    def __init__(
+        self,
+        link: Link,
+        services: Services,
+        *,
+        quantum: int,
+        suggested_quantum: Callable[[float], int],
+        memory: int,
+    ) -> None:
+        self._link = link
+        self._services = services
+        self._suggested_quantum = suggested_quantum
+        self._fixed_quantum = 0
+        self.session = Session(Side.REMOTE, agent=AGENT)
+        self.tree = Tree(quantum=quantum)
+        self.plan = Plan()
+        self.budget = Budget(memory)
+        self.outbox = TreeOutbox(
+            self.session,
+            self.tree.hierarchy,
+            self.tree.multiplexer,
+            self.budget,
+            wake=link.wake,
+        )
+        self._running: dict[int, _Running] = {}
+        self._documents: dict[int, set[int]] = {}
+        self._closed: asyncio.Future[LinkError | None] = (
+            asyncio.get_running_loop().create_future()
+        )
+        self._tasks: asyncio.TaskGroup | None = None
+        self._handlers: dict[type[m.Message], Callable[[m.Message, Headers], None]] = {
+            m.Hello: self._on_hello,
+            m.Request: self._on_request,
+            m.Credit: self._on_credit,
+            m.Cancel: self._on_cancel,
+            m.Reset: self._on_reset,
+            m.CloseDocument: self._on_close_document,
+            m.SetScheduler: self._on_set_scheduler,
+            m.SetWeight: self._on_set_weight,
+            m.SetQuantum: self._on_set_quantum,
+            m.SetPlan: self._on_set_plan,
+            m.Raise: self._on_raise,
+            m.Hold: self._on_hold,
+            m.Ping: self._on_ping,
+            m.Pong: self._ignore,
+            m.Goodbye: self._on_goodbye,
+        }
+
+    async def run(self) -> None:
+        """Serve until the link closes."""
+        async with asyncio.TaskGroup() as tasks:
+            self._tasks = tasks
+            self._link.start(self.outbox, self)
+            fitting = tasks.create_task(self._fit_quantum())
+            error = await asyncio.shield(self._closed)
+            self.session.link_lost()
+            fitting.cancel()
+            for running in list(self._running.values()):
+                running.task.cancel()
+        for outgoing in self.outbox.components():
+            self.outbox.drop(outgoing.component)
+        _log.info("session ended", reason=str(error) if error else "closed")
+
+    def statistics(self) -> SessionStatistics:
+        """Counts for logs and tests."""
+        return SessionStatistics(
+            device=self.session.peer.device if self.session.peer else "",
+            deliveries=len(self._running),
+            held=self.budget.used,
+            payload_sent=self.outbox.payload_sent,
+            documents=len(self._documents),
+        )
+
+    # -- transport.link.Inbox ----------------------------------------------------------------
+
+    def frames_received(self, frames: Sequence[Data | Control], *, now: float) -> None:
+        """Frames of the local proxy. A peer that breaks the protocol loses the link."""
+        try:
+            for frame in frames:
+                if isinstance(frame, Data):
+                    self._on_data(frame)
+                else:
+                    message, headers = self.session.receive(frame.payload)
+                    self._handlers[type(message)](message, headers)
+        except WireError as error:
+            _log.warning("the local proxy broke the protocol", error=str(error))
+            self._link.close(LinkError(str(error)))
+        self._link.wake()
+
+    def link_closed(self, error: LinkError | None) -> None:
+        """The link is gone; `run` ends."""
+        if not self._closed.done():
+            self._closed.set_result(error)
+
+    # -- what a delivery needs of its session --------------------------------------------------
+
+    def say(self, message: m.Message, headers: Headers | None = None) -> None:
+        """Queue a control message."""
+        self.session.enqueue(message, headers)
+        self._link.wake()
+
+    def start(self, job: Job) -> None:
+        """Begin a delivery; beyond the limit it is refused with a clear answer."""
+        if self._tasks is None or self.session.state is not State.OPEN:
+            return
+        if len(self._running) >= MAX_DELIVERIES:
+            self.say(m.Failed(job.component, 503, "too many requests are under way"))
+            return
+        self._documents.setdefault(job.document, set()).add(job.component)
+        delivery = Delivery(job, self, self._services)
+        task = self._tasks.create_task(self._deliver(delivery))
+        self._running[job.component] = _Running(task, job.document, job.upload)
+
+    async def _deliver(self, delivery: Delivery) -> None:
+        component = delivery.job.component
+        try:
+            await delivery.run()
+        except Exception:  # one delivery must not end the session
+            _log.exception("delivery failed", url=delivery.job.url)
+            self.outbox.drop(component)
+            self.say(m.Failed(component, 502, "the remote proxy failed on this response"))
+        finally:
+            self._running.pop(component, None)
+
+    # -- messages ------------------------------------------------------------------------------
+
+    def _on_data(self, frame: Data) -> None:
+        running = self._running.get(frame.component)
+        if running is not None and running.upload is not None:
+            running.upload.arrive(frame.payload, last=frame.last)
+
+    def _on_hello(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Hello)
+        _log.info("session opened", device=message.device, agent=message.agent)
+
+    def _on_request(self, message: m.Message, headers: Headers) -> None:
+        assert isinstance(message, m.Request)
+        component = message.component
+        upload = None
+        if message.body or message.method == "CONNECT":
+            upload = Incoming(lambda more: self.say(m.Credit(component, more)))
+        self.start(Job.requested(message, headers, upload))
+
+    def _on_credit(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Credit)
+        outgoing = self.outbox.get(message.component)
+        if outgoing is not None:
+            outgoing.grant(message.bytes)
+
+    def _on_cancel(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Cancel)
+        self._cancel(message.component)
+
+    def _cancel(self, component: int) -> None:
+        running = self._running.pop(component, None)
+        if running is not None:
+            running.task.cancel()
+        self.outbox.drop(component)
+        self.tree.drop_waiting(component)
+
+    def _on_reset(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Reset)
+        running = self._running.get(message.component)
+        if running is not None and running.upload is not None:
+            running.upload.cut()
+
+    def _on_close_document(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.CloseDocument)
+        for component in self._documents.pop(message.document, set()):
+            self._cancel(component)
+        self.tree.close_document(message.document)
+
+    def _on_set_scheduler(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.SetScheduler)
+        self._obey(lambda: self.tree.set_scheduler(
+            tuple(message.path), message.name, message.params
+        ))  # fmt: skip
+
+    def _on_set_weight(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.SetWeight)
+        self._obey(lambda: self.tree.set_weight(tuple(message.path), message.weight))
+
+    def _on_set_quantum(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.SetQuantum)
+        self._obey(lambda: self._set_quantum(message.quantum))
+
+    def _set_quantum(self, quantum: int) -> None:
+        if quantum and not 64 <= quantum <= 16384:
+            raise SchedulerError(f"quantum of {quantum} bytes: must be 64 to 16384, or 0")
+        self._fixed_quantum = quantum
+        if quantum:
+            self.tree.multiplexer.quantum = quantum
+
+    def _on_set_plan(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.SetPlan)
+        self._obey(lambda: self.plan.replace(message.rules))
+
+    def _on_raise(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Raise)
+        self.tree.set_priority(message.component, message.urgency)
+
+    def _on_hold(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Hold)
+        self.tree.hold(message.component, on=message.on)
+
+    def _on_ping(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Ping)
+        self.say(m.Pong(message.token))
+
+    def _on_goodbye(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Goodbye)
+        self._link.close()
+
+    def _ignore(self, message: m.Message, _: Headers) -> None:
+        pass
+
+    def _obey(self, command: Callable[[], None]) -> None:
+        """Carry a policy's command out; a bad one is logged and changes nothing."""
+        try:
+            command()
+        except (SchedulerError, ValueError) as error:
+            _log.warning("a policy command was refused", error=str(error))
+
+    # -- the quantum -----------------------------------------------------------------------------
+
+    async def _fit_quantum(self) -> None:
+        """Keep the quantum fitted to the link, and tell dynamic schedulers of its rate."""
+        while True:
+            await asyncio.sleep(0.25)
+            estimate = self._link.statistics().outgoing
+            if estimate is None:
+                continue
+            self.tree.hierarchy.bandwidth_changed(estimate.rate)
+            if not self._fixed_quantum:
+                self.tree.multiplexer.quantum = self._suggested_quantum(estimate.rate)

@@ -1,0 +1,89 @@
+"""What a proxy sends: control messages first, then whatever its tree chooses.
+
+The usual outbox of a link, for both directions. Nothing is decided before the link can take it (HATS, section 3.2.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hats.hierarchy import Hierarchy, Node
+from hats.multiplexer import Multiplexer
+from transport.outgoing import Budget, Outgoing
+from wire.frames import Control, Data
+from wire.session import Session
+
+
+class TreeOutbox:
+    """Joins a session's control messages and a tree's components into one stream of frames."""
+
+    def __init__(
+        self,
+        session: Session,
+        hierarchy: Hierarchy,
+        multiplexer: Multiplexer,
+        budget: Budget,
+        *,
+        wake: Callable[[], None],
+    ) -> None:
+        self.session = session
+        self.hierarchy = hierarchy
+        self.multiplexer = multiplexer
+        self._budget = budget
+        self._wake = wake
+        self._by_leaf: dict[Node, Outgoing] = {}
+        self._by_component: dict[int, Outgoing] = {}
+        self.payload_sent = 0
+        """Component bytes that went to the link."""
+
+    @property
+    def quantum(self) -> int:
+        """Bytes of a full quantum at present."""
+        return self.multiplexer.quantum
+
+    def open(self, component: int, leaf: Node) -> Outgoing:
+        """Give a leaf its bytes. The component must not be open."""
+        outgoing = Outgoing(
+            component, leaf, self.hierarchy, self._budget, wake=self._wake
+        )
+        self._by_leaf[leaf] = outgoing
+        self._by_component[component] = outgoing
+        return outgoing
+
+    def get(self, component: int) -> Outgoing | None:
+        """The component, while it is being sent."""
+        return self._by_component.get(component)
+
+    def components(self) -> list[Outgoing]:
+        """All components that are being sent."""
+        return list(self._by_component.values())
+
+    def drop(self, component: int) -> bool:
+        """Stop sending a component and forget it; whether it was there."""
+        outgoing = self._by_component.pop(component, None)
+        if outgoing is None:
+            return False
+        del self._by_leaf[outgoing.leaf]
+        outgoing.close()
+        if outgoing.leaf.parent is not None:
+            self.hierarchy.remove(outgoing.leaf)
+        return True
+
+    def next_frame(self, *, now: float, urgent: bool) -> Data | Control | None:
+        """The next frame for the link (transport.link.Outbox)."""
+        payload = self.session.next_control()
+        if payload is not None:
+            return Control(payload)
+        if urgent:
+            return None
+        grant = self.multiplexer.next_quantum(now)
+        if grant is None:
+            return None
+        outgoing = self._by_leaf[grant.leaf]
+        data = outgoing.take(grant.length)
+        self.payload_sent += len(data)
+        if grant.last:
+            del self._by_leaf[grant.leaf]
+            del self._by_component[outgoing.component]
+            outgoing.close()
+        return Data(outgoing.component, data, grant.last)
