@@ -81,9 +81,7 @@ class RemoteSession:
         )
         self._running: dict[int, _Running] = {}
         self._documents: dict[int, set[int]] = {}
-        self._closed: asyncio.Future[LinkError | None] = (
-            asyncio.get_running_loop().create_future()
-        )
+        self._closed: asyncio.Future[LinkError | None] = asyncio.get_running_loop().create_future()
         self._tasks: asyncio.TaskGroup | None = None
         self._handlers: dict[type[m.Message], Callable[[m.Message, Headers], None]] = {
             m.Hello: self._on_hello,

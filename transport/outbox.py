@@ -43,9 +43,7 @@ class TreeOutbox:
 
     def open(self, component: int, leaf: Node) -> Outgoing:
         """Give a leaf its bytes. The component must not be open."""
-        outgoing = Outgoing(
-            component, leaf, self.hierarchy, self._budget, wake=self._wake
-        )
+        outgoing = Outgoing(component, leaf, self.hierarchy, self._budget, wake=self._wake)
         self._by_leaf[leaf] = outgoing
         self._by_component[component] = outgoing
         return outgoing

@@ -1,0 +1,143 @@
+"""Settings: one TOML file, the environment, flags, in that order of rising precedence.
+
+Every key has a default, is validated, and is named in full when it is wrong. The environment
+variable of [local] listen is SLUICE_LOCAL_LISTEN; lists are separated by commas.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+FILE: Final = "sluice.toml"
+"""Looked for in the working directory, then in the user's configuration folder."""
+
+Address = Annotated[str, Meta(pattern=r"^(\[[0-9a-fA-F:.]+\]|[^:\[\]\s]+):\d{1,5}$")]
+"""host:port, [v6]:port; port 0 takes a free one."""
+
+
+class SettingsError(Exception):
+    """A setting is wrong; the text names the key and what it may be."""
+
+
+class LocalSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """[local]: the proxy on the device behind the slow link."""
+
+    listen: Address = "127.0.0.1:8118"
+    """Where browsers reach it."""
+    remote: Address = "127.0.0.1:8119"
+    """Where the remote proxy (or the tunnel to it) listens."""
+    policy: list[str] = msgspec.field(default_factory=lambda: ["default"])
+    """Policies in order: built-in names, module:attribute, or paths of .py files."""
+    device: str = msgspec.field(default_factory=socket.gethostname)
+    """Names this device to the remote proxy."""
+    patience: Annotated[float, Meta(ge=0, le=600)] = 5.0
+    """Seconds that a request waits for a lost link before the browser is told."""
+    export: str = "auto"
+    """How pictures are refined in the browser: auto, swap, multipart, stream."""
+    congestion: str = "cubic"
+    """TCP congestion control of the link: cubic, bbr, reno."""
+
+
+class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """[remote]: the proxy on the fast side."""
+
+    listen: Address = "127.0.0.1:8119"
+    """Loopback only until devices can be paired: reach it through a tunnel (ssh -L)."""
+    memory: Annotated[int, Meta(ge=1 << 20)] = 64 << 20
+    """Bytes that may wait for one device."""
+    workers: Annotated[int, Meta(ge=1, le=64)] = 2
+    """Transcoding jobs at a time."""
+    quantum: Annotated[int, Meta(ge=64, le=16384)] = 1024
+    """Bytes per quantum before the link has been measured."""
+    congestion: str = "cubic"
+    """TCP congestion control of the link: cubic, bbr, reno."""
+
+
+class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """All of it."""
+
+    local: LocalSettings = LocalSettings()
+    remote: RemoteSettings = RemoteSettings()
+
+
+_SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
+    "local": LocalSettings,
+    "remote": RemoteSettings,
+}
+
+
+def load(
+    *,
+    path: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+    flags: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Settings:
+    """The settings. `path` None: the usual places, and none is fine. Raises SettingsError."""
+    merged: dict[str, dict[str, Any]] = {name: {} for name in _SECTIONS}
+    source = _file(path)
+    if source is not None:
+        for section, values in source.items():
+            if section not in _SECTIONS or not isinstance(values, dict):
+                raise SettingsError(
+                    f"[{section}] is not a section; there are: {', '.join(_SECTIONS)}"
+                )
+            merged[section].update(values)
+    _merge_environment(merged, os.environ if environ is None else environ)
+    for section, values in (flags or {}).items():
+        merged[section].update({key: value for key, value in values.items() if value is not None})
+    return _convert(merged)
+
+
+def _file(path: Path | None) -> dict[str, Any] | None:
+    """The parsed file, or None when none was asked for and none is there."""
+    if path is None:
+        places = [Path(FILE), Path.home() / ".config" / "sluice" / FILE]
+        path = next((place for place in places if place.is_file()), None)
+        if path is None:
+            return None
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"{path}: {error}") from error
+
+
+def _merge_environment(merged: dict[str, dict[str, Any]], environ: Mapping[str, str]) -> None:
+    for section, struct in _SECTIONS.items():
+        for name in struct.__struct_fields__:
+            value = environ.get(f"SLUICE_{section}_{name}".upper())
+            if value is not None:
+                merged[section][name] = value.split(",") if name == "policy" else value
+
+
+def _convert(merged: dict[str, dict[str, Any]]) -> Settings:
+    sections: dict[str, Any] = {}
+    for section, struct in _SECTIONS.items():
+        unknown = set(merged[section]) - set(struct.__struct_fields__)
+        if unknown:
+            raise SettingsError(
+                f"{section}.{min(unknown)} is not a setting; [{section}] has: "
+                f"{', '.join(struct.__struct_fields__)}"
+            )
+        try:
+            # strict=False: numbers may come as text, from the environment.
+            sections[section] = msgspec.convert(merged[section], struct, strict=False)
+        except msgspec.ValidationError as error:
+            raise SettingsError(f"[{section}] {error}".replace("$.", f"{section}.")) from error
+    return Settings(**sections)
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """Host and port of "host:port" or "[v6]:port"."""
+    host, _, port = address.rpartition(":")
+    number = int(port)
+    if number > 65535:
+        raise SettingsError(f"{address}: a port is at most 65535")
+    return host.strip("[]"), number

@@ -1,0 +1,68 @@
+"""Precedence and errors of the settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from configuration import Settings, SettingsError, load, split_address
+
+
+def test_defaults() -> None:
+    assert load(environ={}, path=None).remote == Settings().remote
+
+
+def test_precedence(tmp_path: Path) -> None:
+    file = tmp_path / "sluice.toml"
+    file.write_text('[local]\nlisten = "127.0.0.1:1"\nremote = "a:1"\npatience = 1\n')
+    settings = load(
+        path=file,
+        environ={"SLUICE_LOCAL_REMOTE": "b:2", "SLUICE_LOCAL_PATIENCE": "2.5"},
+        flags={"local": {"patience": 3.5, "policy": None}},
+    )
+    assert settings.local.listen == "127.0.0.1:1"
+    assert settings.local.remote == "b:2"
+    assert settings.local.patience == 3.5
+    assert settings.local.policy == ["default"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[local]\nlisten = 7\n", "local.listen"),
+        ('[local]\nlisten = "no port"\n', "local.listen"),
+        ("[local]\nlissten = 7\n", r"local.lissten is not a setting; \[local\] has: listen"),
+        ("[lokal]\n", r"\[lokal\] is not a section; there are: local, remote"),
+        ("[remote]\nmemory = 5\n", "remote.memory"),
+        ("local = 5\n", "not a section"),
+        ("[local\n", "sluice.toml"),
+    ],
+)
+def test_errors_name_the_key(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "sluice.toml"
+    file.write_text(text)
+    with pytest.raises(SettingsError, match=message):
+        load(path=file, environ={})
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"nowhere\.toml"):
+        load(path=tmp_path / "nowhere.toml", environ={})
+
+
+def test_lists_from_the_environment() -> None:
+    settings = load(environ={"SLUICE_LOCAL_POLICY": "text_first,mine.py"})
+    assert settings.local.policy == ["text_first", "mine.py"]
+
+
+@pytest.mark.parametrize(
+    ("address", "parts"), [("a.test:80", ("a.test", 80)), ("[::1]:8118", ("::1", 8118))]
+)
+def test_addresses(address: str, parts: tuple[str, int]) -> None:
+    assert split_address(address) == parts
+
+
+def test_port_out_of_range() -> None:
+    with pytest.raises(SettingsError, match="65535"):
+        split_address("a:70000")
