@@ -1,0 +1,177 @@
+"""Sluice's command line: the one place that composes both proxies."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import structlog
+import typer
+
+from configuration import Settings, SettingsError, load, split_address
+
+app = typer.Typer(
+    help="A proxy pair that makes a slow link feel fast. Start `sluice remote` on the fast side, "
+    "`sluice local` on the device, and set the browser's HTTP proxy to the local one.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+ConfigFile = Annotated[
+    Optional[Path],  # noqa: UP045 - typer reads it at run time
+    typer.Option("--config", "-c", help="TOML file. Default: ./sluice.toml, then ~/.config/sluice/"),
+]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log what happens, not only faults.")]
+
+
+@app.command()
+def remote(
+    listen: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="HOST:PORT for local proxies; loopback only for now. Port 0: any free."),
+    ] = None,
+    congestion: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="TCP congestion control of the link: cubic, bbr, reno."),
+    ] = None,
+    config: ConfigFile = None,
+    verbose: Verbose = False,
+) -> None:
+    """Run the remote proxy, on the fast side of the link."""
+    from remote_proxy.main import run
+
+    settings = _settings(config, {"remote": {"listen": listen, "congestion": congestion}})
+    _run(run(settings.remote), verbose=verbose)
+
+
+@app.command()
+def local(
+    listen: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="HOST:PORT for browsers."),
+    ] = None,
+    remote: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="HOST:PORT of the remote proxy, or of the tunnel to it."),
+    ] = None,
+    policy: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(help="A built-in name, module:attribute or FILE.py; may be repeated."),
+    ] = None,
+    export: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="How pictures are refined: auto, swap, multipart, stream."),
+    ] = None,
+    patience: Annotated[
+        Optional[float],  # noqa: UP045
+        typer.Option(help="Seconds a request waits for a lost link before the browser is told."),
+    ] = None,
+    config: ConfigFile = None,
+    verbose: Verbose = False,
+) -> None:
+    """Run the local proxy, on the device behind the slow link."""
+    from local_proxy.main import run
+
+    flags = {
+        "listen": listen,
+        "remote": remote,
+        "policy": policy or None,
+        "export": export,
+        "patience": patience,
+    }
+    settings = _settings(config, {"local": flags})
+    _run(run(settings.local), verbose=verbose)
+
+
+@app.command()
+def demo(
+    profile: Annotated[str, typer.Option(help="Link: 56k, 128k, 384k, 1.6M ...")] = "384k",
+    report: Annotated[Path, typer.Option(help="Folder for report.json and index.html.")] = Path(
+        "demo-report"
+    ),
+    stay: Annotated[
+        Optional[bool],  # noqa: UP045
+        typer.Option("--stay/--no-stay", help="Stay up to be tried. Default: on a terminal."),
+    ] = None,
+) -> None:
+    """Load two pages over an emulated slow link, directly and through Sluice, and compare."""
+    from bench.demo import main as run_demo
+
+    code = run_demo(profile=profile, report_dir=report, stay=stay)
+    raise typer.Exit(code)
+
+
+@app.command()
+def status(
+    proxy: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="HOST:PORT of the local proxy. Default: as configured."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="The whole state as JSON.")] = False,
+    config: ConfigFile = None,
+) -> None:
+    """Show what a running local proxy does: link, bandwidth, documents, savings."""
+    from local_proxy.status.client import show
+
+    settings = _settings(config, {"local": {"listen": proxy}})
+    host, port = split_address(settings.local.listen)
+    raise typer.Exit(asyncio.run(show(host, port, as_json=json)))
+
+
+def _settings(path: Path | None, flags: dict[str, dict[str, Any]]) -> Settings:
+    try:
+        return load(path=path, flags=flags)
+    except SettingsError as error:
+        typer.echo(f"sluice: {error}", err=True)
+        raise typer.Exit(2) from error
+
+
+def _run(main: Coroutine[Any, Any, None], *, verbose: bool) -> None:
+    """Run a proxy until it's interrupted or terminated."""
+    _configure_logging(verbose=verbose)
+
+    async def until_signalled() -> None:
+        task = asyncio.ensure_future(main)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, task.cancel)
+        await task
+
+    try:
+        asyncio.run(until_signalled())
+    except asyncio.CancelledError:
+        pass
+    except OSError as error:
+        typer.echo(f"sluice: {error.strerror or error}", err=True)
+        raise typer.Exit(1) from error
+
+
+def _configure_logging(*, verbose: bool) -> None:
+    """Structured lines on standard error."""
+    level = logging.INFO if verbose else logging.WARNING
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso"),
+            structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+
+
+def main() -> None:
+    """Entry point of the `sluice` command."""
+    app()
+
+
+if __name__ == "__main__":
+    main()
