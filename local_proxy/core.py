@@ -1,25 +1,25 @@
 """The local proxy's core: a browser's request in, a response out, whatever way it takes.
 
-Joins fronts, promises, sessions, export drivers, tracking and policies; each of them knows only
-this module's side of it. A request goes: our own paths -> promise -> wire -> component -> export
-driver. Nothing here touches a socket.
+Joins fronts, promises, sessions, export drivers and tracking; each of them knows only its own
+side. A request goes: our own paths -> promise -> wire -> component -> export driver. Nothing here
+touches a socket.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from typing import Final
+from collections.abc import AsyncIterator
+from typing import Final, Protocol
 from urllib.parse import urlsplit
 
 import structlog
 
 from local_proxy.components import Component, ComponentFailed, Head
-from local_proxy.documents import Documents
+from local_proxy.documents import UNATTRIBUTED, Documents
 from local_proxy.error_page import error_response
 from local_proxy.export_drivers.browser import BrowserExport
 from local_proxy.http import Duplex, Headers, Request, Response, header
-from local_proxy.promises import Promised, PromiseTable
+from local_proxy.promises import PromiseTable
 from local_proxy.session import LocalSession
 from local_proxy.tunnel import Tunnel
 from local_proxy.uplink import Uplink
@@ -28,10 +28,21 @@ from wire.skeleton import Kind, Use
 
 HOST: Final = "sluice.local"
 """The local proxy's own host: status page, JSON, metrics."""
-MAX_URL: Final = 8192
-_HIDDEN: Final = frozenset({"connection", "keep-alive", "proxy-connection", "transfer-encoding"})
 _log = structlog.get_logger("sluice.local")
-OwnPages = Callable[[Request], "asyncio.Future[Response]"]
+
+
+class OwnPages(Protocol):
+    """Serves HOST (the status page)."""
+
+    async def handle(self, request: Request) -> Response: ...
+
+
+class Observer(Protocol):
+    """Who hears of documents (policies, statistics). Must not raise."""
+
+    def document_opened(self, document: int, url: str) -> None: ...
+    def document_closed(self, document: int) -> None: ...
+    def component_requested(self, component: Component) -> None: ...
 
 
 def is_navigation(request: Request) -> bool:
@@ -49,3 +60,173 @@ def is_navigation(request: Request) -> bool:
 def wants_picture(request: Request) -> bool:
     """Whether a browser asks this to render a picture: only such may be coarse first."""
     return request.method == "GET" and header(request.headers, "accept").startswith("image/")
+
+
+class ProxyCore:
+    """What the fronts talk to (local_proxy.http.Core)."""
+
+    def __init__(
+        self,
+        *,
+        uplink: Uplink,
+        export: BrowserExport,
+        promises: PromiseTable,
+        documents: Documents,
+        observer: Observer,
+        pages: OwnPages,
+        patience: float,
+    ) -> None:
+        self._uplink = uplink
+        self._export = export
+        self._promises = promises
+        self._documents = documents
+        self._observer = observer
+        self._pages = pages
+        self._patience = patience
+
+    async def handle(self, request: Request) -> Response:
+        """Answer it, whatever happens."""
+        if urlsplit(request.url).hostname == HOST:
+            return await self._pages.handle(request)
+        own = await self._export.own(request)
+        if own is not None:
+            return own
+        component = self._promised(request)
+        if component is None:
+            session = await self._uplink.wait_session(self._patience)
+            if session is None:
+                state = self._uplink.state()
+                return error_response(504, self._link_down(state.reason), retry=True)
+            component = self._ask(session, request)
+        return await self._answer(request, component)
+
+    async def connect(self, host: str, port: int) -> Duplex | Response:
+        """Open a tunnel, opaque and a component of its own."""
+        session = await self._uplink.wait_session(self._patience)
+        if session is None:
+            return error_response(504, self._link_down(self._uplink.state().reason), retry=True)
+        component = Component(
+            id=session.new_id(), document=UNATTRIBUTED, url=f"{host}:{port}", kind=Kind.OTHER
+        )
+        session.request(component, method="CONNECT", headers=[], body=True, levels=False)
+        up = session.upload(component.id)
+        try:
+            head = await component.wait_head()
+        except ComponentFailed as failure:
+            return error_response(failure.status, failure.reason)
+        except asyncio.CancelledError:
+            session.cancel(component)
+            raise
+        if head.status != 200:
+            session.cancel(component)
+            return error_response(502, f"{host}:{port} could not be reached")
+        return Tunnel(component, up, cancel=session.cancel)
+
+    # -- where a component comes from --------------------------------------------------------------
+
+    def _promised(self, request: Request) -> Component | None:
+        """The component that was promised for this very request, if it may be used."""
+        document = self._documents.of(header(request.headers, "referer"))
+        now = asyncio.get_running_loop().time()
+        found = self._promises.find(request, document=document, now=now)
+        if found is not None and found.kind is Kind.TEXT and found.use is Use.DOCUMENT:
+            self._export.open_document(found.id, found.url)
+        return found
+
+    def _ask(self, session: LocalSession, request: Request) -> Component:
+        """Ask the remote for it; a navigation opens a document."""
+        component_id = session.new_id()
+        referer = header(request.headers, "referer")
+        navigation = is_navigation(request)
+        document = component_id if navigation else self._documents.of(referer)
+        component = Component(
+            id=component_id,
+            document=document,
+            url=request.url,
+            kind=Kind.TEXT if navigation else Kind.OTHER,
+            use=Use.DOCUMENT if navigation else Use.OTHER,
+        )
+        if navigation:
+            self._open_document(component)
+        session.request(
+            component,
+            method=request.method,
+            headers=request.headers,
+            body=request.body is not None,
+            levels=wants_picture(request),
+        )
+        self._observer.component_requested(component)
+        if request.body is not None:
+            up = session.upload(component_id)
+            task = asyncio.ensure_future(_upload(request.body, up))
+            component.keep(task)
+        return component
+
+    def _open_document(self, component: Component) -> None:
+        now = asyncio.get_running_loop().time()
+        for forgotten in self._documents.open(component.id, component.url, now=now):
+            self.close_document(forgotten.id)
+        self._export.open_document(component.id, component.url)
+        self._observer.document_opened(component.id, component.url)
+
+    def close_document(self, document: int) -> None:
+        """The document's window is gone."""
+        self._documents.close(document)
+        self._promises.close_document(document)
+        self._export.close_document(document)
+        self._observer.document_closed(document)
+        session = self._uplink.session
+        if session is not None:
+            session.close_document(document)
+
+    # -- how it is answered ------------------------------------------------------------------------
+
+    async def _answer(self, request: Request, component: Component) -> Response:
+        try:
+            head = await component.wait_head()
+            if component.levels and wants_picture(request):
+                return await self._export.picture(component, request)
+        except ComponentFailed as failure:
+            return error_response(failure.status, failure.reason, retry=failure.status == 504)
+        except asyncio.CancelledError:
+            self._left(component)
+            raise
+        response = self._plain(component, head)
+        if component.use is Use.DOCUMENT:
+            response = self._export.document_response(component.id, response)
+        return response
+
+    def _plain(self, component: Component, head: Head) -> Response:
+        """The origin's own response."""
+        headers: Headers = [
+            (name, value) for name, value in head.headers if name != "content-length"
+        ]
+        if component.request_method == "HEAD" and head.length is not None:
+            headers.append(("content-length", str(head.length)))
+        body = _body(component)
+        response = Response(head.status, headers, body, head.length)
+        response.on_done.append(lambda finished: None if finished else self._left(component))
+        return response
+
+    def _left(self, component: Component) -> None:
+        """A client left before the end: nobody else can use what was asked for it alone."""
+        session = self._uplink.session
+        if session is not None and not component.complete and not component.shared:
+            session.cancel(component)
+
+    @staticmethod
+    def _link_down(reason: str) -> str:
+        return f"There is no link to the remote proxy: {reason}."
+
+
+async def _body(component: Component) -> AsyncIterator[bytes]:
+    async for chunk in component.read():
+        yield chunk
+
+
+async def _upload(body: AsyncIterator[bytes], up: Outgoing) -> None:
+    """A request's body, up the link at the pace of its credit."""
+    async for chunk in body:
+        up.write(chunk)
+        await up.room()
+    up.finish()

@@ -1,0 +1,41 @@
+"""A CONNECT tunnel: two opaque components, one each way, never adapted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from local_proxy.components import Component, ComponentFailed
+from transport.outgoing import Outgoing
+
+
+class Tunnel:
+    """The far end of a tunnel, as a front sees it (local_proxy.http.Duplex)."""
+
+    def __init__(
+        self, component: Component, up: Outgoing, *, cancel: Callable[[Component], None]
+    ) -> None:
+        self._component = component
+        self._down = component.read()
+        self._up = up
+        self._cancel = cancel
+
+    async def read(self) -> bytes:
+        """Some bytes towards the client; empty at the end, also when the link is lost."""
+        try:
+            return await anext(self._down, b"")
+        except ComponentFailed:
+            return b""
+
+    async def write(self, data: bytes) -> None:
+        """Bytes from the client. Returns when there is room for more."""
+        self._up.write(data)
+        await self._up.room()
+
+    async def end(self) -> None:
+        """The client has no more to send; reading goes on."""
+        self._up.finish()
+
+    async def close(self) -> None:
+        """Both ways end."""
+        await self._down.aclose()
+        self._cancel(self._component)
