@@ -39,7 +39,8 @@ SCHEDULERS: Final = (
 """Names that the remote proxy knows (hats)."""
 MIN_QUANTUM: Final = 64
 """Bytes; below, headers take more than a sixteenth of the link."""
-WEIGHTS: Final = (1e-3, 1e6)
+WEIGHTS: Final = (1e-3, 1e3)
+"""What the schedulers take (hats)."""
 MAX_URGENCY: Final = 255
 MAX_RULES: Final = 256
 MAX_DEPTH: Final = 3

@@ -40,7 +40,7 @@ class Focus:
         """`front` and `back` are schedulers of documents; `root` None leaves the root alone."""
         if not 0 < share < 1:
             raise ValueError(f"share {share}: must lie between 0 and 1")
-        self._odds = share / (1 - share)
+        self._odds = round(share / (1 - share), 6)
         self._front, self._back, self._root = front, back, root
 
     def react(self, event: Event, view: SessionView) -> Iterable[Command]:
@@ -49,7 +49,6 @@ class Focus:
                 yield SetScheduler(ROOT, self._root)
             case DocumentOpened(application=application):
                 yield SetScheduler(application_path(application), "wf2q_plus")
-                yield from self._share_out(view)
             case FocusChanged() | DocumentClosed():
                 yield from self._share_out(view)
 

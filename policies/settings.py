@@ -55,13 +55,13 @@ class Settings:
         if key is None:
             return [command]
         words = self._words.setdefault(key, {})
-        before_this = _last(words) or _neutral(command)
+        held = _last(words)
+        if held is None and not isinstance(command, SetScheduler):
+            held = _neutral(command)  # of schedulers, the remote proxy's usual one is not relied on
         words.pop(owner, None)
         words[owner] = command
         self._note(command)
-        # A scheduler that was never set may not be the usual one: the remote's session is older.
-        first_scheduler = isinstance(command, SetScheduler) and len(words) == 1
-        return [command] if command != before_this or first_scheduler else []
+        return [command] if command != held else []
 
     def withdraw(self, owner: int) -> list[Command]:
         """Forget what a policy has set; the commands that undo it."""

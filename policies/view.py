@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 from policies.commands import Path
 from policies.plan import Subject
 from wire.skeleton import Kind, Use
 
-_NOTHING: Mapping[int, ComponentView] = MappingProxyType({})
+
+def _nothing() -> Mapping[Any, Any]:
+    return MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,18 +69,18 @@ class SessionView:
 
     now: float = 0.0
     connected: bool = True
-    documents: Mapping[int, DocumentView] = field(default_factory=lambda: MappingProxyType({}))
+    documents: Mapping[int, DocumentView] = field(default_factory=_nothing)
     """Open ones by id, the oldest first."""
-    components: Mapping[int, ComponentView] = _NOTHING
+    components: Mapping[int, ComponentView] = field(default_factory=_nothing)
     front: int | None = None
     """The document in front: the latest navigation until tracking says otherwise."""
     pointer: int | None = None
     """The component under the pointer."""
     bandwidth: float | None = None
     """Bytes/second towards the device; None: not measured yet."""
-    schedulers: Mapping[Path, str] = field(default_factory=lambda: MappingProxyType({}))
+    schedulers: Mapping[Path, str] = field(default_factory=_nothing)
     """Names of those that policies have set."""
-    weights: Mapping[Path, float] = field(default_factory=lambda: MappingProxyType({}))
+    weights: Mapping[Path, float] = field(default_factory=_nothing)
     """Those that policies have set; 1 elsewhere."""
 
     def parts(self, document: int) -> Iterator[ComponentView]:
