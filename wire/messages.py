@@ -142,6 +142,14 @@ class Hold(Message, tag=24, frozen=True):
     on: bool
 
 
+class Fetch(Message, tag=25):
+    """Send a component up to this level whatever the plan says; `urgency` as in Raise."""
+
+    component: int
+    level: str
+    urgency: int = 0
+
+
 # -- remote to local -------------------------------------------------------------------------
 
 
@@ -188,8 +196,8 @@ class Failed(Message, tag=35, frozen=True):
 
 _Any = (
     Hello | Credit | Reset | Ping | Pong | Goodbye | Request | Cancel | CloseDocument
-    | SetScheduler | SetWeight | SetQuantum | SetPlan | Raise | Hold | Head | Levels | Skeleton
-    | Failed
+    | SetScheduler | SetWeight | SetQuantum | SetPlan | Raise | Hold | Fetch | Head | Levels
+    | Skeleton | Failed
 )  # fmt: skip
 
 _encoder = msgspec.msgpack.Encoder()

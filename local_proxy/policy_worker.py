@@ -1,0 +1,60 @@
+"""One thread in which policies react, so that a slow or endless one can't stop the event loop.
+
+A thread can't be killed, but Python code in it can be interrupted: `abandon` raises an exception
+at its next bytecode. A policy that sits in a C call dies when that returns. Either way the thread
+is given up at once and the next job gets a new one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Final
+
+Job = Callable[[], None]
+_NAME: Final = "sluice-policies"
+
+
+class Abandoned(BaseException):
+    """Raised inside a policy that took too long; not an Exception, so that it passes."""
+
+
+class PolicyWorker:
+    """Runs jobs one after the other. Created and used on the event loop's thread."""
+
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name=_NAME, daemon=True)
+        self._thread.start()
+
+    def submit(self, job: Job) -> None:
+        """Run it after those before. It must not raise."""
+        self._jobs.put(job)
+
+    def stop(self) -> None:
+        """End after the jobs submitted so far. Does not wait."""
+        self._jobs.put(None)
+
+    def abandon(self) -> None:
+        """End now: interrupt the job under way, take no other."""
+        self.stop()
+        ident = self._thread.ident
+        if ident is not None and self._thread.is_alive():
+            # CPython's own way to interrupt a thread (PyThreadState_SetAsyncExc, C API reference).
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                ctypes.c_ulong(ident), ctypes.py_object(Abandoned)
+            )
+
+    def join(self, timeout: float) -> bool:
+        """Wait for the end, at most so many seconds; True: it has ended."""
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        try:
+            while (job := self._jobs.get()) is not None:
+                job()
+        except Abandoned:
+            pass

@@ -1,0 +1,263 @@
+"""The host: several policies on one session, as a state machine without threads or clocks.
+
+It says whose turn it is to react to what, checks and orders what comes back, keeps timers and
+bandwidth ranges, and puts a failed policy out. Who calls `react`, and with how much patience, is
+the driver's affair: local_proxy/policy_runtime.py in a session, policies/testing.py in a test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from math import isclose
+from typing import Final
+
+from policies.api import Policy
+from policies.checks import COMMANDS, problem
+from policies.commands import Command, Fetch, SetPlan, SetTimer, WatchBandwidth
+from policies.events import (
+    BandwidthChanged,
+    DocumentClosed,
+    Event,
+    FocusChanged,
+    Progress,
+    TimerExpired,
+)
+from policies.model import SessionModel
+from policies.plan import Rule, resolve
+from policies.settings import Settings
+from policies.view import SessionView
+from wire.skeleton import LEVELS
+
+MAX_COMMANDS: Final = 10_000
+"""Of one reaction: more is an endless generator."""
+MAX_TIMERS: Final = 1_000
+"""Of one policy at a time."""
+
+
+class Misbehaved(Exception):
+    """A policy returned what isn't commands."""
+
+
+@dataclass(eq=False, slots=True)
+class Slot:
+    """A policy's place in the order, and how it has fared."""
+
+    index: int
+    policy: Policy
+    name: str
+    on: bool = True
+    why_off: str = ""
+    reactions: int = 0
+    commands: int = 0
+    refused: int = 0
+    seconds: float = 0.0
+    """Spent reacting, in all."""
+    slowest: float = 0.0
+    """Seconds of the longest reaction."""
+    watch: WatchBandwidth | None = None
+    timers: dict[str, float] = field(default_factory=dict)
+    fetches: dict[int, str] = field(default_factory=dict)
+    """Components with a fetch timer, and the level that stops it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A policy is to react to an event."""
+
+    slot: Slot
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What follows: first send the commands, then take the turns, in order."""
+
+    commands: tuple[Command, ...] = ()
+    turns: tuple[Turn, ...] = ()
+    refused: tuple[str, ...] = ()
+    """Commands that can't be carried out, and why, for the log."""
+
+
+def react(turn: Turn, view: SessionView) -> list[Command]:
+    """Let the policy react. Raises what it raises, or Misbehaved; safe in another thread."""
+    reaction: object = turn.slot.policy.react(turn.event, view)
+    if reaction is None:
+        return []
+    if not isinstance(reaction, Iterable):
+        raise Misbehaved(f"returned {reaction!r:.100}, not commands")
+    commands = list(islice(reaction, MAX_COMMANDS + 1))
+    if len(commands) > MAX_COMMANDS:
+        raise Misbehaved(f"more than {MAX_COMMANDS} commands in answer to one event")
+    for command in commands:
+        if not isinstance(command, COMMANDS):
+            raise Misbehaved(f"answered {command!r:.100}, which is no command")
+    return commands
+
+
+class Host:
+    """Policies in order. A later one sees, and may override, what an earlier one did."""
+
+    def __init__(self, policies: Sequence[Policy], *, fallback: Callable[[], Policy]) -> None:
+        """`fallback` makes the policy that takes over when no other is left."""
+        self._fallback: Callable[[], Policy] | None = fallback
+        self._model = SessionModel()
+        self._settings = Settings()
+        self.slots: list[Slot] = []
+        for policy in policies:
+            self._add(policy)
+        if not policies:
+            self._take_over()
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The plan in effect, "front" and "back" resolved."""
+        return resolve(self._settings.rules, front=self._model.front)
+
+    def view(self, *, now: float) -> SessionView:
+        settings = self._settings
+        return self._model.view(now=now, schedulers=settings.schedulers, weights=settings.weights)
+
+    def standing(self) -> list[Command]:
+        """All that holds, for a remote proxy that starts from nothing."""
+        return [self._resolved(command) for command in self._settings.standing()]
+
+    def hear(self, event: Event, *, now: float) -> Step:
+        """Something happened."""
+        before = self.rules
+        if isinstance(event, DocumentClosed):
+            closed = self.view(now=now).documents.get(event.document)
+            if closed is not None:
+                self._settings.forget(document=closed.path, components=closed.components)
+        if isinstance(event, Progress):
+            self._fetched(event)
+        heard = self._model.hear(event, now=now)
+        moved = any(isinstance(event, FocusChanged) for event in heard) and self.rules != before
+        turns = tuple(Turn(slot, event) for event in heard for slot in self.slots if slot.on)
+        return Step((SetPlan(self.rules),) if moved else (), turns)
+
+    def measured(self, rate: float, *, confidence: float = 1.0) -> Step:
+        """The bandwidth estimate was renewed: bytes/second towards the device."""
+        self._model.measured(rate)
+        turns = []
+        for slot in self.slots:
+            watch = slot.watch
+            if slot.on and watch is not None and not watch.low <= rate < watch.high:
+                slot.watch = None
+                turns.append(Turn(slot, BandwidthChanged(rate, confidence)))
+        return Step(turns=tuple(turns))
+
+    def reacted(
+        self, turn: Turn, commands: Sequence[Command], *, seconds: float, now: float
+    ) -> Step:
+        """A policy answered, after so many seconds. An answer of one that is off is void."""
+        slot = turn.slot
+        if not slot.on:
+            return Step()
+        slot.reactions += 1
+        slot.seconds += seconds
+        slot.slowest = max(slot.slowest, seconds)
+        send: list[Command] = []
+        refused: list[str] = []
+        for command in commands:
+            why = self._problem(slot, command, now)
+            if why:
+                slot.refused += 1
+                refused.append(f"{command!r:.200}: {why}")
+                continue
+            slot.commands += 1
+            send += self._carry_out(slot, command, now)
+        return Step(tuple(self._resolved(command) for command in send), refused=tuple(refused))
+
+    def failed(self, slot: Slot, reason: str) -> Step:
+        """Switch a policy off: undo what it set, go on with the others, or with the fallback."""
+        if not slot.on:
+            return Step()
+        slot.on, slot.why_off = False, reason
+        slot.watch = None
+        slot.timers.clear()
+        slot.fetches.clear()
+        undo = tuple(self._resolved(command) for command in self._settings.withdraw(slot.index))
+        if any(other.on for other in self.slots):
+            return Step(undo)
+        newcomer = self._take_over()
+        if newcomer is None:
+            return Step(undo)
+        return Step(undo, tuple(Turn(newcomer, event) for event in self._model.recall()))
+
+    def next_timer(self) -> float | None:
+        """When `expired` is due; None: no timer runs."""
+        return min((at for slot in self.slots for at in slot.timers.values()), default=None)
+
+    def expired(self, *, now: float) -> Step:
+        """The turns of all timers that are due, the earliest first."""
+        due = sorted(
+            (at, slot.index, name)
+            for slot in self.slots
+            for name, at in slot.timers.items()
+            if at <= now or isclose(at, now, abs_tol=1e-6)
+        )
+        turns = []
+        for _, index, name in due:
+            slot = self.slots[index]
+            del slot.timers[name]
+            if name.startswith("fetch:"):
+                slot.fetches.pop(int(name.removeprefix("fetch:")), None)
+            turns.append(Turn(slot, TimerExpired(name)))
+        return Step(turns=tuple(turns))
+
+    # -- one command -----------------------------------------------------------------------
+
+    def _problem(self, slot: Slot, command: Command, now: float) -> str:
+        if isinstance(command, SetTimer) and command.name.startswith("fetch:"):
+            return "names that begin with fetch: are those of fetches"
+        if isinstance(command, SetTimer | Fetch) and len(slot.timers) >= MAX_TIMERS:
+            return f"{MAX_TIMERS} timers are running"
+        try:
+            return problem(command, self.view(now=now))
+        except (TypeError, ValueError, AttributeError) as error:  # fields of the wrong type
+            return str(error) or type(error).__name__
+
+    def _carry_out(self, slot: Slot, command: Command, now: float) -> list[Command]:
+        """The commands to send, if any."""
+        if isinstance(command, WatchBandwidth):
+            slot.watch = command
+            return []
+        if isinstance(command, SetTimer):
+            when = command.at if command.after is None else now + command.after
+            slot.timers.pop(command.name, None)
+            if when is not None:
+                slot.timers[command.name] = when
+            return []
+        if isinstance(command, Fetch) and command.timer is not None:
+            slot.timers[f"fetch:{command.component}"] = now + command.timer
+            slot.fetches[command.component] = command.level
+        return self._settings.put(slot.index, command)
+
+    def _resolved(self, command: Command) -> Command:
+        return SetPlan(self.rules) if isinstance(command, SetPlan) else command
+
+    def _fetched(self, event: Progress) -> None:
+        """Stop the timers of fetches that this progress fulfils."""
+        for slot in self.slots:
+            level = slot.fetches.get(event.component)
+            if level is not None and (event.complete or _reaches(event.level, level)):
+                del slot.fetches[event.component]
+                slot.timers.pop(f"fetch:{event.component}", None)
+
+    def _add(self, policy: Policy) -> Slot:
+        slot = Slot(len(self.slots), policy, str(getattr(policy, "name", type(policy).__name__)))
+        self.slots.append(slot)
+        return slot
+
+    def _take_over(self) -> Slot | None:
+        """Start the fallback; None if it was used up."""
+        if self._fallback is None:
+            return None
+        make, self._fallback = self._fallback, None
+        return self._add(make())
+
+
+def _reaches(level: str, wanted: str) -> bool:
+    return level in LEVELS and LEVELS.index(level) >= LEVELS.index(wanted)
