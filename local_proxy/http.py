@@ -54,14 +54,18 @@ class Duplex(Protocol):
     async def write(self, data: bytes) -> None:
         """Bytes from the client; returns when there is room for more."""
 
-    async def close(self) -> None: ...
+    async def end(self) -> None:
+        """The client has no more to send (half-close); reading goes on."""
+
+    async def close(self) -> None:
+        """Both directions are over; called once, last, whatever happened."""
 
 
 class Core(Protocol):
     """What a front talks to."""
 
     async def handle(self, request: Request) -> Response:
-        """Answer it. Must not raise; cancelled when the client leaves before the answer."""
+        """Answer it. Must not raise; cancelled when the client leaves before the head is out."""
 
     async def connect(self, host: str, port: int) -> Duplex | Response:
         """Open a tunnel, or say why not."""

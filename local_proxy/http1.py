@@ -1,0 +1,437 @@
+"""The HTTP/1.1 proxy front: browsers' connections in, the core's answers out (RFC 9110, 9112).
+
+Owns framing, limits and the life of a connection: one task each, requests in order. Each request
+gets an h11 connection of its own, so that every head passes the strict check of http1_head.py
+before h11 sees it. Must not know: components, documents, the slow link.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import dataclass
+from typing import Final
+
+import h11
+import structlog
+
+from local_proxy.error_page import error_page, phrase
+from local_proxy.http import Core, Duplex, Headers, Request, Response
+from local_proxy.http1_head import (
+    MAX_HEAD,
+    Refused,
+    check_head,
+    end_to_end,
+    head_end,
+    split_authority,
+    to_request,
+)
+from local_proxy.http1_socket import ClientSocket
+from local_proxy.http1_tunnel import pump
+
+log = structlog.get_logger(__name__)
+
+_LINGER: Final = 1.0
+"""Seconds in which a refused client may read our answer before the connection is reset."""
+_BODYLESS: Final = frozenset((204, 304))
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one front grants its clients."""
+
+    connections: int = 512
+    head_time: float = 30.0
+    """Seconds from a request's first byte to the end of its head."""
+    idle_time: float = 300.0
+    """Seconds that a connection may wait for a request, or a half-closed tunnel for bytes."""
+    body: int = 1 << 32
+    """Bytes of a request's body; answered 413 above."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrontStatistics:
+    """An immutable snapshot."""
+
+    connections: int
+    requests: int
+    tunnels: int
+    refused: int
+    """Requests answered by the front itself because they were malformed or over a limit."""
+
+
+class Http1Front:
+    """Listens for browsers and hands their requests to the core."""
+
+    def __init__(self, core: Core, *, limits: Limits | None = None) -> None:
+        self.core = core
+        self.limits = limits or Limits()
+        self.requests = self.tunnels = self.refused = 0
+        self._servers: list[asyncio.Server] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def __repr__(self) -> str:
+        return f"<Http1Front {len(self._tasks)} connections, {self.requests} requests>"
+
+    def statistics(self) -> FrontStatistics:
+        return FrontStatistics(len(self._tasks), self.requests, self.tunnels, self.refused)
+
+    async def listen(self, host: str, port: int) -> tuple[str, int]:
+        """Accept connections; the address as bound (port 0: any free). Raises OSError."""
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(lambda: ClientSocket(self._connected), host, port)
+        self._servers.append(server)
+        address = server.sockets[0].getsockname()
+        return str(address[0]), int(address[1])
+
+    async def close(self) -> None:
+        """Stop listening, end every connection, and return when the last task has."""
+        for server in self._servers:
+            server.close()
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for server in self._servers:
+            await server.wait_closed()
+        self._servers.clear()
+
+    def _connected(self, client: ClientSocket) -> None:
+        connection = _Connection(self, client)
+        full = len(self._tasks) >= self.limits.connections
+        work = connection.turn_away() if full else connection.run()
+        task = asyncio.get_running_loop().create_task(work, name="http1 connection")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+class _Body:
+    """A request's body as it comes; asks for it first where the client waits for that."""
+
+    def __init__(self, http: h11.Connection, client: ClientSocket, *, limit: int) -> None:
+        self._http = http
+        self._client = client
+        self._left = limit
+        self.refusal: Refused | None = None
+        """What was wrong with it, once that is known."""
+        self.over = False
+        """The exchange has ended: there is nothing more to read, even for a reader in between."""
+
+    def __aiter__(self) -> _Body:
+        return self
+
+    async def __anext__(self) -> bytes:
+        if self.refusal is not None:
+            raise self.refusal
+        if self._http.they_are_waiting_for_100_continue and not self.over:
+            go_on = h11.InformationalResponse(status_code=100, headers=[])
+            await self._client.write(self._http.send(go_on) or b"")
+        try:
+            while (event := self._next()) is h11.NEED_DATA:
+                data = await self._client.read()
+                if not self.over:
+                    self._http.receive_data(data)
+        except h11.RemoteProtocolError as error:
+            self.refusal = _refusal(error)
+            raise self.refusal from error
+        if not isinstance(event, h11.Data):
+            raise StopAsyncIteration
+        self._left -= len(event.data)
+        if self._left < 0:
+            self.refusal = _too_large()
+            raise self.refusal
+        return bytes(event.data)
+
+    def _next(self) -> object:
+        if self.over or self._http.their_state is not h11.SEND_BODY:
+            return None
+        return self._http.next_event()
+
+
+class _Broken(Exception):
+    """The response can't be completed: the client must see that it isn't whole."""
+
+
+class _Connection:
+    """One client's requests, one after the other."""
+
+    def __init__(self, front: Http1Front, client: ClientSocket) -> None:
+        self._front = front
+        self._limits = front.limits
+        self._client = client
+        self._pending = bytearray()
+        """Bytes of the client that belong to requests not begun yet."""
+
+    async def run(self) -> None:
+        """Serve until the client leaves, errs, or is told to close. Never raises."""
+        try:
+            while await self._next_exchange():
+                pass
+            self._client.close()
+        except (_Broken, ConnectionError):
+            self._client.close()
+        except asyncio.CancelledError:  # the client has left, or the front closes
+            self._client.abort()
+        except Exception:
+            log.exception("connection failed")
+            self._client.abort()
+
+    async def turn_away(self) -> None:
+        """Say that there are too many connections already."""
+        self._front.refused += 1
+        try:
+            reason = f"More than {self._limits.connections} connections are open."
+            await self._refuse(h11.Connection(h11.SERVER), Refused(503, reason))
+        except ConnectionError:
+            pass
+        finally:
+            self._client.close()
+
+    # -- reading -----------------------------------------------------------------------------
+
+    async def _next_exchange(self) -> bool:
+        """One request and its response; False when the connection must close."""
+        http = h11.Connection(h11.SERVER, max_incomplete_event_size=2 * MAX_HEAD)
+        try:
+            head = await self._read_head()
+            if head is None:
+                return False
+            check_head(head)
+            http.receive_data(head)
+            event = http.next_event()
+            assert isinstance(event, h11.Request)
+            if self._pending:
+                http.receive_data(bytes(self._pending))
+                self._pending.clear()
+            return await self._watched(http, event)
+        except Refused as refused:
+            await self._refuse(http, refused)
+        except h11.RemoteProtocolError as error:
+            await self._refuse(http, _refusal(error))
+        return False
+
+    async def _read_head(self) -> bytes | None:
+        """The bytes of the next request's head; None when the client has no more requests."""
+        loop = asyncio.get_running_loop()
+        pending, searched = self._pending, 0
+        first = self._limits.head_time if pending else self._limits.idle_time
+        try:
+            async with asyncio.timeout(first) as deadline:
+                while True:
+                    while pending.startswith(b"\r\n"):  # RFC 9112, 2.2
+                        del pending[:2]
+                    end = head_end(pending, searched=searched)
+                    if end >= 0:
+                        break
+                    searched = len(pending)
+                    data = await self._client.read()
+                    if not data:
+                        return None
+                    if not pending:
+                        deadline.reschedule(loop.time() + self._limits.head_time)
+                    pending += data
+        except TimeoutError:
+            if pending:
+                raise Refused(408, "The request's header did not come in time.") from None
+            return None
+        head = bytes(pending[:end])
+        del pending[:end]
+        return head
+
+    # -- answering ---------------------------------------------------------------------------
+
+    async def _watched(self, http: h11.Connection, event: h11.Request) -> bool:
+        """Answer, and stop at once when the client leaves before the end."""
+        if event.method == b"CONNECT":
+            return await self._tunnel(http, event)
+        task = asyncio.current_task()
+        assert task is not None
+        if self._client.ended:  # a client that has closed its side counts as gone
+            return False
+        self._client.on_leave = task.cancel
+        try:
+            await self._answer(http, event)
+        finally:
+            self._client.on_leave = None
+        return await self._finish(http)
+
+    async def _answer(self, http: h11.Connection, event: h11.Request) -> None:
+        self._front.requests += 1
+        request = to_request(event)
+        length = next((int(v) for n, v in event.headers if n == b"content-length"), 0)
+        if length > self._limits.body:
+            raise _too_large()
+        body = _Body(http, self._client, limit=self._limits.body)
+        if length or any(name == b"transfer-encoding" for name, _ in event.headers):
+            request.body = body
+        else:
+            http.next_event()  # the end of a message without a body
+        try:
+            response = await self._handled(request, body)
+            await self._respond(http, response, method=event.method)
+        finally:
+            body.over = True
+
+    async def _handled(self, request: Request, body: _Body) -> Response:
+        """The core's answer; its exceptions become pages. Raises Refused for a bad body."""
+        try:
+            response = await self._front.core.handle(request)
+        except Exception as error:
+            if body.refusal is None:
+                log.exception("core failed", url=request.url)
+            response = error_page(502, f"The proxy failed: {type(error).__name__}.")
+        if body.refusal is not None:
+            await _dispose(response, whole=False)
+            raise body.refusal
+        return response
+
+    async def _finish(self, http: h11.Connection) -> bool:
+        """After a response: whether another request may follow."""
+        while http.their_state is h11.SEND_BODY:
+            if http.next_event() is h11.NEED_DATA:
+                await self._linger()  # the core did not want the whole body
+                return False
+        if http.our_state is not h11.DONE or http.their_state is not h11.DONE:
+            return False
+        self._pending += http.trailing_data[0]
+        return True
+
+    async def _respond(
+        self, http: h11.Connection, response: Response, *, method: bytes = b"GET"
+    ) -> None:
+        """Write it all. Raises _Broken when it can't be written in full."""
+        whole, body = False, response.body
+        try:
+            try:
+                head = http.send(_head(response, method))
+            except h11.LocalProtocolError as error:
+                log.warning("response can't be written", status=response.status, why=str(error))
+                bad = error_page(502, "The server's answer has a malformed header.")
+                head, body = http.send(_head(bad, method)), bad.body
+            await self._write_body(http, head or b"", b"" if _bodyless(response, method) else body)
+            whole = True
+        except h11.LocalProtocolError as error:
+            raise _Broken(f"the body does not have its length: {error}") from error
+        except (_Broken, ConnectionError):
+            raise
+        except Exception as error:
+            log.warning("response broke off", why=repr(error))
+            if http.their_http_version == b"1.0":
+                self._client.abort()  # only a reset tells HTTP/1.0 that it isn't whole
+            raise _Broken(repr(error)) from error
+        finally:
+            await _dispose(response, whole=whole)
+
+    async def _write_body(
+        self, http: h11.Connection, head: bytes, body: AsyncIterator[bytes] | bytes
+    ) -> None:
+        if isinstance(body, bytes):
+            data = http.send(h11.Data(data=body)) if body else b""
+            await self._client.write(head + (data or b"") + (http.send(h11.EndOfMessage()) or b""))
+            return
+        await self._client.write(head)
+        async for chunk in body:
+            await self._send(http, h11.Data(data=chunk))
+        await self._send(http, h11.EndOfMessage())
+
+    async def _send(self, http: h11.Connection, event: h11.Event) -> None:
+        await self._client.write(http.send(event) or b"")
+
+    async def _refuse(self, http: h11.Connection, refused: Refused) -> None:
+        """Tell the client what it did wrong, and let it read that before we close."""
+        self._front.refused += 1
+        if http.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
+            return
+        page = error_page(refused.status, refused.reason)
+        page.headers.append(("connection", "close"))
+        await self._respond(http, page)
+        await self._linger()
+
+    async def _linger(self) -> None:
+        """Read on for a moment: closing with bytes unread would reset what we wrote."""
+        self._client.end()
+        try:
+            async with asyncio.timeout(_LINGER):
+                while await self._client.read():
+                    pass
+        except TimeoutError:
+            pass
+
+    # -- tunnels -----------------------------------------------------------------------------
+
+    async def _tunnel(self, http: h11.Connection, event: h11.Request) -> bool:
+        host, port = split_authority(event.target.decode("ascii"))
+        self._front.tunnels += 1
+        http.next_event()
+        task = asyncio.current_task()
+        assert task is not None
+        self._client.on_leave = task.cancel
+        try:
+            far = await self._connect(host, port)
+        finally:
+            self._client.on_leave = None
+        if isinstance(far, Response):
+            await self._respond(http, far)
+            return await self._finish(http)
+        try:
+            await self._send(
+                http, h11.Response(status_code=200, headers=[], reason="Connection established")
+            )
+            http.next_event()
+            early = http.trailing_data[0]
+            await pump(self._client, far, early, idle_time=self._limits.idle_time)
+        finally:
+            await far.close()
+        return False
+
+    async def _connect(self, host: str, port: int) -> Duplex | Response:
+        try:
+            return await self._front.core.connect(host, port)
+        except Exception as error:
+            log.exception("core failed", host=host, port=port)
+            return error_page(502, f"The proxy failed: {type(error).__name__}.")
+
+
+def _head(response: Response, method: bytes) -> h11.Response:
+    """The head as it is written: end-to-end fields, and the length where it is known."""
+    headers: Headers = []
+    for name, value in end_to_end(response.headers):
+        if name != "content-length" or _keeps_length(response, method):
+            headers.append((name, value))
+    length = len(response.body) if isinstance(response.body, bytes) else response.length
+    if length is not None and not _bodyless(response, method):
+        headers.append(("content-length", str(length)))
+    if any(name == "connection" and value == "close" for name, value in response.headers):
+        headers.append(("connection", "close"))
+    encoded = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+    return h11.Response(
+        status_code=response.status, headers=encoded, reason=phrase(response.status)
+    )
+
+
+def _bodyless(response: Response, method: bytes) -> bool:
+    return method == b"HEAD" or response.status in _BODYLESS
+
+
+def _keeps_length(response: Response, method: bytes) -> bool:
+    """Whether Content-Length tells of a body that isn't sent (RFC 9110, 8.6)."""
+    return response.status != 204 and _bodyless(response, method)
+
+
+async def _dispose(response: Response, *, whole: bool) -> None:
+    """Let go of the body and say how it went. A callback that raises is logged."""
+    if isinstance(response.body, AsyncGenerator):
+        await response.body.aclose()
+    for callback in response.on_done:
+        try:
+            callback(whole)
+        except Exception:
+            log.exception("on_done failed")
+
+
+def _refusal(error: h11.RemoteProtocolError) -> Refused:
+    return Refused(error.error_status_hint, f"The request is malformed: {error}.")
+
+
+def _too_large() -> Refused:
+    return Refused(413, "The request's body is larger than this proxy allows.")

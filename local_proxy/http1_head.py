@@ -1,0 +1,144 @@
+"""What a request head must be before h11 may read it, and what the core gets of it. Pure.
+
+h11 reads generously: it joins folded lines, takes bare line feeds, lets Transfer-Encoding win over
+Content-Length. A proxy must not, since whoever stands beside it may read the same bytes
+otherwise (request smuggling: RFC 9112, 5.2, 6.1, 11.2). Must not know: sockets, the core.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+import h11
+
+from local_proxy.http import Headers, Request
+from wire.messages import MAX_URL
+
+MAX_HEAD: Final = 65536
+"""Bytes of request line and fields together; answered 431 above."""
+
+_LINE: Final = re.compile(rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+ ([\x21-\x7e]+) HTTP/([0-9])\.([0-9])")
+_CONTROL: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_BARE: Final = re.compile(rb"\r(?!\n)|(?<!\r)\n")
+_DIGITS: Final = re.compile(rb"[0-9]{1,18}")
+_AUTHORITY: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._~-]+)(?::([0-9]{0,5}))?")
+_ABSOLUTE: Final = re.compile(r"(https?)://([^/?#]*)([^#]*)", re.IGNORECASE)
+_DEFAULT_PORT: Final = {"http": 80, "https": 443}
+
+HOP_BY_HOP: Final = frozenset(
+    {
+        *("connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding"),
+        *("upgrade", "http2-settings", "proxy-authenticate", "proxy-authorization"),
+    }
+)
+"""Fields between two neighbours only (RFC 9110, 7.6.1 and 11.7)."""
+_NEVER_NAMED: Final = frozenset(("host", "content-length", "content-type", "cache-control"))
+"""Fields that `Connection` may not name away (RFC 9110, 7.6.1)."""
+
+
+class Refused(Exception):
+    """The client's fault: `status` is what it is answered, then the connection closes."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.reason = reason
+
+
+def head_end(buffer: bytearray, *, searched: int) -> int:
+    """Where the head ends, -1 while it doesn't; `searched` bytes had no end in them.
+
+    Raises Refused (414, 431) when it is too long already.
+    """
+    end = buffer.find(b"\r\n\r\n", max(0, searched - 3))
+    if (end if end >= 0 else len(buffer)) > MAX_HEAD:
+        line_end = buffer.find(b"\r\n")
+        if line_end < 0 or line_end > MAX_URL + 64:  # 64: a method and a version, generously
+            raise Refused(414, f"The address is longer than {MAX_URL} bytes.")
+        raise Refused(431, f"The request's header is longer than {MAX_HEAD} bytes.")
+    if end < 0 and b"\n\n" in buffer:
+        raise Refused(400, "The request's lines end in a bare line feed.")
+    return end + 4 if end >= 0 else -1
+
+
+def check_head(head: bytes) -> None:
+    """Refuse whatever two parsers could read in two ways. Raises Refused."""
+    if _BARE.search(head) or _CONTROL.search(head):
+        raise Refused(400, "The request's header contains control characters.")
+    line, *fields = head[:-4].split(b"\r\n")
+    match = _LINE.fullmatch(line)
+    if match is None:
+        raise Refused(400, "The request line is malformed.")
+    if len(match[1]) > MAX_URL:
+        raise Refused(414, f"The address is longer than {MAX_URL} bytes.")
+    if match[2] != b"1" or match[3] not in b"01":
+        raise Refused(505, "This proxy speaks HTTP/1.0 and HTTP/1.1 here.")
+    _check_framing(fields, http10=match[3] == b"0")
+
+
+def _check_framing(fields: list[bytes], *, http10: bool) -> None:
+    lengths, codings = [], []
+    for field in fields:
+        if field[:1] in (b" ", b"\t"):
+            raise Refused(400, "The request's header has a folded line.")
+        name, _, value = field.partition(b":")
+        if name.lower() == b"content-length":
+            lengths.append(value.strip(b" \t"))
+        elif name.lower() == b"transfer-encoding":
+            codings.append(value)
+    if len(lengths) > 1 or len(codings) > 1 or (lengths and codings):
+        raise Refused(400, "The request gives its length more than once.")
+    if lengths and not _DIGITS.fullmatch(lengths[0]):
+        raise Refused(400, "The request's Content-Length is not a number.")
+    if codings and http10:
+        raise Refused(400, "An HTTP/1.0 request has a Transfer-Encoding.")
+
+
+def to_request(event: h11.Request) -> Request:
+    """The request for the core, without its body. Raises Refused."""
+    headers = [(name.decode("ascii"), value.decode("latin-1")) for name, value in event.headers]
+    host = next((value for name, value in headers if name == "host"), "")
+    url = absolute_url(event.target.decode("ascii"), host)
+    authority = url.split("/", 3)[2]
+    kept = [(n, v) for n, v in end_to_end(headers) if n not in ("host", "expect")]
+    # The target names the host, whatever the field says (RFC 9112, 3.2.2).
+    return Request(event.method.decode("ascii"), url, [("host", authority), *kept])
+
+
+def end_to_end(headers: Iterable[tuple[str, str]]) -> Headers:
+    """The fields that go further than the next hop (RFC 9110, 7.6.1)."""
+    fields = [(name.lower(), value) for name, value in headers]
+    named = {
+        token.strip().lower()
+        for name, value in fields
+        if name == "connection"
+        for token in value.split(",")
+    }
+    dropped = HOP_BY_HOP | (named - _NEVER_NAMED)
+    return [(name, value) for name, value in fields if name not in dropped]
+
+
+def absolute_url(target: str, host: str) -> str:
+    """Absolute or origin form as an absolute URL, host in lower case, without default port."""
+    if target.startswith("/"):
+        scheme, authority, rest = "http", host, target.split("#", 1)[0]
+    elif match := _ABSOLUTE.match(target):
+        scheme, authority, rest = match[1].lower(), match[2], match[3]
+    else:
+        raise Refused(400, "The request's address is neither a path nor an http URL.")
+    name, port = split_authority(authority, default_port=_DEFAULT_PORT[scheme])
+    shown = name if port == _DEFAULT_PORT[scheme] else f"{name}:{port}"
+    return f"{scheme}://{shown}{rest if rest.startswith('/') else '/' + rest}"
+
+
+def split_authority(authority: str, *, default_port: int | None = None) -> tuple[str, int]:
+    """Host (lower case, IPv6 in brackets) and port. Raises Refused; user names are refused too."""
+    match = _AUTHORITY.fullmatch(authority)
+    if match is None:
+        raise Refused(400, "The request names no valid host.")
+    port = int(match[2]) if match[2] else default_port
+    if port is None or not 0 < port < 65536:
+        raise Refused(400, "The request names no valid port.")
+    return match[1].lower(), port
