@@ -190,9 +190,7 @@ class Delivery:
             outgoing = self._open(leaf_kind)
             outgoing.write(original)
         else:
-            self._sender.say(
-                m.Levels(self.job.component, list(picture.levels), len(picture.data))
-            )
+            self._sender.say(m.Levels(self.job.component, list(picture.levels), len(picture.data)))
             self._head(response, response.headers, length=len(picture.data))
             outgoing = self._open(leaf_kind)
             self._sender.tree.hierarchy.set_marks(
@@ -231,9 +229,7 @@ class Delivery:
     def _open(self, kind: Kind) -> Outgoing:
         """Enter the tree (a promised component has been there since its promise)."""
         job = self.job
-        leaf = self._sender.tree.leaf(
-            job.document, job.component, kind=kind.value, order=job.order
-        )
+        leaf = self._sender.tree.leaf(job.document, job.component, kind=kind.value, order=job.order)
         self._outgoing = self._sender.outbox.open(job.component, leaf)
         return self._outgoing
 
@@ -242,7 +238,7 @@ class Delivery:
         job = self.job
         _log.info("the origin failed", url=job.url, error=str(error))
         if self._outgoing is None:
-            self._sender.tree.drop_waiting(job.component)
+            self._sender.tree.forget(job.component)
             self._sender.say(m.Failed(job.component, error.status, str(error)))
         else:
             self._sender.outbox.drop(job.component)

@@ -13,8 +13,9 @@ from typing import Final
 
 import structlog
 
-from hats.registry import SchedulerError
+from hats.errors import HatsError, SchedulerError
 from remote_proxy.delivery import Delivery, Job, Services
+from policies.plan import PlanError
 from remote_proxy.plan import Plan
 from remote_proxy.tree import Tree
 from transport.incoming import Incoming
@@ -211,7 +212,7 @@ class RemoteSession:
         if running is not None:
             running.task.cancel()
         self.outbox.drop(component)
-        self.tree.drop_waiting(component)
+        self.tree.forget(component)
 
     def _on_reset(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Reset)
@@ -227,9 +228,8 @@ class RemoteSession:
 
     def _on_set_scheduler(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.SetScheduler)
-        self._obey(lambda: self.tree.set_scheduler(
-            tuple(message.path), message.name, message.params
-        ))  # fmt: skip
+        path, name, params = tuple(message.path), message.name, message.params
+        self._obey(lambda: self.tree.set_scheduler(path, name, params))
 
     def _on_set_weight(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.SetWeight)
@@ -237,11 +237,14 @@ class RemoteSession:
 
     def _on_set_quantum(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.SetQuantum)
-        self._obey(lambda: self._set_quantum(message.quantum))
+        self._obey(lambda: self._set_quantum(tuple(message.path), message.quantum))
 
-    def _set_quantum(self, quantum: int) -> None:
+    def _set_quantum(self, path: tuple[str, ...], quantum: int) -> None:
         if quantum and not 64 <= quantum <= 16384:
             raise SchedulerError(f"quantum of {quantum} bytes: must be 64 to 16384, or 0")
+        if path:
+            self.tree.set_quantum(path, quantum)
+            return
         self._fixed_quantum = quantum
         if quantum:
             self.tree.multiplexer.quantum = quantum
@@ -273,7 +276,7 @@ class RemoteSession:
         """Carry a policy's command out; a bad one is logged and changes nothing."""
         try:
             command()
-        except (SchedulerError, ValueError) as error:
+        except (HatsError, PlanError) as error:
             _log.warning("a policy command was refused", error=str(error))
 
     # -- the quantum -----------------------------------------------------------------------------

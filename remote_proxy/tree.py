@@ -10,12 +10,15 @@ from typing import Any, Final, TypeVar
 
 from hats.hierarchy import Hierarchy, Node
 from hats.multiplexer import Multiplexer
-from hats.registry import SchedulerError, create
+from hats.errors import SchedulerError
+from hats.limits import check_weight
+from hats.registry import create
 
 APPLICATION: Final = "browser"
 """The one application there is so far; office documents will have their own."""
 MAX_RULES: Final = 256
 """Standing scheduler and weight rules a device may set."""
+MAX_URGENCY: Final = 1000
 
 Pattern = tuple[str, ...]
 T = TypeVar("T")
@@ -34,6 +37,7 @@ class Tree:
     def __init__(self, *, quantum: int) -> None:
         self.hierarchy = Hierarchy(root=create("wf2q_plus", {}))
         self.multiplexer = Multiplexer(self.hierarchy, quantum=quantum)
+        self._leaves: dict[int, Node] = {}
         self._schedulers: dict[Pattern, tuple[str, dict[str, Any]]] = {}
         self._weights: dict[Pattern, float] = {}
         self._application = self._interior(self.hierarchy.root, (APPLICATION,))
@@ -44,13 +48,54 @@ class Tree:
         node = self.hierarchy.find(path)
         return node if node is not None else self._interior(self._application, path)
 
-    def component(
-        self, document: int, component: int, *, kind: str, order: int, priority: int = 0
-    ) -> Node:
-        """A new leaf for a component, waiting for its first bytes."""
-        return self.hierarchy.attach(
-            self.document(document), str(component), kind=kind, order=order, priority=priority
+    def promise(
+        self, document: int, component: int, *, kind: str, order: int, size: int | None = None
+    ) -> None:
+        """Enter a component that is being fetched: schedulers know of it before its bytes."""
+        leaf = self.hierarchy.attach(
+            self.document(document), str(component), kind=kind, order=order, size=size
         )
+        self._leaves[component] = leaf
+
+    def leaf(self, document: int, component: int, *, kind: str, order: int) -> Node:
+        """The component's leaf, made when it was not promised."""
+        leaf = self.find_leaf(component)
+        if leaf is None:
+            self.promise(document, component, kind=kind, order=order)
+            leaf = self._leaves[component]
+        elif leaf.kind != kind:
+            self.hierarchy.set_kind(leaf, kind)
+        return leaf
+
+    def find_leaf(self, component: int) -> Node | None:
+        """The component's leaf while it is in the tree."""
+        leaf = self._leaves.get(component)
+        return leaf if leaf is not None and leaf.attached else None
+
+    def forget(self, component: int) -> None:
+        """The component leaves, sent or not."""
+        leaf = self._leaves.pop(component, None)
+        if leaf is not None:
+            self.hierarchy.remove(leaf)
+
+    def set_priority(self, component: int, priority: int) -> None:
+        """How urgent a component is among its siblings; ignored when it has left."""
+        leaf = self.find_leaf(component)
+        if leaf is not None:
+            self.hierarchy.set_priority(leaf, max(-MAX_URGENCY, min(priority, MAX_URGENCY)))
+
+    def hold(self, component: int, *, on: bool) -> None:
+        """A policy defers a component, or resumes it (HATS, 3.2.2: in the root's name)."""
+        leaf = self.find_leaf(component)
+        if leaf is not None:
+            change = self.hierarchy.disable if on else self.hierarchy.enable
+            change(leaf, by=self.hierarchy.root)
+
+    def set_quantum(self, pattern: Pattern, quantum: int) -> None:
+        """Bytes per quantum below a node; 0: as its parent. Raises SchedulerError."""
+        for path, node in self._interiors():
+            if path and matches(pattern, path):
+                self.hierarchy.set_quantum(node, quantum or None)
 
     def close_document(self, document: int) -> None:
         """The document and all that it holds leave."""
@@ -62,7 +107,7 @@ class Tree:
         self._weights.pop(path, None)
 
     def set_scheduler(self, pattern: Pattern, name: str, params: dict[str, Any]) -> None:
-        """Install a scheduler now and on all later nodes of that name. Raises SchedulerError."""
+        """Install a scheduler now and on all later nodes of that name. Raises HatsError."""
         create(name, params)  # refuse before anything changes
         if pattern not in self._schedulers and len(self._schedulers) >= MAX_RULES:
             raise SchedulerError(f"more than {MAX_RULES} scheduler rules")
@@ -73,9 +118,8 @@ class Tree:
                 self.hierarchy.set_scheduler(node, create(name, params))
 
     def set_weight(self, pattern: Pattern, weight: float) -> None:
-        """A share for a node, now and whenever it appears. Raises SchedulerError."""
-        if not 0 < weight < 1e6:
-            raise SchedulerError(f"weight {weight}: must be above 0 and below a million")
+        """A share for a node, now and whenever it appears. Raises HatsError."""
+        check_weight(weight)
         if pattern not in self._weights and len(self._weights) >= MAX_RULES:
             raise SchedulerError(f"more than {MAX_RULES} weights")
         self._weights.pop(pattern, None)
@@ -105,8 +149,8 @@ class Tree:
     def _interiors(self) -> list[tuple[Pattern, Node]]:
         """The root, the applications and the documents, with their paths."""
         found: list[tuple[Pattern, Node]] = [((), self.hierarchy.root)]
-        for application in list(self.hierarchy.root.children):
+        for application in list(self.hierarchy.root.children.values()):
             found.append(((application.name,), application))
-            for document in list(application.children):
+            for document in list(application.children.values()):
                 found.append(((application.name, document.name), document))
         return found

@@ -1,6 +1,7 @@
 """What a proxy sends: control messages first, then whatever its tree chooses.
 
-The usual outbox of a link, for both directions. Nothing is decided before the link can take it (HATS, section 3.2.3).
+The usual outbox of a link, for both directions. Nothing is decided before the link can take it
+(HATS, section 3.2.3).
 """
 
 from __future__ import annotations
@@ -63,8 +64,7 @@ class TreeOutbox:
             return False
         del self._by_leaf[outgoing.leaf]
         outgoing.close()
-        if outgoing.leaf.parent is not None:
-            self.hierarchy.remove(outgoing.leaf)
+        self.hierarchy.remove(outgoing.leaf)
         return True
 
     def next_frame(self, *, now: float, urgent: bool) -> Data | Control | None:
