@@ -26,9 +26,13 @@ app = typer.Typer(
 
 ConfigFile = Annotated[
     Optional[Path],  # noqa: UP045 - typer reads it at run time
-    typer.Option("--config", "-c", help="TOML file. Default: ./sluice.toml, then ~/.config/sluice/"),
+    typer.Option(
+        "--config", "-c", help="TOML file. Default: ./sluice.toml, then ~/.config/sluice/"
+    ),
 ]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log what happens, not only faults.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Log what happens, not only faults.")
+]
 
 
 @app.command()

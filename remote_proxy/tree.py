@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeVar
 
-from hats.hierarchy import Hierarchy, Node
+from hats.hierarchy import Hierarchy
+from hats.node import Node
 from hats.multiplexer import Multiplexer
 from hats.errors import SchedulerError
 from hats.limits import check_weight

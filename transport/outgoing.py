@@ -11,7 +11,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from hats.hierarchy import Hierarchy, Node
+from hats.hierarchy import Hierarchy
+from hats.node import Node
 from wire.credit import SendCredit
 
 HIGH_WATER: Final = 256 * 1024

@@ -142,7 +142,7 @@ class Hold(Message, tag=24, frozen=True):
     on: bool
 
 
-class Fetch(Message, tag=25):
+class Fetch(Message, tag=25, frozen=True):
     """Send a component up to this level whatever the plan says; `urgency` as in Raise."""
 
     component: int

@@ -1,0 +1,39 @@
+"""The plan of one device, as the remote proxy obeys it: what is pushed, how far, adapted how."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from policies.plan import Decision, Rule, Subject, decide, from_wire
+from transcoders.registry import PictureOptions
+from wire.skeleton import LEVELS, Kind, Use
+
+
+class Plan:
+    """Standing rules of the policies (wire.messages.SetPlan)."""
+
+    def __init__(self) -> None:
+        self._rules: tuple[Rule, ...] = ()
+
+    def replace(self, rules: list[dict[str, Any]]) -> None:
+        """Other rules from now on. Raises PlanError and keeps the old ones."""
+        self._rules = from_wire(rules)
+
+    def decide(
+        self, component: int, document: int, kind: Kind, use: Use, length: int | None = None
+    ) -> Decision:
+        """What holds for one component."""
+        return decide(
+            self._rules,
+            Subject(component=component, document=document, kind=kind, use=use, length=length),
+        )
+
+
+def picture_options(decision: Decision, *, width: int, height: int) -> PictureOptions:
+    """What a decision asks of the transcoder."""
+    stop = decision.level if decision.level in LEVELS else "original"
+    return PictureOptions(
+        stop=stop,
+        quality=decision.quality,
+        layout=(width, height) if decision.fit_layout and width and height else None,
+    )

@@ -1,0 +1,197 @@
+"""Components on their way out: order, credit, memory, and what a link sees of them."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hats.hierarchy import Hierarchy
+from hats.multiplexer import Multiplexer
+from hats.registry import create
+from transport.incoming import Incoming, StreamCut
+from transport.outbox import TreeOutbox
+from transport.outgoing import HIGH_WATER, Budget, Outgoing
+from wire import messages as m
+from wire.credit import INITIAL
+from wire.errors import PeerError
+from wire.frames import Control, Data
+from wire.session import Session, Side
+
+
+class Bench:
+    """An outbox over a tree with one round-robin node, past the hello."""
+
+    def __init__(self, *, quantum: int = 100, memory: int = 1 << 20) -> None:
+        self.hierarchy = Hierarchy(root=create("round_robin"))
+        self.budget = Budget(memory)
+        self.session = Session(Side.REMOTE, agent="test")
+        self.wakes = 0
+        multiplexer = Multiplexer(self.hierarchy, quantum=quantum)
+        self.outbox = TreeOutbox(
+            self.session, self.hierarchy, multiplexer, self.budget, wake=self.wake
+        )
+        assert self.session.next_control() is not None
+        self.session.receive(m.encode(m.Hello([1])))
+
+    def wake(self) -> None:
+        self.wakes += 1
+
+    def open(self, component: int) -> Outgoing:
+        leaf = self.hierarchy.attach(self.hierarchy.root, str(component))
+        return self.outbox.open(component, leaf)
+
+    def frames(self, *, urgent: bool = False) -> list[Data | Control]:
+        found = []
+        while (frame := self.outbox.next_frame(now=0.0, urgent=urgent)) is not None:
+            found.append(frame)
+        return found
+
+    def bytes_of(self, component: int, frames: list[Data | Control]) -> bytes:
+        return b"".join(
+            frame.payload
+            for frame in frames
+            if isinstance(frame, Data) and frame.component == component
+        )
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.binary(max_size=350)), max_size=25))
+def test_every_byte_once_and_in_order(writes: list[tuple[int, bytes]]) -> None:
+    bench = Bench()
+    outgoing = [bench.open(component) for component in range(3)]
+    frames = []
+    for which, data in writes:
+        outgoing[which].write(data)
+        frames += bench.frames()[:1]
+    for one in outgoing:
+        one.finish()
+    frames += bench.frames()
+    for component in range(3):
+        want = b"".join(data for which, data in writes if which == component)
+        assert bench.bytes_of(component, frames) == want
+    lasts = [frame.component for frame in frames if isinstance(frame, Data) and frame.last]
+    assert sorted(lasts) == [0, 1, 2]
+    assert bench.budget.used == 0
+
+
+def test_round_robin_by_quantum() -> None:
+    bench = Bench()
+    for component in (1, 2):
+        outgoing = bench.open(component)
+        outgoing.write(bytes(250))
+        outgoing.finish()
+    order = ",".join(str(f.component) for f in bench.frames() if isinstance(f, Data))
+    assert order == "1,2,1,2,1,2"
+
+
+def test_control_goes_first_and_alone_when_urgent() -> None:
+    bench = Bench()
+    bench.open(1).write(b"abc")
+    bench.session.enqueue(m.Ping(1))
+    assert [type(frame) for frame in bench.frames(urgent=True)] == [Control]
+    bench.session.enqueue(m.Ping(2))
+    assert [type(frame) for frame in bench.frames()] == [Control, Data]
+
+
+def test_a_stalled_reader_stops_its_own_component_only() -> None:
+    bench = Bench(quantum=16384, memory=8 << 20)
+    stalled, other = bench.open(1), bench.open(2)
+    stalled.write(bytes(INITIAL + 5))
+    stalled.finish()
+    other.write(bytes(50))
+    frames = bench.frames()
+    assert len(bench.bytes_of(1, frames)) == INITIAL
+    assert len(bench.bytes_of(2, frames)) == 50
+    assert not any(frame.last for frame in frames if isinstance(frame, Data))
+    stalled.grant(5)
+    last = bench.frames()[-1]
+    assert isinstance(last, Data)
+    assert (len(last.payload), last.last) == (5, True)
+    with pytest.raises(PeerError):
+        other.grant(-1)
+
+
+def test_writing_wakes_the_link_and_dropping_frees_memory() -> None:
+    bench = Bench()
+    outgoing = bench.open(1)
+    outgoing.write(b"abc")
+    assert (bench.wakes, bench.budget.used) == (1, 3)
+    assert bench.outbox.drop(1)
+    assert not bench.outbox.drop(1)
+    assert bench.budget.used == 0
+    outgoing.write(b"late")
+    outgoing.finish()
+    assert bench.frames() == []
+    assert bench.hierarchy.root.children == {}
+
+
+def test_room_waits_for_the_link() -> None:
+    async def scenario() -> list[str]:
+        bench = Bench(quantum=16384)
+        outgoing, said = bench.open(1), []
+        outgoing.write(bytes(HIGH_WATER))
+
+        async def writer() -> None:
+            await outgoing.room()
+            said.append("room")
+
+        task = asyncio.create_task(writer())
+        await asyncio.sleep(0)
+        said.append("waiting")
+        bench.outbox.next_frame(now=0.0, urgent=False)
+        await task
+        return said
+
+    assert asyncio.run(scenario()) == ["waiting", "room"]
+
+
+def test_budget_is_shared_by_all_components() -> None:
+    async def scenario() -> list[str]:
+        bench, said = Bench(quantum=16384, memory=1000), []
+        bench.open(1).write(bytes(1000))
+        poor = bench.open(2)
+
+        async def writer() -> None:
+            await poor.room()
+            said.append("room")
+
+        task = asyncio.create_task(writer())
+        await asyncio.sleep(0)
+        said.append("waiting")
+        bench.outbox.drop(1)
+        await task
+        return said
+
+    assert asyncio.run(scenario()) == ["waiting", "room"]
+
+
+async def collect(incoming: Incoming) -> bytes:
+    return b"".join([chunk async for chunk in incoming.read()])
+
+
+def test_incoming_gives_credit_as_it_is_read() -> None:
+    given: list[int] = []
+    incoming = Incoming(given.append)
+    for _ in range(2):
+        incoming.arrive(bytes(INITIAL // 2), last=False)
+    with pytest.raises(PeerError, match="credit"):
+        incoming.arrive(b"x", last=True)
+    incoming = Incoming(given.append)
+    incoming.arrive(bytes(INITIAL // 2), last=False)
+    incoming.arrive(b"end", last=True)
+    assert len(asyncio.run(collect(incoming))) == INITIAL // 2 + 3
+    assert given == [INITIAL // 2]
+
+
+def test_incoming_after_its_end_and_cut() -> None:
+    incoming = Incoming(lambda more: None)
+    incoming.arrive(b"end", last=True)
+    with pytest.raises(PeerError, match="after the last"):
+        incoming.arrive(b"x", last=False)
+    cut = Incoming(lambda more: None)
+    cut.arrive(b"half", last=False)
+    cut.cut()
+    with pytest.raises(StreamCut):
+        asyncio.run(collect(cut))
