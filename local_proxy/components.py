@@ -9,9 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
+from typing import Final
 
-from local_proxy.http import Headers
+from local_proxy.http import Headers, header
 from wire.skeleton import Kind, Level, Use
+
+CHUNK: Final = 65536
+"""Bytes that a reader gets at once, so that a slow one is not counted far ahead of itself."""
 
 
 class ComponentFailed(Exception):
@@ -56,8 +60,12 @@ class Component:
     complete: bool = False
     failure: ComponentFailed | None = None
     on_consumed: Callable[[int], None] | None = field(default=None, repr=False)
-    """Told how many bytes a reader has taken: gives the sender more credit."""
+    """Told how many more bytes the fastest reader has taken: gives the sender more credit."""
     _changed: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
+    _watchers: list[Callable[[], None]] = field(default_factory=list, repr=False)
+    _positions: dict[object, int] = field(default_factory=dict, repr=False)
+    """How far each present reader is."""
+    _consumed: int = field(default=0, repr=False)
 
     @property
     def received(self) -> int:
@@ -77,13 +85,45 @@ class Component:
         return done
 
     def file(self, level: Level) -> bytes:
-        """The level as a whole file. Its range must have been received."""
+        """The level as a whole file. Its range must have been received, and not been trimmed."""
+        assert not self.trimmed
+        assert level.end <= self.received
         return bytes(self.data[level.start : level.end]) + level.suffix
+
+    def consumed(self, position: int) -> None:
+        """Somebody has taken the bytes before `position`; each byte counts once."""
+        if position > self._consumed:
+            more, self._consumed = position - self._consumed, position
+            if self.on_consumed is not None:
+                self.on_consumed(more)
+
+    def trim(self) -> int:
+        """Drop what all present readers have had; how many bytes. Never of one with levels."""
+        if self.levels or not self._positions:
+            return 0
+        drop = min(self._positions.values()) - self.trimmed
+        if drop <= 0:
+            return 0
+        del self.data[:drop]
+        self.trimmed += drop
+        return drop
 
     def notify(self) -> None:
         """Wake all who wait: something about this component has changed."""
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
+        for watcher in tuple(self._watchers):
+            watcher()
+
+    def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
+        """Call `watcher` at every change, without a task; what is returned ends that."""
+        self._watchers.append(watcher)
+
+        def unwatch() -> None:
+            if watcher in self._watchers:
+                self._watchers.remove(watcher)
+
+        return unwatch
 
     async def wait(self, ready: Callable[[], bool]) -> None:
         """Until `ready()` holds. Raises ComponentFailed if it never will."""
@@ -104,18 +144,8 @@ class Component:
         level = self.level(name)
         if level is not None and level.end <= self.received:
             return level
-        reached = self.reached()
-        if reached is None:
-            content_type = (
-                next(
-                    (v for k, v in self.head.headers if k == "content-type"),
-                    "" if self.head else "",
-                )
-                if self.head
-                else ""
-            )
-            return Level("original", 0, self.received, content_type)
-        return reached
+        content_type = header(self.head.headers, "content-type") if self.head else ""
+        return self.reached() or Level("original", 0, self.received, content_type)
 
     def _has(self, name: str) -> bool:
         if self.complete:
@@ -125,16 +155,25 @@ class Component:
 
     async def read(self, *, start: int = 0) -> AsyncIterator[bytes]:
         """The bytes from `start` on, as they come. Raises ComponentFailed if they stop short."""
-        at = start
-        while True:
-            if at < self.received:
-                chunk = bytes(self.data[at - self.trimmed :])
-                at += len(chunk)
-                yield chunk
-                if self.on_consumed is not None:
-                    self.on_consumed(len(chunk))
-            elif self.complete:
-                return
-            else:
-                reached = at
-                await self.wait(lambda: self.received > reached or self.complete)
+        if start < self.trimmed:
+            raise ComponentFailed(502, "the start of this response is no longer held")
+        reader, at = object(), start
+        self._positions[reader] = at
+        try:
+            while True:
+                if at < self.received:
+                    offset = at - self.trimmed
+                    chunk = bytes(self.data[offset : offset + CHUNK])
+                    at += len(chunk)
+                    yield chunk
+                    self._positions[reader] = at
+                    self.consumed(at)
+                elif self.complete:
+                    return
+                else:
+                    await self._more_than(at)
+        finally:
+            del self._positions[reader]
+
+    async def _more_than(self, size: int) -> None:
+        await self.wait(lambda: self.received > size or self.complete)

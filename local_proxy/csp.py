@@ -1,0 +1,161 @@
+"""Content security policies: the least change under which a page lets our driver in. Pure.
+
+Two things are needed: one script element, and one path to connect to. Pictures need nothing: their
+finer levels are asked at their own address with another query, which no policy looks at (Content
+Security Policy 3, 6.7.2.8). Must not know: how a page is found, what the driver does.
+
+A policy in a <meta> comes after our script, which runs, but it holds for what the script does
+later: `MetaPolicies` finds those that would shut its event channel.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from local_proxy.http import Headers
+
+HEADERS: Final = ("content-security-policy", "content-security-policy-report-only")
+DRIVER_PATH: Final = "/.well-known/sluice/driver.js"
+CHANNEL_PATH: Final = "/.well-known/sluice/"
+
+_META: Final = re.compile(rb"<meta\s[^<>]*content-security-policy[^<>]*(?:>|(?=<))", re.IGNORECASE)
+_CONTENT: Final = re.compile(rb"\scontent\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
+_META_SEARCH: Final = 65536
+"""Bytes of a page in which a meta policy is looked for; it must stand in the head."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adjusted:
+    """A policy that lets the driver in."""
+
+    value: str
+    nonce: str | None
+    """What the script tag must carry."""
+
+
+def adjust_csp(value: str, *, origin: str, nonce: str | None = None) -> Adjusted | None:
+    """The header's value for a page of `origin` (scheme://host[:port]); None: no way in.
+
+    `nonce`: one that an earlier header has already settled.
+    """
+    policies = []
+    for policy in value.split(","):
+        adjusted = _adjust(policy, origin, nonce)
+        if adjusted is None:
+            return None
+        policies.append(adjusted.value)
+        nonce = adjusted.nonce
+    return Adjusted(",".join(policies), nonce)
+
+
+def adjust_headers(headers: Headers, *, origin: str) -> tuple[Headers, str | None] | None:
+    """All policies of a response, and the nonce for the tag; None: no way in."""
+    adjusted, nonce = [], None
+    for name, value in headers:
+        if name == "integrity-policy" and "script" in value:
+            return None  # every script would need an integrity attribute
+        if name in HEADERS:
+            one = adjust_csp(value, origin=origin, nonce=nonce)
+            if one is None:
+                return None
+            value, nonce = one.value, one.nonce  # noqa: PLW2901
+        adjusted.append((name, value))
+    return adjusted, nonce
+
+
+def _adjust(policy: str, origin: str, nonce: str | None) -> Adjusted | None:
+    parts = policy.split(";")
+    directives: dict[str, tuple[int, list[str]]] = {}
+    for index, part in enumerate(parts):
+        name, *sources = part.split() or [""]
+        directives.setdefault(name.lower(), (index, sources))  # the first of a name holds
+    if not _open_to_scripts(directives, origin):
+        return None
+    script = _governing(directives, "script-src-elem", "script-src", "default-src")
+    if script is not None:
+        lowered = [source.lower() for source in script[2]]
+        nonces = [s[7:-1] for s in script[2] if s.lower().startswith("'nonce-")]
+        nonce = nonce or (nonces[0] if nonces else None)
+        if nonce not in nonces or nonce is None:
+            if "'strict-dynamic'" in lowered:
+                return None  # hosts don't count, and we can't have the nonce
+            _admit(parts, script, "script-src-elem", origin, DRIVER_PATH)
+    connect = _governing(directives, "connect-src", "default-src")
+    if connect is not None:
+        _admit(parts, connect, "connect-src", origin, CHANNEL_PATH)
+    return Adjusted(";".join(parts), nonce)
+
+
+def _open_to_scripts(directives: dict[str, tuple[int, list[str]]], origin: str) -> bool:
+    if "sandbox" in directives:
+        tokens = {token.lower() for token in directives["sandbox"][1]}
+        if not {"allow-scripts", "allow-same-origin"} <= tokens:
+            return False  # no scripts, or a foreign origin that the event channel refuses
+    # Our addresses would become https and leave through a tunnel.
+    return "upgrade-insecure-requests" not in directives or origin.startswith("https:")
+
+
+def _governing(
+    directives: dict[str, tuple[int, list[str]]], *names: str
+) -> tuple[str, int, list[str]] | None:
+    """The first directive of these names that the policy has: name, index, sources."""
+    return next(((name, *directives[name]) for name in names if name in directives), None)
+
+
+def _admit(
+    parts: list[str], held: tuple[str, int, list[str]], own: str, origin: str, path: str
+) -> None:
+    """Let one address into a directive, or into a copy of default-src of our own name."""
+    name, index, sources = held
+    if _admits(sources, origin, path):
+        return
+    kept = [source for source in sources if source.lower() != "'none'"]
+    amended = " ".join([name if name != "default-src" else own, *kept, origin + path])
+    if name == "default-src":
+        parts.append(" " + amended)
+    else:
+        lead = " " if parts[index].startswith(" ") else ""
+        parts[index] = lead + amended
+
+
+def _admits(sources: list[str], origin: str, path: str) -> bool:
+    scheme, _, host = origin.partition("://")
+    known = ("'self'", "*", f"{scheme}:", origin, host, origin + path)
+    return any(source.lower() in known for source in sources)
+
+
+class MetaPolicies:
+    """Watches a page's first bytes for a meta policy that would shut the event channel."""
+
+    def __init__(self, *, origin: str) -> None:
+        self._origin = origin
+        self._seen = b""
+        self.shut = False
+
+    def feed(self, data: bytes) -> None:
+        """The next bytes of the page; keeps at most 64 KB of them."""
+        if self.shut or len(self._seen) >= _META_SEARCH:
+            return
+        start = max(0, self._seen.rfind(b"<meta"), len(self._seen) - 4096)
+        self._seen += data[: _META_SEARCH - len(self._seen)]
+        self.shut = any(
+            self._shuts(match[0])
+            for match in _META.finditer(self._seen, min(start, len(self._seen)))
+        )
+
+    def _shuts(self, tag: bytes) -> bool:
+        content = _CONTENT.search(tag)
+        if content is None:
+            return False
+        policy = (content[1] or content[2] or b"").decode("latin-1")
+        directives: dict[str, tuple[int, list[str]]] = {}
+        for index, part in enumerate(policy.split(";")):
+            name, *sources = part.split() or [""]
+            directives.setdefault(name.lower(), (index, sources))
+        connect = _governing(directives, "connect-src", "default-src")
+        upgrades = not _open_to_scripts(
+            {k: v for k, v in directives.items() if k != "sandbox"}, self._origin
+        )
+        return upgrades or (connect is not None and not _admits(connect[2], self._origin))
