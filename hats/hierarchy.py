@@ -452,9 +452,10 @@ class Hierarchy:
     ) -> None:
         """Who disables the node changes; dynamic schedulers above it hear of it, but `told`."""
         node.holds = holds
+        concerned = (node,) if node.scheduler is None else tuple(self.leaves(node))
         for watcher in self._watchers(node):
             if watcher is not told:
-                for leaf in self.leaves(node):
+                for leaf in concerned:
                     watcher.leaf_changed(leaf)
         self._refresh(node)
 
