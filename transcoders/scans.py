@@ -27,8 +27,10 @@ _SOF: Final = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _EOI: Final = 0xD9
 _SOS: Final = 0xDA
 _STANDALONE: Final = frozenset((0x01, *range(0xD0, 0xD9)))
-_MARKER_IN_DATA: Final = re.compile(rb"\xff+[\x01-\xcf\xd8-\xfe]")
+_MARKER_IN_DATA: Final = re.compile(rb"\xff[\x01-\xcf\xd8-\xfe]")
 """Ends a scan's data: a marker other than a stuffed zero or a restart (T.81, B.1.1.5)."""
+_MAX_FILL: Final = 64
+"""Fill bytes before a marker; any number is legal, more than a few are an attack."""
 
 
 class DamagedJpeg(Exception):
@@ -81,10 +83,13 @@ class Jpeg:
 
     @property
     def full_frame(self) -> int | None:
-        """Offset where every component's DC coefficients have come; None: never in one scan."""
+        """Offset where every component's DC coefficients have come once; None: never."""
+        missing = len(self.component_ids)
         for scan in self.scans:
-            if scan.spectral_start == 0 and scan.components == len(self.component_ids):
-                return scan.end
+            if scan.spectral_start == 0 and scan.first_pass:
+                missing -= scan.components
+                if missing <= 0:
+                    return scan.end
         return None
 
     def cut(self, data: bytes, at: int) -> int:
@@ -143,9 +148,10 @@ class _Parser:
         data = self._data
         if data[at] != 0xFF:
             raise DamagedJpeg(f"no marker at {at}")
-        while data[at] == 0xFF:
-            at += 1
-        return data[at], at + 1
+        for after in range(at + 1, at + _MAX_FILL):
+            if data[after] != 0xFF:
+                return data[after], after + 1
+        raise DamagedJpeg(f"more than {_MAX_FILL} fill bytes at {at}")
 
     def _length(self, at: int) -> int:
         length = self._data[at] << 8 | self._data[at + 1]
@@ -179,17 +185,20 @@ class _Parser:
         found = _MARKER_IN_DATA.search(data, header_end)
         if found is None:
             raise DamagedJpeg("no end marker")
+        end = found.start()
+        while end > header_end and data[end - 1] == 0xFF:
+            end -= 1
         self._scans.append(
             Scan(
                 start=start,
                 data=header_end,
-                end=found.start(),
+                end=end,
                 components=components,
                 spectral_start=data[header_end - 3],
                 first_pass=data[header_end - 1] >> 4 == 0,
             )
         )
-        return found.start()
+        return end
 
     def _finish(self, end: int) -> Jpeg:
         if self._frame is None or not self._scans:

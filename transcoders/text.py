@@ -22,12 +22,26 @@ WINDOW_LOG: Final = 20
 """1 MiB: whole pages fit; an encoder then takes 3 MB, a decoder 1 MB."""
 
 _COMPRESSIBLE: Final = frozenset(
-    f"application/{name}"
-    for name in (
-        "javascript x-javascript ecmascript json xml xhtml+xml rtf sql wasm manifest+json "
-        "vnd.ms-fontobject x-font-ttf x-font-otf yaml x-yaml"
-    ).split()
-) | {"font/ttf", "font/otf", "font/sfnt", "image/svg+xml", "image/bmp", "image/x-icon"}
+    {
+        "application/ecmascript",
+        "application/javascript",
+        "application/json",
+        "application/rtf",
+        "application/vnd.ms-fontobject",
+        "application/wasm",
+        "application/x-font-otf",
+        "application/x-font-ttf",
+        "application/x-javascript",
+        "application/xml",
+        "application/yaml",
+        "font/otf",
+        "font/sfnt",
+        "font/ttf",
+        "image/bmp",
+        "image/x-icon",
+    }
+)
+"""Besides text/*, *+xml and *+json. WOFF fonts, pictures, archives are compressed already."""
 
 
 class TextError(Exception):
@@ -37,9 +51,7 @@ class TextError(Exception):
 def compressible(content_type: str) -> bool:
     """Whether components of this type shrink on the link; those coded already never do."""
     kind = essence(content_type)
-    if kind.startswith("text/"):
-        return kind != "text/event-stream"  # trickles by the line: framing would outweigh it
-    return kind in _COMPRESSIBLE or kind.endswith(("+xml", "+json"))
+    return kind in _COMPRESSIBLE or kind.startswith("text/") or kind.endswith(("+xml", "+json"))
 
 
 class TextEncoder:
