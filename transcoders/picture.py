@@ -1,0 +1,67 @@
+"""What a picture transcoder is asked for and what it returns.
+
+Knows the wire's fidelity levels; does not know how any of them is made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wire.skeleton import LEVELS, Level
+
+
+class Unfit(Exception):
+    """The picture is better left as it is: damaged, hostile, odd, or nothing would be gained."""
+
+
+@dataclass(frozen=True, slots=True)
+class PictureOptions:
+    """What a policy wants of pictures. The defaults keep every pixel."""
+
+    stop: str = "original"
+    """The finest level to make (wire.skeleton.LEVELS)."""
+    quality: int | None = None
+    """1 to 95: re-encode where that is smaller than the origin's bytes; None: lossless."""
+    layout: tuple[int, int] | None = None
+    """Pixels: scale the picture down to cover this box. The caller knows that it is shown so."""
+    min_bytes: int = 4096
+    """Smaller pictures are left alone (HATS, section 4.1.1)."""
+
+    def __post_init__(self) -> None:
+        if self.stop not in LEVELS:
+            raise ValueError(f"no such level: {self.stop!r}; there are {', '.join(LEVELS)}")
+        if self.quality is not None and not 1 <= self.quality <= 95:
+            raise ValueError(f"quality {self.quality}: must be 1 to 95")
+        if self.layout is not None and min(self.layout) < 1:
+            raise ValueError(f"layout {self.layout}: must be at least 1 x 1 pixels")
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture with fidelity levels, as it goes over the link."""
+
+    data: bytes
+    levels: tuple[Level, ...]
+    """Coarse to fine; the last one ends where `data` ends and needs no suffix."""
+    width: int
+    height: int
+    """Pixels, as stored: before an EXIF orientation is applied."""
+    lossless: bool
+    """The last level shows exactly the origin's pixels."""
+    identical: bool
+    """The last level is the origin's bytes."""
+
+
+def up_to(picture: Picture, stop: str) -> Picture:
+    """The picture without the levels finer than `stop`. It keeps at least its coarsest one."""
+    limit = LEVELS.index(stop)
+    kept = tuple(level for level in picture.levels if LEVELS.index(level.name) <= limit)
+    kept = kept or picture.levels[:1]
+    if len(kept) == len(picture.levels):
+        return picture
+    last = kept[-1]
+    data = picture.data[: last.end] + last.suffix
+    final = Level(last.name, last.start, len(data), last.content_type)
+    return Picture(
+        data, (*kept[:-1], final), picture.width, picture.height, lossless=False, identical=False
+    )

@@ -1,0 +1,141 @@
+"""Bounded workers for CPU work, so that the event loop never waits for a picture.
+
+Two kinds of work share one bound: calls on threads (Pillow lets go of the interpreter lock while
+it decodes and encodes) and child processes that filter bytes (jpegtran). A job that is cancelled
+or timed out kills its process at once; a thread can't be killed, so it keeps its place among the
+workers until it returns, and no new job starts on top of it.
+
+Knows nothing of pictures.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Final, TypeVar
+
+_T = TypeVar("_T")
+_READ: Final = 1 << 16
+"""Bytes read from a child at a time: a pipe's default capacity on Linux."""
+
+
+class Busy(Exception):
+    """As many jobs wait as may, or the workers are closed: do without."""
+
+
+class FilterFailed(Exception):
+    """A child process did not do its work: missing, non-zero exit, or too much output."""
+
+
+class Slot:
+    """One place among the workers; runs one call or one filter at a time."""
+
+    def __init__(self, executor: ThreadPoolExecutor) -> None:
+        self._executor = executor
+        self.running: Future[object] | None = None
+
+    async def call(self, job: Callable[[], _T]) -> _T:
+        """The result of `job`, run on a thread. Raises what it raises."""
+        try:
+            future = self._executor.submit(job)
+        except RuntimeError as error:
+            raise Busy("closed") from error
+        self.running = future  # type: ignore[assignment]  # only asked whether it is done
+        return await asyncio.wrap_future(future)
+
+    async def filter(self, command: Sequence[str], data: bytes, *, limit: int) -> bytes:
+        """What `command` writes when it reads `data`, at most `limit` bytes.
+
+        Raises FilterFailed, and leaves no process behind however it ends.
+        """
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+            )
+        except OSError as error:
+            raise FilterFailed(f"{command[0]}: {error}") from error
+        try:
+            _, output = await asyncio.gather(_write(process, data), _read(process, limit))
+            code = await process.wait()
+        finally:
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    process.kill()
+                await process.wait()
+        if code:
+            raise FilterFailed(f"{command[0]} exited with {code}")
+        return output
+
+
+class Workers:
+    """At most `workers` jobs at a time, at most `waiting` more in line."""
+
+    def __init__(self, *, workers: int, waiting: int) -> None:
+        if workers < 1 or waiting < 0:
+            raise ValueError(f"{workers} workers with {waiting} waiting: need at least one worker")
+        self._executor = ThreadPoolExecutor(workers, thread_name_prefix="transcoder")
+        self._places = asyncio.Semaphore(workers)
+        self._max_waiting = waiting
+        self._closed = False
+        self.waiting = 0
+        """Jobs in line now."""
+
+    @contextlib.asynccontextmanager
+    async def slot(self) -> AsyncIterator[Slot]:
+        """A place, in order of asking. Raises Busy at once when too many wait."""
+        if self._closed or (self._places.locked() and self.waiting >= self._max_waiting):
+            raise Busy("closed" if self._closed else f"{self.waiting} jobs are waiting")
+        self.waiting += 1
+        try:
+            await self._places.acquire()
+        finally:
+            self.waiting -= 1
+        slot = Slot(self._executor)
+        try:
+            yield slot
+        finally:
+            self._give_back(slot)
+
+    def _give_back(self, slot: Slot) -> None:
+        """Free the place, but not before a thread that was given up on has returned."""
+        if slot.running is None or slot.running.done():
+            self._places.release()
+            return
+        loop = asyncio.get_running_loop()
+
+        def returned(_: Future[object]) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop may have closed meanwhile
+                loop.call_soon_threadsafe(self._places.release)
+
+        slot.running.add_done_callback(returned)
+
+    async def close(self) -> None:
+        """Take no more jobs. Those that wait for a thread are dropped, none is waited for."""
+        self._closed = True
+        self._executor.shutdown(wait=False, cancel_futures=True)
+
+
+async def _write(process: asyncio.subprocess.Process, data: bytes) -> None:
+    assert process.stdin is not None
+    # A child that stops reading early says why by its exit code.
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        process.stdin.write(data)
+        await process.stdin.drain()
+    process.stdin.close()
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        await process.stdin.wait_closed()
+
+
+async def _read(process: asyncio.subprocess.Process, limit: int) -> bytes:
+    assert process.stdout is not None
+    output = bytearray()
+    while chunk := await process.stdout.read(_READ):
+        output += chunk
+        if len(output) > limit:
+            raise FilterFailed(f"more than {limit} bytes of output")
+    return bytes(output)
