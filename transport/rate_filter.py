@@ -1,0 +1,82 @@
+"""What the reports say about the rate: bytes delivered over the receiver's own clock.
+
+The receiver stamps its progress, so what the way back does to a report (holding, bunching) does
+not matter here. Pure. Knows neither delays nor caps.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+_RAMP: Final = 0.05
+"""Seconds. Bytes of a report arrived at most this long before it, even if the line was silent for
+longer: without it, the first bytes after a pause would count as spread over the pause."""
+_KEPT: Final = 4096
+"""Reports; bounds memory on paths with an absurd delay."""
+
+
+class RateFilter:
+    """The delivery curve of one direction, and its steepest recent part."""
+
+    def __init__(self) -> None:
+        self._points: deque[tuple[float, int]] = deque(maxlen=_KEPT)
+        """Receiver's clock, seconds; bytes received by then."""
+        self._falling: deque[tuple[float, float]] = deque()
+        """Candidates for the most delivered within a window: clock, bytes; bytes fall."""
+        self._floor = float("-inf")
+        """Receiver's clock before which nothing counts any more."""
+
+    @property
+    def clock(self) -> float:
+        """The receiver's clock at the newest report, seconds."""
+        return self._points[-1][0] if self._points else 0.0
+
+    def add(self, clock: float, received: int, *, window: float) -> None:
+        """Progress: `received` bytes in all by the receiver's `clock`, seconds."""
+        self._points.append((clock, received))
+        while len(self._points) > 2 and self._points[1][0] <= clock - 2 * window - _RAMP:
+            self._points.popleft()
+        value = self.delivered(window)
+        falling = self._falling
+        while falling and falling[-1][1] <= value:
+            falling.pop()
+        falling.append((clock, value))
+        while falling[0][0] < max(clock - 2 * window, self._floor) and len(falling) > 1:
+            falling.popleft()
+
+    def most_delivered(self) -> float:
+        """Bytes: the most delivered within one window, over the last two windows."""
+        return self._falling[0][1] if self._falling else 0.0
+
+    def delivered(self, window: float) -> float:
+        """Bytes delivered within the last `window` seconds; scaled up when less is known."""
+        if len(self._points) < 2:
+            return 0.0
+        clock, received = self._points[-1]
+        start = max(clock - window, self._floor, self._points[0][0])
+        span = clock - start
+        if span <= 0:
+            return 0.0
+        return (received - self._received_at(start)) * (window / span if self._cut(start) else 1.0)
+
+    def forget_before(self, clock: float) -> None:
+        """The link has become slower: older progress says nothing about it."""
+        self._floor = max(self._floor, clock)
+        self._falling.clear()
+
+    def _cut(self, start: float) -> bool:
+        return start == self._floor
+
+    def _received_at(self, clock: float) -> float:
+        """Bytes received by `clock`, between reports in proportion."""
+        after_clock, after = self._points[-1]
+        for before_clock, before in reversed(self._points):
+            if before_clock <= clock:
+                begin = max(before_clock, after_clock - _RAMP)
+                if clock <= begin:
+                    return before
+                share = (clock - begin) / (after_clock - begin)
+                return before + (after - before) * share
+            after_clock, after = before_clock, before
+        return after
