@@ -17,6 +17,8 @@ MEMORY: Final = 15.0
 """Seconds a minimum holds: three drains (transport/gate.py), and clocks drift by < 1 ms."""
 _ROUND_FLOOR: Final = 0.02
 """Seconds; a round of a very short path still has a few reports."""
+_MOST_JITTER: Final = 0.1
+"""Seconds, or a quarter of the least delay: larger spreads are losses being repaired."""
 _JITTER_GAIN: Final = 0.25
 """Weight of the newest round in the mean jitter: a few rounds decide, one does not."""
 
@@ -75,8 +77,12 @@ class DelayFilter:
         """Seconds between two decisions: long enough to see what the last one did."""
         return max(_ROUND_FLOOR, (self.minimum or 0.0) + self.jitter)
 
-    def add(self, now: float, *, loop: float, one_way: float, steady: bool) -> None:
-        """A report came. `steady`: our own queue is level, so what varies now is jitter."""
+    def add(self, now: float, *, loop: float, one_way: float, steady: bool, noise: float) -> None:
+        """A report came.
+
+        `steady`: our own queue is level, so what varies now is jitter, but for `noise`: seconds
+        by which quanta and the holding of reports make delays vary each way.
+        """
         self._loop.add(now, loop)
         self._one_way.add(now, one_way)
         least = self._one_way.value
@@ -84,7 +90,7 @@ class DelayFilter:
         self.excess = one_way - (one_way if least is None else least)
         self.round_ended = now - self._round_start >= self.round
         if self.round_ended:
-            self._end_round(steady)
+            self._end_round(steady, noise)
             self._round_start = now
         self._round.append((one_way, loop - one_way))
 
@@ -93,7 +99,7 @@ class DelayFilter:
         self._loop.forget_before(time)
         self._one_way.forget_before(time)
 
-    def _end_round(self, steady: bool) -> None:
+    def _end_round(self, steady: bool, noise: float) -> None:
         if not self._round:
             return
         there = [sample for sample, _ in self._round]
@@ -102,5 +108,6 @@ class DelayFilter:
         least = self._one_way.value
         self.least_excess = min(there) - (least if least is not None else 0.0)
         if steady and len(there) > 2:
-            spread = (max(there) - min(there)) + (max(back) - min(back))
+            spread = sum(max(0.0, max(way) - min(way) - noise) for way in (there, back))
+            spread = min(spread, max(_MOST_JITTER, (self.minimum or 0.0) / 4))
             self.jitter += (spread - self.jitter) * _JITTER_GAIN

@@ -124,7 +124,8 @@ class Endpoint:
         if countable == self._reported or now < self._reported_at + self._report_every(now):
             return b""
         self._reported, self._reported_at = countable, now
-        self._incoming.add(self._arrived_at, countable, window=_INCOMING_WINDOW)
+        at = self._arrived_at
+        self._incoming.add(at, countable, window=_INCOMING_WINDOW, sent_at=at)
         self._incoming_at = self._arrived_at
         ticks = round(self._arrived_at / CLOCK_TICK)
         return self._writer.encode(Report(countable, ticks))

@@ -55,7 +55,7 @@ _DRAIN_EVERY: Final = 5.0
 _DRAIN_ROUNDS: Final = 20
 _URGENT_QUANTA: Final = 4
 """Quanta by which urgent bytes may exceed the cap."""
-_REFILL: Final = 1.05
+_REFILL: Final = 1.0
 """Times the delivered rate: pace of filling an empty path again."""
 _STALLED: Final = 1.0
 """Seconds, or four delays, without a report: one quantum goes to ask for one."""
@@ -117,6 +117,10 @@ class Gate:
         self._spacing = 0.0
         """Seconds between reports while the gate limits, the mean."""
         self._growth = 0
+        self._newest_sent_at = now
+        """When the newest reported byte was sent."""
+        self._step_due = False
+        """One round with an empty queue has passed; after another the margin grows."""
         self._blocked_at = float("-inf")
         self._above_since: float | None = None
         self._level_since = now
@@ -148,14 +152,21 @@ class Gate:
         at = self._unwrap(now, clock)
         if not gained:
             return
-        if self._limits(now):
+        if self._limits:
             spacing = min(now - self._reported_at, _LARGEST_TARGET)
             self._spacing += (spacing - self._spacing) * _SPACING_GAIN
         self._reported_at = now
         self._received += gained
         sent_at = self._sent_at(self._received)
-        self._delay.add(now, loop=now - sent_at, one_way=at - sent_at, steady=self._is_level(now))
-        self._rate.add(at, self._received, window=self.window)
+        self._newest_sent_at = sent_at
+        self._delay.add(
+            now,
+            loop=now - sent_at,
+            one_way=at - sent_at,
+            steady=self._is_level(now),
+            noise=self._serialisation + 2 * self._spacing,
+        )
+        self._rate.add(at, self._received, window=self.window, sent_at=sent_at)
         if self._phase is Phase.START:
             self._starting(now, sent_at, at)
         else:
@@ -249,14 +260,14 @@ class Gate:
         """Double each round while the queue stays empty; leave as soon as the rate is known."""
         self._delivered = max(self._delivered, self._rate.most_delivered())
         capacity = self._dispersion.add(sent_at=sent_at, clock=clock, received=self._received)
-        if capacity is not None and self._limits(now):
+        if capacity is not None and self._limits:
             self._delivered = max(self._delivered, capacity * self.window)
             self._leave_start(now)
         elif self._delay.excess > self._target + self._serialisation:
             self._leave_start(now)
         elif self._delay.round_ended:
             self._dispersion.new_burst()
-            if self._limits(now):
+            if self._limits:
                 self._start_cap = 2 * self.cap(now)
 
     def _leave_start(self, now: float) -> None:
@@ -268,19 +279,24 @@ class Gate:
         """One report in the steady state."""
         self._watch_for_drop(now)
         most = self._rate.most_delivered()
-        if most > self._delivered or (self._limits(now) and self._is_level(now)):
+        if most > self._delivered or (self._limits and self._is_level(now)):
             self._delivered = most
         if self._delay.round_ended and now >= self._drain_end:
             self._grow(now)
-            if now >= self._next_drain and self._limits(now):
+            if now >= self._next_drain and self._limits:
                 self._drain(now)
 
     def _grow(self, now: float) -> None:
+        """Every other round: the first one after a step still shows the queue before it."""
         empty = self._delay.least_excess < _EMPTY * self._target
-        if empty and self._limits(now) and self._is_level(now):
-            self._growth = min(_MOST_GROWTH, self._growth + 1)
-        else:
+        if not (empty and self._limits and self._is_level(now)):
             self._growth = 0
+            self._step_due = False
+        elif self._step_due:
+            self._growth = min(_MOST_GROWTH, self._growth + 1)
+            self._step_due = False
+        else:
+            self._step_due = True
 
     def _watch_for_drop(self, now: float) -> None:
         excess, jitter = self._delay.excess, self._delay.jitter
@@ -325,9 +341,13 @@ class Gate:
     def _drain_interval(self) -> float:
         return max(_DRAIN_EVERY, _DRAIN_ROUNDS * self.window)
 
-    def _limits(self, now: float) -> bool:
-        """Did the gate, not the application, hold bytes back within the last round?"""
-        return now - self._blocked_at <= self._delay.round
+    @property
+    def _limits(self) -> bool:
+        """Has the gate held bytes back since the newest reported byte was sent?
+
+        If not, the application sends less than it may, and delivery says nothing about the link.
+        """
+        return self._blocked_at >= self._newest_sent_at
 
     def _is_level(self, now: float) -> bool:
         return self._phase is not Phase.START and now >= self._level_since
