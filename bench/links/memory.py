@@ -1,0 +1,254 @@
+"""A link between two ends in one process, over emulated lines, for virtual time.
+
+    near, far = memory_links(LinkModel(rate_up=7_000, rate_down=48_000, delay=0.04))
+
+The ends are the same protocol core as the TCP link's; only the bytes' way differs. A line is
+lossless (a full queue blocks the sender, as a tunnel's buffer does through TCP) or droptail (a
+full queue drops; the packet is sent again a round trip later and what came behind it waits, as
+under TCP, yet without a congestion window: what overflows here is the gate's own doing).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from bench.links.line import Line, LineStatistics, packet_size
+from transport.endpoint import Endpoint
+from transport.link import Inbox, LinkError, LinkStatistics, Outbox
+from wire.errors import PeerError
+
+_JITTER_STEP: Final = 0.02
+"""Seconds between two draws of jitter; in between it moves linearly, as a queue elsewhere does."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkModel:
+    """What lies between the ends. Bytes/second, bytes, seconds; up is from near to far."""
+
+    rate_up: float
+    rate_down: float
+    delay: float = 0.0
+    """One way."""
+    jitter: float = 0.0
+    """Largest extra delay, each way."""
+    queue: int = 65_536
+    droptail: bool = False
+    """Drop what does not fit the queue; else the sender waits."""
+    seed: int = 1
+
+
+class _Jitter:
+    """Extra delay that wanders between 0 and `most`."""
+
+    def __init__(self, most: float, seed: int) -> None:
+        self._most = most
+        self._random = random.Random(seed)
+        self._from = self._to = 0.0
+        self._step = 0
+
+    def at(self, now: float) -> float:
+        if not self._most:
+            return 0.0
+        while self._step <= now / _JITTER_STEP:
+            self._step += 1
+            self._from, self._to = self._to, self._random.uniform(0.0, self._most)
+        share = now / _JITTER_STEP - (self._step - 1)
+        return self._from + (self._to - self._from) * share
+
+
+class Path:
+    """One direction: cuts what is sent into packets, hands bytes on in order."""
+
+    def __init__(self, model: LinkModel, *, rate: float, seed: int) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._model = model
+        self._line: Line[tuple[int, bytes]] = Line(
+            rate=rate, delay=model.delay, queue=float(model.queue)
+        )
+        self._jitter = _Jitter(model.jitter, seed)
+        self._waiting: deque[tuple[int, bytes]] = deque()
+        self._next_in = 0
+        self._next_out = 0
+        self._early: dict[int, bytes] = {}
+        """Packets behind one that was dropped."""
+        self._timer: asyncio.TimerHandle | None = None
+        self.deliver: Callable[[bytes], None] = lambda _: None
+        self.ended: Callable[[], None] = lambda: None
+        self.writable: Callable[[], None] = lambda: None
+
+    @property
+    def full(self) -> bool:
+        """The sender must wait."""
+        return bool(self._waiting)
+
+    def send(self, data: bytes) -> None:
+        size = packet_size(self._line.rate)
+        for start in range(0, len(data), size):
+            self._waiting.append((self._next_in, data[start : start + size]))
+            self._next_in += 1
+        self._turn()
+
+    def end(self) -> None:
+        """Nothing follows; the other end hears of it behind what is still on its way."""
+        self.writable = lambda: None
+        self._waiting.append((self._next_in, b""))
+        self._next_in += 1
+        self._turn()
+
+    def set_rate(self, rate: float) -> None:
+        """Bytes/second from now on."""
+        self._line.set_rate(self._loop.time(), rate)
+        self._turn()
+
+    def statistics(self) -> LineStatistics:
+        return self._line.statistics()
+
+    def _turn(self) -> None:
+        now = self._loop.time()
+        self._line.advance(now, extra_delay=self._jitter.at(now))
+        arrived = [packet for _, packet in self._line.take(now)]
+        was_full = self.full
+        while self._waiting and self._enter(now, self._waiting[0]):
+            self._waiting.popleft()
+        self._set_timer()
+        self._hand_on(arrived)
+        if was_full and not self.full:
+            self.writable()
+
+    def _enter(self, now: float, packet: tuple[int, bytes]) -> bool:
+        size = len(packet[1])
+        if not self._model.droptail:
+            if self._line.room < size and self._line.statistics().backlog:
+                return False
+            self._line.push(now, packet, size)
+        elif not self._line.offer(now, packet, size):
+            self._loop.call_later(2 * self._model.delay + 1e-3, self._send_again, packet)
+        return True
+
+    def _send_again(self, packet: tuple[int, bytes]) -> None:
+        self._waiting.appendleft(packet)
+        self._turn()
+
+    def _hand_on(self, arrived: list[tuple[int, bytes]]) -> None:
+        self._early.update(arrived)
+        ready, ended = bytearray(), False
+        while (data := self._early.pop(self._next_out, None)) is not None:
+            ready += data
+            self._next_out += 1
+            ended = not data
+        if ready:
+            self.deliver(bytes(ready))
+        if ended:
+            self.ended()
+
+    def _set_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        due = self._line.next_time()
+        self._timer = None if due is None else self._loop.call_at(due, self._turn)
+
+
+class MemoryLink:
+    """One end; implements transport.link.Link."""
+
+    def __init__(self, outgoing: Path, incoming: Path) -> None:
+        self.outgoing = outgoing
+        """The path that this end sends into; `set_rate` and `statistics` are the scenario's."""
+        self._incoming = incoming
+        self._loop = asyncio.get_running_loop()
+        self._endpoint: Endpoint | None = None
+        self._inbox: Inbox | None = None
+        self._early: list[bytes] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._pulling = False
+        self._closed = False
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """The protocol core, for scenarios that look at its gate."""
+        if self._endpoint is None:
+            raise RuntimeError("the link has not been started")
+        return self._endpoint
+
+    def start(self, outbox: Outbox, inbox: Inbox) -> None:
+        self._endpoint = Endpoint(outbox, now=self._loop.time())
+        self._inbox = inbox
+        self._incoming.deliver = self._arrived
+        self._incoming.ended = self._peer_closed
+        self.outgoing.writable = self.wake
+        self.wake()
+
+    def wake(self) -> None:
+        if not self._pulling and not self._closed and self._endpoint is not None:
+            self._pulling = True
+            self._loop.call_soon(self._pull)
+
+    def close(self, error: LinkError | None = None) -> None:
+        if self._closed:
+            return
+        self._end(error)
+        self.outgoing.end()
+
+    def inject(self, data: bytes) -> None:
+        """Put bytes of the caller's own on the way: for tests of hostile peers."""
+        self.outgoing.send(data)
+
+    def statistics(self) -> LinkStatistics:
+        return self.endpoint.statistics(self._loop.time())
+
+    def _pull(self) -> None:
+        self._pulling = False
+        if self._closed or self._endpoint is None:
+            return
+        while not self.outgoing.full and not self._closed:
+            chunk = self._endpoint.next_chunk(self._loop.time())
+            if chunk is None:
+                break
+            self.outgoing.send(chunk)
+        self._set_timer()
+
+    def _arrived(self, data: bytes) -> None:
+        if self._closed or self._endpoint is None or self._inbox is None:
+            return
+        now = self._loop.time()
+        try:
+            frames = self._endpoint.receive(now, data)
+        except PeerError as error:
+            self.close(LinkError(f"the peer broke the protocol: {error}"))
+            return
+        if frames:
+            self._inbox.frames_received(frames, now=now)
+        self.wake()
+
+    def _peer_closed(self) -> None:
+        if not self._closed:
+            self._end(None)
+
+    def _set_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._closed or self._endpoint is None or self.outgoing.full:
+            return
+        due = self._endpoint.next_time(self._loop.time())
+        if due is not None:
+            self._timer = self._loop.call_at(due, self._pull)
+
+    def _end(self, error: LinkError | None) -> None:
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._inbox is not None:
+            self._inbox.link_closed(error)
+
+
+def memory_links(model: LinkModel) -> tuple[MemoryLink, MemoryLink]:
+    """The near and the far end. Call it from within the loop they shall run in."""
+    up = Path(model, rate=model.rate_up, seed=2 * model.seed)
+    down = Path(model, rate=model.rate_down, seed=2 * model.seed + 1)
+    return MemoryLink(up, down), MemoryLink(down, up)

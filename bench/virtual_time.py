@@ -1,0 +1,55 @@
+"""An asyncio loop in virtual time: it never sleeps, it jumps to the next timer.
+
+    result = run(scenario())
+
+The same protocol code that runs on sockets runs here, a simulated minute in a moment, with the
+same events in the same order each time, as long as it takes its time from the loop, its randomness
+from a seed, and iterates over no set. Threads and real sockets have no place in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+
+
+class Stuck(RuntimeError):
+    """Every task waits and no timer is set: real time would wait for ever."""
+
+
+class _JumpingSelector(selectors.SelectSelector):
+    """Instead of waiting it adds the wait to the clock."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        ready = super().select(0)
+        if ready:
+            return ready
+        if timeout is None:
+            raise Stuck(f"nothing will ever happen after {self.now:.6f} s")
+        self.now += max(0.0, timeout)
+        return []
+
+
+class VirtualTimeLoop(asyncio.SelectorEventLoop):
+    """`time()` starts at 0 and moves only by jumps."""
+
+    def __init__(self) -> None:
+        self._jumping = _JumpingSelector()
+        super().__init__(self._jumping)
+
+    def time(self) -> float:
+        return self._jumping.now
+
+
+def run(main: Coroutine[Any, Any, Result]) -> Result:
+    """Run to the end in virtual time. Raises Stuck where real time would hang."""
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        return runner.run(main)

@@ -1,0 +1,113 @@
+"""What the delays of reports say: the path's least delay, the queue on top of it, the jitter.
+
+Two delays come with each report. The *loop* delay runs from sending a byte to the report that
+covers it; the *one-way* delay runs from sending it to the receiver's clock at its arrival, off by
+an unknown constant. The loop says how much must be under way; the one-way delay above its minimum
+is the queue ahead of our bytes, whatever the way back does.
+
+Pure. Knows neither bytes nor rates.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+MEMORY: Final = 15.0
+"""Seconds a minimum holds: three drains (transport/gate.py), and clocks drift by < 1 ms."""
+_ROUND_FLOOR: Final = 0.02
+"""Seconds; a round of a very short path still has a few reports."""
+_MOST_JITTER: Final = 0.1
+"""Seconds, or a quarter of the least delay: larger spreads are losses being repaired."""
+_JITTER_GAIN: Final = 0.25
+"""Weight of the newest round in the mean jitter: a few rounds decide, one does not."""
+
+
+class Minimum:
+    """The least value of the last `memory` seconds, in amortised constant time."""
+
+    def __init__(self, memory: float) -> None:
+        self._memory = memory
+        self._rising: deque[tuple[float, float]] = deque()
+
+    @property
+    def value(self) -> float | None:
+        return self._rising[0][1] if self._rising else None
+
+    def add(self, now: float, value: float) -> None:
+        rising = self._rising
+        while rising and rising[-1][1] >= value:
+            rising.pop()
+        rising.append((now, value))
+        while rising[0][0] < now - self._memory:
+            rising.popleft()
+
+    def forget_before(self, time: float) -> None:
+        """Drop what is older, except the newest value."""
+        while len(self._rising) > 1 and self._rising[0][0] < time:
+            self._rising.popleft()
+
+
+class DelayFilter:
+    """Minimum, excess and jitter over the reports of one direction."""
+
+    def __init__(self, *, memory: float = MEMORY) -> None:
+        self._loop = Minimum(memory)
+        self._one_way = Minimum(memory)
+        self.latest: float | None = None
+        """Seconds of loop delay, newest."""
+        self.excess = 0.0
+        """Seconds that the newest byte waited in a queue (and jitter)."""
+        self.jitter = 0.0
+        """Seconds by which delays vary within a round, both ways together; the mean over rounds."""
+        self.least_excess = 0.0
+        """Seconds; the lowest excess of the last complete round."""
+        self.round_ended = False
+        """Did the newest report end a round?"""
+        self._round_start = float("-inf")
+        self._round: list[tuple[float, float]] = []
+
+    @property
+    def minimum(self) -> float | None:
+        """Seconds of loop delay with nothing queued; None before the first report."""
+        return self._loop.value
+
+    @property
+    def round(self) -> float:
+        """Seconds between two decisions: long enough to see what the last one did."""
+        return max(_ROUND_FLOOR, (self.minimum or 0.0) + self.jitter)
+
+    def add(self, now: float, *, loop: float, one_way: float, steady: bool, noise: float) -> None:
+        """A report came.
+
+        `steady`: our own queue is level, so what varies now is jitter, but for `noise`: seconds
+        by which quanta and the holding of reports make delays vary each way.
+        """
+        self._loop.add(now, loop)
+        self._one_way.add(now, one_way)
+        least = self._one_way.value
+        self.latest = loop
+        self.excess = one_way - (one_way if least is None else least)
+        self.round_ended = now - self._round_start >= self.round
+        if self.round_ended:
+            self._end_round(steady, noise)
+            self._round_start = now
+        self._round.append((one_way, loop - one_way))
+
+    def forget_before(self, time: float) -> None:
+        """The path has changed: only what came since `time` counts."""
+        self._loop.forget_before(time)
+        self._one_way.forget_before(time)
+
+    def _end_round(self, steady: bool, noise: float) -> None:
+        if not self._round:
+            return
+        there = [sample for sample, _ in self._round]
+        back = [sample for _, sample in self._round]
+        self._round.clear()
+        least = self._one_way.value
+        self.least_excess = min(there) - (least if least is not None else 0.0)
+        if steady and len(there) > 2:
+            spread = sum(max(0.0, max(way) - min(way) - noise) for way in (there, back))
+            spread = min(spread, max(_MOST_JITTER, (self.minimum or 0.0) / 4))
+            self.jitter += (spread - self.jitter) * _JITTER_GAIN

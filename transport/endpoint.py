@@ -1,0 +1,152 @@
+"""One end of a link, without its socket: frames, gate and reports put together.
+
+An edge (transport/tcp.py, bench/links/memory.py) moves the bytes and keeps the time:
+
+    chunk = endpoint.next_chunk(now)        when the transport can take bytes
+    frames = endpoint.receive(now, data)    when bytes came
+    endpoint.next_time(now)                 when to try again though nothing happened
+
+Reports are not counted, neither as sent nor as received: a report must not call for another.
+
+Pure. It does not know what a component is, nor what carries the bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from transport.gate import Gate
+from transport.link import BandwidthEstimate, LinkStatistics, Outbox
+from transport.rate_filter import RateFilter
+from wire.frames import CLOCK_TICK, Control, Data, FrameReader, FrameWriter, Report
+
+REPORT_SIZE: Final = len(FrameWriter().encode(Report(0, 0)))
+"""Bytes of a report frame."""
+REPORT_EVERY: Final = 0.005
+"""Seconds between reports at least (research: longer than the gate's target halves goodput)."""
+REPORT_EVERY_THIN: Final = 0.020
+"""Seconds; with TCP and IP around it a report is 48 bytes, 200/s would fill 77 kbit/s."""
+THIN: Final = 12_500.0
+"""Bytes/second (100 kbit/s) in either direction below which a link is thin."""
+_INCOMING_WINDOW: Final = 0.25
+"""Seconds over which arrivals make a rate."""
+_SMALLEST_QUANTUM: Final = 256
+_LARGEST_QUANTUM: Final = 16_384
+_QUANTUM_TIME: Final = 0.030
+"""Seconds of the link that a quantum should take: what the next choice waits for."""
+
+
+def suggested_quantum(rate: float) -> int:
+    """Bytes per quantum that fit a link of `rate` bytes/second: 30 ms of it, 256 to 16 384."""
+    return max(_SMALLEST_QUANTUM, min(_LARGEST_QUANTUM, int(rate * _QUANTUM_TIME)))
+
+
+class Endpoint:
+    """The protocol core of a link's end."""
+
+    def __init__(self, outbox: Outbox, *, now: float) -> None:
+        self.gate = Gate(now=now, quantum=outbox.quantum)
+        self._outbox = outbox
+        self._writer = FrameWriter()
+        self._reader = FrameReader()
+        self._sent = 0
+        self._received = 0
+        self._reports_received = 0
+        self._arrived_at = now
+        self._reported = 0
+        self._reported_at = float("-inf")
+        self._incoming = RateFilter()
+        self._incoming_at = now
+
+    def next_chunk(self, now: float) -> bytes | None:
+        """Bytes to send now, at most a report and one frame; None: nothing may or wants to go.
+
+        What it returns counts as sent: the edge must send all of it, in order.
+        """
+        report = self._report(now)
+        frame = self._frame(now)
+        if not report and not frame:
+            return None
+        if frame:
+            self.gate.on_sent(now, len(frame))
+        self._sent += len(report) + len(frame)
+        return report + frame
+
+    def receive(self, now: float, data: bytes) -> list[Data | Control]:
+        """The session's frames in `data`. Raises PeerError if the peer broke the protocol."""
+        frames: list[Data | Control] = []
+        self._received += len(data)
+        for frame in self._reader.feed(data):
+            if isinstance(frame, Report):
+                self._reports_received += 1
+                self.gate.on_report(now, frame.received, frame.clock)
+            else:
+                frames.append(frame)
+        if self._countable > self._reported:
+            self._arrived_at = now
+        return frames
+
+    def next_time(self, now: float) -> float | None:
+        """When to ask `next_chunk` again though nothing happened."""
+        times = [time for time in (self.gate.next_time(now),) if time is not None and time > now]
+        if self._countable > self._reported:
+            times.append(max(now, self._reported_at + self._report_every(now)))
+        return min(times, default=None)
+
+    def statistics(self, now: float) -> LinkStatistics:
+        gate = self.gate.statistics(now)
+        return LinkStatistics(
+            sent=self._sent,
+            received=self._received,
+            under_way=gate.under_way,
+            cap=gate.cap,
+            min_delay=gate.min_delay,
+            delay=gate.delay,
+            outgoing=self.gate.estimate(now),
+            incoming=self.incoming(),
+        )
+
+    def incoming(self) -> BandwidthEstimate | None:
+        """The rate of arrivals. Never sure: a receiver can't tell a slow link from a lazy peer."""
+        rate = self._incoming.most_delivered() / _INCOMING_WINDOW
+        return BandwidthEstimate(rate, self._incoming_at, 0.5, "receiver") if rate else None
+
+    @property
+    def _countable(self) -> int:
+        """Bytes received but for reports. Fewer bytes than a report may be a part of one."""
+        part = self._reader.buffered
+        uncounted = part if part < REPORT_SIZE else 0
+        return self._received - self._reports_received * REPORT_SIZE - uncounted
+
+    def _report(self, now: float) -> bytes:
+        """A report if progress was made and the last one is long enough ago."""
+        countable = self._countable
+        if countable == self._reported or now < self._reported_at + self._report_every(now):
+            return b""
+        self._reported, self._reported_at = countable, now
+        at = self._arrived_at
+        self._incoming.add(at, countable, window=_INCOMING_WINDOW, sent_at=at)
+        self._incoming_at = self._arrived_at
+        ticks = round(self._arrived_at / CLOCK_TICK)
+        return self._writer.encode(Report(countable, ticks))
+
+    def _report_every(self, now: float) -> float:
+        incoming, outgoing = self.incoming(), self.gate.estimate(now)
+        thin = (incoming is not None and incoming.rate < THIN) or (
+            outgoing is not None and outgoing.confidence > 0.5 and outgoing.rate < THIN
+        )
+        return REPORT_EVERY_THIN if thin else REPORT_EVERY
+
+    def _frame(self, now: float) -> bytes:
+        """One frame, chosen now, and before it the quantum's size where that has changed."""
+        quantum = self.gate.quantum = self._outbox.quantum
+        if self.gate.may_send(now, quantum):
+            frame = self._outbox.next_frame(now=now, urgent=False)
+        elif self.gate.may_send(now, 1, urgent=True):
+            frame = self._outbox.next_frame(now=now, urgent=True)
+        else:
+            frame = None
+        if frame is None:
+            return b""
+        prefix = self._writer.quantum(quantum) if isinstance(frame, Data) else b""
+        return prefix + self._writer.encode(frame)

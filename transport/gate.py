@@ -1,0 +1,386 @@
+"""How much may be under way: an end-to-end gate fed by the receiver's reports.
+
+What has left the multiplexer can't be re-ordered, so as little as possible should be under way:
+what the path holds, plus a margin that keeps the link busy between two reports. TCP's own view is
+blind to what a tunnel or an accelerator buffers, so the receiver reports what arrived and when.
+
+    cap = the most delivered within one least delay (over the last two) + margin
+
+    start   the cap doubles each round until the delay rises, or a burst tells the link's rate
+    rise    the delay sits at its minimum while the gate blocks: the margin grows x2, x4, x8
+    drop    the delay leaves its band: older maxima are forgotten
+    drain   every few seconds the queue runs empty once, to learn the least delay anew
+    freeze  while the application sends less than the cap, the cap keeps its value
+
+Bursts are paced at the delivered rate, so that a queue smaller than the path's bandwidth-delay
+product does not overflow at the start or after a pause (transport/pacer.py).
+
+Pure: `now` is an argument, reports are numbers. It knows nothing of sockets and frames.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from transport.delay_filter import DelayFilter
+from transport.dispersion import Dispersion
+from transport.link import BandwidthEstimate
+from transport.pacer import Pacer
+from transport.rate_filter import RateFilter
+from wire.errors import PeerError
+from wire.frames import CLOCK_MODULUS, CLOCK_TICK, RECEIVED_MODULUS
+
+_START_QUANTA: Final = 4
+"""Quanta under way at the start."""
+_TARGET: Final = 0.010
+"""Seconds of queue that keep the link busy between two reports of the usual spacing."""
+_LARGEST_TARGET: Final = 0.025
+"""Seconds: for a receiver that spares a thin way back and reports every 20 ms."""
+_TARGET_SPACINGS: Final = 1.25
+"""Times the spacing of reports: less leaves the link idle between two."""
+_SPACING_GAIN: Final = 1 / 16
+_MARGIN_QUANTA: Final = 1.25
+"""Margins below it leave the link idle while a quantum waits for the gate."""
+_MOST_GROWTH: Final = 3
+"""Doublings of the margin while the gate blocks an empty queue: x8."""
+_EMPTY: Final = 0.5
+"""Of the target: a queue below it counts as empty."""
+_BAND: Final = 2.5
+"""Times the target: a queue above it means that the link has become slower."""
+_DRAIN_EVERY: Final = 5.0
+"""Seconds between drains, or _DRAIN_ROUNDS rounds on long paths: they cost one margin each."""
+_DRAIN_ROUNDS: Final = 20
+_URGENT_QUANTA: Final = 4
+"""Quanta by which urgent bytes may exceed the cap."""
+_REFILL: Final = 1.0
+"""Times the delivered rate: pace of filling an empty path again."""
+_STALLED: Final = 1.0
+"""Seconds, or four delays, without a report: one quantum goes to ask for one."""
+_SHORTEST_WINDOW: Final = 0.010
+"""Seconds: two report intervals; on a LAN the least delay is shorter than that."""
+
+
+class Phase(Enum):
+    """Where the controller is."""
+
+    START = "start"
+    STEADY = "steady"
+    DRAIN = "drain"
+
+
+@dataclass(frozen=True, slots=True)
+class GateStatistics:
+    """An immutable snapshot. Bytes and seconds."""
+
+    phase: Phase
+    under_way: int
+    cap: float
+    margin: float
+    growth: int
+    """Doublings of the margin at present."""
+    delivered: float
+    """Most bytes delivered within one window."""
+    min_delay: float | None
+    delay: float | None
+    excess: float
+    """Queueing delay of the newest reported byte."""
+    jitter: float
+    drops: int
+    drains: int
+
+
+class Gate:
+    """The controller of one direction, at its sender."""
+
+    def __init__(self, *, now: float, quantum: int) -> None:
+        """`quantum` in bytes; it may be changed at any time."""
+        self.quantum = quantum
+        self._sent = 0
+        self._received = 0
+        self._sends: deque[tuple[int, float]] = deque()
+        """Unreported sends: bytes sent in all by then, and when."""
+        self._clock: float | None = None
+        self._clock_ticks = 0
+        self._clock_at = now
+        self._reported_at = now
+        self._delay = DelayFilter()
+        self._rate = RateFilter()
+        self._dispersion = Dispersion()
+        self._pacer = Pacer()
+        self._phase = Phase.START
+        self._delivered = 0.0
+        self._start_cap = 0.0
+        """Bytes; the cap while starting; 0: a few quanta."""
+        self._spacing = 0.0
+        """Seconds between reports while the gate limits, the mean."""
+        self._growth = 0
+        self._newest_sent_at = now
+        """When the newest reported byte was sent."""
+        self._step_due = False
+        """One round with an empty queue has passed; after another the margin grows."""
+        self._blocked_at = float("-inf")
+        self._above_since: float | None = None
+        self._level_since = now
+        """Since when nothing of our own making moves the queue."""
+        self._drain_end = now
+        self._next_drain = now + _DRAIN_EVERY
+        self._drops = 0
+        self._drains = 0
+
+    # -- what happened ------------------------------------------------------------------------
+
+    def on_sent(self, now: float, nbytes: int) -> None:
+        """`nbytes` were handed to the transport."""
+        self._sent += nbytes
+        self._sends.append((self._sent, now))
+        rate = self.rate
+        if rate and self._phase is not Phase.START:
+            gain = _REFILL if not self._growth else float(1 << self._growth)
+            self._pacer.sent(now, nbytes, rate=rate * gain, burst=self.margin)
+
+    def on_report(self, now: float, received: int, clock: int) -> None:
+        """The peer's progress: bytes modulo 2^32, clock in CLOCK_TICK modulo 2^24.
+
+        Raises PeerError if it can't be: going backwards, or beyond what was sent.
+        """
+        gained = (received - self._received) % RECEIVED_MODULUS
+        if gained > self._sent - self._received:
+            raise PeerError(f"report of {gained} bytes more, {self.under_way} are under way")
+        at = self._unwrap(now, clock)
+        if not gained:
+            return
+        if self._limits:
+            spacing = min(now - self._reported_at, _LARGEST_TARGET)
+            self._spacing += (spacing - self._spacing) * _SPACING_GAIN
+        self._reported_at = now
+        self._received += gained
+        sent_at = self._sent_at(self._received)
+        self._newest_sent_at = sent_at
+        self._delay.add(
+            now,
+            loop=now - sent_at,
+            one_way=at - sent_at,
+            steady=self._is_level(now),
+            noise=self._serialisation + 2 * self._spacing,
+        )
+        self._rate.add(at, self._received, window=self.window, sent_at=sent_at)
+        if self._phase is Phase.START:
+            self._starting(now, sent_at, at)
+        else:
+            self._running(now)
+
+    # -- what may happen ----------------------------------------------------------------------
+
+    def may_send(self, now: float, nbytes: int, urgent: bool = False) -> bool:
+        """May `nbytes` go now? Asking and hearing no is what tells the gate that it limits."""
+        under_way = self.under_way
+        if urgent:
+            return under_way + nbytes <= self.cap(now) + _URGENT_QUANTA * self.quantum
+        if under_way and under_way + nbytes > self.cap(now) and not self._stalled(now):
+            self._blocked_at = now
+            return False
+        if self._pacer.time() > now:
+            self._blocked_at = now
+            return False
+        return True
+
+    def next_time(self, now: float) -> float | None:
+        """When to ask again though nothing happened; None: only a report can open the gate."""
+        if not self.under_way or self.under_way + self.quantum <= self.cap(now):
+            return max(now, self._pacer.time())
+        times = [self._reported_at + self._patience()]
+        if now < self._drain_end:
+            times.append(self._drain_end)
+        return max(now, min(times))
+
+    def cap(self, now: float) -> float:
+        """Bytes that may be under way."""
+        if self._phase is Phase.START:
+            return max(self._start_cap, float(_START_QUANTA * self.quantum))
+        if now < self._drain_end:
+            return max(float(self.quantum), self._delivered - 2 * self.margin)
+        return self._delivered + self.margin * (1 << self._growth)
+
+    @property
+    def under_way(self) -> int:
+        """Bytes sent and not reported."""
+        return self._sent - self._received
+
+    @property
+    def margin(self) -> float:
+        """Bytes above what the path holds."""
+        target = min(_LARGEST_TARGET, max(_TARGET, _TARGET_SPACINGS * self._spacing))
+        return max(_MARGIN_QUANTA * self.quantum, target * self.rate)
+
+    @property
+    def rate(self) -> float:
+        """Bytes/second delivered at most; 0 while unknown."""
+        return self._delivered / self.window
+
+    @property
+    def window(self) -> float:
+        """Seconds within which `delivered` counts: the least delay, widened by jitter."""
+        return max(_SHORTEST_WINDOW, (self._delay.minimum or 0.0) + self._delay.jitter)
+
+    def estimate(self, now: float) -> BandwidthEstimate | None:
+        """What the link carries; sure only if the gate limited within the last rounds."""
+        if not self._delivered:
+            return None
+        silent = now - max(self._blocked_at, self._reported_at - 4 * self._delay.round)
+        sure = 1.0 if silent <= 4 * self._delay.round else max(0.1, 1.0 - silent / 30.0)
+        if self._phase is Phase.START:
+            sure = min(sure, 0.3)
+        return BandwidthEstimate(self.rate, self._reported_at, sure, "reports")
+
+    def statistics(self, now: float) -> GateStatistics:
+        return GateStatistics(
+            phase=Phase.DRAIN if now < self._drain_end else self._phase,
+            under_way=self.under_way,
+            cap=self.cap(now),
+            margin=self.margin,
+            growth=self._growth,
+            delivered=self._delivered,
+            min_delay=self._delay.minimum,
+            delay=self._delay.latest,
+            excess=self._delay.excess,
+            jitter=self._delay.jitter,
+            drops=self._drops,
+            drains=self._drains,
+        )
+
+    def __repr__(self) -> str:
+        return f"<Gate {self._phase.value} under way {self.under_way} rate {self.rate:.0f}>"
+
+    # -- the controller -----------------------------------------------------------------------
+
+    def _starting(self, now: float, sent_at: float, clock: float) -> None:
+        """Double each round while the queue stays empty; leave as soon as the rate is known."""
+        self._delivered = max(self._delivered, self._rate.most_delivered())
+        capacity = self._dispersion.add(sent_at=sent_at, clock=clock, received=self._received)
+        if capacity is not None and self._limits:
+            self._delivered = max(self._delivered, capacity * self.window)
+            self._leave_start(now)
+        elif self._delay.excess > self._target + self._serialisation:
+            self._leave_start(now)
+        elif self._delay.round_ended:
+            self._dispersion.new_burst()
+            if self._limits:
+                self._start_cap = 2 * self.cap(now)
+
+    def _leave_start(self, now: float) -> None:
+        self._phase = Phase.STEADY
+        self._level_since = now + 2 * self._delay.round
+        self._next_drain = now + self._drain_interval
+
+    def _running(self, now: float) -> None:
+        """One report in the steady state."""
+        self._watch_for_drop(now)
+        most = self._rate.most_delivered()
+        if most > self._delivered or (self._limits and self._is_level(now)):
+            self._delivered = most
+        if self._delay.round_ended and now >= self._drain_end:
+            self._grow(now)
+            if now >= self._next_drain and self._limits:
+                self._drain(now)
+
+    def _grow(self, now: float) -> None:
+        """Every other round: the first one after a step still shows the queue before it."""
+        empty = self._delay.least_excess < _EMPTY * self._target
+        if not (empty and self._limits and self._is_level(now)):
+            self._growth = 0
+            self._step_due = False
+        elif self._step_due:
+            self._growth = min(_MOST_GROWTH, self._growth + 1)
+            self._step_due = False
+        else:
+            self._step_due = True
+
+    def _watch_for_drop(self, now: float) -> None:
+        excess, jitter = self._delay.excess, self._delay.jitter
+        if excess > self._target + jitter:
+            self._growth = 0
+        if excess <= _BAND * self._target + jitter:
+            self._above_since = None
+            return
+        if self._above_since is None:
+            self._above_since = now
+            return
+        above = now - self._above_since
+        if above > 4 * (self.window + excess) and self.under_way <= self.cap(now):
+            # Nothing of ours is queued, yet the delay stays: the path itself has become longer.
+            self._delay.forget_before(now - self.window)
+            self._above_since = None
+        elif self._is_level(now):
+            self._drops += 1
+            self._rate.forget_before(self._rate.clock - self.window / 2)
+            self._delivered = self._rate.delivered(self.window)
+            self._level_since = now + self.window / 2
+
+    def _drain(self, now: float) -> None:
+        self._drains += 1
+        self._growth = 0
+        self._drain_end = now + self.window
+        self._level_since = self._drain_end + 2 * self._delay.round
+        self._next_drain = now + self._drain_interval
+
+    # -- small facts --------------------------------------------------------------------------
+
+    @property
+    def _target(self) -> float:
+        """Seconds of queue that the margin makes."""
+        return self.margin / self.rate if self.rate else _TARGET
+
+    @property
+    def _serialisation(self) -> float:
+        return self.quantum / self.rate if self.rate else 0.0
+
+    @property
+    def _drain_interval(self) -> float:
+        return max(_DRAIN_EVERY, _DRAIN_ROUNDS * self.window)
+
+    @property
+    def _limits(self) -> bool:
+        """Has the gate held bytes back since the newest reported byte was sent?
+
+        If not, the application sends less than it may, and delivery says nothing about the link.
+        """
+        return self._blocked_at >= self._newest_sent_at
+
+    def _is_level(self, now: float) -> bool:
+        return self._phase is not Phase.START and now >= self._level_since
+
+    def _patience(self) -> float:
+        return max(_STALLED, 4 * (self._delay.latest or 0.0))
+
+    def _stalled(self, now: float) -> bool:
+        if not self._sends:
+            return False
+        return now - max(self._reported_at, self._sends[-1][1]) >= self._patience()
+
+    def _unwrap(self, now: float, ticks: int) -> float:
+        """The receiver's clock, seconds since its first report."""
+        if self._clock is None:
+            self._clock = 0.0
+        else:
+            gained = (ticks - self._clock_ticks) % CLOCK_MODULUS
+            wrap = CLOCK_MODULUS * CLOCK_TICK
+            wraps = round((now - self._clock_at - gained * CLOCK_TICK) / wrap)
+            if wraps < 0:
+                raise PeerError("the clock of a report went backwards")
+            self._clock += gained * CLOCK_TICK + wraps * wrap
+        self._clock_ticks = ticks
+        self._clock_at = now
+        return self._clock
+
+    def _sent_at(self, received: int) -> float:
+        """When the newest of `received` bytes was sent."""
+        sends = self._sends
+        while sends[0][0] < received:
+            sends.popleft()
+        sent_at = sends[0][1]
+        if sends[0][0] == received:
+            sends.popleft()
+        return sent_at
