@@ -192,9 +192,9 @@ class Browser:
 
     async def new_tab(self, *, background: bool = False) -> Tab:
         """An empty tab, in front unless `background`."""
-        target = (
-            await self.call("Target.createTarget", url="about:blank", background=background)
-        )["targetId"]
+        target = (await self.call("Target.createTarget", url="about:blank", background=background))[
+            "targetId"
+        ]
         answer = await self.call("Target.attachToTarget", targetId=target, flatten=True)
         tab = Tab(self, target, answer["sessionId"])
         self._tabs[tab.session] = tab
@@ -241,11 +241,11 @@ async def launch(
     """
     path = executable or find_chromium()
     if path is None:
-        raise BrowserError(f"no Chromium here: none of {', '.join(NAMES)}; set CHROMIUM to its path")
-    with tempfile.TemporaryDirectory(prefix="bench-chromium-", ignore_cleanup_errors=True) as home:
-        flags = arguments(
-            profile=home, proxy=proxy, resolve=resolve or {}, root=os.geteuid() == 0
+        raise BrowserError(
+            f"no Chromium here: none of {', '.join(NAMES)}; set CHROMIUM to its path"
         )
+    with tempfile.TemporaryDirectory(prefix="bench-chromium-", ignore_cleanup_errors=True) as home:
+        flags = arguments(profile=home, proxy=proxy, resolve=resolve or {}, root=os.geteuid() == 0)
         process = await asyncio.create_subprocess_exec(
             path,
             *flags,
@@ -258,19 +258,20 @@ async def launch(
         words: deque[str] = deque(maxlen=40)
         try:
             url = await _devtools_url(process, words)
-            async with aiohttp.ClientSession() as http, asyncio.TaskGroup() as tasks:
-                drain = tasks.create_task(_drain(process, words))
+            # Plain tasks: a group would wrap the caller's own exceptions.
+            drain = asyncio.create_task(_drain(process, words))
+            async with aiohttp.ClientSession() as http:
                 socket = await http.ws_connect(url, max_msg_size=MAX_MESSAGE)
                 browser = Browser(socket, words)
-                reader = tasks.create_task(browser.read())
+                reader = asyncio.create_task(browser.read())
                 try:
                     yield browser
                 finally:
                     with contextlib.suppress(BrowserError):
                         await browser.call("Browser.close")
                     await socket.close()
-                    reader.cancel()
                     drain.cancel()
+                    await asyncio.wait((reader, drain))
         finally:
             await _end(process)
 
@@ -280,9 +281,11 @@ async def _devtools_url(process: asyncio.subprocess.Process, words: deque[str]) 
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(START_TIMEOUT):
             while line := await process.stderr.readline():
-                words.append(line.decode(errors="replace").rstrip())
-                if match := _LISTENING.search(words[-1]):
+                text = line.decode(errors="replace").rstrip()
+                if match := _LISTENING.search(text):
                     return match.group(1)
+                if "dbus/" not in text:
+                    words.append(text)
     raise BrowserError("Chromium did not start: " + "\n".join(words))
 
 
@@ -290,7 +293,9 @@ async def _drain(process: asyncio.subprocess.Process, words: deque[str]) -> None
     """Keep the pipe empty: a full one would stop Chromium."""
     assert process.stderr is not None
     while chunk := await process.stderr.read(65536):
-        words.extend(chunk.decode(errors="replace").splitlines())
+        # A machine without D-Bus makes Chromium say so dozens of times.
+        lines = chunk.decode(errors="replace").splitlines()
+        words.extend(line for line in lines if "dbus/" not in line)
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
