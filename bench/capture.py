@@ -62,13 +62,15 @@ class Capture:
         self._arrived = asyncio.Event()
         self._acks: set[asyncio.Task[None]] = set()
         self.frames: list[Frame] = []
-        """In order of their times; two in a row are never equal."""
+        """As they arrived; two in a row are never equal."""
 
     async def start(self) -> None:
         """Get the present state as a frame, and from here on each change."""
         self._unacknowledged = 0
         self._may_be_stale = False
         with contextlib.suppress(BrowserError):  # Between two renderers there is no page.
+            # Without the stop a second start is without effect.
+            await self._tab.call("Page.stopScreencast")
             await self._tab.call(
                 "Page.startScreencast",
                 format="jpeg",

@@ -157,11 +157,7 @@ async def load(
             await _until_quiet(endpoint, watch, capture, limit=limit)
             after = endpoint.statistics()
             await capture.current()
-    frames = [
-        Frame(frame.at - watch.origin, frame.jpeg)
-        for frame in capture.frames
-        if frame.at > watch.origin
-    ]
+    frames = in_order(capture.frames, origin=watch.origin)
     moments = await asyncio.to_thread(judge, known.scene, frames)
     return PageLoad(
         peer=peer,
@@ -175,6 +171,12 @@ async def load(
         moments=moments,
         frames=frames,
     )
+
+
+def in_order(frames: Sequence[Frame], *, origin: float) -> list[Frame]:
+    """Frames since `origin`, seconds on the wall clock, by their times; two may swap on arrival."""
+    since = [Frame(frame.at - origin, frame.jpeg) for frame in frames if frame.at > origin]
+    return sorted(since, key=lambda frame: frame.at)
 
 
 def judge(scene: Scene, frames: Sequence[Frame]) -> list[Moment]:
