@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -37,9 +38,7 @@ class Peer(Protocol):
     def policy(self) -> str:
         """The policy in force, or empty where there is none."""
 
-    def start(
-        self, origin: Address, profile: Profile
-    ) -> AbstractAsyncContextManager[Endpoint]:
+    def start(self, origin: Address, profile: Profile) -> AbstractAsyncContextManager[Endpoint]:
         """Bring it up. Raises OSError when a part does not start."""
 
 
@@ -124,11 +123,15 @@ async def command(*arguments: str) -> AsyncIterator[Address]:
 
     Its standard error goes where ours goes only if it fails to start: logs would bury the tables.
     """
+    # Whoever runs a bench may have settings of their own; they are not what is measured.
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("SLUICE_")}
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         str(ROOT / "sluice.py"),
         *arguments,
+        f"--config={os.devnull}",
         cwd=ROOT,
+        env=environment,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
