@@ -108,7 +108,7 @@ def picture_state(now: Image.Image, *, blank: Image.Image, final: Image.Image) -
     """How far a picture has come, from three crops of the same place."""
     if mean_difference(now, final) < FINAL_DIFFERENCE:
         return State.FINAL
-    if painted_share(now, blank=blank, final=final) < PAINTED_SHARE:
+    if flat(now) or painted_share(now, blank=blank, final=final) < PAINTED_SHARE:
         return State.BLANK
     return State.GOOD if similarity(now, final) >= GOOD_SIMILARITY else State.PAINTED
 
@@ -127,6 +127,14 @@ def painted_share(now: Image.Image, *, blank: Image.Image, final: Image.Image) -
     own = _changed(final, blank)
     area = own.histogram()[255]
     return ImageChops.darker(own, _changed(now, blank)).histogram()[255] / area if area else 1.0
+
+
+def flat(image: Image.Image) -> bool:
+    """One colour all over: an empty page, or a placeholder, but no picture."""
+    return all(
+        high - low <= PAINTED_DIFFERENCE  # type: ignore[operator]
+        for low, high in image.convert("RGB").getextrema()  # type: ignore[misc]
+    )
 
 
 def _changed(a: Image.Image, b: Image.Image) -> Image.Image:
