@@ -1,0 +1,143 @@
+"""Frames of a tab while it loads, at half scale, without taking more than half a processor.
+
+Chromium sends a screencast frame when something was painted and drops what comes while three are
+unacknowledged. So acknowledgements set the pace; and when frames may have been dropped and then
+nothing more is painted, starting the screencast anew gets the state as it is. Knows CDP; knows
+nothing of what the frames mean.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import io
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from PIL import Image
+
+from bench.cdp import BrowserError, Tab
+
+IN_FLIGHT: Final = 3
+"""Frames that Chromium sends before it waits for an acknowledgement (page_handler.cc)."""
+INTERVAL: Final = 0.2
+"""Seconds between frames: a 640x7800 frame costs Chromium about 0.15 s of processor time."""
+RESOLUTION: Final = 0.015
+"""Of the time elapsed: a load of a minute is sampled every 0.9 s."""
+QUALITY: Final = 80
+"""Of the frames' JPEG. Part of the measure: thresholds in visual.py were found with it."""
+MAX_HEIGHT: Final = 16_000
+"""Frame pixels, far above any page under test; Chromium wants some bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One picture of the tab."""
+
+    at: float
+    """Seconds on the wall clock when it was on the screen."""
+    jpeg: bytes
+
+    def image(self) -> Image.Image:
+        return Image.open(io.BytesIO(self.jpeg)).convert("RGB")
+
+
+def interval(elapsed: float) -> float:
+    """Seconds to let pass before the next frame, so that a long load is not a gigabyte."""
+    return max(INTERVAL, RESOLUTION * elapsed)
+
+
+class Capture:
+    """Collects frames of one tab. Made by `capturing`."""
+
+    def __init__(self, tab: Tab, *, width: int) -> None:
+        self._tab = tab
+        self._width = width
+        self._began = 0.0
+        self._unacknowledged = 0
+        self._may_be_stale = False
+        self._arrived = asyncio.Event()
+        self._acks: set[asyncio.Task[None]] = set()
+        self.frames: list[Frame] = []
+        """As they arrived; two in a row are never equal."""
+
+    async def start(self) -> None:
+        """Get the present state as a frame, and from here on each change."""
+        self._unacknowledged = 0
+        self._may_be_stale = False
+        with contextlib.suppress(BrowserError):  # Between two renderers there is no page.
+            # Without the stop a second start is without effect.
+            await self._tab.call("Page.stopScreencast")
+            await self._tab.call(
+                "Page.startScreencast",
+                format="jpeg",
+                quality=QUALITY,
+                maxWidth=self._width,
+                maxHeight=MAX_HEIGHT,
+            )
+
+    async def current(self) -> Frame:
+        """A frame of the state as it is now. Raises BrowserError when there comes none."""
+        self._arrived.clear()
+        await self.start()
+        try:
+            async with asyncio.timeout(10):
+                await self._arrived.wait()
+        except TimeoutError as error:
+            raise BrowserError("no frame within 10 s") from error
+        return self.frames[-1]
+
+    def received(self, params: dict[str, Any]) -> None:
+        """Handler of Page.screencastFrame."""
+        jpeg = base64.b64decode(params["data"])
+        if not self.frames or self.frames[-1].jpeg != jpeg:
+            self.frames.append(Frame(params["metadata"]["timestamp"], jpeg))
+        self._arrived.set()
+        self._began = self._began or asyncio.get_running_loop().time()
+        self._unacknowledged += 1
+        self._may_be_stale |= self._unacknowledged >= IN_FLIGHT
+        task = asyncio.create_task(self._acknowledge(params["sessionId"]))
+        self._acks.add(task)
+        task.add_done_callback(self._acks.discard)
+
+    async def _acknowledge(self, number: int) -> None:
+        await asyncio.sleep(interval(asyncio.get_running_loop().time() - self._began))
+        self._unacknowledged = max(0, self._unacknowledged - 1)
+        with contextlib.suppress(BrowserError):
+            await self._tab.call("Page.screencastFrameAck", sessionId=number)
+
+    async def refresh(self) -> None:
+        """Ask for the present state whenever frames may have been dropped and none came since."""
+        while True:
+            self._arrived.clear()
+            pause = 2 * interval(asyncio.get_running_loop().time() - self._began)
+            try:
+                async with asyncio.timeout(pause):
+                    await self._arrived.wait()
+            except TimeoutError:
+                if self._may_be_stale:
+                    await self.start()
+
+    async def stop(self) -> None:
+        for task in list(self._acks):
+            task.cancel()
+        with contextlib.suppress(BrowserError):
+            await self._tab.call("Page.stopScreencast")
+
+
+@asynccontextmanager
+async def capturing(tab: Tab, *, width: int) -> AsyncIterator[Capture]:
+    """Collect frames `width` frame pixels wide while the block runs."""
+    capture = Capture(tab, width=width)
+    tab.on("Page.screencastFrame", capture.received)
+    refresh = asyncio.create_task(capture.refresh())
+    try:
+        await capture.start()
+        yield capture
+    finally:
+        refresh.cancel()
+        tab.remove("Page.screencastFrame", capture.received)
+        await capture.stop()

@@ -1,0 +1,50 @@
+/* Runs in an isolated world of every document under test: the page can't see it. Reports through
+ * the binding `benchReport` when the text is readable and when the load event has come, both in
+ * seconds since navigation. EXPECTED is the text's length; it is put in front of this function. */
+(EXPECTED => {
+  'use strict';
+  if (window !== window.top || !location.protocol.startsWith('http')) return;
+  const SKIPPED = new Set(['SCRIPT', 'STYLE', 'NOSCRIPT', 'TEMPLATE', 'TEXTAREA']);
+  // A script may change a few words ("5 min read"); half a percent of the text is 20 ms at 384k.
+  const ENOUGH = 0.995 * EXPECTED;
+  const FONT_BLOCK = 3;  // Seconds for which Chromium hides text whose font is still loading.
+
+  function length(root) {
+    let sum = 0;
+    const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      if (!SKIPPED.has(walker.currentNode.parentNode.nodeName))
+        sum += walker.currentNode.data.replace(/\s+/g, '').length;
+    }
+    return sum;
+  }
+  const report = name => benchReport(JSON.stringify({name, at: performance.now() / 1000,
+                                                     origin: performance.timeOrigin / 1000}));
+  let changed = true, complete = false, hidden_since = null;
+  new MutationObserver(() => { changed = true; })
+    .observe(document, {childList: true, characterData: true, subtree: true});
+
+  function text_complete() {
+    if (changed && !complete && document.body) {
+      changed = false;
+      complete = length(document.body) >= ENOUGH;
+    }
+    return complete;
+  }
+  function styled() {
+    return [...document.querySelectorAll('link[rel~=stylesheet i]')]
+      .every(link => link.sheet || link.disabled || !matchMedia(link.media || 'all').matches);
+  }
+  function visible() {
+    const hides = face => face.status === 'loading' && /^(auto|block)$/.test(face.display);
+    if (![...document.fonts].some(hides)) return true;
+    hidden_since ??= performance.now() / 1000;
+    return performance.now() / 1000 - hidden_since > FONT_BLOCK;
+  }
+  // Frames are produced only once the style sheets that block rendering, imports too, are there.
+  requestAnimationFrame(function frame() {
+    if (text_complete() && styled() && visible()) setTimeout(() => report('text'), 0);
+    else requestAnimationFrame(frame);
+  });
+  window.addEventListener('load', () => report('load'));
+})

@@ -1,0 +1,154 @@
+"""Page loads over an emulated link, by several peers, each with a cold cache and a fresh pair.
+
+Peers take turns within each run, so that what disturbs the machine disturbs them alike; figures
+are medians. Knows how to arrange loads; what is measured is page_load.py's, or scripted.py's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from bench import scripted
+from bench.cdp import find_chromium
+from bench.origin import Address, spawn
+from bench.page_load import PageLoad, load, study
+from bench.peers import DirectPeer, Peer, peers
+from bench.profiles import Profile, profile
+from bench.report import Check, medians, table
+
+SITE: Final = Path(__file__).resolve().parents[2] / "demo" / "site"
+"""The sample site: two pages of public-domain text and pictures."""
+PAGES: Final = ("news/index.html", "article/index.html")
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a series of loads gave."""
+
+    runs: list[dict[str, Any]] = field(default_factory=list)
+    loads: list[PageLoad] = field(default_factory=list)
+    """Empty where the scripted client measured."""
+    notes: list[str] = field(default_factory=list)
+
+
+async def measure(
+    *,
+    peers: Sequence[Peer],
+    profile: Profile,
+    site: Path = SITE,
+    pages: Sequence[str] = PAGES,
+    runs: int = 1,
+    say: Say = print,
+) -> Measured:
+    """Load each page by each peer, `runs` times. Raises OSError, BrowserError."""
+    plan = _Plan(peers, profile, pages, runs, say)
+    async with spawn(site) as origin:
+        return await (_with_chromium if find_chromium() else _with_script)(plan, origin)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    peers: Sequence[Peer]
+    link: Profile
+    pages: Sequence[str]
+    runs: int
+    say: Say
+
+    def each(self) -> list[Peer]:
+        """The peers in the order of their turns at one page."""
+        return [peer for _ in range(self.runs) for peer in self.peers]
+
+
+async def _with_chromium(plan: _Plan, origin: Address) -> Measured:
+    measured = Measured()
+    async with DirectPeer().start(origin, profile("fast")) as fast:
+        studies = [await study(fast, page) for page in plan.pages]
+    for known in studies:
+        for peer in plan.each():
+            async with peer.start(origin, plan.link) as endpoint:
+                result = await load(endpoint, known, peer=peer.name, policy=peer.policy)
+            measured.loads.append(result)
+            measured.runs.append(result.as_json())
+            plan.say(_line(measured.runs[-1]))
+    return measured
+
+
+async def _with_script(plan: _Plan, origin: Address) -> Measured:
+    measured = Measured(notes=[scripted.NOTE])
+    plan.say(scripted.NOTE)
+    async with DirectPeer().start(origin, profile("fast")) as fast:
+        for page in plan.pages:
+            for peer in plan.each():
+                async with peer.start(origin, plan.link) as endpoint:
+                    figures = await scripted.load(
+                        endpoint, fast, page, peer=peer.name, policy=peer.policy
+                    )
+                measured.runs.append(figures)
+                plan.say(_line(figures))
+    return measured
+
+
+def _line(run: dict[str, Any]) -> str:
+    def at(name: str) -> str:
+        return "never" if run[name] is None else f"{run[name]:.1f} s"
+
+    return (
+        f"{run['page']}, {run['peer']}: text {at('text_s')}, pictures painted {at('painted_s')}, "
+        f"final {at('final_s')}"
+    )
+
+
+def checks(runs: Sequence[dict[str, Any]], *, base: str = "direct") -> dict[str, Check]:
+    """Every other peer against the direct load of the same page."""
+    rows = medians(runs)
+    found: dict[str, Check] = {}
+    for row in rows:
+        other = next((r for r in rows if r["page"] == row["page"] and r["peer"] == base), None)
+        if other is None or row["peer"] == base:
+            continue
+        about = f"{row['page'].split('/')[0]}, {row['peer']}"
+        found[f"{about}: pictures painted sooner"] = _ratio(other, row, "painted_s", goal=2.0)
+        found[f"{about}: text no later"] = _ratio(other, row, "text_s", goal=0.9)
+        found[f"{about}: load event no later"] = _ratio(other, row, "load_s", goal=0.95)
+        final = row["final_s"] is not None or other["final_s"] is None
+        found[f"{about}: final pixels reached"] = Check(
+            row["final_s"], "s", "the same pixels as the direct load", final
+        )
+    return found
+
+
+def _ratio(base: dict[str, Any], row: dict[str, Any], name: str, *, goal: float) -> Check:
+    """How many times sooner. Ratios near 1 allow for noise between two loads."""
+    if not base[name] or not row[name]:
+        return Check(None, "times the direct load's speed", f"at least {goal}", False)
+    ratio = round(base[name] / row[name], 2)
+    return Check(ratio, "times the direct load's speed", f"at least {goal}", ratio >= goal)
+
+
+async def run(
+    *,
+    profile_name: str = "384k",
+    page: Path | None = None,
+    runs: int = 1,
+    peer_names: Sequence[str] = ("direct", "sluice"),
+) -> dict[str, Any]:
+    """The scenario. `page`: a folder with an index.html instead of the sample site."""
+    result = await measure(
+        peers=peers(peer_names),
+        profile=profile(profile_name),
+        site=page or SITE,
+        pages=("index.html",) if page else PAGES,
+        runs=runs,
+    )
+    print("\n" + table(result.runs))
+    return {
+        "runs": result.runs,
+        "checks": checks(result.runs),
+        "notes": result.notes,
+        "loads": result.loads,
+    }
