@@ -7,7 +7,7 @@ readers may wait on one component; a reader that leaves does not disturb the oth
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -59,6 +59,10 @@ class Component:
     """Bytes dropped from the front of `data` because every reader had them."""
     complete: bool = False
     failure: ComponentFailed | None = None
+    promised: bool = False
+    """Sent without being asked: several requests may share it."""
+    told: str = field(default="", repr=False)
+    """The level that policies were last told of."""
     on_consumed: Callable[[int], None] | None = field(default=None, repr=False)
     """Told how many more bytes the fastest reader has taken: gives the sender more credit."""
     _changed: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
@@ -66,6 +70,11 @@ class Component:
     _positions: dict[object, int] = field(default_factory=dict, repr=False)
     """How far each present reader is."""
     _consumed: int = field(default=0, repr=False)
+
+    @property
+    def unread(self) -> int:
+        """Bytes that came and that no reader has taken."""
+        return self.received - self._consumed
 
     @property
     def received(self) -> int:
@@ -153,7 +162,7 @@ class Component:
         level = self.level(name)
         return level is not None and level.end <= self.received
 
-    async def read(self, *, start: int = 0) -> AsyncIterator[bytes]:
+    async def read(self, *, start: int = 0) -> AsyncGenerator[bytes, None]:
         """The bytes from `start` on, as they come. Raises ComponentFailed if they stop short."""
         if start < self.trimmed:
             raise ComponentFailed(502, "the start of this response is no longer held")

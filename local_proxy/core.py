@@ -16,7 +16,7 @@ import structlog
 
 from local_proxy.components import Component, ComponentFailed, Head
 from local_proxy.documents import UNATTRIBUTED, Documents
-from local_proxy.error_page import error_response
+from local_proxy.error_page import error_page
 from local_proxy.export_drivers.browser import BrowserExport
 from local_proxy.http import Duplex, Headers, Request, Response, header
 from local_proxy.promises import PromiseTable
@@ -83,6 +83,7 @@ class ProxyCore:
         self._observer = observer
         self._pages = pages
         self._patience = patience
+        self._uploads: set[asyncio.Task[None]] = set()
 
     async def handle(self, request: Request) -> Response:
         """Answer it, whatever happens."""
@@ -96,7 +97,7 @@ class ProxyCore:
             session = await self._uplink.wait_session(self._patience)
             if session is None:
                 state = self._uplink.state()
-                return error_response(504, self._link_down(state.reason), retry=True)
+                return error_page(504, self._link_down(state.reason))
             component = self._ask(session, request)
         return await self._answer(request, component)
 
@@ -104,7 +105,7 @@ class ProxyCore:
         """Open a tunnel, opaque and a component of its own."""
         session = await self._uplink.wait_session(self._patience)
         if session is None:
-            return error_response(504, self._link_down(self._uplink.state().reason), retry=True)
+            return error_page(504, self._link_down(self._uplink.state().reason))
         component = Component(
             id=session.new_id(), document=UNATTRIBUTED, url=f"{host}:{port}", kind=Kind.OTHER
         )
@@ -113,13 +114,13 @@ class ProxyCore:
         try:
             head = await component.wait_head()
         except ComponentFailed as failure:
-            return error_response(failure.status, failure.reason)
+            return error_page(failure.status, failure.reason)
         except asyncio.CancelledError:
             session.cancel(component)
             raise
         if head.status != 200:
             session.cancel(component)
-            return error_response(502, f"{host}:{port} could not be reached")
+            return error_page(502, f"{host}:{port} could not be reached")
         return Tunnel(component, up, cancel=session.cancel)
 
     # -- where a component comes from --------------------------------------------------------------
@@ -159,7 +160,8 @@ class ProxyCore:
         if request.body is not None:
             up = session.upload(component_id)
             task = asyncio.ensure_future(_upload(request.body, up))
-            component.keep(task)
+            self._uploads.add(task)
+            task.add_done_callback(self._uploads.discard)
         return component
 
     def _open_document(self, component: Component) -> None:
@@ -187,7 +189,7 @@ class ProxyCore:
             if component.levels and wants_picture(request):
                 return await self._export.picture(component, request)
         except ComponentFailed as failure:
-            return error_response(failure.status, failure.reason, retry=failure.status == 504)
+            return error_page(failure.status, failure.reason)
         except asyncio.CancelledError:
             self._left(component)
             raise
@@ -201,8 +203,6 @@ class ProxyCore:
         headers: Headers = [
             (name, value) for name, value in head.headers if name != "content-length"
         ]
-        if component.request_method == "HEAD" and head.length is not None:
-            headers.append(("content-length", str(head.length)))
         body = _body(component)
         response = Response(head.status, headers, body, head.length)
         response.on_done.append(lambda finished: None if finished else self._left(component))
@@ -211,7 +211,7 @@ class ProxyCore:
     def _left(self, component: Component) -> None:
         """A client left before the end: nobody else can use what was asked for it alone."""
         session = self._uplink.session
-        if session is not None and not component.complete and not component.shared:
+        if session is not None and not component.complete and not component.promised:
             session.cancel(component)
 
     @staticmethod

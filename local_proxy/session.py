@@ -17,7 +17,7 @@ from hats.hierarchy import Hierarchy
 from hats.multiplexer import Multiplexer
 from hats.registry import create
 from local_proxy.components import Component, ComponentFailed, Head
-from transcoders.text import TextDecoder
+from transcoders.text import TextDecoder, TextError
 from transport.link import Link, LinkError
 from transport.outbox import TreeOutbox
 from transport.outgoing import Budget, Outgoing
@@ -224,7 +224,7 @@ class LocalSession:
         if message.coding not in ("", "zstd"):
             raise PeerError(f"unknown coding {message.coding!r}")
         if message.coding:
-            arrival.decoder = TextDecoder(limit=MAX_DECODED)
+            arrival.decoder = TextDecoder(max_bytes=MAX_DECODED)
         length = message.length if message.length >= 0 else None
         arrival.component.head = Head(message.status, headers, length, message.final_url)
         self._changed(arrival.component)
@@ -259,10 +259,13 @@ class LocalSession:
         component = arrival.component
         arrival.credit.arrive(len(frame.payload))
         arrival.uncredited += len(frame.payload)
-        if arrival.decoder is None:
-            component.data += frame.payload
-        else:
-            component.data += arrival.decoder.decode(frame.payload)
+        try:
+            component.data += (
+                arrival.decoder.decode(frame.payload) if arrival.decoder else frame.payload
+            )
+        except TextError as error:
+            self._end(frame.component, 502, str(error))
+            return
         if frame.last:
             self._complete(arrival)
         else:
@@ -288,6 +291,7 @@ class LocalSession:
             order=part.order,
             width=part.width,
             height=part.height,
+            promised=True,
         )
 
     def _give_credit(self, arrival: _Arrival) -> None:
@@ -304,9 +308,6 @@ class LocalSession:
     def _complete(self, arrival: _Arrival) -> None:
         component = arrival.component
         del self._arrivals[component.id]
-        if arrival.decoder is not None and not arrival.decoder.finished:
-            self._fail(component, 502, "the text ended inside its coding")
-            return
         component.complete = True
 
     def _end(self, id_: int, status: int, reason: str) -> None:

@@ -134,7 +134,9 @@ class Uplink:
 
     async def _hello_or_end(self, session: LocalSession) -> None:
         opened = asyncio.ensure_future(self._opened.wait())
+        session.closed.add_done_callback(lambda _: opened.cancel())
         try:
-            await asyncio.wait({opened, session.closed}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            opened.cancel()
+            await opened
+        except asyncio.CancelledError:
+            if not session.closed.done():
+                raise

@@ -15,10 +15,11 @@ import structlog
 
 from remote_proxy.importing import Importer
 from remote_proxy.origin import FetchRequest, Origin, OriginError, OriginResponse, decode
-from remote_proxy.plan import Plan
+from policies.plan import Decision
+from remote_proxy.plan import Plan, picture_options
 from remote_proxy.tree import Tree
 from transcoders.registry import Transcoders
-from transcoders.text import TextEncoder
+from transcoders.text import TextEncoder, compressible
 from transport.incoming import Incoming
 from transport.outbox import TreeOutbox
 from transport.outgoing import Outgoing
@@ -26,20 +27,9 @@ from wire import messages as m
 from wire.session import Headers
 from wire.skeleton import Kind, Use
 
-TEXT_TYPES: Final = (
-    "text/",
-    "application/javascript",
-    "application/json",
-    "application/manifest+json",
-    "application/xml",
-    "application/xhtml+xml",
-    "application/rss+xml",
-    "application/atom+xml",
-    "application/x-javascript",
-    "image/svg+xml",
-)
-"""Types (or their beginnings) that zstd shrinks. text/event-stream is among them: every chunk is
-flushed, so nothing waits in the coder."""
+SMALL: Final = 4096
+"""Bytes below which a picture is left alone (HATS, section 4.1.1); also what is gathered before
+its length counts."""
 PIECE: Final = 65536
 """Bytes handed to a parser or coder at a time, so that the event loop is never held for long."""
 _log = structlog.get_logger("sluice.remote")
@@ -60,6 +50,9 @@ class Job:
     """From the skeleton; None: the response will tell."""
     use: Use = Use.OTHER
     order: int = 0
+    width: int = 0
+    """CSS pixels in the layout, 0: unknown."""
+    height: int = 0
     upload: Incoming | None = None
     promised: bool = False
 
@@ -127,23 +120,26 @@ class Delivery:
         if self.job.method == "HEAD" or response.status in (204, 304):
             self._head(response, response.headers, length=response.length)
             self._open(self.job.kind or Kind.OTHER).finish()
-        elif content_type.startswith(TEXT_TYPES):
+        elif compressible(content_type):
             await self._text(response, content_type)
-        elif response.status == 200 and self._adaptable(content_type, response):
+        elif self._may_have_levels(content_type, response):
             await self._picture(response, content_type)
         else:
-            kind = self.job.kind or kind_of(content_type)
-            self._head(response, response.headers, length=response.length)
-            await self._stream(self._open(kind), response.body)
+            await self._as_it_is(response, content_type, b"")
 
-    def _adaptable(self, content_type: str, response: OriginResponse) -> bool:
-        if not self.job.levels or not self._sender.plan.adapts(Kind.IMAGE):
-            return False
-        if "no-transform" in _field(response.headers, "cache-control").lower():
-            return False
-        if _field(response.headers, "content-encoding"):
-            return False
-        return self._services.transcoders.wants(content_type, b"", response.length)
+    def _may_have_levels(self, content_type: str, response: OriginResponse) -> bool:
+        return (
+            self.job.levels
+            and response.status == 200
+            and content_type.startswith("image/")
+            and not self._decision(Kind.IMAGE, response.length).untouched
+            and "no-transform" not in _field(response.headers, "cache-control").lower()
+            and not _field(response.headers, "content-encoding")
+        )
+
+    def _decision(self, kind: Kind, length: int | None) -> Decision:
+        job = self.job
+        return self._sender.plan.decide(job.component, job.document, kind, job.use, length)
 
     # -- three ways --------------------------------------------------------------------------------
 
@@ -170,34 +166,39 @@ class Delivery:
 
     async def _picture(self, response: OriginResponse, content_type: str) -> None:
         """Collect the picture, make its levels; too large or not improved: as it is."""
-        leaf_kind = Kind.IMAGE
-        limit = self._services.transcoders.max_bytes
+        transcoders = self._services.transcoders
         data = bytearray()
-        body = response.body
-        async for chunk in body:
+        async for chunk in response.body:
             data += chunk
-            if len(data) > limit:
-                self._head(response, response.headers, length=response.length)
-                outgoing = self._open(leaf_kind)
-                outgoing.write(bytes(data))
-                await self._stream(outgoing, body)
+            if not transcoders.wants(content_type, bytes(data[:PIECE]), max(len(data), SMALL)):
+                await self._as_it_is(response, content_type, bytes(data))
                 return
-        original = bytes(data)
-        options = self._sender.plan.picture_options(self.job)
-        picture = await self._services.transcoders.picture(original, content_type, options)
+        options = picture_options(
+            self._decision(Kind.IMAGE, len(data)), width=self.job.width, height=self.job.height
+        )
+        picture = await transcoders.picture(bytes(data), content_type, options)
         if picture is None:
-            self._head(response, response.headers, length=len(original))
-            outgoing = self._open(leaf_kind)
-            outgoing.write(original)
+            self._head(response, response.headers, length=len(data))
+            outgoing = self._open(Kind.IMAGE)
+            outgoing.write(bytes(data))
         else:
-            self._sender.say(m.Levels(self.job.component, list(picture.levels), len(picture.data)))
-            self._head(response, response.headers, length=len(picture.data))
-            outgoing = self._open(leaf_kind)
-            self._sender.tree.hierarchy.set_marks(
-                outgoing.leaf, tuple(level.end for level in picture.levels)
-            )
+            levels, size = list(picture.levels), len(picture.data)
+            self._sender.say(m.Levels(self.job.component, levels, size))
+            self._head(response, response.headers, length=size)
+            outgoing = self._open(Kind.IMAGE)
+            marks = tuple(level.end for level in levels)
+            self._sender.tree.hierarchy.set_marks(outgoing.leaf, marks)
             outgoing.write(picture.data)
         outgoing.finish()
+
+    async def _as_it_is(
+        self, response: OriginResponse, content_type: str, begun: bytes
+    ) -> None:
+        """The origin's bytes, untouched; `begun` were read already."""
+        self._head(response, response.headers, length=response.length)
+        outgoing = self._open(self.job.kind or kind_of(content_type))
+        outgoing.write(begun)
+        await self._stream(outgoing, response.body)
 
     async def _stream(self, outgoing: Outgoing, body: AsyncIterator[bytes]) -> None:
         async for chunk in body:

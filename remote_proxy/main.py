@@ -9,6 +9,7 @@ from remote_proxy.delivery import Services
 from remote_proxy.origin import Origin
 from remote_proxy.server import NotLoopback, RemoteServer
 from transcoders.registry import Transcoders
+from transport.link import LinkError
 
 
 class Settings(Protocol):
@@ -39,10 +40,9 @@ async def run(settings: Settings) -> None:
         )
         try:
             listening = await server.listen(host.strip("[]"), int(port))
-        except NotLoopback as error:
+        except (NotLoopback, LinkError) as error:
             raise OSError(str(error)) from error
-        address = listening.sockets[0].getsockname()
-        print(f"listening on {address[0]}:{address[1]}", flush=True)
+        print(f"listening on {listening.address[0]}:{listening.address[1]}", flush=True)
         try:
             async with listening:
                 await asyncio.Event().wait()

@@ -14,8 +14,9 @@ import structlog
 
 from remote_proxy.delivery import Services
 from remote_proxy.session import RemoteSession
+from transport.endpoint import suggested_quantum
 from transport.link import Link
-from transport.tcp import serve, suggested_quantum
+from transport.tcp import Listener, serve
 
 MAX_DEVICES: Final = 64
 _log = structlog.get_logger("sluice.remote")
@@ -56,8 +57,8 @@ class RemoteServer:
         """The sessions that are open now."""
         return list(self._sessions.values())
 
-    async def listen(self, host: str, port: int) -> asyncio.Server:
-        """Start to listen. Raises NotLoopback, OSError."""
+    async def listen(self, host: str, port: int) -> Listener:
+        """Start to listen. Raises NotLoopback, LinkError."""
         require_loopback(host)
         return await serve(host, port, self._accept, congestion=self._congestion)
 

@@ -167,6 +167,9 @@ class RemoteSession:
         task = self._tasks.create_task(self._deliver(delivery))
         self._running[job.component] = _Running(task, job.document, job.upload)
 
+    def importer(self, job: Job, response: object) -> None:
+        return None
+
     async def _deliver(self, delivery: Delivery) -> None:
         component = delivery.job.component
         try:

@@ -1,0 +1,195 @@
+"""What happens on the link and in the browser, told to policies; what they command, to the link.
+
+Translates and keeps nothing but the components of open documents. The session calls it as its
+listener, the tracking driver as its tracker, the core as its observer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from local_proxy.components import Component
+from local_proxy.http import Headers
+from local_proxy.policy_runtime import PolicyRuntime
+from local_proxy.session import LocalSession
+from policies import events as e
+from policies.commands import Command
+from policies.messages import message_for
+from transport.link import LinkError
+from wire.skeleton import Part
+
+Size = tuple[int, int]
+
+
+class Components:
+    """The components of open documents, by id and by URL. Closing a document forgets its own."""
+
+    def __init__(self) -> None:
+        self._by_document: dict[int, dict[int, Component]] = {}
+
+    def add(self, component: Component) -> None:
+        """A component of a document that is open, or of none."""
+        self._by_document.setdefault(component.document, {})[component.id] = component
+
+    def forget(self, component: Component) -> None:
+        """It is no longer of interest."""
+        self._by_document.get(component.document, {}).pop(component.id, None)
+
+    def of(self, document: int) -> list[Component]:
+        """All of a document, in the order they became known."""
+        return list(self._by_document.get(document, {}).values())
+
+    def find(self, document: int, url: str) -> Component | None:
+        """The newest component of a document with that URL."""
+        found = [c for c in self._by_document.get(document, {}).values() if c.url == url]
+        return found[-1] if found else None
+
+    def close(self, document: int) -> list[Component]:
+        """Forget a document; what it had."""
+        return list(self._by_document.pop(document, {}).values())
+
+
+class Bridge:
+    """Between one local proxy's session, browser and policies."""
+
+    def __init__(
+        self,
+        components: Components,
+        *,
+        opened: Callable[[LocalSession], None],
+        closed: Callable[[LocalSession], None],
+        promised: Callable[[list[Component], Headers], None],
+        carried: Callable[[int, int], None],
+        close_document: Callable[[int], None],
+    ) -> None:
+        """`carried(document, bytes)` counts what came over the link."""
+        self._components = components
+        self._opened = opened
+        self._closed = closed
+        self._promised = promised
+        self._carried = carried
+        self._close_document = close_document
+        self._session: LocalSession | None = None
+        self._lost = False
+        self.runtime: PolicyRuntime | None = None
+        """Set once by the composition: the runtime needs `command`, and this needs the runtime."""
+
+    # -- local_proxy.session.Listener --------------------------------------------------------------
+
+    def session_opened(self, session: LocalSession) -> None:
+        """The remote said hello: all standing commands go first, before any request."""
+        self._session = session
+        if self.runtime is not None:
+            self.runtime.begin_again()
+            if self._lost:
+                self.runtime.hear(e.LinkRestored())
+        self._lost = False
+        self._opened(session)
+
+    def skeleton_grew(
+        self, document: int, components: list[Component], headers: Headers, promised: bool
+    ) -> None:
+        """The import driver found components."""
+        for component in components:
+            self._components.add(component)
+        if promised:
+            self._promised(components, headers)
+        self._hear(e.SkeletonGrew(document, tuple(_part(component) for component in components)))
+
+    def progressed(self, component: Component, amount: int) -> None:
+        """Bytes came, or something else about it changed."""
+        if amount:
+            self._carried(component.document, amount)
+        reached = component.reached()
+        name = "original" if component.complete and reached is None else ""
+        name = reached.name if reached is not None else name
+        if name != component.told or component.complete:
+            component.told = name
+            length = component.head.length if component.head is not None else None
+            self._hear(
+                e.Progress(component.id, component.received, name, component.complete, length)
+            )
+
+    def session_closed(self, session: LocalSession, error: LinkError | None) -> None:
+        """The link is gone."""
+        if self._session is session:
+            self._session = None
+            self._lost = True
+            self._hear(e.LinkLost(str(error) if error else ""))
+        self._closed(session)
+
+    # -- local_proxy.core.Observer -----------------------------------------------------------------
+
+    def document_opened(self, document: int, url: str) -> None:
+        """A navigation."""
+        self._hear(e.DocumentOpened(document, url))
+
+    def document_closed(self, document: int) -> None:
+        """A document's window is gone."""
+        self._components.close(document)
+        self._hear(e.DocumentClosed(document))
+
+    def component_requested(self, component: Component) -> None:
+        """Something was asked for that no skeleton had."""
+        self._components.add(component)
+        self._hear(e.SkeletonGrew(component.document, (_part(component),)))
+
+    # -- local_proxy.tracking_drivers.browser.Tracker ----------------------------------------------
+
+    def visible(self, document: int, visible: bool) -> None:
+        """Its tab was shown or hidden."""
+        self._hear(e.VisibilityChanged(document, visible))
+
+    def focus(self, document: int, focused: bool) -> None:
+        """Its window got the focus. Losing it says nothing: another application has it."""
+        if focused:
+            self._hear(e.FocusChanged(document))
+
+    def pointer(self, document: int, url: str | None) -> None:
+        """The pointer rests on a picture, or on none."""
+        component = self._components.find(document, url) if url else None
+        self._hear(e.PointerOn(component.id if component else None))
+
+    def in_view(self, document: int, urls: Iterable[str]) -> None:
+        """The pictures that are on the screen."""
+        found = (self._components.find(document, url) for url in urls)
+        ids = tuple(component.id for component in found if component is not None)
+        self._hear(e.ScrolledInView(document, ids))
+
+    def layout(self, document: int, sizes: dict[str, Size]) -> None:
+        """Sizes of pictures in the layout, CSS pixels."""
+        boxes = []
+        for url, (width, height) in sizes.items():
+            component = self._components.find(document, url)
+            if component is not None:
+                boxes.append(e.Box(component.id, width, height))
+        self._hear(e.LayoutKnown(document, tuple(boxes)))
+
+    def closed(self, document: int) -> None:
+        """The page was left for good."""
+        self._close_document(document)
+
+    # -- commands ------------------------------------------------------------------------------------
+
+    def command(self, command: Command) -> None:
+        """A policy's command, on its way at once. Without a link the runtime keeps what stands."""
+        message = message_for(command)
+        session = self._session
+        if message is not None and session is not None and session.open:
+            session.say(message)
+
+    def _hear(self, event: e.Event) -> None:
+        if self.runtime is not None:
+            self.runtime.hear(event)
+
+
+def _part(component: Component) -> Part:
+    return Part(
+        component.id,
+        component.url,
+        component.kind,
+        component.use,
+        component.order,
+        component.width,
+        component.height,
+    )
