@@ -60,6 +60,8 @@ class DelayFilter:
         """Seconds that the newest byte waited in a queue (and jitter)."""
         self.jitter = 0.0
         """Seconds by which delays vary within a round, both ways together; the mean over rounds."""
+        self.jitter_there = 0.0
+        """The same, of the way there alone."""
         self.least_excess = 0.0
         """Seconds; the lowest excess of the last complete round."""
         self.round_ended = False
@@ -108,6 +110,10 @@ class DelayFilter:
         least = self._one_way.value
         self.least_excess = min(there) - (least if least is not None else 0.0)
         if steady and len(there) > 2:
-            spread = sum(max(0.0, max(way) - min(way) - noise) for way in (there, back))
-            spread = min(spread, max(_MOST_JITTER, (self.minimum or 0.0) / 4))
-            self.jitter += (spread - self.jitter) * _JITTER_GAIN
+            forth, home = self._spread(there, noise), self._spread(back, noise)
+            self.jitter_there += (forth - self.jitter_there) * _JITTER_GAIN
+            self.jitter += (forth + home - self.jitter) * _JITTER_GAIN
+
+    def _spread(self, delays: list[float], noise: float) -> float:
+        most = max(_MOST_JITTER, (self.minimum or 0.0) / 4)
+        return min(most, max(0.0, max(delays) - min(delays) - noise))

@@ -18,6 +18,7 @@ from typing import Final
 from transport.gate import Gate
 from transport.link import BandwidthEstimate, LinkStatistics, Outbox
 from transport.rate_filter import RateFilter
+from wire.errors import PeerError
 from wire.frames import CLOCK_TICK, Control, Data, FrameReader, FrameWriter, Report
 
 REPORT_SIZE: Final = len(FrameWriter().encode(Report(0, 0)))
@@ -30,14 +31,19 @@ THIN: Final = 12_500.0
 """Bytes/second (100 kbit/s) in either direction below which a link is thin."""
 _INCOMING_WINDOW: Final = 0.25
 """Seconds over which arrivals make a rate."""
+_BUSY: Final = 0.2
+"""Seconds of arrivals without a pause after which their rate says that the link is thin."""
+_PAUSE: Final = 0.1
+"""Seconds without arrivals: above the 73 ms that 512 bytes take at 56 kbit/s."""
 _SMALLEST_QUANTUM: Final = 256
 _LARGEST_QUANTUM: Final = 16_384
-_QUANTUM_TIME: Final = 0.030
-"""Seconds of the link that a quantum should take: what the next choice waits for."""
+_QUANTUM_TIME: Final = 0.010
+"""Seconds of the link that a quantum should take, as much as the gate's margin: a larger one
+would be the larger part of what an urgent byte waits for."""
 
 
 def suggested_quantum(rate: float) -> int:
-    """Bytes per quantum that fit a link of `rate` bytes/second: 30 ms of it, 256 to 16 384."""
+    """Bytes per quantum that fit a link of `rate` bytes/second: 10 ms of it, 256 to 16 384."""
     return max(_SMALLEST_QUANTUM, min(_LARGEST_QUANTUM, int(rate * _QUANTUM_TIME)))
 
 
@@ -53,6 +59,7 @@ class Endpoint:
         self._received = 0
         self._reports_received = 0
         self._arrived_at = now
+        self._busy_since = now
         self._reported = 0
         self._reported_at = float("-inf")
         self._incoming = RateFilter()
@@ -83,8 +90,15 @@ class Endpoint:
             else:
                 frames.append(frame)
         if self._countable > self._reported:
+            if now - self._arrived_at > _PAUSE:
+                self._busy_since = now
             self._arrived_at = now
         return frames
+
+    def end(self) -> None:
+        """The peer's bytes have ended. Raises PeerError in the middle of a frame."""
+        if self._reader.buffered:
+            raise PeerError(f"the peer's bytes end {self._reader.buffered} bytes into a frame")
 
     def next_time(self, now: float) -> float | None:
         """When to ask `next_chunk` again though nothing happened."""
@@ -132,7 +146,8 @@ class Endpoint:
 
     def _report_every(self, now: float) -> float:
         incoming, outgoing = self.incoming(), self.gate.estimate(now)
-        thin = (incoming is not None and incoming.rate < THIN) or (
+        busy = self._arrived_at - self._busy_since > _BUSY
+        thin = (busy and incoming is not None and incoming.rate < THIN) or (
             outgoing is not None and outgoing.confidence > 0.5 and outgoing.rate < THIN
         )
         return REPORT_EVERY_THIN if thin else REPORT_EVERY

@@ -53,6 +53,8 @@ _BAND: Final = 2.5
 _DRAIN_EVERY: Final = 5.0
 """Seconds between drains, or _DRAIN_ROUNDS rounds on long paths: they cost one margin each."""
 _DRAIN_ROUNDS: Final = 20
+_MOST_NOISE: Final = 0.05
+"""Seconds by which our own quanta and held reports may make delays vary without being jitter."""
 _URGENT_QUANTA: Final = 4
 """Quanta by which urgent bytes may exceed the cap."""
 _REFILL: Final = 1.0
@@ -164,7 +166,7 @@ class Gate:
             loop=now - sent_at,
             one_way=at - sent_at,
             steady=self._is_level(now),
-            noise=self._serialisation + 2 * self._spacing,
+            noise=min(_MOST_NOISE, self._serialisation + self._spacing),
         )
         self._rate.add(at, self._received, window=self.window, sent_at=sent_at)
         if self._phase is Phase.START:
@@ -288,7 +290,7 @@ class Gate:
 
     def _grow(self, now: float) -> None:
         """Every other round: the first one after a step still shows the queue before it."""
-        empty = self._delay.least_excess < _EMPTY * self._target
+        empty = self._delay.least_excess < _EMPTY * (self._target + self._delay.jitter_there)
         if not (empty and self._limits and self._is_level(now)):
             self._growth = 0
             self._step_due = False
@@ -299,25 +301,25 @@ class Gate:
             self._step_due = True
 
     def _watch_for_drop(self, now: float) -> None:
-        excess, jitter = self._delay.excess, self._delay.jitter
+        excess, jitter = self._delay.excess, self._delay.jitter_there
         if excess > self._target + jitter:
             self._growth = 0
         if excess <= _BAND * self._target + jitter:
             self._above_since = None
-            return
-        if self._above_since is None:
+        elif self._above_since is None:
             self._above_since = now
-            return
-        above = now - self._above_since
-        if above > 4 * (self.window + excess) and self.under_way <= self.cap(now):
+        elif now - self._above_since > 4 * (self.window + excess) and not self._overfull(now):
             # Nothing of ours is queued, yet the delay stays: the path itself has become longer.
             self._delay.forget_before(now - self.window)
             self._above_since = None
-        elif self._is_level(now):
+        elif now - self._above_since > self.window / 2 and self._is_level(now):
             self._drops += 1
             self._rate.forget_before(self._rate.clock - self.window / 2)
             self._delivered = self._rate.delivered(self.window)
             self._level_since = now + self.window / 2
+
+    def _overfull(self, now: float) -> bool:
+        return self.under_way > self.cap(now)
 
     def _drain(self, now: float) -> None:
         self._drains += 1

@@ -226,8 +226,14 @@ class MemoryLink:
         self.wake()
 
     def _peer_closed(self) -> None:
-        if not self._closed:
-            self._end(None)
+        if self._closed or self._endpoint is None:
+            return
+        try:
+            self._endpoint.end()
+        except PeerError as error:
+            self.close(LinkError(str(error)))
+        else:
+            self.close()
 
     def _set_timer(self) -> None:
         if self._timer is not None:

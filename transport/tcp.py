@@ -1,0 +1,289 @@
+"""The TCP link: a raw non-blocking socket, the gate, one quantum chosen per callback.
+
+An asyncio transport would buffer what was chosen, so there is none: `add_writer` on the socket,
+TCP_NOTSENT_LOWAT so that the kernel asks only when it has next to nothing unsent, and the quantum
+chosen inside the callback (research: 118 ms where a transport's buffer gave 484 ms).
+
+The protocol is in transport/endpoint.py; this module knows sockets and the loop's clock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Callable
+from dataclasses import replace
+from types import TracebackType
+from typing import Final
+
+from transport import tcp_info
+from transport.endpoint import Endpoint, suggested_quantum
+from transport.link import BandwidthEstimate, Inbox, LinkError, LinkStatistics, Outbox
+from wire.errors import PeerError
+
+_UNSENT_LOW_WATER: Final = 1024
+"""Bytes unsent in the kernel below which it asks for more."""
+_READ: Final = 65_536
+"""Bytes read per callback."""
+_BACKLOG: Final = 16
+_TCP_NOTSENT_LOWAT: Final = getattr(socket, "TCP_NOTSENT_LOWAT", 25)
+"""In Python from 3.12 on; 25 in linux/tcp.h."""
+
+
+class TcpLink:
+    """One end of a TCP connection; implements transport.link.Link."""
+
+    def __init__(self, connection: socket.socket, *, congestion: str | None = "cubic") -> None:
+        """`connection`: connected; the link owns it from here on.
+
+        `congestion`: "cubic", "bbr", or None for the system's default. Raises LinkError when the
+        kernel does not have it.
+        """
+        prepare(connection, congestion)
+        self._socket = connection
+        self._loop = asyncio.get_running_loop()
+        self._endpoint: Endpoint | None = None
+        self._inbox: Inbox | None = None
+        self._remainder = b""
+        """Of a chunk that the kernel took in part."""
+        self._writing = False
+        self._closed = False
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self, outbox: Outbox, inbox: Inbox) -> None:
+        self._endpoint = Endpoint(outbox, now=self._loop.time())
+        self._inbox = inbox
+        if self._closed:
+            inbox.link_closed(None)
+            return
+        self._loop.add_reader(self._socket, self._readable)
+        self.wake()
+
+    def wake(self) -> None:
+        if not self._writing and not self._closed and self._endpoint is not None:
+            self._writing = True
+            self._loop.add_writer(self._socket, self._writable)
+
+    def close(self, error: LinkError | None = None) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        self._loop.remove_reader(self._socket)
+        self._loop.remove_writer(self._socket)
+        if self._timer is not None:
+            self._timer.cancel()
+        self._socket.close()
+        if self._inbox is not None:
+            self._inbox.link_closed(error)
+
+    def statistics(self) -> LinkStatistics:
+        if self._endpoint is None:
+            raise RuntimeError("the link has not been started")
+        statistics = self._endpoint.statistics(self._loop.time())
+        if statistics.outgoing is None:
+            return replace(statistics, outgoing=self._second_opinion())
+        return statistics
+
+    @property
+    def suggested_quantum(self) -> int | None:
+        """Bytes per quantum that fit the measured rate; None while it is not known well."""
+        estimate = self._endpoint.gate.estimate(self._loop.time()) if self._endpoint else None
+        if estimate is None or estimate.confidence < 0.5:
+            return None
+        return suggested_quantum(estimate.rate)
+
+    def tcp_info(self) -> tcp_info.TcpInfo | None:
+        """The kernel's view, for people and for comparison; None after the end."""
+        return None if self._closed else tcp_info.read(self._socket)
+
+    def __repr__(self) -> str:
+        return f"<TcpLink {'closed' if self._closed else self._socket.fileno()} {self._endpoint}>"
+
+    def _second_opinion(self) -> BandwidthEstimate | None:
+        info = self.tcp_info()
+        if info is None or not info.delivery_rate:
+            return None
+        return BandwidthEstimate(info.delivery_rate, self._loop.time(), 0.1, "tcp_info")
+
+    def _writable(self) -> None:
+        """The kernel takes bytes: one quantum, chosen now."""
+        assert self._endpoint is not None
+        chunk = self._remainder or self._endpoint.next_chunk(self._loop.time())
+        if self._closed:  # by the outbox, when it was asked
+            return
+        if chunk is None:
+            self._rest()
+            return
+        try:
+            sent = self._socket.send(chunk)
+        except BlockingIOError:
+            sent = 0
+        except OSError as error:
+            self._fail(error)
+            return
+        self._remainder = chunk[sent:]
+
+    def _rest(self) -> None:
+        """Nothing may or wants to go: until a report, a wake or the next time."""
+        assert self._endpoint is not None
+        self._writing = False
+        self._loop.remove_writer(self._socket)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        due = self._endpoint.next_time(self._loop.time())
+        if due is not None:
+            self._timer = self._loop.call_at(due, self.wake)
+
+    def _readable(self) -> None:
+        assert self._endpoint is not None
+        assert self._inbox is not None
+        try:
+            data = self._socket.recv(_READ)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self._fail(error)
+            return
+        now = self._loop.time()
+        try:
+            if not data:
+                self._endpoint.end()
+                self.close()
+                return
+            frames = self._endpoint.receive(now, data)
+        except PeerError as error:
+            self.close(LinkError(f"the peer broke the protocol: {error}"))
+            return
+        if frames:
+            self._inbox.frames_received(frames, now=now)
+        self.wake()
+
+    def _fail(self, error: OSError) -> None:
+        self.close(LinkError(f"the connection broke: {error.strerror or error}"))
+
+
+class Listener:
+    """Accepts links until closed; an async context manager."""
+
+    def __init__(
+        self,
+        listening: socket.socket,
+        on_link: Callable[[TcpLink], None],
+        congestion: str | None,
+    ) -> None:
+        self._socket = listening
+        self._on_link = on_link
+        self._congestion = congestion
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(listening, self._accept)
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port that it listens on."""
+        host, port = self._socket.getsockname()[:2]
+        return host, port
+
+    def close(self) -> None:
+        """Accept no more; links go on."""
+        if self._socket.fileno() >= 0:
+            self._loop.remove_reader(self._socket)
+            self._socket.close()
+
+    async def __aenter__(self) -> Listener:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _accept(self) -> None:
+        try:
+            connection, _ = self._socket.accept()
+        except OSError:  # gone again before it was accepted, or no descriptors: the next one
+            return
+        self._on_link(TcpLink(connection, congestion=self._congestion))
+
+
+async def connect(
+    host: str, port: int, *, congestion: str | None = "cubic", timeout: float = 30.0
+) -> TcpLink:
+    """A link to whoever listens there. Raises LinkError; `timeout` in seconds, for all of it."""
+    try:
+        async with asyncio.timeout(timeout):
+            connection = await _first_that_answers(host, port)
+    except TimeoutError as error:
+        raise LinkError(f"{host}:{port} did not answer within {timeout:g} s") from error
+    except OSError as error:
+        raise LinkError(f"{host}:{port}: {error.strerror or error}") from error
+    try:
+        return TcpLink(connection, congestion=congestion)
+    except LinkError:
+        connection.close()
+        raise
+
+
+async def serve(
+    host: str,
+    port: int,
+    on_link: Callable[[TcpLink], None],
+    *,
+    congestion: str | None = "cubic",
+) -> Listener:
+    """Listen; each accepted link is handed to `on_link`, which starts it. Raises LinkError."""
+    loop = asyncio.get_running_loop()
+    try:
+        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, address = found[0]
+        listening = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise LinkError(f"{host}:{port}: {error.strerror or error}") from error
+    try:
+        prepare(listening, congestion)  # refuse what the kernel lacks now, not at each link
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(_BACKLOG)
+    except (OSError, LinkError) as error:
+        listening.close()
+        raise LinkError(f"{host}:{port}: {error}") from error
+    return Listener(listening, on_link, congestion)
+
+
+async def _first_that_answers(host: str, port: int) -> socket.socket:
+    """A connection to the first of the host's addresses that takes one. Raises OSError."""
+    loop = asyncio.get_running_loop()
+    last = OSError("no address")
+    for family, kind, protocol, _, address in await loop.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM
+    ):
+        connection = socket.socket(family, kind, protocol)
+        connection.setblocking(False)
+        try:
+            await loop.sock_connect(connection, address)
+        except OSError as error:
+            connection.close()
+            last = error
+        except BaseException:
+            connection.close()
+            raise
+        else:
+            return connection
+    raise last
+
+
+def prepare(connection: socket.socket, congestion: str | None) -> None:
+    """Options that keep the kernel from holding bytes back or hoarding them."""
+    connection.setblocking(False)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    with contextlib.suppress(OSError):  # not Linux: the gate alone bounds what is under way
+        connection.setsockopt(socket.IPPROTO_TCP, _TCP_NOTSENT_LOWAT, _UNSENT_LOW_WATER)
+    if congestion is not None:
+        try:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion.encode())
+        except OSError as error:
+            raise LinkError(f"congestion control {congestion!r} is not to be had") from error
