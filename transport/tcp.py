@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import socket
 from collections.abc import Callable
 from dataclasses import replace
@@ -161,7 +162,7 @@ class TcpLink:
         self.wake()
 
     def _fail(self, error: OSError) -> None:
-        self.close(LinkError(f"the connection broke: {error.strerror or error}"))
+        self.close(LinkError(f"the connection broke: {_reason(error)}"))
 
 
 class Listener:
@@ -220,7 +221,7 @@ async def connect(
     except TimeoutError as error:
         raise LinkError(f"{host}:{port} did not answer within {timeout:g} s") from error
     except OSError as error:
-        raise LinkError(f"{host}:{port}: {error.strerror or error}") from error
+        raise LinkError(f"{host}:{port}: {_reason(error)}") from error
     try:
         return TcpLink(connection, congestion=congestion)
     except LinkError:
@@ -242,15 +243,18 @@ async def serve(
         family, kind, protocol, _, address = found[0]
         listening = socket.socket(family, kind, protocol)
     except OSError as error:
-        raise LinkError(f"{host}:{port}: {error.strerror or error}") from error
+        raise LinkError(f"{host}:{port}: {_reason(error)}") from error
     try:
         prepare(listening, congestion)  # refuse what the kernel lacks now, not at each link
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
         listening.listen(_BACKLOG)
-    except (OSError, LinkError) as error:
+    except LinkError:
         listening.close()
-        raise LinkError(f"{host}:{port}: {error}") from error
+        raise
+    except OSError as error:
+        listening.close()
+        raise LinkError(f"{host}:{port}: {_reason(error)}") from error
     return Listener(listening, on_link, congestion)
 
 
@@ -274,6 +278,13 @@ async def _first_that_answers(host: str, port: int) -> socket.socket:
         else:
             return connection
     raise last
+
+
+def _reason(error: OSError) -> str:
+    """The system's words: asyncio's own for a refused connection leave the reason out."""
+    if error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno)
+    return error.strerror or str(error)
 
 
 def prepare(connection: socket.socket, congestion: str | None) -> None:

@@ -164,9 +164,12 @@ class MemoryLink:
         self._endpoint: Endpoint | None = None
         self._inbox: Inbox | None = None
         self._early: list[bytes] = []
+        """Arrived before `start`; b"": the end."""
         self._timer: asyncio.TimerHandle | None = None
         self._pulling = False
         self._closed = False
+        incoming.deliver = self._early.append
+        incoming.ended = lambda: self._early.append(b"")
 
     @property
     def endpoint(self) -> Endpoint:
@@ -182,6 +185,11 @@ class MemoryLink:
         self._incoming.ended = self._peer_closed
         self.outgoing.writable = self.wake
         self.wake()
+        for data in self._early:
+            if data:
+                self._arrived(data)
+            else:
+                self._peer_closed()
 
     def wake(self) -> None:
         if not self._pulling and not self._closed and self._endpoint is not None:
