@@ -105,6 +105,10 @@ class Path:
         self._line.set_rate(self._loop.time(), rate)
         self._turn()
 
+    def set_delay(self, delay: float) -> None:
+        """Seconds one way from now on: another route."""
+        self._line.delay = delay
+
     def statistics(self) -> LineStatistics:
         return self._line.statistics()
 
