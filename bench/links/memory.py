@@ -105,6 +105,10 @@ class Path:
         self._line.set_rate(self._loop.time(), rate)
         self._turn()
 
+    def set_delay(self, delay: float) -> None:
+        """Seconds one way from now on: another route."""
+        self._line.delay = delay
+
     def statistics(self) -> LineStatistics:
         return self._line.statistics()
 
@@ -164,9 +168,12 @@ class MemoryLink:
         self._endpoint: Endpoint | None = None
         self._inbox: Inbox | None = None
         self._early: list[bytes] = []
+        """Arrived before `start`; b"": the end."""
         self._timer: asyncio.TimerHandle | None = None
         self._pulling = False
         self._closed = False
+        incoming.deliver = self._early.append
+        incoming.ended = lambda: self._early.append(b"")
 
     @property
     def endpoint(self) -> Endpoint:
@@ -182,6 +189,11 @@ class MemoryLink:
         self._incoming.ended = self._peer_closed
         self.outgoing.writable = self.wake
         self.wake()
+        for data in self._early:
+            if data:
+                self._arrived(data)
+            else:
+                self._peer_closed()
 
     def wake(self) -> None:
         if not self._pulling and not self._closed and self._endpoint is not None:
@@ -226,8 +238,14 @@ class MemoryLink:
         self.wake()
 
     def _peer_closed(self) -> None:
-        if not self._closed:
-            self._end(None)
+        if self._closed or self._endpoint is None:
+            return
+        try:
+            self._endpoint.end()
+        except PeerError as error:
+            self.close(LinkError(str(error)))
+        else:
+            self.close()
 
     def _set_timer(self) -> None:
         if self._timer is not None:

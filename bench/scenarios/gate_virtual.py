@@ -1,0 +1,103 @@
+"""The gate over modelled links in virtual time: deterministic, so that tests can set bounds.
+
+The same question as bench/scenarios/gate.py, on links that a laptop can't offer: satellites with
+shallow queues, jitter, rates that swing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bench.links.memory import LinkModel, memory_links
+from bench.scenarios.gate import Backlog, Silent, Watch
+from bench.virtual_time import run as run_virtually
+from transport.gate import GateStatistics
+
+_STEP: Final = 0.05
+"""Seconds between two looks at the link."""
+_CHUNK_EVERY: Final = 0.97
+"""Seconds; no multiple of what else is periodic here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a run."""
+
+    goodput: float
+    """Payload delivered after the warm-up, as a share of what the link could carry."""
+    median: float
+    """Seconds from wanting to send a 1 KB chunk to its arrival."""
+    p90: float
+    full_after: float
+    """Seconds until half a second's goodput first reached 0.9; infinite: never."""
+    dropped: int
+    """Bytes."""
+    peak_queue: int
+    """Bytes."""
+    gate: GateStatistics
+
+
+async def _scenario(
+    model: LinkModel,
+    *,
+    quantum: int,
+    seconds: float,
+    warm_up: float,
+    swing: tuple[float, Sequence[float]] | None,
+) -> Outcome:
+    loop = asyncio.get_running_loop()
+    near, far = memory_links(model)
+    backlog, watch = Backlog(quantum), Watch()
+    near.start(Silent(), watch)
+    far.start(backlog, Watch())
+    asked: list[float] = []
+    looks: list[tuple[float, int]] = [(0.0, 0)]
+    """Bytes the link could have carried; payload delivered."""
+    rate, full_after = model.rate_down, float("inf")
+    for step in range(1, round(seconds / _STEP) + 1):
+        now = step * _STEP
+        await asyncio.sleep(now - loop.time())
+        looks.append((looks[-1][0] + rate * _STEP, watch.payload))
+        before = looks[max(0, step - 10)]
+        if full_after == float("inf") and step >= 10:
+            possible = looks[-1][0] - before[0]
+            full_after = now if watch.payload - before[1] >= 0.9 * possible else full_after
+        if swing is not None:
+            every, rates = swing
+            wanted = rates[int(now / every + 1e-9) % len(rates)]
+            if wanted != rate:
+                rate = wanted
+                far.outgoing.set_rate(rate)
+        if now >= warm_up + len(asked) * _CHUNK_EVERY and now < seconds - 3.0:
+            asked.append(now)
+            backlog.add_chunk()
+            far.wake()
+    start = looks[round(warm_up / _STEP)]
+    delays = sorted(done - at for at, done in zip(asked, watch.chunks, strict=True))
+    line = far.outgoing.statistics()
+    return Outcome(
+        goodput=(looks[-1][1] - start[1]) / (looks[-1][0] - start[0]),
+        median=delays[len(delays) // 2],
+        p90=delays[int(len(delays) * 0.9)],
+        full_after=full_after,
+        dropped=line.dropped,
+        peak_queue=line.peak_backlog,
+        gate=far.endpoint.gate.statistics(loop.time()),
+    )
+
+
+def simulate(
+    model: LinkModel,
+    *,
+    quantum: int,
+    seconds: float = 20.0,
+    warm_up: float = 3.0,
+    swing: tuple[float, Sequence[float]] | None = None,
+) -> Outcome:
+    """Run a backlog and urgent chunks downwards. `swing`: seconds per phase, rates in turn."""
+    return run_virtually(
+        _scenario(model, quantum=quantum, seconds=seconds, warm_up=warm_up, swing=swing)
+    )

@@ -1,0 +1,203 @@
+"""The gate in virtual time: bounds on delay, goodput and start over modelled links.
+
+`floor` in comments: one way, the chunk's own serialisation, nothing else.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from bench.links.memory import LinkModel, memory_links
+from bench.scenarios.gate import Backlog, Silent, Watch
+from bench.scenarios.gate_virtual import simulate
+from bench.virtual_time import run
+from wire.frames import Control, Data
+
+MODEM, DSL, BROADBAND = 7_000, 48_000, 625_000
+
+
+def link(rate: float, *, rtt: float = 0.08, queue: int = 65_536, **more: float) -> LinkModel:
+    return LinkModel(
+        rate, rate, rtt / 2, more.get("jitter", 0.0), queue, bool(more.get("droptail"))
+    )
+
+
+@pytest.mark.parametrize("queue", [65_536, 262_144])
+@pytest.mark.parametrize(
+    ("rate", "quantum", "median", "goodput"),
+    [
+        (MODEM, 256, 0.240, 0.96),  # floor .186
+        (DSL, 480, 0.080, 0.97),  # floor .061
+        (BROADBAND, 1024, 0.055, 0.98),  # floor .042
+        (BROADBAND, 6250, 0.065, 0.98),
+    ],
+)
+def test_little_waits_ahead_of_an_urgent_chunk_and_the_link_stays_busy(
+    rate: int, quantum: int, median: float, goodput: float, queue: int
+) -> None:
+    outcome = simulate(link(rate, queue=queue), quantum=quantum)
+    assert outcome.median <= median
+    assert outcome.goodput >= goodput
+    assert outcome.full_after <= 1.0
+    assert outcome.gate.drains >= 2
+
+
+def test_runs_are_deterministic() -> None:
+    model = link(DSL, jitter=0.02)
+    assert simulate(model, quantum=480, seconds=8) == simulate(model, quantum=480, seconds=8)
+
+
+def test_a_link_that_swings_is_followed_both_ways() -> None:
+    outcome = simulate(
+        link(BROADBAND, queue=262_144), quantum=1024, seconds=40, swing=(4, (BROADBAND, 125_000))
+    )
+    assert outcome.goodput >= 0.88
+    assert outcome.median <= 0.060
+    assert outcome.p90 <= 0.100
+
+
+def test_a_link_that_collapses_to_a_modem_is_followed() -> None:
+    outcome = simulate(link(DSL, queue=262_144), quantum=256, seconds=60, swing=(10, (DSL, MODEM)))
+    assert outcome.goodput >= 0.90
+    assert outcome.p90 <= 0.35
+
+
+@pytest.mark.parametrize("rtt", [0.4, 0.6, 1.0])
+@pytest.mark.parametrize("quantum", [1024, 6250])
+def test_a_satellite_with_a_queue_below_the_bandwidth_delay_product(
+    rtt: float, quantum: int
+) -> None:
+    # 64 KB of queue; the path holds 250, 375 and 625 KB.
+    outcome = simulate(
+        link(BROADBAND, rtt=rtt, droptail=True), quantum=quantum, warm_up=8, seconds=40
+    )
+    assert outcome.dropped == 0
+    assert outcome.goodput >= 0.95
+    assert outcome.full_after <= 8 * rtt
+    assert outcome.median <= rtt / 2 + 0.04
+
+
+def test_jitter_costs_little_goodput() -> None:
+    slow = simulate(link(DSL, jitter=0.02), quantum=480)
+    fast = simulate(link(BROADBAND, queue=262_144, jitter=0.05), quantum=1024, seconds=40)
+    assert slow.goodput >= 0.94
+    assert fast.goodput >= 0.80
+    assert fast.p90 <= 0.20
+
+
+class Switching(Backlog):
+    """Sends one component until told to send another."""
+
+    component = 2
+
+    def next_frame(self, *, now: float, urgent: bool) -> Data | Control | None:
+        return None if urgent else Data(self.component, bytes(self.quantum))
+
+
+class LastOld(Watch):
+    """Notes when the old component's last byte came."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last_old = 0.0
+
+    def frames_received(self, frames: Sequence[Data | Control], *, now: float) -> None:
+        super().frames_received(frames, now=now)
+        if any(isinstance(frame, Data) and frame.component == 2 for frame in frames):
+            self.last_old = now
+
+
+@pytest.mark.parametrize(("rate", "quantum", "bound"), [(MODEM, 256, 0.4), (DSL, 480, 0.15)])
+def test_a_scheduling_change_stands_at_the_receiver(rate: int, quantum: int, bound: float) -> None:
+    async def main() -> list[float]:
+        loop, latencies = asyncio.get_running_loop(), []
+        near, far = memory_links(link(rate, rtt=0.1, queue=262_144))
+        backlog, watch = Switching(quantum), LastOld()
+        near.start(Silent(), watch)
+        far.start(backlog, Watch())
+        for turn in range(10):
+            await asyncio.sleep(1.13 + turn / 30)
+            changed, backlog.component = loop.time(), 4
+            await asyncio.sleep(1.0)
+            latencies.append(watch.last_old - changed)
+            backlog.component = 2
+        return latencies
+
+    latencies = run(main())
+    assert max(latencies) <= bound
+    assert min(latencies) > 0.05  # the way itself
+
+
+class Bursts(Backlog):
+    """An application that sends a little now and then, until it wants everything."""
+
+    allowance = 0
+
+    def next_frame(self, *, now: float, urgent: bool) -> Data | Control | None:
+        if urgent or self.allowance < self.quantum:
+            return None
+        self.allowance -= self.quantum
+        return Data(2, bytes(self.quantum))
+
+
+def test_an_application_that_sends_little_keeps_its_cap() -> None:
+    async def main() -> tuple[float, float, float, int]:
+        near, far = memory_links(link(BROADBAND))
+        backlog, watch = Bursts(1024), Watch()
+        backlog.allowance = 10**9
+        near.start(Silent(), watch)
+        far.start(backlog, Watch())
+        await asyncio.sleep(4.0)
+        loop = asyncio.get_running_loop()
+        busy = far.endpoint.gate.cap(loop.time())
+        backlog.allowance = 0
+        for _ in range(200):
+            await asyncio.sleep(0.1)
+            backlog.allowance += 2048
+            far.wake()
+        idle = far.endpoint.gate.cap(loop.time())
+        before = watch.payload
+        backlog.allowance = 10**9
+        far.wake()
+        await asyncio.sleep(0.04 + 0.5)
+        return busy, idle, (watch.payload - before) / 0.5, far.outgoing.statistics().peak_backlog
+
+    busy, idle, rate, peak = run(main())
+    assert idle >= 0.8 * busy
+    assert rate >= 0.9 * BROADBAND
+    assert peak <= 40_000
+
+
+def test_after_a_pause_the_path_fills_without_overflowing() -> None:
+    async def main() -> int:
+        near, far = memory_links(link(BROADBAND, rtt=0.6, droptail=True))
+        backlog, watch = Bursts(4096), Watch()
+        near.start(Silent(), watch)
+        far.start(backlog, Watch())
+        for _ in range(3):
+            backlog.allowance = 10**9
+            far.wake()
+            await asyncio.sleep(6.0)
+            backlog.allowance = 0
+            await asyncio.sleep(3.0)
+        return far.outgoing.statistics().dropped
+
+    assert run(main()) == 0
+
+
+def test_a_path_that_becomes_longer_is_not_taken_for_a_slower_link() -> None:
+    async def main() -> float:
+        near, far = memory_links(link(BROADBAND))
+        backlog, watch = Bursts(1024), Watch()
+        backlog.allowance = 10**9
+        near.start(Silent(), watch)
+        far.start(backlog, Watch())
+        await asyncio.sleep(5.0)
+        far.outgoing.set_delay(0.14)
+        await asyncio.sleep(6.0)
+        before = watch.payload
+        await asyncio.sleep(4.0)
+        return (watch.payload - before) / 4.0
+
+    assert run(main()) >= 0.85 * BROADBAND

@@ -1,0 +1,344 @@
+"""What every link owes a session. The in-memory link and the TCP link pass the same tests."""
+
+import asyncio
+import socket
+import struct
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Protocol
+
+import pytest
+
+from bench.links.memory import LinkModel, MemoryLink, memory_links
+from bench.virtual_time import run as run_virtually
+from transport import tcp
+from transport.link import Link, LinkError
+from wire.frames import MAX_PAYLOAD, Control, Data, FrameWriter, Report
+
+
+class Queue:
+    """An outbox: what is put in leaves in order, urgent frames first and also when asked so."""
+
+    def __init__(self, quantum: int = 256) -> None:
+        self.quantum = quantum
+        self.frames: list[Data | Control] = []
+        self.urgent: list[Data | Control] = []
+        self.taken = 0
+
+    def next_frame(self, *, now: float, urgent: bool) -> Data | Control | None:
+        queue = self.urgent or ([] if urgent else self.frames)
+        if not queue:
+            return None
+        self.taken += 1
+        return queue.pop(0)
+
+
+class Arrivals:
+    """An inbox that keeps everything, and lets a test wait for a number of frames."""
+
+    def __init__(self) -> None:
+        self.frames: list[Data | Control] = []
+        self.closed: list[LinkError | None] = []
+        self._changed = asyncio.Event()
+
+    def frames_received(self, frames: Sequence[Data | Control], *, now: float) -> None:
+        assert not self.closed
+        assert frames
+        self.frames += frames
+        self._changed.set()
+
+    def link_closed(self, error: LinkError | None) -> None:
+        self.closed.append(error)
+        self._changed.set()
+
+    async def wait(self, until: Callable[[], bool]) -> None:
+        async with asyncio.timeout(10):
+            while not until():
+                self._changed.clear()
+                await self._changed.wait()
+
+    async def count(self, frames: int) -> None:
+        await self.wait(lambda: len(self.frames) >= frames)
+
+    async def end(self) -> LinkError | None:
+        await self.wait(lambda: bool(self.closed))
+        return self.closed[0]
+
+
+class World(Protocol):
+    """One kind of link: a pair of ends, and a way to put a hostile peer's bytes on it."""
+
+    def run(self, main: Coroutine[Any, Any, None]) -> None: ...
+
+    def pair(self) -> AbstractAsyncContextManager[tuple[Link, Link]]: ...
+
+    def hostile(self, data: bytes) -> AbstractAsyncContextManager[Link]: ...
+
+
+class InMemory:
+    def run(self, main: Coroutine[Any, Any, None]) -> None:
+        run_virtually(main)
+
+    @asynccontextmanager
+    async def pair(self) -> AsyncIterator[tuple[Link, Link]]:
+        near, far = memory_links(LinkModel(rate_up=50_000, rate_down=50_000, delay=0.02))
+        yield near, far
+        near.close()
+        far.close()
+
+    @asynccontextmanager
+    async def hostile(self, data: bytes) -> AsyncIterator[Link]:
+        near, far = memory_links(LinkModel(rate_up=50_000, rate_down=50_000, delay=0.02))
+        asyncio.get_running_loop().call_soon(self._inject, far, data)
+        yield near
+
+    @staticmethod
+    def _inject(far: MemoryLink, data: bytes) -> None:
+        far.inject(data)
+        far.outgoing.end()
+
+
+class OverTcp:
+    def run(self, main: Coroutine[Any, Any, None]) -> None:
+        asyncio.run(main)
+
+    @asynccontextmanager
+    async def pair(self) -> AsyncIterator[tuple[Link, Link]]:
+        accepted: asyncio.Queue[tcp.TcpLink] = asyncio.Queue()
+        async with await tcp.serve("127.0.0.1", 0, accepted.put_nowait) as listener:
+            near = await tcp.connect(*listener.address)
+            far = await accepted.get()
+            yield near, far
+            near.close()
+            far.close()
+
+    @asynccontextmanager
+    async def hostile(self, data: bytes) -> AsyncIterator[Link]:
+        accepted: asyncio.Queue[tcp.TcpLink] = asyncio.Queue()
+        async with await tcp.serve("127.0.0.1", 0, accepted.put_nowait) as listener:
+            with socket.create_connection(listener.address) as peer:
+                peer.sendall(data)
+                peer.shutdown(socket.SHUT_WR)
+                link = await accepted.get()
+                yield link
+                link.close()
+
+
+@pytest.fixture(params=[InMemory, OverTcp])
+def world(request: pytest.FixtureRequest) -> World:
+    kind: type[World] = request.param
+    return kind()
+
+
+def test_frames_arrive_in_order_once_and_whole(world: World) -> None:
+    async def main() -> None:
+        async with world.pair() as (near, far):
+            there, back, at_near, at_far = Queue(), Queue(512), Arrivals(), Arrivals()
+            sizes = (0, 1, 255, 256, 257, 256, 5000, MAX_PAYLOAD, 3)
+            frames: list[Data | Control] = [
+                Data(number // 2, bytes([number]) * size, last=number % 2 == 1)
+                for number, size in enumerate(sizes)
+            ]
+            frames.insert(4, Control(b"message"))
+            there.frames, back.frames = list(frames), list(frames)
+            near.start(there, at_near)
+            far.start(back, at_far)
+            await at_far.count(len(frames))
+            await at_near.count(len(frames))
+            assert at_far.frames == frames
+            assert at_near.frames == frames
+
+    world.run(main())
+
+
+def test_a_wake_makes_a_resting_link_ask_again(world: World) -> None:
+    async def main() -> None:
+        async with world.pair() as (near, far):
+            there, at_far = Queue(), Arrivals()
+            near.start(there, Arrivals())
+            far.start(Queue(), at_far)
+            for number in range(5):
+                there.frames.append(Control(bytes([number])))
+                near.wake()
+                near.wake()
+                await at_far.count(number + 1)
+            assert at_far.frames == [Control(bytes([number])) for number in range(5)]
+
+    world.run(main())
+
+
+def test_an_urgent_frame_overtakes_the_backlog(world: World) -> None:
+    async def main() -> None:
+        async with world.pair() as (near, far):
+            there, at_far = Queue(), Arrivals()
+            there.frames = [Data(2, bytes(256)) for _ in range(4000)]
+            near.start(there, Arrivals())
+            far.start(Queue(), at_far)
+            await at_far.count(20)
+            there.urgent.append(Control(b"now"))
+            near.wake()
+            sent_before = there.taken
+            await at_far.wait(lambda: Control(b"now") in at_far.frames)
+            assert at_far.frames.index(Control(b"now")) <= sent_before + 1
+
+    world.run(main())
+
+
+def test_the_outbox_is_asked_only_for_what_may_go(world: World) -> None:
+    async def main() -> None:
+        async with world.pair() as (near, far):
+            there, at_far = Queue(), Arrivals()
+            there.frames = [Data(2, bytes(256)) for _ in range(1000)]
+            near.start(there, Arrivals())
+            await asyncio.sleep(0.2)  # the peer has not started: nobody reports
+            taken = there.taken
+            statistics = near.statistics()
+            assert 0 < taken <= 4
+            assert statistics.under_way <= statistics.cap
+            far.start(Queue(), at_far)
+            await at_far.count(1000)
+            assert there.taken == 1000
+
+    world.run(main())
+
+
+def test_reports_and_quanta_stay_within_the_link(world: World) -> None:
+    async def main() -> None:
+        async with world.pair() as (near, far):
+            there, at_near, at_far = Queue(), Arrivals(), Arrivals()
+            near.start(there, at_near)
+            far.start(Queue(), at_far)
+            for quantum in (256, 300, 700):
+                there.quantum = quantum
+                there.frames += [Data(2, bytes(quantum)) for _ in range(20)]
+                near.wake()
+                await at_far.count(len(at_far.frames) + 20)
+            await at_far.count(60)
+            assert [len(frame.payload) for frame in at_far.frames[::20]] == [256, 300, 700]
+            assert at_near.frames == []
+            await asyncio.sleep(0.1)  # the last report
+            assert near.statistics().under_way == 0
+            assert near.statistics().received > 0
+            outgoing = near.statistics().outgoing
+            assert outgoing is not None
+            assert outgoing.rate > 10_000
+
+    world.run(main())
+
+
+def test_closing_on_purpose_reaches_both_inboxes_once(world: World) -> None:
+    async def main() -> None:
+        async with world.pair() as (near, far):
+            at_near, at_far = Arrivals(), Arrivals()
+            near.start(Queue(), at_near)
+            far.start(Queue(), at_far)
+            near.close()
+            near.close()
+            near.wake()
+            assert await at_far.end() is None
+            assert at_near.closed == [None]
+            await asyncio.sleep(0.05)
+            assert at_far.closed == [None]
+
+    world.run(main())
+
+
+def test_closing_with_an_error_tells_the_own_inbox_why(world: World) -> None:
+    async def main() -> None:
+        async with world.pair() as (near, far):
+            at_near, at_far, error = Arrivals(), Arrivals(), LinkError("enough")
+            near.start(Queue(), at_near)
+            far.start(Queue(), at_far)
+            near.close(error)
+            assert await at_near.end() is error
+            assert await at_far.end() is None
+
+    world.run(main())
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"\xff\xff\xff", "unknown frame"),
+        (b"\x20\x00\x01x", "continues a component"),
+        (FrameWriter().encode(Report(1, 0)), "report of 1 bytes more"),
+        (FrameWriter().encode(Report(0xFFFFFFFF, 0)), "under way"),
+        (FrameWriter().encode(Data(1, b"cut off"))[:-1], "end 12 bytes into a frame"),
+        (b"GET / HTTP/1.1\r\n\r\n", "unknown frame"),
+    ],
+)
+def test_a_peer_that_breaks_the_protocol_closes_the_link(
+    world: World, data: bytes, message: str
+) -> None:
+    async def main() -> None:
+        async with world.hostile(data) as near:
+            at_near = Arrivals()
+            near.start(Queue(), at_near)
+            error = await at_near.end()
+            assert isinstance(error, LinkError)
+            assert message in str(error)
+            assert at_near.frames == []
+
+    world.run(main())
+
+
+def test_frames_before_the_garbage_in_another_read_are_delivered(world: World) -> None:
+    async def main() -> None:
+        async with world.hostile(FrameWriter().encode(Control(b"hello"))) as near:
+            at_near = Arrivals()
+            near.start(Queue(), at_near)
+            assert await at_near.end() is None
+            assert at_near.frames == [Control(b"hello")]
+
+    world.run(main())
+
+
+def test_a_reset_is_the_transports_fault() -> None:
+    async def main() -> None:
+        accepted: asyncio.Queue[tcp.TcpLink] = asyncio.Queue()
+        async with await tcp.serve("127.0.0.1", 0, accepted.put_nowait) as listener:
+            with socket.create_connection(listener.address) as peer:
+                link, inbox = await accepted.get(), Arrivals()
+                link.start(Queue(), inbox)
+                peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            error = await inbox.end()
+            assert isinstance(error, LinkError)
+            assert "reset" in str(error)
+
+    asyncio.run(main())
+
+
+def test_connecting_to_nobody_says_so() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        with pytest.raises(LinkError, match="refused"):
+            asyncio.run(tcp.connect(*unused.getsockname()))
+
+
+def test_an_unknown_congestion_control_is_refused_on_both_sides() -> None:
+    async def main() -> None:
+        with pytest.raises(LinkError, match="no_such"):
+            await tcp.serve("127.0.0.1", 0, lambda link: None, congestion="no_such")
+        async with await tcp.serve("127.0.0.1", 0, lambda link: link.close()) as listener:
+            with pytest.raises(LinkError, match="no_such"):
+                await tcp.connect(*listener.address, congestion="no_such")
+
+    asyncio.run(main())
+
+
+def test_the_kernels_opinion_is_readable() -> None:
+    async def main() -> None:
+        async with OverTcp().pair() as (near, far):
+            there, at_far = Queue(), Arrivals()
+            there.frames = [Data(2, bytes(256)) for _ in range(50)]
+            near.start(there, Arrivals())
+            far.start(Queue(), at_far)
+            await at_far.count(50)
+            assert isinstance(near, tcp.TcpLink)
+            info = near.tcp_info()
+            assert info is not None
+            assert 0 < info.min_rtt < 1.0
+            assert 1 <= info.segments <= 60
+            assert info.retransmitted_segments == 0
+
+    asyncio.run(main())
