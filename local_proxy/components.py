@@ -7,7 +7,7 @@ readers may wait on one component; a reader that leaves does not disturb the oth
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -153,7 +153,7 @@ class Component:
         level = self.level(name)
         return level is not None and level.end <= self.received
 
-    async def read(self, *, start: int = 0) -> AsyncIterator[bytes]:
+    async def read(self, *, start: int = 0) -> AsyncGenerator[bytes, None]:
         """The bytes from `start` on, as they come. Raises ComponentFailed if they stop short."""
         if start < self.trimmed:
             raise ComponentFailed(502, "the start of this response is no longer held")

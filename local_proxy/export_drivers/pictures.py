@@ -6,6 +6,7 @@ Which of them a request gets is browser.py's choice. Must not know: documents, d
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import Final
 
 from local_proxy.components import Component, ComponentFailed, Head
@@ -93,11 +94,12 @@ def _whole_headers(head: Head, content_type: str) -> Headers:
 
 async def _range(component: Component, level: Level) -> AsyncIterator[bytes]:
     left = level.end - level.start
-    async for chunk in component.read(start=level.start):
-        yield chunk[:left]
-        left -= len(chunk)
-        if left <= 0:
-            break
+    async with aclosing(component.read(start=level.start)) as chunks:
+        async for chunk in chunks:
+            yield chunk[:left]
+            left -= len(chunk)
+            if left <= 0:
+                break
     if left > 0:
         raise ComponentFailed(502, "the picture ended before its last level")
     if level.suffix:

@@ -1,0 +1,311 @@
+// In the page, first of all scripts: shows finer levels of pictures in place, and tells the local
+// proxy what the reader looks at. The page must not notice: no globals, no changed attribute, node
+// or event. Whatever is needed of the page's world is taken before the page can change it.
+(() => {
+  "use strict";
+  const script = document.currentScript;
+  if (!script) return;
+  const KEY = "@KEY@";
+  const BASE = new URL(script.src).origin + "/.well-known/sluice/";
+  script.remove();
+
+  const AT_ONCE = 3; // levels loaded at a time: the page needs connections too
+  const TRIES = 3;
+  const { EventSource, CSSStyleSheet, Image, IntersectionObserver, MutationObserver } = window;
+  const { WeakSet } = window;
+  const unbound = (method) => Function.prototype.call.bind(method);
+  const decode = unbound(Image.prototype.decode);
+  const listen = unbound(EventTarget.prototype.addEventListener);
+  const replace = unbound(String.prototype.replace);
+  const attribute = unbound(Element.prototype.getAttribute);
+  const every = unbound(Document.prototype.querySelectorAll);
+  const observe = unbound(IntersectionObserver.prototype.observe);
+  const has = unbound(WeakSet.prototype.has);
+  const add = unbound(WeakSet.prototype.add);
+  const { keys } = Object;
+  const { parse, stringify } = JSON;
+  const { round } = Math;
+  const later = window.setTimeout.bind(window);
+  const cancel = window.clearTimeout.bind(window);
+  const beacon = navigator.sendBeacon.bind(navigator);
+  const pictures = document.images;
+  const table = () => ({ __proto__: null });
+
+  // -- finer levels ---------------------------------------------------------------------------
+
+  const shown = table(); // address -> {id, level, href, width, image}, decoded and ruled
+  const queue = table(); // address -> {id, level, tries}, to be loaded
+  const rules = table(); // selector -> {rule, value}
+  const roots = [document];
+  const sheet = new CSSStyleSheet();
+  let active = 0;
+  let adopting = 0;
+
+  const plain = (url) => {
+    const hash = url.indexOf("#");
+    return hash < 0 ? url : url.slice(0, hash);
+  };
+  const quoted = (text) =>
+    '"' + replace(text, /["\\\0-\x1f]/g, (c) => "\\" + c.charCodeAt(0).toString(16) + " ") + '"';
+  const matching = (node, name) => {
+    const value = attribute(node, name);
+    return value === null ? ":not([" + name + "])" : "[" + name + "=" + quoted(value) + "]";
+  };
+
+  // Names an image by all that decides which file it shows.
+  const selector = (image) => {
+    const parent = image.parentNode;
+    const own = "img" + matching(image, "src") + matching(image, "srcset") + matching(image, "sizes");
+    if (!parent || parent.localName !== "picture") return own + ":not(picture>*)";
+    let sources = "picture>";
+    for (let node = parent.firstElementChild; node && node !== image; node = node.nextElementSibling) {
+      if (node.localName === "source") {
+        sources += "source" + matching(node, "srcset") + matching(node, "media") + "~";
+      }
+    }
+    return sources + own;
+  };
+
+  // A candidate of a srcset has a density; the level that replaces it must keep it.
+  const content = (image, level) => {
+    const dense = attribute(image, "srcset") !== null || image.parentNode?.localName === "picture";
+    const density = dense && image.naturalWidth ? level.width / image.naturalWidth : 1;
+    const url = "url(" + quoted(level.href) + ")";
+    return density > 0.99 && density < 1.01 ? url : "image-set(" + url + " " + density + "x)";
+  };
+
+  const adopt = () => {
+    for (let i = 0; i < roots.length; i++) {
+      const list = roots[i].adoptedStyleSheets;
+      let there = false;
+      for (let j = 0; j < list.length; j++) there ||= list[j] === sheet;
+      if (!there) {
+        const next = [];
+        for (let j = 0; j < list.length; j++) next[j] = list[j];
+        next[next.length] = sheet;
+        roots[i].adoptedStyleSheets = next;
+      }
+    }
+    // A page that sets its own list drops ours: look again.
+    if (!adopting) adopting = later(() => { adopting = 0; adopt(); }, 1000);
+  };
+
+  const setRule = (name, value) => {
+    const known = rules[name];
+    if (known) {
+      if (known.value === value) return;
+      known.rule.style.setProperty("content", value, "important");
+      known.value = value;
+      return;
+    }
+    const index = sheet.insertRule(name + "{content:" + value + "!important}", sheet.cssRules.length);
+    rules[name] = { rule: sheet.cssRules[index], value };
+    adopt();
+  };
+
+  const dropRule = (name) => {
+    const list = sheet.cssRules;
+    for (let i = 0; i < list.length; i++) if (list[i] === rules[name].rule) sheet.deleteRule(i);
+    delete rules[name];
+  };
+
+  const ruleFor = (image, found) => {
+    const level = shown[plain(image.currentSrc)];
+    const name = selector(image);
+    if (!level) {
+      if (rules[name] && image.currentSrc && image.complete) dropRule(name);
+      return;
+    }
+    found[plain(image.currentSrc)] = true;
+    setRule(name, content(image, level));
+    level.image = null; // the rule holds it from here on
+  };
+
+  // Images in open shadow trees are not among document.images and need the sheet in their own root.
+  const searchShadows = (root, found) => {
+    const nodes = root === document ? every(document, "*") : root.querySelectorAll("*");
+    for (let i = 0; i < nodes.length; i++) {
+      const shadow = nodes[i].shadowRoot;
+      if (!shadow) continue;
+      let known = false;
+      for (let j = 0; j < roots.length; j++) known ||= roots[j] === shadow;
+      const images = shadow.querySelectorAll("img");
+      for (let j = 0; j < images.length; j++) {
+        if (!known && shown[plain(images[j].currentSrc)]) {
+          known = true;
+          roots[roots.length] = shadow;
+          adopt();
+        }
+        ruleFor(images[j], found);
+      }
+      searchShadows(shadow, found);
+    }
+  };
+
+  const apply = () => {
+    const found = table();
+    for (let i = 0; i < pictures.length; i++) ruleFor(pictures[i], found);
+    for (const url in shown) {
+      if (!found[url]) {
+        searchShadows(document, found);
+        break;
+      }
+    }
+  };
+
+  const load = async (url, job) => {
+    const image = new Image();
+    // Without CORS whatever the picture's own mode: so the style rule asks, and finds this one.
+    image.src = url + (url.includes("?") ? "&" : "?") + "sluice-level=" + KEY + "." + job.id + "." + job.level;
+    try {
+      await decode(image);
+      shown[url] = { id: job.id, level: job.level, href: image.src, width: image.naturalWidth, image };
+      apply();
+    } catch {
+      if (job.tries < TRIES && !queue[url]) {
+        job.tries++;
+        later(() => { queue[url] ||= job; run(); }, 500 * 4 ** job.tries);
+      }
+    }
+    active--;
+    run();
+  };
+
+  // What is in view goes first; a step that a better one has overtaken is never loaded.
+  const run = () => {
+    while (active < AT_ONCE) {
+      let next = null;
+      for (const url in queue) {
+        if (viewed[url]) { next = url; break; }
+        next ??= url;
+      }
+      if (next === null) return;
+      const job = queue[next];
+      delete queue[next];
+      active++;
+      load(next, job);
+    }
+  };
+
+  const step = (event) => {
+    const { u: url, c: id, l: level } = parse(event.data);
+    const known = shown[url];
+    if (known && known.id === id && known.level === level) return;
+    queue[url] = { id, level, tries: 0 };
+    run();
+  };
+
+  // -- the event channel ----------------------------------------------------------------------
+
+  let channel = null;
+  let finished = false; // the proxy has said that there is nothing more for now
+
+  const shut = () => {
+    if (channel) channel.close();
+    channel = null;
+  };
+  const open = () => {
+    finished = false;
+    // Hidden pages hold no connection: a browser has six for all its windows of a host.
+    if (channel || document.visibilityState === "hidden") return;
+    const mine = (channel = new EventSource(BASE + "events?d=" + KEY));
+    listen(mine, "message", step);
+    listen(mine, "done", () => { shut(); finished = true; });
+    listen(mine, "error", () => {
+      if (mine.readyState === 2 && channel === mine) {
+        channel = null;
+        later(open, 5000);
+      }
+    });
+  };
+
+  // -- what the reader does -------------------------------------------------------------------
+
+  const viewed = table(); // address -> true, in the window now
+  const watched = new WeakSet();
+  let news = table();
+  let sending = 0;
+
+  const send = () => {
+    if (sending) cancel(sending);
+    sending = 0;
+    const text = stringify(news);
+    news = table();
+    if (text !== "{}") beacon(BASE + "beacon?d=" + KEY, text);
+  };
+  const soon = () => {
+    if (!sending) sending = later(send, 100);
+  };
+
+  const watcher = new IntersectionObserver((entries) => {
+    for (let i = 0; i < entries.length; i++) {
+      const { target, isIntersecting, boundingClientRect: box } = entries[i];
+      const url = plain(target.currentSrc || target.src);
+      if (!url.startsWith("http:") && !url.startsWith("https:")) continue;
+      if (isIntersecting) viewed[url] = true;
+      else delete viewed[url];
+      news.l ??= table();
+      if (box.width && keys(news.l).length < 256) {
+        news.l[url] = [round(box.width) & 65535, round(box.height) & 65535];
+      }
+    }
+    news.i = keys(viewed).slice(0, 256);
+    soon();
+  });
+
+  let looking = 0;
+  const look = () => {
+    looking = 0;
+    for (let i = 0; i < pictures.length; i++) {
+      const image = pictures[i];
+      if (!has(watched, image) && (image.currentSrc || image.complete)) {
+        add(watched, image);
+        observe(watcher, image);
+      }
+    }
+    for (const url in shown) { apply(); break; }
+  };
+  const lookSoon = () => {
+    if (!looking) looking = later(look, 50);
+  };
+
+  let resting = 0;
+  const pointer = (event) => {
+    const url = event.target?.localName === "img" ? plain(event.target.currentSrc) : "";
+    cancel(resting);
+    resting = later(() => { news.p = url; soon(); }, 150);
+  };
+  const visibility = () => {
+    const on = document.visibilityState !== "hidden";
+    news.v = on;
+    send();
+    if (on) open();
+    else shut();
+  };
+
+  listen(document, "load", (event) => {
+    if (event.target?.localName !== "img") return;
+    lookSoon();
+    if (finished) open();
+  }, true);
+  new MutationObserver(lookSoon).observe(document, {
+    childList: true, subtree: true, attributes: true, attributeFilter: ["src", "srcset", "sizes", "media"],
+  });
+  listen(window, "resize", lookSoon);
+  listen(document, "pointerover", pointer, { passive: true, capture: true });
+  listen(document, "visibilitychange", visibility);
+  listen(window, "focus", () => { news.f = true; soon(); });
+  listen(window, "blur", () => { news.f = false; soon(); });
+  listen(window, "pagehide", (event) => {
+    shut();
+    news.v = false;
+    if (!event.persisted) news.c = true;
+    send();
+  });
+  listen(window, "pageshow", (event) => {
+    // Back from the back/forward cache with the pictures it had: ask what there is now.
+    if (event.persisted) visibility();
+  });
+  news.f = document.hasFocus();
+  visibility();
+})();

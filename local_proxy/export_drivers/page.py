@@ -1,0 +1,130 @@
+"""What the local proxy remembers of one page in a browser: its driver, and its coarse pictures.
+
+Must not know: HTTP, how a level is delivered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from local_proxy.components import Component
+from wire.skeleton import Level
+
+AGAIN: Final = "again"
+"""The level name that stands for fetching a picture anew, its component having failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A picture can be shown better than it is."""
+
+    url: str
+    component: int
+    level: str
+
+
+class Picture:
+    """A picture that went to the browser coarse."""
+
+    def __init__(self, component: Component, delivered: Level, better: Callable[[], None]) -> None:
+        self.component = component
+        self.delivered = component.levels.index(delivered)
+        self.served_at: float | None = None
+        """When its last level went out; it is forgotten a little later."""
+        self._noted = self.best()
+        self._better = better
+        self._unwatch = component.watch(self._changed)
+        component.consumed(component.received)
+
+    def best(self) -> int:
+        """Index of the finest level here; one past the last: only fetching anew can help."""
+        reached = self.component.reached()
+        best = -1 if reached is None else self.component.levels.index(reached)
+        last = len(self.component.levels) - 1
+        over = self.component.complete or self.component.failure is not None
+        return last + 1 if over and best < last else best
+
+    def final(self) -> bool:
+        """Nothing better will come of this component."""
+        return self.best() >= len(self.component.levels) - 1
+
+    def forget(self) -> None:
+        """Stop watching the component."""
+        self._unwatch()
+
+    def _changed(self) -> None:
+        # Pictures are held whole, so that the sender may go on whether a browser reads or not.
+        self.component.consumed(self.component.received)
+        best = self.best()
+        if best != self._noted:
+            self._noted = best
+            self._better()
+
+
+class Page:
+    """A document as it is shown in one window."""
+
+    def __init__(self, document: int, url: str, *, key: str) -> None:
+        self.document = document
+        self.url = url
+        self.origin = "/".join(url.split("/", 3)[:3])
+        self.key = key
+        """Unguessable: who knows it may hear which pictures the page has."""
+        self.injected = False
+        """The page was given the driver's tag."""
+        self.claimed = False
+        """A driver has been handed out for it."""
+        self.shut = False
+        """A meta policy keeps the driver from its event channel."""
+        self.given_up = False
+        """The driver was waited for once and did not come."""
+        self.alive = asyncio.Event()
+        self.changed = asyncio.Event()
+        self.channel: object | None = None
+        """The event channel in use; an older one ends itself."""
+        self.closed_at: float | None = None
+        self.pictures: dict[int, Picture] = {}
+
+    def __repr__(self) -> str:
+        return f"<Page {self.document} {self.url} {len(self.pictures)} coarse>"
+
+    def remember(self, component: Component, delivered: Level) -> None:
+        """This picture went out coarse."""
+        older = self.pictures.pop(component.id, None)
+        if older is not None:
+            older.forget()
+        self.pictures[component.id] = Picture(component, delivered, self.changed.set)
+        self.changed.set()
+
+    def forget(self, component: int) -> None:
+        """This picture is shown as fine as it gets."""
+        picture = self.pictures.pop(component, None)
+        if picture is not None:
+            picture.forget()
+
+    def forget_all(self) -> None:
+        """The page is gone for good."""
+        for component in list(self.pictures):
+            self.forget(component)
+        self.channel = None
+        self.changed.set()
+
+    def steps(self, told: dict[int, int]) -> list[Step]:
+        """What to tell a driver that has been `told` these levels already; notes it there."""
+        steps = []
+        for number, picture in self.pictures.items():
+            best = picture.best()
+            if best <= max(picture.delivered, told.get(number, -1)):
+                continue
+            told[number] = best
+            levels = picture.component.levels
+            name = levels[best].name if best < len(levels) else AGAIN
+            steps.append(Step(picture.component.url, number, name))
+        return steps
+
+    def pending(self) -> bool:
+        """Whether any of its pictures is still to become better."""
+        return any(not picture.final() for picture in self.pictures.values())
