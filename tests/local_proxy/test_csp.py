@@ -83,7 +83,8 @@ def test_adjusting_twice_changes_nothing_more(value: str) -> None:
 @pytest.mark.parametrize("step", [1, 7, 1000])
 def test_meta_policies(policy: str, shut: bool, step: int) -> None:
     page = (
-        f'<head><meta charset=utf-8><META http-equiv="Content-Security-Policy"\n content="{policy}">'
+        '<head><meta charset=utf-8><META http-equiv="Content-Security-Policy"\n'
+        f' content="{policy}">'
     ).encode()
     watch = MetaPolicies(origin=ORIGIN)
     for at in range(0, len(page), step):

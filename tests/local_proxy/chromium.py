@@ -1,0 +1,158 @@
+"""A headless Chromium for tests, over its debugging socket: no more of it than the tests need."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import shutil
+import tempfile
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+EXECUTABLE = shutil.which("chromium") or shutil.which("chromium-browser")
+_FLAGS = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-extensions"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+    *("--disable-dev-shm-usage", "--mute-audio", "--hide-scrollbars", "--window-size=900,700"),
+    *("--remote-debugging-port=0", "--force-color-profile=srgb", "--disable-default-apps"),
+)
+
+
+class Browser:
+    """One process and its debugging socket."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        self._socket = socket
+        self._replies: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self.tabs: dict[str, Tab] = {}
+
+    async def listen(self) -> None:
+        """Hand out replies and events until the socket closes."""
+        async for message in self._socket:
+            data = message.json()
+            if "id" in data:
+                reply = self._replies.pop(data["id"])
+                if not reply.done():
+                    reply.set_result(data)
+            elif data.get("sessionId") in self.tabs:
+                self.tabs[data["sessionId"]].happened(data["method"], data["params"])
+
+    async def call(self, method: str, session: str | None = None, **params: Any) -> dict[str, Any]:
+        number = max(self._replies, default=0) + 1
+        reply = self._replies[number] = asyncio.get_running_loop().create_future()
+        message = {"id": number, "method": method, "params": params}
+        await self._socket.send_json(message | ({"sessionId": session} if session else {}))
+        data = await reply
+        if "error" in data:
+            raise RuntimeError(f"{method}: {data['error']}")
+        result: dict[str, Any] = data["result"]
+        return result
+
+    @contextlib.asynccontextmanager
+    async def tab(self) -> AsyncIterator[Tab]:
+        context = (await self.call("Target.createBrowserContext"))["browserContextId"]
+        target = await self.call("Target.createTarget", url="about:blank", browserContextId=context)
+        attached = await self.call(
+            "Target.attachToTarget", targetId=target["targetId"], flatten=True
+        )
+        tab = self.tabs[attached["sessionId"]] = Tab(self, attached["sessionId"])
+        for domain in ("Page", "Runtime", "Log"):
+            await tab.call(f"{domain}.enable")
+        try:
+            yield tab
+        finally:
+            await self.call("Target.disposeBrowserContext", browserContextId=context)
+
+
+class Tab:
+    """One tab with a profile of its own."""
+
+    def __init__(self, browser: Browser, session: str) -> None:
+        self._browser = browser
+        self._session = session
+        self._counts: dict[str, int] = defaultdict(int)
+        self._changed = asyncio.Event()
+        self.complaints: list[str] = []
+        """Console errors, warnings and uncaught exceptions."""
+
+    def happened(self, method: str, params: dict[str, Any]) -> None:
+        self._counts[method] += 1
+        if method == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):
+            self.complaints.append(params["entry"]["text"])
+        elif method == "Runtime.exceptionThrown":
+            self.complaints.append(str(params["exceptionDetails"]))
+        self._changed.set()
+
+    async def call(self, method: str, **params: Any) -> dict[str, Any]:
+        return await self._browser.call(method, self._session, **params)
+
+    async def go(self, url: str) -> None:
+        """Navigate and wait for the load event."""
+        await self.during_load(self.call("Page.navigate", url=url))
+
+    async def during_load(self, action: Any) -> None:
+        before = self._counts["Page.loadEventFired"]
+        await action
+        while self._counts["Page.loadEventFired"] == before:
+            self._changed.clear()
+            await self._changed.wait()
+
+    async def evaluate(self, expression: str) -> Any:
+        """The value, after any promise that it is."""
+        result = await self.call(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
+        if "exceptionDetails" in result:
+            raise RuntimeError(str(result["exceptionDetails"]))
+        return result["result"].get("value")
+
+    async def screenshot(self) -> bytes:
+        return base64.b64decode((await self.call("Page.captureScreenshot"))["data"])
+
+
+@contextlib.asynccontextmanager
+async def launched(*, proxy: str) -> AsyncIterator[Browser]:
+    """A browser whose every request goes to `proxy` (host:port)."""
+    assert EXECUTABLE is not None
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        process = await asyncio.create_subprocess_exec(
+            EXECUTABLE,
+            *_FLAGS,
+            f"--user-data-dir={folder}",
+            f"--proxy-server=http://{proxy}",
+            "--proxy-bypass-list=<-loopback>",
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        try:
+            port = await _port(process)
+            async with (
+                aiohttp.ClientSession() as session,
+                session.ws_connect(f"http://127.0.0.1:{port[0]}{port[1]}", max_msg_size=0) as ws,
+                asyncio.TaskGroup() as tasks,
+            ):
+                browser = Browser(ws)
+                listener = tasks.create_task(browser.listen())
+                yield browser
+                listener.cancel()
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+            Path(folder, "SingletonLock").unlink(missing_ok=True)
+
+
+async def _port(process: asyncio.subprocess.Process) -> tuple[str, str]:
+    """Port and path of the debugging socket, as the process announces them."""
+    assert process.stderr is not None
+    async for line in process.stderr:
+        _, found, address = line.decode().strip().partition("DevTools listening on ws://")
+        if found:
+            host, _, path = address.partition("/")
+            return host.rpartition(":")[2], "/" + path
+    raise RuntimeError("the browser ended before it listened")

@@ -1,0 +1,135 @@
+"""A tiny core for tests: one site whose pictures arrive level by level when the test says so."""
+
+from __future__ import annotations
+
+import io
+import random
+import time
+from dataclasses import dataclass, field
+
+from PIL import Image
+
+from local_proxy.components import Component, Head
+from local_proxy.export_drivers.browser import BrowserExport
+from local_proxy.http import Duplex, Headers, Request, Response, header
+from wire.skeleton import Kind, Level, Use
+
+
+def progressive(seed: int, *, size: tuple[int, int] = (160, 120)) -> tuple[bytes, list[int]]:
+    """A progressive JPEG and where its scans end."""
+    noise = random.Random(seed)
+    small = Image.frombytes("RGB", (16, 12), noise.randbytes(16 * 12 * 3))
+    out = io.BytesIO()
+    small.resize(size, Image.Resampling.BICUBIC).save(out, "JPEG", progressive=True, quality=90)
+    data = out.getvalue()
+    return data, scan_ends(data)
+
+
+def scan_ends(data: bytes) -> list[int]:
+    """Offsets behind each scan's entropy-coded data (ITU T.81, B.1.1)."""
+    ends, at = [], 2
+    while data[at + 1] != 0xD9:
+        marker = data[at + 1]
+        at += 2 + int.from_bytes(data[at + 2 : at + 4])
+        if marker == 0xDA:
+            while data[at] != 0xFF or data[at + 1] == 0:
+                at += 1
+            ends.append(at)
+    return ends
+
+
+def levels(data: bytes, ends: list[int]) -> tuple[Level, ...]:
+    """Low, medium and high as prefixes, then all."""
+    cuts = {"low": ends[0], "medium": ends[2], "high": ends[4]}
+    kind, mark = "image/jpeg", b"\xff\xd9"
+    coarse = [Level(name, 0, end, kind, mark) for name, end in cuts.items()]
+    return (*coarse, Level("original", 0, len(data), kind))
+
+
+@dataclass
+class Quiet:
+    """A tracker that writes down what it hears."""
+
+    heard: list[tuple[object, ...]] = field(default_factory=list)
+
+    def visible(self, document: int, on: bool) -> None:
+        self.heard.append(("visible", document, on))
+
+    def focus(self, document: int, on: bool) -> None:
+        self.heard.append(("focus", document, on))
+
+    def pointer(self, document: int, url: str | None) -> None:
+        self.heard.append(("pointer", document, url))
+
+    def in_view(self, document: int, urls: list[str]) -> None:
+        self.heard.append(("in_view", document, tuple(urls)))
+
+    def layout(self, document: int, sizes: dict[str, tuple[int, int]]) -> None:
+        self.heard.append(("layout", document, dict(sizes)))
+
+    def closed(self, document: int) -> None:
+        self.heard.append(("closed", document))
+
+
+class Site:
+    """Pages and pictures by URL; hosts that begin with "plain" get no driver."""
+
+    def __init__(self) -> None:
+        self.tracker = Quiet()
+        self.export = BrowserExport(now=time.monotonic, tracker=self.tracker, fetch=self.handle)
+        self.pages: dict[str, tuple[bytes, Headers]] = {}
+        self.files: dict[str, bytes] = {}
+        self.components: dict[str, Component] = {}
+        self.log: list[str] = []
+        self.document = 0
+
+    def page(self, path: str, html: str, *headers: tuple[str, str]) -> None:
+        self.pages[path] = html.encode(), [("content-type", "text/html; charset=utf-8"), *headers]
+
+    def picture(
+        self, path: str, seed: int, *, use: Use = Use.ELEMENT, size: tuple[int, int] = (160, 120)
+    ) -> None:
+        """A picture of which nothing has come yet."""
+        self.files[path], ends = progressive(seed, size=size)
+        one = Component(1000 + len(self.files), 0, f"http://site.test{path}", Kind.IMAGE, use)
+        one.levels = levels(self.files[path], ends)
+        fields = [("content-type", "image/jpeg"), ("cache-control", "max-age=600"), ("etag", '"x"')]
+        one.head = Head(200, fields, len(self.files[path]))
+        self.components[path] = one
+
+    def advance(self, path: str, level: str) -> None:
+        """The picture's bytes come up to this level."""
+        one = self.components[path]
+        found = one.level(level)
+        assert found is not None
+        one.data += self.files[path][one.received : found.end]
+        one.complete = level == "original"
+        one.notify()
+
+    async def handle(self, request: Request) -> Response:
+        self.log.append(request.url)
+        plain = request.url.startswith("http://plain.")
+        own = None if plain else await self.export.own(request)
+        if own is not None:
+            return own
+        path = "/" + request.url.split("/", 3)[3]
+        if path in self.pages:
+            body, headers = self.pages[path]
+            return self._document(request, Response(200, list(headers), body), plain=plain)
+        if path not in self.files:
+            return Response(404, [("content-type", "text/plain")], b"")
+        if plain or header(request.headers, "sec-fetch-dest") == "empty":
+            return Response(200, [("content-type", "image/jpeg")], self.files[path])
+        component = self.components[path]
+        component.document = self.document
+        return await self.export.picture(component, request)
+
+    def _document(self, request: Request, response: Response, *, plain: bool) -> Response:
+        if plain:
+            return response
+        self.document += 1
+        self.export.open_document(self.document, request.url)
+        return self.export.document_response(self.document, response)
+
+    async def connect(self, host: str, port: int) -> Duplex | Response:
+        return Response(403, [], b"no tunnels here")
