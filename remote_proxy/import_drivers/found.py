@@ -1,0 +1,217 @@
+"""What an import driver finds in a document, and the browser on whose behalf it looks.
+
+Only what can be read from the bytes: which of the finds are fetched, and with what headers, is
+remote_proxy/prefetch.py's business. Source: HATS, section 2 (import drivers); the WHATWG HTML
+standard; what Chromium 156 was seen to request and to send.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from wire.skeleton import Kind, Use
+
+MAX_FOUND: Final = 5_000
+"""Components of one document; what comes after is left to the browser to ask for."""
+MAX_NAMES: Final = 20_000
+"""Tag, class and id names that a document is remembered by."""
+
+_DOCUMENT_ACCEPT: Final = (
+    "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,"
+    "*/*;q=0.8,application/signed-exchange;v=b3;q=0.7"
+)
+_FIREFOX_IMAGE: Final = "image/avif,image/webp,image/png,image/svg+xml,image/*;q=0.8,*/*;q=0.5"
+"""Firefox names no picture format in a document's `Accept`, and these in a picture's."""
+_DECODED: Final = frozenset(
+    f"image/{name}"
+    for name in [
+        "jpeg",
+        "jpg",
+        "pjpeg",
+        "png",
+        "x-png",
+        "gif",
+        "bmp",
+        "x-icon",
+        "vnd.microsoft.icon",
+        "svg+xml",
+        "webp",
+        "avif",
+        "apng",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Browser:
+    """The browser as far as its choice among candidates depends on it."""
+
+    width: float = 1280
+    """Viewport, CSS pixels."""
+    height: float = 720
+    dpr: float = 1.0
+    """Device pixels per CSS pixel."""
+    accept: str = _DOCUMENT_ACCEPT
+    """The `Accept` with which it asked for the document: names the picture formats it knows."""
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """Picture formats named in `accept`, in its order."""
+        items = (item.partition(";")[0].strip() for item in self.accept.split(","))
+        return tuple(item for item in items if item.startswith("image/") and item != "image/*")
+
+    def decodes(self, content_type: str) -> bool:
+        """Whether a <source type> or image-set type() is one it would choose."""
+        essence = content_type.partition(";")[0].strip().lower()
+        return essence in _DECODED or essence in self.formats
+
+    def accept_for(self, kind: Kind, use: Use) -> str:
+        """The `Accept` it sends for a component; Chromium's, formats as in the document's."""
+        if use is Use.DOCUMENT:
+            return self.accept
+        if kind is Kind.STYLE:
+            return "text/css,*/*;q=0.1"
+        if kind is Kind.IMAGE and not self.formats:
+            return _FIREFOX_IMAGE
+        if kind is Kind.IMAGE:
+            return ",".join((*self.formats, "image/svg+xml", "image/*", "*/*;q=0.8"))
+        return "*/*"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One component that a document needs, before anything of it has been fetched.
+
+    A URL is reported once; again only when it turns out to matter more than was said: a picture
+    that is also a background (`use` becomes BACKGROUND), or that is not lazy after all.
+    """
+
+    url: str
+    """Absolute, http or https, no fragment."""
+    kind: Kind
+    use: Use
+    order: int
+    """Position in the document, from 0."""
+    width: int = 0
+    """CSS pixels in the layout, 0: unknown."""
+    height: int = 0
+    lazy: bool = False
+    """The browser may never ask for it: off screen, of another medium, of an unused rule."""
+    accept: str = "*/*"
+    cors: bool = False
+    """Fetched in CORS mode: across origins the request carries `Origin` and no cookies."""
+    referrer_policy: str = ""
+    """Set by the element or by <meta name=referrer>; empty: the response header's, or default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A find of a rule or font that nothing known so far uses."""
+
+    found: Found
+    selectors: tuple[frozenset[str], ...] = ()
+    """It is used once the document has every name of one of these."""
+    family: str = ""
+    """It is used once a rule asks for this font."""
+
+
+@dataclass(slots=True)
+class Names:
+    """What a document has and asks for, shared by its page and its style sheets.
+
+    Sheets and page are read side by side: a sheet may name a class before the page shows it, a
+    font may be declared in one sheet and used in the next. What waits for that is `pending`.
+    """
+
+    names: set[str] = field(default_factory=lambda: {"html", "head", "body"})
+    """`tag`, `.class` and `#id`, tags in lower case."""
+    families: set[str] = field(default_factory=set)
+    """Font families that rules in use name, in lower case."""
+    pending: list[Pending] = field(default_factory=list)
+
+    def add(self, name: str) -> None:
+        if len(self.names) < MAX_NAMES:
+            self.names.add(name)
+
+    def add_family(self, family: str) -> None:
+        if len(self.families) < MAX_NAMES:
+            self.families.add(family)
+
+    def wait(self, pending: Pending) -> None:
+        if len(self.pending) < MAX_FOUND:
+            self.pending.append(pending)
+
+    def uses(self, selectors: tuple[frozenset[str], ...]) -> bool:
+        """Whether some element may match one of the selectors."""
+        return any(selector <= self.names for selector in selectors)
+
+    def settle(self) -> list[Found]:
+        """The pending finds that have come into use, no longer lazy."""
+        used = [one for one in self.pending if self._used(one)]
+        self.pending = [one for one in self.pending if not self._used(one)]
+        return [replace(one.found, lazy=False) for one in used]
+
+    def _used(self, one: Pending) -> bool:
+        return one.family in self.families if one.family else self.uses(one.selectors)
+
+
+class Findings:
+    """Collects finds of one document: merges duplicates, numbers them, keeps the bound."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._known: dict[str, Found] = {}
+        self._fresh: dict[str, Found] = {}
+
+    @property
+    def full(self) -> bool:
+        return len(self._known) >= MAX_FOUND
+
+    def add(
+        self,
+        url: str | None,
+        kind: Kind,
+        use: Use,
+        *,
+        width: int = 0,
+        height: int = 0,
+        lazy: bool = False,
+        cors: bool = False,
+        referrer_policy: str = "",
+    ) -> Found | None:
+        """Note a find; None (a URL that is not http) is ignored. The find as it now stands."""
+        if url is None:
+            return None
+        known = self._known.get(url)
+        if known is None:
+            if self.full:
+                return None
+            order = len(self._known)
+            accept = self._browser.accept_for(kind, use)
+            found = Found(url, kind, use, order, width, height, lazy, accept, cors, referrer_policy)
+        else:
+            background = known.use is Use.ELEMENT and use is Use.BACKGROUND
+            found = replace(
+                known,
+                use=Use.BACKGROUND if background else known.use,
+                lazy=known.lazy and lazy,
+                width=known.width or width,
+                height=known.height or height,
+            )
+            if (found.use, found.lazy) == (known.use, known.lazy):
+                return known
+        self._known[url] = found
+        self._fresh[url] = found
+        return found
+
+    def add_again(self, found: Found) -> None:
+        """A find of another part of the document (Names.settle), now in use."""
+        self.add(
+            found.url, found.kind, found.use, cors=found.cors, referrer_policy=found.referrer_policy
+        )
+
+    def take(self) -> list[Found]:
+        """What was added or raised since last time."""
+        fresh, self._fresh = self._fresh, {}
+        return list(fresh.values())
