@@ -1,1 +1,1 @@
-"""The transmission hierarchy, its schedulers, the multiplexer and the demultiplexer (HATS). Pure."""
+"""The transmission hierarchy, its schedulers, multiplexer and demultiplexer (HATS). Pure."""

@@ -1,0 +1,67 @@
+"""The multiplexer: asks the tree, at the last moment, for one quantum (HATS, section 3.2.3).
+
+A quantum is the most data of a single node that goes at a time. The grant says whose data and how
+much; whoever keeps the bytes cuts them off and sends them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from hats.hierarchy import DEFAULT_QUANTUM, Hierarchy
+from hats.node import Node
+from hats.rules import check_quantum
+
+
+class Grant(NamedTuple):
+    """Leave to send: the next `length` bytes of `leaf`, which start at `leaf.sent - length`."""
+
+    leaf: Node
+    length: int
+    """Bytes; 0 only with `last`."""
+    last: bool
+    """Nothing follows: the leaf has left the tree."""
+
+
+class Multiplexer:
+    """Chooses what a link sends next. One per hierarchy."""
+
+    def __init__(self, hierarchy: Hierarchy, *, quantum: int = DEFAULT_QUANTUM) -> None:
+        self._tree = hierarchy
+        self.quantum = quantum
+
+    @property
+    def quantum(self) -> int:
+        """Bytes of a full quantum, where no node says otherwise."""
+        return self._tree.quantum
+
+    @quantum.setter
+    def quantum(self, size: int) -> None:
+        self._tree.quantum = check_quantum(size)
+
+    @property
+    def has_data(self) -> bool:
+        """Whether `next_quantum` would grant something."""
+        self._tree.settle()
+        return self._tree.root.ready
+
+    def next_quantum(self, now: float) -> Grant | None:
+        """Whose data goes next: at most a quantum, at most its backlog, up to a fidelity mark.
+
+        None if no leaf has data that it may send. `now` is seconds on any clock of the caller's.
+        """
+        tree = self._tree
+        if not tree.is_settled:
+            tree.settle()
+        node = tree.root
+        if not node.ready:
+            return None
+        quantum = tree.quantum
+        while (scheduler := node.scheduler) is not None:
+            if node.quantum is not None:
+                quantum = node.quantum
+            node = scheduler.select()
+        if node.quantum is not None:
+            quantum = node.quantum
+        length = min(quantum, node.backlog, node.next_mark - node.sent)
+        return Grant(node, length, tree.sent(node, length, now=now))
