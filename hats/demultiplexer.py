@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Final
 
 from hats.errors import ReceiveError
-from hats.limits import MAX_MARKS
+from hats.rules import MAX_MARKS
 
 MAX_COMPONENTS: Final = 65536
 """Open at a time, by default: about 20 MB of bookkeeping."""

@@ -19,13 +19,26 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
+from hats import watching
 from hats.errors import HierarchyError
-from hats.limits import MAX_DEPTH, MAX_MARKS, check_bytes, check_quantum, check_rate, check_weight
 from hats.node import NO_MARK, Node
+from hats.rules import (
+    MAX_DEPTH,
+    check_ancestor,
+    check_attached,
+    check_bytes,
+    check_deadline,
+    check_leaf,
+    check_marks,
+    check_may_enable,
+    check_quantum,
+    check_rate,
+    check_weight,
+)
 from hats.scheduler import DynamicScheduler, Scheduler
 from hats.statistics import NodeStatistics, picture
+from hats.watching import DynamicSchedulers
 
 DEFAULT_QUANTUM = 1024
 """Bytes: 0.6 % of headers; 21 ms at 384 kbit/s (HATS, section 4.2, compares 256 and 1024)."""
@@ -39,8 +52,7 @@ class Hierarchy:
         """Bytes of a full quantum where no node says otherwise."""
         self._serial = 0
         self._arrivals = 0
-        self._dynamic: dict[DynamicScheduler, None] = {}
-        self._unsettled: dict[DynamicScheduler, None] = {}
+        self._dynamic = DynamicSchedulers()
         self.root = Node("", None, serial=0)
         self.root.keep = True
         root.bind(self, self.root)
@@ -70,7 +82,7 @@ class Hierarchy:
 
         `deadline` is seconds on the caller's clock, `quantum` and `size` are bytes.
         """
-        self._check_attached(parent)
+        check_attached(parent)
         if parent.scheduler is None:
             raise HierarchyError(f"{parent!r} is a leaf and can't have children")
         if name in parent.children:
@@ -79,7 +91,8 @@ class Hierarchy:
             raise HierarchyError(f"{name!r} would be deeper than {MAX_DEPTH} levels")
         self._serial += 1
         node = Node(name, parent, serial=self._serial)
-        node.kind, node.order, node.priority, node.deadline = kind, order, priority, deadline
+        node.kind, node.order, node.priority = kind, order, priority
+        node.deadline = check_deadline(deadline)
         node.weight = check_weight(weight)
         node.quantum = None if quantum is None else check_quantum(quantum)
         node.size = None if size is None else check_bytes(size)
@@ -90,7 +103,7 @@ class Hierarchy:
         parent.children[name] = node
         parent.scheduler.attach(node)
         if scheduler is None:
-            self._notify(node)
+            watching.changed(node)
         return node
 
     def remove(self, node: Node) -> None:
@@ -107,7 +120,7 @@ class Hierarchy:
         A leaf with nothing queued becomes ready for a last grant of 0 bytes, so that its end
         reaches the peer.
         """
-        self._check_attached(node)
+        check_attached(node)
         if node.scheduler is not None:
             if node.parent is None:
                 raise HierarchyError("the root can't be finished")
@@ -146,7 +159,7 @@ class Hierarchy:
 
     def enqueue(self, leaf: Node, nbytes: int) -> None:
         """So many more bytes are there to send: a waiting leaf becomes ready."""
-        self._check_leaf(leaf)
+        check_leaf(leaf)
         if leaf.finished:
             raise HierarchyError(f"{leaf!r} was finished")
         if not check_bytes(nbytes):
@@ -160,7 +173,7 @@ class Hierarchy:
 
     def unqueue(self, leaf: Node, nbytes: int) -> None:
         """So many of the bytes queued last were taken back, unsent."""
-        self._check_leaf(leaf)
+        check_leaf(leaf)
         if check_bytes(nbytes) > leaf.backlog:
             raise HierarchyError(f"{leaf!r} has no {nbytes} bytes to take back")
         self._add_backlog(leaf, -nbytes)
@@ -192,17 +205,13 @@ class Hierarchy:
             self._prune(leaf.parent)
             return True
         self._refresh(leaf)
-        self._notify(leaf)
+        watching.changed(leaf)
         return False
 
     def set_marks(self, leaf: Node, marks: Sequence[int]) -> None:
         """The absolute offsets, bytes, at which the leaf's fidelity levels end, coarse to fine."""
-        self._check_leaf(leaf)
-        if len(marks) > MAX_MARKS:
-            raise HierarchyError(f"{len(marks)} fidelity marks; at most {MAX_MARKS}")
-        if any(a >= b for a, b in pairwise((0, *marks))):
-            raise HierarchyError(f"fidelity marks {tuple(marks)} don't rise from above 0")
-        leaf.marks = tuple(marks)
+        check_leaf(leaf)
+        leaf.marks = check_marks(marks)
         self._pass_marks(leaf)
         self._changed(leaf)
 
@@ -210,77 +219,73 @@ class Hierarchy:
 
     def set_scheduler(self, node: Node, scheduler: Scheduler) -> None:
         """Replace the node's scheduler; the very next quantum is chosen by the new one."""
-        self._check_attached(node)
+        check_attached(node)
         old = node.scheduler
         if old is None:
             raise HierarchyError(f"{node!r} is a leaf and can't have a scheduler")
         scheduler.bind(self, node)
-        self._uninstall(old)
+        self._dynamic.uninstall(old)
         self._install(node, scheduler)
         for child in node.children.values():
             scheduler.attach(child)
         for child in sorted(node.children.values(), key=lambda child: child.arrived):
             if child.ready:
                 scheduler.ready(child)
-        self._watch(node)
         if isinstance(scheduler, DynamicScheduler):
             for leaf in self.leaves(node):
                 scheduler.leaf_changed(leaf)
 
     def set_weight(self, node: Node, weight: float) -> None:
         """The node's share among its siblings (MIN_WEIGHT to MAX_WEIGHT)."""
-        self._check_attached(node)
+        check_attached(node)
         node.weight = check_weight(weight)
         self._changed(node)
 
     def set_order(self, node: Node, order: int) -> None:
         """The node's place among its siblings, smallest first."""
-        self._check_attached(node)
+        check_attached(node)
         node.order = order
         self._changed(node)
 
     def set_priority(self, node: Node, priority: int) -> None:
         """The node's urgency among its siblings, highest first."""
-        self._check_attached(node)
+        check_attached(node)
         node.priority = priority
         self._changed(node)
 
     def set_deadline(self, node: Node, deadline: float | None) -> None:
         """Seconds on the caller's clock; None: none."""
-        self._check_attached(node)
-        node.deadline = deadline
+        check_attached(node)
+        node.deadline = check_deadline(deadline)
         self._changed(node)
 
     def set_kind(self, leaf: Node, kind: str) -> None:
         """What the leaf turned out to be."""
-        self._check_leaf(leaf)
-        for watcher in self._watchers(leaf):
-            watcher.leaf_left(leaf)
+        check_leaf(leaf)
+        watching.left(leaf)
         leaf.kind = kind
         self._changed(leaf)
 
     def set_size(self, leaf: Node, size: int | None) -> None:
         """Bytes that the component will have, None: not known."""
-        self._check_leaf(leaf)
+        check_leaf(leaf)
         leaf.size = None if size is None else check_bytes(size)
         self._changed(leaf)
 
     def set_quantum(self, node: Node, quantum: int | None) -> None:
         """Bytes of a quantum for the node and its subtree; None: as its parent."""
-        self._check_attached(node)
+        check_attached(node)
         node.quantum = None if quantum is None else check_quantum(quantum)
 
     def bandwidth_changed(self, rate: float) -> None:
         """Tell the dynamic schedulers that the link carries `rate` bytes/second."""
-        check_rate(rate)
-        for scheduler in tuple(self._dynamic):
-            scheduler.bandwidth_changed(rate)
+        self._dynamic.bandwidth_changed(check_rate(rate))
 
     # -- disabling ---------------------------------------------------------------------------
 
     def disable(self, node: Node, *, by: Node) -> None:
         """Forbid the node to send, in the name of an ancestor of it."""
-        self._check_rank(node, by)
+        check_ancestor(node, by)
         if by not in node.holds:
             self._set_holds(node, (*node.holds, by))
 
@@ -289,13 +294,7 @@ class Hierarchy:
 
         Raises HierarchyError if an ancestor higher than `by`, or its scheduler, disables the node.
         """
-        self._check_rank(node, by)
-        for holder in node.holds:
-            highest = holder if isinstance(holder, Node) else holder.node
-            if highest.depth < by.depth:
-                raise HierarchyError(
-                    f"{node!r} was disabled at {highest.name or 'the root'!r}, above {by.name!r}"
-                )
+        check_may_enable(node, by)
         holds = tuple(holder for holder in node.holds if isinstance(holder, Scheduler))
         if holds != node.holds:
             self._set_holds(node, holds)
@@ -313,21 +312,18 @@ class Hierarchy:
 
     def unsettled(self, scheduler: DynamicScheduler) -> None:
         """A dynamic scheduler has work to do before the next quantum is chosen."""
-        self._unsettled[scheduler] = None
+        self._dynamic.unsettled[scheduler] = None
 
     @property
     def is_settled(self) -> bool:
-        return not self._unsettled
+        return not self._dynamic.unsettled
 
     def settle(self) -> None:
         """Let the dynamic schedulers do what the events since the last quantum call for.
 
         The highest goes first, so that the strategy of an ancestor prevails.
         """
-        while self._unsettled:
-            scheduler = min(self._unsettled, key=lambda one: one.node.depth)
-            del self._unsettled[scheduler]
-            scheduler.settle()
+        self._dynamic.settle()
 
     def statistics(self) -> NodeStatistics:
         """An immutable picture of the whole tree."""
@@ -337,27 +333,7 @@ class Hierarchy:
 
     def _install(self, node: Node, scheduler: Scheduler) -> None:
         node.scheduler = scheduler
-        above = node.parent.watchers if node.parent is not None else ()
-        if isinstance(scheduler, DynamicScheduler):
-            self._dynamic[scheduler] = None
-            node.watchers = (*above, scheduler)
-        else:
-            node.watchers = above
-
-    def _uninstall(self, scheduler: Scheduler) -> None:
-        scheduler.unbind()
-        if isinstance(scheduler, DynamicScheduler):
-            self._dynamic.pop(scheduler, None)
-            self._unsettled.pop(scheduler, None)
-
-    def _watch(self, node: Node) -> None:
-        """The interior nodes below learn which dynamic schedulers are above them."""
-        for child in node.children.values():
-            own = child.scheduler
-            if own is not None:
-                more = (own,) if isinstance(own, DynamicScheduler) else ()
-                child.watchers = (*node.watchers, *more)
-                self._watch(child)
+        self._dynamic.install(node, scheduler)
 
     def _detach(self, node: Node) -> None:
         """Take a subtree out from the leaves upwards; ancestors stay as they are."""
@@ -369,10 +345,9 @@ class Hierarchy:
             self._add_backlog(node, -node.backlog)
         node.attached = False
         if node.scheduler is None:
-            for watcher in parent.watchers:
-                watcher.leaf_left(node)
+            watching.left(node)
         else:
-            self._uninstall(node.scheduler)
+            self._dynamic.uninstall(node.scheduler)
         self._refresh(node)
         parent.scheduler.detach(node)
         del parent.children[node.name]
@@ -396,7 +371,7 @@ class Hierarchy:
         if not leaf.ready:
             self._arrivals += 1
             leaf.arrived = self._arrivals
-        self._notify(leaf)
+        watching.changed(leaf)
         self._refresh(leaf)
 
     def _refresh(self, node: Node) -> None:
@@ -432,15 +407,7 @@ class Hierarchy:
             assert node.parent.scheduler is not None
             node.parent.scheduler.changed(node)
         if node.scheduler is None:
-            self._notify(node)
-
-    def _notify(self, leaf: Node) -> None:
-        for watcher in self._watchers(leaf):
-            watcher.leaf_changed(leaf)
-
-    def _watchers(self, node: Node) -> tuple[DynamicScheduler, ...]:
-        """The dynamic schedulers above the node, the highest first."""
-        return () if node.parent is None else node.parent.watchers
+            watching.changed(node)
 
     def _pass_marks(self, leaf: Node) -> None:
         reached = bisect_right(leaf.marks, leaf.sent)
@@ -453,25 +420,8 @@ class Hierarchy:
         """Who disables the node changes; dynamic schedulers above it hear of it, but `told`."""
         node.holds = holds
         concerned = (node,) if node.scheduler is None else tuple(self.leaves(node))
-        for watcher in self._watchers(node):
+        for watcher in watching.watchers(node):
             if watcher is not told:
                 for leaf in concerned:
                     watcher.leaf_changed(leaf)
         self._refresh(node)
-
-    def _check_attached(self, node: Node) -> None:
-        if not node.attached:
-            raise HierarchyError(f"{node!r} has left the hierarchy")
-
-    def _check_leaf(self, node: Node) -> None:
-        self._check_attached(node)
-        if node.scheduler is not None:
-            raise HierarchyError(f"{node!r} is not a leaf")
-
-    def _check_rank(self, node: Node, by: Node) -> None:
-        self._check_attached(node)
-        above = node.parent
-        while above is not None and above is not by:
-            above = above.parent
-        if above is None:
-            raise HierarchyError(f"{by!r} is no ancestor of {node!r}")

@@ -195,7 +195,7 @@ class PolicyRuntime:
         slot = turn.slot
         if failure:
             last = failure.strip().rsplit("\n", 1)[-1]
-            _log.error("policy failed", policy=slot.name, event=repr(turn.event), trace=failure)
+            _log.error("policy failed", policy=slot.name, heard=repr(turn.event), trace=failure)
             self._switch_off(slot, last)
             return
         if took > self._warn_after:

@@ -6,12 +6,16 @@ component it speaks of may just have gone.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from difflib import get_close_matches
 from math import isfinite
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
 import msgspec
 
+from hats import registry
+from hats.errors import SchedulerError
+from hats.node import MAX_WEIGHT, MIN_WEIGHT
 from policies.commands import (
     Cancel,
     Command,
@@ -32,15 +36,8 @@ from policies.view import SessionView
 from wire.frames import MAX_PAYLOAD
 from wire.skeleton import LEVELS
 
-SCHEDULERS: Final = (
-    "fifo", "in_order", "round_robin", "priority", "edf", "wf2q_plus", "text_first",
-    "low_fidelity_first",
-)  # fmt: skip
-"""Names that the remote proxy knows (hats)."""
 MIN_QUANTUM: Final = 64
 """Bytes; below, headers take more than a sixteenth of the link."""
-WEIGHTS: Final = (1e-3, 1e3)
-"""What the schedulers take (hats)."""
 MAX_URGENCY: Final = 255
 MAX_RULES: Final = 256
 MAX_DEPTH: Final = 3
@@ -52,18 +49,12 @@ def problem(command: Command, view: SessionView) -> str:
     """Why the command can't be carried out, for people; "" if it can."""
     match command:
         case SetScheduler(path, name, params):
-            if name not in SCHEDULERS:
-                return f"no scheduler is called {name!r}{suggest(name, SCHEDULERS)}"
-            inner = params.get("inner")
-            if inner is not None and inner not in SCHEDULERS:
-                return f"no scheduler is called {inner!r}{suggest(str(inner), SCHEDULERS)}"
-            return _path_problem(path, view)
+            return _scheduler_problem(name, params) or _path_problem(path, view)
         case SetWeight(path, weight):
-            low, high = WEIGHTS
             if not path:
                 return "the root has no siblings, so no weight"
-            if not low <= weight <= high:
-                return f"weight {weight}: must be {low:g} to {high:g}"
+            if not MIN_WEIGHT <= weight <= MAX_WEIGHT:
+                return f"weight {weight}: must be {MIN_WEIGHT:g} to {MAX_WEIGHT:g}"
             return _path_problem(path, view)
         case SetQuantum(path, quantum):
             if quantum != 0 and not MIN_QUANTUM <= quantum <= MAX_PAYLOAD:
@@ -95,6 +86,17 @@ def suggest(name: str, known: tuple[str, ...]) -> str:
     close = get_close_matches(name, known, n=1)
     meant = f"; did you mean {close[0]!r}?" if close else ""
     return f"{meant} (there are: {', '.join(known)})"
+
+
+def _scheduler_problem(name: str, params: Mapping[str, Any]) -> str:
+    known = registry.names()
+    if name not in known:
+        return f"no scheduler is called {name!r}{suggest(name, known)}"
+    try:
+        registry.create(name, params)
+    except SchedulerError as error:
+        return str(error)
+    return ""
 
 
 def _component_problem(component: int, view: SessionView) -> str:

@@ -125,7 +125,7 @@ def test_equal_weights_take_turns() -> None:
 
 
 def test_a_heavy_child_does_not_burst() -> None:
-    """Half against eight sixteenths: WFQ would begin with eight quanta of A (SIGCOMM'96, fig. 2)."""
+    """Half against eight sixteenths: WFQ would begin with eight of A (SIGCOMM'96, fig. 2)."""
     hierarchy, mux = tree(WF2QPlus())
     hierarchy.enqueue(hierarchy.attach(hierarchy.root, "A", weight=0.5), 8 * Q)
     for name in "bcdefghi":

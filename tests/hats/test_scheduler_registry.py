@@ -1,0 +1,59 @@
+"""Schedulers by name, as a policy's command brings them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hats import registry
+from hats.errors import SchedulerError
+from hats.fifo import Fifo
+from hats.hierarchy import Hierarchy
+from hats.low_fidelity_first import LowFidelityFirst
+from hats.text_first import TextFirst
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_every_name_makes_a_scheduler_of_that_name(name: str) -> None:
+    scheduler = registry.create(name)
+    assert scheduler.name == name
+    assert Hierarchy(root=scheduler).root.scheduler is scheduler
+
+
+def test_each_call_makes_a_new_one() -> None:
+    assert registry.create("fifo") is not registry.create("fifo", {})
+
+
+def test_parameters() -> None:
+    text_first = registry.create(
+        "text_first", {"inner": "fifo", "text": ["text"], "held_back": ["image"]}
+    )
+    assert isinstance(text_first, TextFirst)
+    assert isinstance(text_first.inner, Fifo)
+    fine = registry.create("low_fidelity_first", {"order": "round_robin", "small": 0})
+    assert isinstance(fine, LowFidelityFirst)
+    assert fine.inner.name == "wf2q_plus"
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "message"),
+    [
+        ("best", {}, "no scheduler 'best'; there are fifo, in_order"),
+        ("fifo", {"x": 1}, "fifo: no parameter 'x'; it takes no parameters"),
+        ("text_first", {"x": 1}, "no parameter 'x'; it takes inner, text, held_back"),
+        ("text_first", {"inner": "text_first"}, "inner='text_first' is not one of fifo"),
+        ("text_first", {"inner": ["fifo"]}, "inner="),
+        ("text_first", {"text": "text"}, "text='text' is not a list"),
+        ("text_first", {"text": [1]}, "is not a list"),
+        ("text_first", {"held_back": ["k"] * 33}, "at most 32 kinds"),
+        ("low_fidelity_first", {"order": "random"}, "order 'random'"),
+        ("low_fidelity_first", {"order": ["in_order"]}, "order"),
+        ("low_fidelity_first", {"small": -1}, "small=-1 is not"),
+        ("low_fidelity_first", {"small": True}, "small=True is not"),
+        ("low_fidelity_first", {"small": 1 << 40}, "is not a number of bytes"),
+    ],
+)
+def test_what_is_wrong_is_named(name: str, params: dict[str, Any], message: str) -> None:
+    with pytest.raises(SchedulerError, match=message):
+        registry.create(name, params)
