@@ -30,7 +30,7 @@ BACKLOG_COMPONENT: Final = 2
 CHUNK_COMPONENT: Final = 4
 _WARM_UP: Final = 3.0
 """Seconds before anything is measured: the start has its own tests, in virtual time."""
-_PROFILES: Final = Path(__file__).parent.parent / "profiles.toml"
+_PROFILES: Final = Path(__file__).parent.parent / "gate_links.toml"
 
 
 @dataclass(frozen=True, slots=True)
