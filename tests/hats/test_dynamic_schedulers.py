@@ -349,6 +349,11 @@ def test_an_order_that_does_not_exist() -> None:
         LowFidelityFirst(order="sideways")  # type: ignore[arg-type]
 
 
+def test_an_inner_scheduler_must_be_static() -> None:
+    with pytest.raises(SchedulerError, match="'low_fidelity_first' is not a static scheduler"):
+        TextFirst(LowFidelityFirst())
+
+
 # -- together --------------------------------------------------------------------------------
 
 
