@@ -27,12 +27,6 @@ class NodeHeap:
         self._entries: dict[Node, Entry] = {}
         self._heap: list[Entry] = []
 
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def __contains__(self, node: Node) -> bool:
-        return node in self._entries
-
     def put(self, node: Node, key: Key) -> None:
         """Insert the node or move it to another key."""
         entries, heap = self._entries, self._heap

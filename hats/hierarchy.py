@@ -52,7 +52,8 @@ class Hierarchy:
         """Bytes of a full quantum where no node says otherwise."""
         self._serial = 0
         self._arrivals = 0
-        self._dynamic = DynamicSchedulers()
+        self.dynamic = DynamicSchedulers()
+        """For the multiplexer, which asks at every quantum whether any has work to do."""
         self.root = Node("", None, serial=0)
         self.root.keep = True
         root.bind(self, self.root)
@@ -224,7 +225,7 @@ class Hierarchy:
         if old is None:
             raise HierarchyError(f"{node!r} is a leaf and can't have a scheduler")
         scheduler.bind(self, node)
-        self._dynamic.uninstall(old)
+        self.dynamic.uninstall(old)
         self._install(node, scheduler)
         for child in node.children.values():
             scheduler.attach(child)
@@ -279,7 +280,7 @@ class Hierarchy:
 
     def bandwidth_changed(self, rate: float) -> None:
         """Tell the dynamic schedulers that the link carries `rate` bytes/second."""
-        self._dynamic.bandwidth_changed(check_rate(rate))
+        self.dynamic.bandwidth_changed(check_rate(rate))
 
     # -- disabling ---------------------------------------------------------------------------
 
@@ -312,18 +313,14 @@ class Hierarchy:
 
     def unsettled(self, scheduler: DynamicScheduler) -> None:
         """A dynamic scheduler has work to do before the next quantum is chosen."""
-        self._dynamic.unsettled[scheduler] = None
-
-    @property
-    def is_settled(self) -> bool:
-        return not self._dynamic.unsettled
+        self.dynamic.unsettled[scheduler] = None
 
     def settle(self) -> None:
         """Let the dynamic schedulers do what the events since the last quantum call for.
 
         The highest goes first, so that the strategy of an ancestor prevails.
         """
-        self._dynamic.settle()
+        self.dynamic.settle()
 
     def statistics(self) -> NodeStatistics:
         """An immutable picture of the whole tree."""
@@ -333,7 +330,7 @@ class Hierarchy:
 
     def _install(self, node: Node, scheduler: Scheduler) -> None:
         node.scheduler = scheduler
-        self._dynamic.install(node, scheduler)
+        self.dynamic.install(node, scheduler)
 
     def _detach(self, node: Node) -> None:
         """Take a subtree out from the leaves upwards; ancestors stay as they are."""
@@ -347,7 +344,7 @@ class Hierarchy:
         if node.scheduler is None:
             watching.left(node)
         else:
-            self._dynamic.uninstall(node.scheduler)
+            self.dynamic.uninstall(node.scheduler)
         self._refresh(node)
         parent.scheduler.detach(node)
         del parent.children[node.name]

@@ -28,6 +28,7 @@ class Multiplexer:
 
     def __init__(self, hierarchy: Hierarchy, *, quantum: int = DEFAULT_QUANTUM) -> None:
         self._tree = hierarchy
+        self._unsettled = hierarchy.dynamic.unsettled
         self.quantum = quantum
 
     @property
@@ -51,7 +52,7 @@ class Multiplexer:
         None if no leaf has data that it may send. `now` is seconds on any clock of the caller's.
         """
         tree = self._tree
-        if not tree.is_settled:
+        if self._unsettled:
             tree.settle()
         node = tree.root
         if not node.ready:

@@ -126,7 +126,10 @@ class DynamicScheduler(Scheduler):
     __slots__ = ("inner",)
 
     def __init__(self, inner: Scheduler) -> None:
+        """Raises SchedulerError if `inner` is dynamic: it would not hear of the leaves below."""
         super().__init__()
+        if isinstance(inner, DynamicScheduler):
+            raise SchedulerError(f"{self.name}: {inner.name!r} is not a static scheduler")
         self.inner = inner
 
     def leaf_changed(self, leaf: Node) -> None:

@@ -153,16 +153,12 @@ class WF2QPlus(Scheduler):
             self._virtual_time += (length << _SHIFT) // self._weight_sum
         S = flow.S = flow.S + length * flow.inverse
         F = flow.F = S + self._quantum(child) * flow.inverse
-        is_first = eligible[0] is flow.entry
+        assert eligible[0] is flow.entry, "charged a child that was not selected"
         if self._virtual_time >= S:
             flow.entry = entry = (F, flow.serial, flow)
-            if is_first:
-                heapreplace(eligible, entry)
-            else:
-                heappush(eligible, entry)
+            heapreplace(eligible, entry)
         else:
-            if is_first:
-                heappop(eligible)
+            heappop(eligible)
             flow.entry = entry = (S, flow.serial, flow)
             heappush(self._later, entry)
 
