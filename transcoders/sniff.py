@@ -97,8 +97,8 @@ def animated(data: bytes, kind: Format) -> bool:
     """
     if kind is Format.PNG:
         # APNG: `acTL` comes before the first `IDAT` (PNG, third edition, 11.3.6.1).
-        before_pixels, _, _ = data.partition(b"IDAT")
-        return b"acTL" in before_pixels
+        pixels = data.find(b"IDAT")
+        return data.find(b"acTL", 0, pixels if pixels >= 0 else len(data)) >= 0
     if kind is Format.WEBP:
         return data[12:16] == b"VP8X" and len(data) > 20 and bool(data[20] & _WEBP_ANIMATED)
     return False

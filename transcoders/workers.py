@@ -14,11 +14,9 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Final, TypeVar
+from typing import TypeVar, cast
 
 _T = TypeVar("_T")
-_READ: Final = 1 << 16
-"""Bytes read from a child at a time: a pipe's default capacity on Linux."""
 
 
 class Busy(Exception):
@@ -50,26 +48,48 @@ class Slot:
 
         Raises FilterFailed, and leaves no process behind however it ends.
         """
+        loop = asyncio.get_running_loop()
         try:
-            process = await asyncio.create_subprocess_exec(
-                *command,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.DEVNULL,
+            transport, child = await loop.subprocess_exec(
+                lambda: _Child(loop, limit), *command, stderr=asyncio.subprocess.DEVNULL
             )
         except OSError as error:
             raise FilterFailed(f"{command[0]}: {error}") from error
         try:
-            _, output = await asyncio.gather(_write(process, data), _read(process, limit))
-            code = await process.wait()
+            stdin = cast(asyncio.WriteTransport, transport.get_pipe_transport(0))
+            stdin.write(data)
+            stdin.write_eof()
+            await asyncio.wait((child.full, child.gone), return_when=asyncio.FIRST_COMPLETED)
         finally:
-            if process.returncode is None:
-                with contextlib.suppress(ProcessLookupError):
-                    process.kill()
-                await process.wait()
-        if code:
+            transport.close()  # kills the child if it still runs
+            await child.gone
+        if child.full.done():
+            raise FilterFailed(f"{command[0]}: more than {limit} bytes of output")
+        if code := transport.get_returncode():
             raise FilterFailed(f"{command[0]} exited with {code}")
-        return output
+        return bytes(child.output)
+
+
+class _Child(asyncio.SubprocessProtocol):
+    """Gathers a child's output, up to a limit."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, limit: int) -> None:
+        self._limit = limit
+        self.output = bytearray()
+        self.full: asyncio.Future[None] = loop.create_future()
+        """Done when the output went over the limit."""
+        self.gone: asyncio.Future[None] = loop.create_future()
+        """Done when the process has been waited for and its pipes are closed."""
+
+    def pipe_data_received(self, fd: int, data: bytes | str) -> None:
+        assert isinstance(data, bytes)
+        if len(self.output) + len(data) <= self._limit:
+            self.output += data
+        elif not self.full.done():
+            self.full.set_result(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.gone.set_result(None)
 
 
 class Workers:
@@ -118,24 +138,3 @@ class Workers:
         """Take no more jobs. Those that wait for a thread are dropped, none is waited for."""
         self._closed = True
         self._executor.shutdown(wait=False, cancel_futures=True)
-
-
-async def _write(process: asyncio.subprocess.Process, data: bytes) -> None:
-    assert process.stdin is not None
-    # A child that stops reading early says why by its exit code.
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        process.stdin.write(data)
-        await process.stdin.drain()
-    process.stdin.close()
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        await process.stdin.wait_closed()
-
-
-async def _read(process: asyncio.subprocess.Process, limit: int) -> bytes:
-    assert process.stdout is not None
-    output = bytearray()
-    while chunk := await process.stdout.read(_READ):
-        output += chunk
-        if len(output) > limit:
-            raise FilterFailed(f"more than {limit} bytes of output")
-    return bytes(output)
