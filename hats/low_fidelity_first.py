@@ -5,13 +5,14 @@ the paper chose, or round-robin. Higher up, at an application or the root, it or
 all documents below: whatever is beyond the lowest tier that has data is held back, so that every
 document reaches a level before any goes on; among the documents the inner scheduler shares.
 
-`priority` goes before all tiers: a pointer that rests on a picture raises that picture above its
-siblings, text included. A node's own leaves go before documents below it at the same tier.
+`priority` 1 goes first within a tier: what is on the screen, and still no picture is fine before
+all are coarse. From 2 on it goes before all tiers: a pointer that rests on a picture raises it above
+its siblings, text included. A node's own leaves go before documents below it at the same tier.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from hats.errors import SchedulerError
 from hats.heap import Key, NodeHeap
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from hats.hierarchy import Hierarchy
 
 Order = Literal["in_order", "round_robin"]
+FIRST_IN_TIER: Final = 1
+"""Priority from which a leaf goes before its siblings of the same tier."""
+BEFORE_TIERS: Final = 2
+"""Priority from which it goes before all of them."""
 
 
 class LowFidelityFirst(DynamicScheduler):
@@ -47,9 +52,9 @@ class LowFidelityFirst(DynamicScheduler):
         self._round_robin = order == "round_robin"
         self._turn = 0
         self._near = NodeHeap()
-        """Own leaves that are ready, by (-priority, tier, order or turn)."""
+        """Own leaves that are ready, by (rank, order or turn)."""
         self._far: Stage | None = None
-        """Leaves of the nodes below, by (-priority, tier)."""
+        """Leaves of the nodes below, by rank."""
         self._far_ready = 0
         """How many children with leaves of their own are ready."""
 
@@ -126,7 +131,9 @@ class LowFidelityFirst(DynamicScheduler):
     # -- ranks -------------------------------------------------------------------------------
 
     def _rank(self, leaf: Node) -> Rank:
-        return (-leaf.priority, self._table.tier(leaf))
+        priority = leaf.priority
+        tier = 2 * self._table.tier(leaf) + (priority < FIRST_IN_TIER)
+        return (-priority if priority >= BEFORE_TIERS else 0, tier)
 
     def _key(self, leaf: Node) -> Key:
         self._turn += 1

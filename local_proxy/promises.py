@@ -1,5 +1,7 @@
 """TEMPORARY"""
 from __future__ import annotations
+
+
 class PromiseTable:
     def __init__(self): self.d={}
     def find(self, request, document, now):

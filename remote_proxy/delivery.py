@@ -13,9 +13,9 @@ from typing import Final, Protocol
 
 import structlog
 
+from policies.plan import Decision
 from remote_proxy.importing import Importer
 from remote_proxy.origin import FetchRequest, Origin, OriginError, OriginResponse, decode
-from policies.plan import Decision
 from remote_proxy.plan import Plan, picture_options
 from remote_proxy.tree import Tree
 from transcoders.registry import Transcoders
@@ -24,7 +24,7 @@ from transport.incoming import Incoming
 from transport.outbox import TreeOutbox
 from transport.outgoing import Outgoing
 from wire import messages as m
-from wire.session import Headers
+from wire.session import Headers, header
 from wire.skeleton import Kind, Use
 
 SMALL: Final = 4096
@@ -116,7 +116,7 @@ class Delivery:
             raise
 
     async def _respond(self, response: OriginResponse) -> None:
-        content_type = _field(response.headers, "content-type").partition(";")[0].strip().lower()
+        content_type = header(response.headers, "content-type").partition(";")[0].strip().lower()
         if self.job.method == "HEAD" or response.status in (204, 304):
             self._head(response, response.headers, length=response.length)
             self._open(self.job.kind or Kind.OTHER).finish()
@@ -133,8 +133,8 @@ class Delivery:
             and response.status == 200
             and content_type.startswith("image/")
             and not self._decision(Kind.IMAGE, response.length).untouched
-            and "no-transform" not in _field(response.headers, "cache-control").lower()
-            and not _field(response.headers, "content-encoding")
+            and "no-transform" not in header(response.headers, "cache-control").lower()
+            and not header(response.headers, "content-encoding")
         )
 
     def _decision(self, kind: Kind, length: int | None) -> Decision:
@@ -191,9 +191,7 @@ class Delivery:
             outgoing.write(picture.data)
         outgoing.finish()
 
-    async def _as_it_is(
-        self, response: OriginResponse, content_type: str, begun: bytes
-    ) -> None:
+    async def _as_it_is(self, response: OriginResponse, content_type: str, begun: bytes) -> None:
         """The origin's bytes, untouched; `begun` were read already."""
         self._head(response, response.headers, length=response.length)
         outgoing = self._open(self.job.kind or kind_of(content_type))
@@ -261,7 +259,3 @@ def kind_of(content_type: str) -> Kind:
     if content_type.startswith("text/") or content_type.endswith(("+xml", "/xml", "/json")):
         return Kind.TEXT
     return Kind.OTHER
-
-
-def _field(headers: Headers, name: str) -> str:
-    return ", ".join(value for key, value in headers if key == name)

@@ -14,8 +14,11 @@ from typing import Final
 import structlog
 
 from hats.errors import HatsError, SchedulerError
-from remote_proxy.delivery import Delivery, Job, Services
 from policies.plan import PlanError
+from remote_proxy.delivery import Delivery, Job, Services
+from remote_proxy.import_drivers.found import Found
+from remote_proxy.importing import DocumentImport, Importer
+from remote_proxy.origin import OriginResponse
 from remote_proxy.plan import Plan
 from remote_proxy.tree import Tree
 from transport.incoming import Incoming
@@ -25,7 +28,8 @@ from transport.outgoing import Budget
 from wire import messages as m
 from wire.errors import WireError
 from wire.frames import Control, Data
-from wire.session import Headers, Session, Side, State
+from wire.session import Headers, Session, Side, State, header
+from wire.skeleton import Kind, Part, Use
 
 AGENT: Final = "sluice"
 MAX_DELIVERIES: Final = 1024
@@ -84,6 +88,8 @@ class RemoteSession:
         self._documents: dict[int, set[int]] = {}
         self._closed: asyncio.Future[LinkError | None] = asyncio.get_running_loop().create_future()
         self._tasks: asyncio.TaskGroup | None = None
+        self._imports: dict[int, DocumentImport] = {}
+        self._promised: dict[int, set[str]] = {}
         self._handlers: dict[type[m.Message], Callable[[m.Message, Headers], None]] = {
             m.Hello: self._on_hello,
             m.Request: self._on_request,
@@ -167,8 +173,72 @@ class RemoteSession:
         task = self._tasks.create_task(self._deliver(delivery))
         self._running[job.component] = _Running(task, job.document, job.upload)
 
-    def importer(self, job: Job, response: object) -> None:
+    def importer(self, job: Job, response: OriginResponse) -> Importer | None:
+        """Who reads a text for sub-resources: pages and the style sheets of documents."""
+        content_type = header(response.headers, "content-type")
+        essence = content_type.partition(";")[0].strip().lower()
+        if job.method != "GET" or response.status != 200:
+            return None
+        if job.use is Use.DOCUMENT and essence in ("text/html", "application/xhtml+xml"):
+            document = DocumentImport(
+                job.url,
+                lambda found: self._promise(job, found),
+                content_type=content_type,
+                accept=header(job.headers, "accept"),
+            )
+            self._imports[job.document] = document
+            return document.page()
+        imports = self._imports.get(job.document)
+        if essence == "text/css" and imports is not None and job.promised:
+            return imports.sheet(job.url, content_type=content_type)
         return None
+
+    def _promise(self, document: Job, finds: list[Found]) -> None:
+        """Fetch what was found without being asked, and tell the local proxy."""
+        jobs = []
+        for found in finds:
+            if found.lazy or found.url in self._promised.setdefault(document.document, set()):
+                continue
+            self._promised[document.document].add(found.url)
+            keep = ("user-agent", "accept-language", "cookie", "dnt", "save-data")
+            headers = [(k, v) for k, v in document.headers if k in keep]
+            headers += [("accept", found.accept), ("referer", document.url)]
+            jobs.append(
+                Job(
+                    component=self.session.new_component(),
+                    document=document.document,
+                    method="GET",
+                    url=found.url,
+                    headers=headers,
+                    levels=found.kind is Kind.IMAGE,
+                    kind=found.kind,
+                    use=found.use,
+                    order=found.order + 1,
+                    width=found.width,
+                    height=found.height,
+                    promised=True,
+                )
+            )
+        if not jobs:
+            return
+        parts = [
+            Part(
+                job.component,
+                job.url,
+                job.kind or Kind.OTHER,
+                job.use,
+                job.order,
+                job.width,
+                job.height,
+            )
+            for job in jobs
+        ]
+        self.say(m.Skeleton(document.document, parts, True), [])
+        for job in jobs:
+            self.tree.promise(
+                job.document, job.component, kind=(job.kind or Kind.OTHER).value, order=job.order
+            )
+            self.start(job)
 
     async def _deliver(self, delivery: Delivery) -> None:
         component = delivery.job.component

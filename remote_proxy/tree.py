@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeVar
 
-from hats.hierarchy import Hierarchy
-from hats.node import Node
-from hats.multiplexer import Multiplexer
+from hats.rules import check_weight
+
 from hats.errors import SchedulerError
-from hats.limits import check_weight
+from hats.hierarchy import Hierarchy
+from hats.multiplexer import Multiplexer
+from hats.node import Node
 from hats.registry import create
 
 APPLICATION: Final = "browser"

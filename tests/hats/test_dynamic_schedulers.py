@@ -279,6 +279,15 @@ def test_marks_of_text_do_not_count() -> None:
     assert tree.serve(4) == "T,T,T,T"
 
 
+def test_what_is_on_the_screen_goes_first_within_its_tier_only() -> None:
+    tree = Tree(LowFidelityFirst(), InOrder, InOrder)
+    for name in "AB":
+        picture(tree, name)
+    tree.hierarchy.set_priority(picture(tree, "C"), 1)
+    assert tree.serve(3) == "C,A,B"
+    assert tree.serve(1) == "C"
+
+
 @pytest.mark.parametrize("order", ["in_order", "round_robin"])
 def test_a_pointer_on_a_picture_raises_it(order: str) -> None:
     scheduler = LowFidelityFirst(order="round_robin" if order == "round_robin" else "in_order")
@@ -287,7 +296,7 @@ def test_a_pointer_on_a_picture_raises_it(order: str) -> None:
     picture(tree, "B")
     c = picture(tree, "C")
     assert tree.serve(1) == "A"
-    tree.hierarchy.set_priority(c, 1)
+    tree.hierarchy.set_priority(c, 2)
     assert tree.serve(2) == "C,C"
     tree.hierarchy.set_priority(c, 0)
     assert tree.serve(2) == "B,A"
