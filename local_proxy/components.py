@@ -106,14 +106,9 @@ class Component:
             return level
         reached = self.reached()
         if reached is None:
-            content_type = (
-                next(
-                    (v for k, v in self.head.headers if k == "content-type"),
-                    "" if self.head else "",
-                )
-                if self.head
-                else ""
-            )
+            content_type = next(
+                (v for k, v in self.head.headers if k == "content-type"), "" if self.head else ""
+            ) if self.head else ""
             return Level("original", 0, self.received, content_type)
         return reached
 

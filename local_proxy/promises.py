@@ -148,6 +148,8 @@ def _varying(headers: Headers) -> Iterable[str]:
 
 def _value(headers: Headers, name: str) -> str:
     """A field's value as Vary compares it: repeated ones joined, white space normalised."""
+    if name == "cookie":  # The one field that HTTP/2 may cut (RFC 9113, 8.2.3).
+        return "; ".join(value.strip() for key, value in headers if key == name)
     return ",".join(" ".join(part.split()) for part in header(headers, name).split(","))
 
 

@@ -31,11 +31,10 @@ def cookie_after(document_url: str, request: Headers, response: Headers, url: st
         return sent
     if len(lines) > _MAX_SET:
         return None
-    jar = dict(
-        (name.strip(), value)
-        for name, _, value in (pair.partition("=") for pair in sent.split(";"))
-        if name.strip()
-    )
+    pairs = [pair.partition("=") for pair in sent.split(";") if pair.strip()]
+    jar = {name.strip(): value for name, _, value in pairs}
+    if len(jar) < len(pairs):
+        return None
     date = next((value for name, value in response if name == "date"), "")
     for line in lines:
         outcome = _apply(line, date, document_url, url)
