@@ -95,7 +95,9 @@ class StyleScanner:
     def close(self) -> None:
         """The sheet ends; open blocks close as a browser closes them."""
         held, self._held = self._held, ""
-        self._scan(held + ";", final=True)
+        self._scan(held, final=True)
+        held, self._held = self._held, ""
+        self._piece(held, ";")
         while len(self._stack) > 1:
             self._pop()
         for face in self._faces:

@@ -12,6 +12,7 @@ import tinycss2
 
 from remote_proxy.import_drivers.candidates import Candidate, pick
 from remote_proxy.import_drivers.found import Browser
+from remote_proxy.import_drivers.media import nested
 
 _FONT_FORMATS: Final = frozenset(
     ("woff2", "woff", "truetype", "opentype", "collection", "woff2-variations")
@@ -26,11 +27,15 @@ Token = Any
 
 def urls(value: str, browser: Browser) -> list[str]:
     """URLs of a value, as written: each url(), and of each image-set() the one chosen."""
+    if nested(value):
+        return []
     return _urls(tinycss2.parse_component_value_list(value), browser, 0)
 
 
 def import_target(value: str) -> tuple[str, str] | None:
     """URL and media query list of what follows `@import`; None if there is no URL."""
+    if nested(value):
+        return None
     nodes: list[Token] = tinycss2.parse_component_value_list(value, skip_comments=True)
     nodes = [node for node in nodes if node.type != "whitespace"]
     target = _url_of(nodes[0]) if nodes else None

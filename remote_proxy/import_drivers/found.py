@@ -24,22 +24,11 @@ _DOCUMENT_ACCEPT: Final = (
 _FIREFOX_IMAGE: Final = "image/avif,image/webp,image/png,image/svg+xml,image/*;q=0.8,*/*;q=0.5"
 """Firefox names no picture format in a document's `Accept`, and these in a picture's."""
 _DECODED: Final = frozenset(
-    f"image/{name}"
-    for name in [
-        "jpeg",
-        "jpg",
-        "pjpeg",
-        "png",
-        "x-png",
-        "gif",
-        "bmp",
-        "x-icon",
-        "vnd.microsoft.icon",
-        "svg+xml",
-        "webp",
-        "avif",
-        "apng",
-    ]
+    (
+        *("image/jpeg", "image/jpg", "image/pjpeg", "image/png", "image/x-png", "image/gif"),
+        *("image/bmp", "image/x-icon", "image/vnd.microsoft.icon", "image/svg+xml"),
+        *("image/webp", "image/avif", "image/apng"),
+    )
 )
 
 

@@ -15,6 +15,9 @@ import tinycss2
 
 from remote_proxy.import_drivers.found import Browser
 
+MAX_QUERY: Final = 2000
+"""Characters; longer queries count as false."""
+
 _ABSOLUTE: Final = {
     "px": 1.0, "em": 16.0, "rem": 16.0, "ex": 8.0, "ch": 8.0, "in": 96.0, "cm": 96 / 2.54,
     "mm": 96 / 25.4, "q": 96 / 101.6, "pt": 96 / 72, "pc": 16.0,
@@ -41,10 +44,14 @@ Token = Any
 """A tinycss2 node; the library's stubs leave its attributes to the node type."""
 
 
-@lru_cache(maxsize=512)
 def matches(query: str, browser: Browser) -> bool:
     """Whether a media query list applies on that browser's screen. Empty: it does."""
-    query = re.sub(r"/\*.*?\*/", " ", query[:2000], flags=re.DOTALL).strip().lower()
+    return len(query) <= MAX_QUERY and _matches(query, browser)
+
+
+@lru_cache(maxsize=512)
+def _matches(query: str, browser: Browser) -> bool:
+    query = re.sub(r"/\*.*?\*/", " ", query, flags=re.DOTALL).strip().lower()
     return not query or any(_query(part.strip(), browser) for part in _split(query, ","))
 
 
@@ -56,7 +63,7 @@ def length(text: str, browser: Browser) -> float | None:
 
 def source_size(sizes: str, browser: Browser) -> float:
     """CSS pixels of the first entry of a `sizes` attribute that applies; default 100vw."""
-    for part in _split(sizes[:4000], ","):
+    for part in _split(sizes, ",") if len(sizes) <= MAX_QUERY and not nested(sizes) else ():
         nodes = [n for n in tinycss2.parse_component_value_list(part) if n.type != "comment"]
         while nodes and _blank(nodes[-1]):
             nodes.pop()
@@ -101,6 +108,8 @@ def _condition(text: str, browser: Browser, depth: int) -> bool:
 
 
 def _feature(text: str, browser: Browser) -> bool:
+    if len(text) > 200:
+        return False
     name, colon, wanted = (part.strip() for part in text.partition(":"))
     if not colon:
         matched = _RANGE.match(text)
@@ -243,6 +252,16 @@ def _sum(nodes: Sequence[Token], browser: Browser, depth: int) -> float | None:
         else:
             product = product * value if operator == "*" else product / value
     return None if product is None else total + sign * product
+
+
+def nested(text: str) -> bool:
+    """Whether brackets are nested deeper than any sane value: tinycss2 recurses over them."""
+    depth = 0
+    for char in re.findall(r"[()\[\]{}]", text):
+        depth += 1 if char in "([{" else -1
+        if depth > 2 * _MAX_DEPTH:
+            return True
+    return False
 
 
 def _blank(node: Token) -> bool:

@@ -17,6 +17,8 @@ from remote_proxy.import_drivers.media import matches
 from remote_proxy.import_drivers.urls import resolve
 from wire.skeleton import Kind, Use
 
+MAX_ELEMENTS: Final = 200_000
+"""Elements of one page that are looked at: a second of work for a page made to cost it."""
 MAX_SOURCES: Final = 100
 """<source> elements of one <picture>."""
 
@@ -27,16 +29,10 @@ _JAVASCRIPT: Final = re.compile(
 _SPACE: Final = " \t\n\f\r"
 _DIGITS: Final = re.compile(r"\s*\+?(\d{1,6})(?:\.\d*)?\s*(?:px)?\s*$", re.IGNORECASE)
 _POLICIES: Final = frozenset(
-    [
-        "no-referrer",
-        "no-referrer-when-downgrade",
-        "same-origin",
-        "origin",
-        "strict-origin",
-        "origin-when-cross-origin",
-        "strict-origin-when-cross-origin",
-        "unsafe-url",
-    ]
+    (
+        *("no-referrer", "no-referrer-when-downgrade", "same-origin", "origin", "strict-origin"),
+        *("origin-when-cross-origin", "strict-origin-when-cross-origin", "unsafe-url"),
+    )
 )
 _PRELOADS: Final[Mapping[str, tuple[Kind, Use]]] = {
     "style": (Kind.STYLE, Use.BLOCKING),
@@ -71,6 +67,7 @@ class Page:
         self._top_level = top_level
         self._icon = False
         self._hidden = 0
+        self._left = MAX_ELEMENTS
         self._sources: list[Attributes] | None = None
         self._style: StyleScanner | None = None
         self._policy = ""
@@ -96,7 +93,8 @@ class Page:
         if tag == "sluice-show":
             self._hidden = max(0, self._hidden - 1)
             return
-        if self._hidden:
+        self._left -= 1
+        if self._hidden or self._left < 0:
             return
         self._remember(tag, attributes)
         handler = self._tags.get(tag)
@@ -138,7 +136,8 @@ class Page:
 
     def _remember(self, tag: str, attributes: Attributes) -> None:
         add = self._names.add
-        add(tag)
+        if tag not in self._names.names:
+            add(tag)
         if "id" in attributes:
             add("#" + attributes["id"])
         if "class" in attributes:

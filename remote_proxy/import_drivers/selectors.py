@@ -12,7 +12,7 @@ from typing import Final
 MAX_SELECTORS: Final = 200
 """Of one rule; longer lists count as used."""
 
-_BRACKETS: Final = re.compile(r"\[[^\]]*\]|\([^()]*\)")
+_BRACKETS: Final = re.compile(r"\[[^\[\]]*\]|\([^()]*\)")
 _LATER: Final = re.compile(
     r":(?:hover|focus|active|checked|disabled|visited|target|invalid|fullscreen|open|popover-open)"
     r"|::(?:selection|backdrop|-moz|-ms)|:-(?:moz|ms)-"

@@ -27,10 +27,10 @@ def resolve(base: str, reference: str, *, encoding: str = "utf-8") -> str | None
 
     `base` is absolute. `encoding`: the document's, for what is not ASCII in the query.
     """
-    text = reference.strip(_TRIM).translate({9: None, 10: None, 13: None})
+    text = reference.strip(_TRIM)
     if not text or text.startswith("#") or len(text) > MAX_URL:
         return None
-    text = text.partition("#")[0]
+    text = text.partition("#")[0].translate({9: None, 10: None, 13: None})
     base_scheme, base_authority, base_path, base_query = split(base)
     scheme = base_scheme
     matched = _SCHEME.match(text)
@@ -102,7 +102,7 @@ def _authority(scheme: str, text: str) -> str | None:
 def _encode(text: str, keep: frozenset[int], encoding: str) -> str:
     if text.isascii() and all(byte in keep for byte in text.encode()):
         return text
-    if encoding == "utf-8":
+    if encoding == "utf-8" or encoding.startswith("utf-16"):
         data = text.encode("utf-8", "replace")
     else:
         data = text.encode(encoding, "xmlcharrefreplace")

@@ -1,0 +1,233 @@
+"""Which finds are fetched before the browser asks, and with what headers.
+
+A prefetch must be the request that the browser itself is about to make, or the promise made of it
+is refused on the other side (local_proxy/promises.py) and the bytes are wasted. Where that request
+cannot be known, it is left to the browser.
+
+Sources: Fetch (headers, credentials), Referrer Policy, RFC 6265bis 5.7 (cookies); the fields are
+those that Chromium 156 was seen to send. Pure: no socket, no clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from remote_proxy.cookies import cookie_after
+from remote_proxy.import_drivers.found import Found
+from remote_proxy.import_drivers.urls import origin
+from wire.skeleton import Kind, Use
+
+Headers = Sequence[tuple[str, str]]
+"""Names in lower case."""
+
+MAX_PREFETCHES: Final = 256
+"""Of one document."""
+MAX_LAZY: Final = 64
+"""Of these, finds that the browser may never ask for."""
+_MAX_REFERER: Final = 4096
+"""Bytes; a longer referrer is cut to its origin (Referrer Policy, 8.3)."""
+_DEFAULT_POLICY: Final = "strict-origin-when-cross-origin"
+_POLICIES: Final = frozenset(
+    (
+        *("no-referrer", "no-referrer-when-downgrade", "same-origin", "origin", "strict-origin"),
+        *("origin-when-cross-origin", _DEFAULT_POLICY, "unsafe-url"),
+    )
+)
+_SAME_IN_EVERY_REQUEST: Final = (
+    *("user-agent", "accept-language", "sec-ch-ua", "sec-ch-ua-mobile", "sec-ch-ua-platform"),
+    *("dnt", "sec-gpc", "save-data"),
+)
+"""Fields that a browser sends for a document and its parts alike."""
+_DESTINATIONS: Final = {
+    Kind.STYLE: "style",
+    Kind.SCRIPT: "script",
+    Kind.IMAGE: "image",
+    Kind.FONT: "font",
+}
+
+
+class Refusal(StrEnum):
+    """Why something is not prefetched."""
+
+    KNOWN = "already considered"
+    LIMIT = "enough for this document"
+    LAZY = "perhaps later"
+    MEDIA = "sound and film come when played"
+    SCHEME = "not seen by the local proxy, or mixed content"
+    AUTHORIZATION = "the document needed authorization"
+    COOKIES = "the browser's next cookies cannot be known"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The document whose parts are prefetched."""
+
+    url: str
+    request_headers: Headers
+    """What the browser sent for it."""
+    response_headers: Headers
+    """What the origin answered."""
+    sees_tls: bool = False
+    """The local proxy sees requests inside TLS, so that https promises of http pages can be met."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prefetch:
+    """A GET request to make. `headers` are all but `accept` and the coding, which the origin
+    client adds; finds with equal `headers` may share one Skeleton message."""
+
+    url: str
+    headers: tuple[tuple[str, str], ...]
+    accept: str
+    found: Found
+
+
+def plan(document: Document, found: Found, *, sheet: str = "") -> Prefetch | Refusal:
+    """The request for one find. `sheet`: URL of the style sheet that names it, if one does."""
+    if found.kind is Kind.MEDIA:
+        return Refusal.MEDIA
+    if not _scheme_allowed(document, found.url):
+        return Refusal.SCHEME
+    same_origin = origin(found.url) == origin(document.url)
+    headers = [
+        (name, value) for name, value in document.request_headers if name in _SAME_IN_EVERY_REQUEST
+    ]
+    if same_origin:
+        if _first(document.request_headers, "authorization"):
+            return Refusal.AUTHORIZATION
+        cookie = cookie_after(
+            document.url, document.request_headers, document.response_headers, found.url
+        )
+        if cookie is None:
+            return Refusal.COOKIES
+        if cookie:
+            headers.append(("cookie", cookie))
+    elif found.cors:
+        headers.append(("origin", origin(document.url)))
+    referer = _referer(document, found, sheet)
+    if referer:
+        headers.append(("referer", referer))
+    headers += _reload(document)
+    if same_origin and _first(document.request_headers, "sec-fetch-mode"):
+        headers += _fetch_metadata(found)
+    return Prefetch(found.url, tuple(sorted(headers)), found.accept, found)
+
+
+class Prefetcher:
+    """The rules for one document, with its bounds; each URL is granted once."""
+
+    def __init__(
+        self, document: Document, *, limit: int = MAX_PREFETCHES, max_lazy: int = MAX_LAZY
+    ) -> None:
+        self._document = document
+        self._limit = limit
+        self._max_lazy = max_lazy
+        self._granted: set[str] = set()
+        self._lazy: dict[str, tuple[Found, str]] = {}
+
+    def consider(self, found: Found, *, sheet: str = "") -> Prefetch | Refusal:
+        """What to do about a find now. Lazy ones wait for `later`."""
+        if found.url in self._granted:
+            return Refusal.KNOWN
+        if found.lazy:
+            if len(self._lazy) < self._max_lazy:
+                self._lazy.setdefault(found.url, (found, sheet))
+            return Refusal.LAZY
+        self._lazy.pop(found.url, None)
+        return self._grant(found, sheet)
+
+    def later(self) -> list[Prefetch]:
+        """The lazy finds, once all else is under way: pictures and icons only, in order.
+
+        What a style sheet of another medium or an unused font would cost is not worth it.
+        """
+        lazy, self._lazy = self._lazy, {}
+        made = (
+            self._grant(found, sheet) for found, sheet in lazy.values() if found.kind is Kind.IMAGE
+        )
+        return [one for one in made if isinstance(one, Prefetch)]
+
+    def _grant(self, found: Found, sheet: str) -> Prefetch | Refusal:
+        if len(self._granted) >= self._limit:
+            return Refusal.LIMIT
+        made = plan(self._document, found, sheet=sheet)
+        if isinstance(made, Prefetch):
+            self._granted.add(found.url)
+        return made
+
+
+def _scheme_allowed(document: Document, url: str) -> bool:
+    """Same scheme; https for an http page too where the local proxy would see the request."""
+    own, other = document.url.partition(":")[0], url.partition(":")[0]
+    return own == other or (document.sees_tls and own == "http" and other == "https")
+
+
+def _referer(document: Document, found: Found, sheet: str) -> str:
+    """Referrer Policy, 8.3. A style sheet's parts are referred to by the sheet."""
+    policy = found.referrer_policy or _policy_of(document.response_headers)
+    source = (sheet or document.url).partition("#")[0]
+    if source.partition("://")[2].partition("/")[0].rpartition("@")[1]:
+        source = origin(source) + "/" + source.partition("://")[2].partition("/")[2]
+    short = origin(source) + "/"
+    full = source if len(source) <= _MAX_REFERER else short
+    same = origin(source) == origin(found.url)
+    downgrade = source.startswith("https:") and found.url.startswith("http:")
+    match policy:
+        case "no-referrer":
+            return ""
+        case "same-origin":
+            return full if same else ""
+        case "origin":
+            return short
+        case "unsafe-url":
+            return full
+        case "no-referrer-when-downgrade":
+            return "" if downgrade else full
+        case "strict-origin":
+            return "" if downgrade else short
+        case "origin-when-cross-origin":
+            return full if same else short
+    return full if same else "" if downgrade else short
+
+
+def _policy_of(headers: Headers) -> str:
+    """The last policy of the Referrer-Policy header that is known, or the default."""
+    named = [
+        word.strip().lower()
+        for name, value in headers
+        if name == "referrer-policy"
+        for word in value.split(",")
+    ]
+    return next((word for word in reversed(named) if word in _POLICIES), _DEFAULT_POLICY)
+
+
+def _reload(document: Document) -> list[tuple[str, str]]:
+    """A forced reload asks caches on the way for everything anew, parts included."""
+    if "no-cache" not in _first(document.request_headers, "cache-control"):
+        return []
+    return [("cache-control", "no-cache"), ("pragma", "no-cache")]
+
+
+def _fetch_metadata(found: Found) -> list[tuple[str, str]]:
+    """Sec-Fetch-*, within the origin only: "same-site" cannot be told from "cross-site" here, and
+    a server may refuse a request that claims the wrong one."""
+    if found.use is Use.DOCUMENT:
+        mode, destination = "navigate", "iframe"
+    else:
+        mode = "cors" if found.cors else "no-cors"
+        destination = _DESTINATIONS.get(found.kind, "empty")
+    fields = [
+        ("sec-fetch-site", "same-origin"),
+        ("sec-fetch-mode", mode),
+        ("sec-fetch-dest", destination),
+    ]
+    if found.use is Use.DOCUMENT:
+        fields.append(("upgrade-insecure-requests", "1"))
+    return fields
+
+
+def _first(headers: Headers, name: str) -> str:
+    return next((value for key, value in headers if key == name), "")
