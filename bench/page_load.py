@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any, Final, Protocol
 
-from bench.capture import Capture, Frame, capturing
+from bench.capture import Frame, capturing
 from bench.cdp import Browser, BrowserError, Tab, launch
 from bench.visual import CAPTURE_SCALE, Box, Moment, Scene, State, reached, speed_index
 
@@ -145,9 +145,18 @@ async def study(endpoint: Endpoint, page: str) -> PageStudy:
 
 
 async def load(
-    endpoint: Endpoint, known: PageStudy, *, peer: str, policy: str = "", limit: float = LIMIT
+    endpoint: Endpoint,
+    known: PageStudy,
+    *,
+    peer: str,
+    policy: str = "",
+    limit: float = LIMIT,
+    quiet: float = QUIET,
 ) -> PageLoad:
-    """Load a page with a cold cache and measure it. Raises BrowserError."""
+    """Load a page with a cold cache and measure it; `limit`, `quiet`: seconds (LIMIT, QUIET).
+
+    Raises BrowserError when there is no page at all; what a page lacks is None in the result.
+    """
     async with opened(endpoint) as browser:
         tab = await browser.new_tab()
         await tab.viewport(width=WIDTH, height=known.height)
@@ -155,7 +164,7 @@ async def load(
         before = endpoint.statistics()
         async with capturing(tab, width=round(WIDTH * CAPTURE_SCALE)) as capture:
             await watch.navigate(endpoint.base + known.page)
-            await _until_quiet(endpoint, watch, capture, limit=limit)
+            await _until_quiet(endpoint, watch, limit=limit, quiet=quiet)
             after = endpoint.statistics()
             await capture.current()
     frames = in_order(capture.frames, origin=watch.origin)
@@ -185,13 +194,13 @@ def judge(scene: Scene, frames: Sequence[Frame]) -> list[Moment]:
     return [scene.judge(frame.image(), at=frame.at) for frame in frames]
 
 
-async def _until_quiet(endpoint: Endpoint, watch: Watch, capture: Capture, *, limit: float) -> None:
+async def _until_quiet(endpoint: Endpoint, watch: Watch, *, limit: float, quiet: float) -> None:
     """Return when the page has loaded and nothing more comes over the link, or at the limit."""
     clock = asyncio.get_running_loop().time
     end = clock() + limit
     await watch.until("load", limit=limit)
     count, since = endpoint.statistics(), clock()
-    while clock() < end and clock() - since < QUIET:
+    while clock() < end and clock() - since < quiet:
         await asyncio.sleep(0.1)
         now = endpoint.statistics()
         moved = now.bytes_down - count.bytes_down + now.bytes_up - count.bytes_up

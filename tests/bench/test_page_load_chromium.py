@@ -39,15 +39,15 @@ def test_the_article_loads_and_every_figure_is_there() -> None:
             known = await study(endpoint, "article/index.html")
             assert len(known.scene.boxes) == 4
             assert known.text_length > 20_000
-            return await load(endpoint, known, peer="direct")
+            return await load(endpoint, known, peer="direct", quiet=0.3)
 
     result = asyncio.run(go())
     figures = result.as_json()
-    assert 0 < figures["text_s"] < 10
-    assert 0 < figures["load_s"] < 10
-    assert figures["painted_s"] <= figures["good_s"] <= figures["final_s"] < 10
+    assert 0 < figures["text_s"] < 60
+    assert 0 < figures["load_s"] < 60
+    assert figures["painted_s"] <= figures["good_s"] <= figures["final_s"] < 60
     assert reached(result.moments, State.FINAL) == pytest.approx(figures["final_s"], abs=0.001)
-    assert 0 < figures["speed_index_s"] < 10
+    assert 0 < figures["speed_index_s"] < 60
 
 
 @needs_chromium
