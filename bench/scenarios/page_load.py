@@ -50,6 +50,9 @@ async def measure(
     """Load each page by each peer, `runs` times. Raises OSError, BrowserError."""
     plan = _Plan(peers, profile, pages, runs, say)
     async with spawn(site) as origin:
+        for peer in peers:  # One that does not start should say so before minutes are spent.
+            async with peer.start(origin, profile):
+                pass
         return await (_with_chromium if find_chromium() else _with_script)(plan, origin)
 
 
