@@ -59,6 +59,8 @@ class Capture:
         self._began = 0.0
         self._unacknowledged = 0
         self._may_be_stale = False
+        self._session = 0
+        """Chromium's number of the screencast that the latest frame is of."""
         self._arrived = asyncio.Event()
         self._acks: set[asyncio.Task[None]] = set()
         self.frames: list[Frame] = []
@@ -81,11 +83,13 @@ class Capture:
 
     async def current(self) -> Frame:
         """A frame of the state as it is now. Raises BrowserError when there comes none."""
-        self._arrived.clear()
+        before = self._session
         await self.start()
         try:
             async with asyncio.timeout(10):
-                await self._arrived.wait()
+                while self._session == before:  # What arrives now may still be of before.
+                    self._arrived.clear()
+                    await self._arrived.wait()
         except TimeoutError as error:
             raise BrowserError("no frame within 10 s") from error
         return self.frames[-1]
@@ -95,6 +99,7 @@ class Capture:
         jpeg = base64.b64decode(params["data"])
         if not self.frames or self.frames[-1].jpeg != jpeg:
             self.frames.append(Frame(params["metadata"]["timestamp"], jpeg))
+        self._session = params["sessionId"]
         self._arrived.set()
         self._began = self._began or asyncio.get_running_loop().time()
         self._unacknowledged += 1

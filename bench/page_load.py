@@ -14,6 +14,7 @@ of. DOMContentLoaded is no measure of text: a script at the end of the body dela
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -21,7 +22,7 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any, Final, Protocol
 
-from bench.capture import Capture, Frame, capturing
+from bench.capture import Frame, capturing
 from bench.cdp import Browser, BrowserError, Tab, launch
 from bench.visual import CAPTURE_SCALE, Box, Moment, Scene, State, reached, speed_index
 
@@ -123,19 +124,19 @@ async def study(endpoint: Endpoint, page: str) -> PageStudy:
     async with opened(endpoint) as browser:
         tab = await browser.new_tab()
         await tab.viewport(width=WIDTH, height=1000)
-        watch = await _Watch.on(tab, text_length=0)
+        watch = await Watch.on(tab, text_length=0)
         await watch.navigate(endpoint.base + page)
-        await watch.loaded(limit=60)
+        await watch.until("load", limit=60)
         height = int(await tab.evaluate("document.documentElement.scrollHeight"))
         text_length = int(await tab.evaluate(_TEXT_LENGTH))
         await tab.viewport(width=WIDTH, height=height)
         async with capturing(tab, width=round(WIDTH * CAPTURE_SCALE)) as capture:
             await watch.navigate(endpoint.base + page)
-            await watch.loaded(limit=60)
-            await tab.evaluate(_DECODED)
+            await watch.until("load", limit=60)
+            await tab.evaluate(DECODED)
             await asyncio.sleep(1.0)  # Pictures are drawn in slices after they are decoded.
             final = await capture.current()
-            boxes = [_box(rectangle) for rectangle in await tab.evaluate(_PICTURES)]
+            boxes = [_box(rectangle) for rectangle in await tab.evaluate(PICTURES)]
             await tab.evaluate(_BLANK)
             await asyncio.sleep(0.5)
             blank = await capture.current()
@@ -144,17 +145,26 @@ async def study(endpoint: Endpoint, page: str) -> PageStudy:
 
 
 async def load(
-    endpoint: Endpoint, known: PageStudy, *, peer: str, policy: str = "", limit: float = LIMIT
+    endpoint: Endpoint,
+    known: PageStudy,
+    *,
+    peer: str,
+    policy: str = "",
+    limit: float = LIMIT,
+    quiet: float = QUIET,
 ) -> PageLoad:
-    """Load a page with a cold cache and measure it. Raises BrowserError."""
+    """Load a page with a cold cache and measure it; `limit`, `quiet`: seconds (LIMIT, QUIET).
+
+    Raises BrowserError when there is no page at all; what a page lacks is None in the result.
+    """
     async with opened(endpoint) as browser:
         tab = await browser.new_tab()
         await tab.viewport(width=WIDTH, height=known.height)
-        watch = await _Watch.on(tab, text_length=known.text_length)
+        watch = await Watch.on(tab, text_length=known.text_length)
         before = endpoint.statistics()
         async with capturing(tab, width=round(WIDTH * CAPTURE_SCALE)) as capture:
             await watch.navigate(endpoint.base + known.page)
-            await _until_quiet(endpoint, watch, capture, limit=limit)
+            await _until_quiet(endpoint, watch, limit=limit, quiet=quiet)
             after = endpoint.statistics()
             await capture.current()
     frames = in_order(capture.frames, origin=watch.origin)
@@ -184,15 +194,13 @@ def judge(scene: Scene, frames: Sequence[Frame]) -> list[Moment]:
     return [scene.judge(frame.image(), at=frame.at) for frame in frames]
 
 
-async def _until_quiet(
-    endpoint: Endpoint, watch: _Watch, capture: Capture, *, limit: float
-) -> None:
+async def _until_quiet(endpoint: Endpoint, watch: Watch, *, limit: float, quiet: float) -> None:
     """Return when the page has loaded and nothing more comes over the link, or at the limit."""
     clock = asyncio.get_running_loop().time
     end = clock() + limit
-    await watch.loaded(limit=limit)
+    await watch.until("load", limit=limit)
     count, since = endpoint.statistics(), clock()
-    while clock() < end and clock() - since < QUIET:
+    while clock() < end and clock() - since < quiet:
         await asyncio.sleep(0.1)
         now = endpoint.statistics()
         moved = now.bytes_down - count.bytes_down + now.bytes_up - count.bytes_up
@@ -200,19 +208,20 @@ async def _until_quiet(
             count, since = now, clock()
 
 
-class _Watch:
-    """Hears the observer script of one tab."""
+class Watch:
+    """Hears the observer script of one tab. Made by `on`."""
 
     def __init__(self, tab: Tab) -> None:
         self._tab = tab
-        self._loaded = asyncio.Event()
+        self._reached = {name: asyncio.Event() for name in ("text", "load")}
         self.times: dict[str, float] = {}
         """Seconds since navigation of "text" and "load"."""
         self.origin = 0.0
         """The navigation's start, seconds on the wall clock."""
 
     @classmethod
-    async def on(cls, tab: Tab, *, text_length: int) -> _Watch:
+    async def on(cls, tab: Tab, *, text_length: int) -> Watch:
+        """Watch the tab's coming documents; text is there at `text_length` characters."""
         watch = cls(tab)
         tab.on("Runtime.bindingCalled", watch._reported)
         await tab.call("Runtime.addBinding", name="benchReport", executionContextName=_WORLD)
@@ -225,26 +234,24 @@ class _Watch:
 
     async def navigate(self, url: str) -> None:
         """Begin; returns when the response's head has come. Raises BrowserError if none does."""
-        self._loaded.clear()
+        for event in self._reached.values():
+            event.clear()
         self.times.clear()
         result = await self._tab.call("Page.navigate", url=url)
         if "errorText" in result:
             raise BrowserError(f"{url}: {result['errorText']}")
 
-    async def loaded(self, *, limit: float) -> None:
-        """Wait for the load event, `limit` seconds at most."""
-        try:
+    async def until(self, name: str, *, limit: float) -> None:
+        """Wait for "text" or "load", `limit` seconds at most."""
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(limit):
-                await self._loaded.wait()
-        except TimeoutError:
-            return
+                await self._reached[name].wait()
 
     def _reported(self, params: dict[str, Any]) -> None:
         said = json.loads(params["payload"])
         self.times[said["name"]] = said["at"]
         self.origin = said["origin"]
-        if said["name"] == "load":
-            self._loaded.set()
+        self._reached[said["name"]].set()
 
 
 def _observer() -> str:
@@ -270,12 +277,14 @@ fetch(location.href).then(answer => answer.text()).then(html => {
   return page.body.textContent.replace(/\\s+/g, '').length;
 })"""
 
-_PICTURES: Final = """
+PICTURES: Final = """
+/* Boxes of the pictures, CSS pixels: left, top, width, height. */
 [...document.images].map(image => image.getBoundingClientRect())
   .filter(box => box.width >= 2 && box.height >= 2)
   .map(box => [box.x, box.y, box.width, box.height])"""
 
-_DECODED: Final = """
+DECODED: Final = """
+/* Resolves when no picture is being decoded any more. */
 Promise.allSettled([...document.images].map(image => image.decode())).then(() => null)"""
 
 # Moves the contents of every picture out of its box; box and background stay.

@@ -26,6 +26,9 @@ SITE: Final = "site.test"
 _END_AFTER: Final = 5.0
 """Seconds a proxy's process is given to end."""
 
+_LAST_WORDS: Final = 4
+"""Lines of a process's standard error that an error message repeats."""
+
 
 class Peer(Protocol):
     """One way to load a page."""
@@ -143,7 +146,7 @@ async def command(*arguments: str) -> AsyncIterator[Address]:
             address = await listening(process)
         except (OSError, TimeoutError) as error:
             await asyncio.sleep(0.1)  # Its last words may still be in the pipe.
-            said = words.decode(errors="replace").strip()
+            said = "\n".join(words.decode(errors="replace").strip().splitlines()[-_LAST_WORDS:])
             raise OSError(f"sluice {arguments[0]} did not start: {said or error}") from error
         drains.append(asyncio.create_task(_drain(process.stdout, bytearray())))
         yield address

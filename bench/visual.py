@@ -131,10 +131,8 @@ def painted_share(now: Image.Image, *, blank: Image.Image, final: Image.Image) -
 
 def flat(image: Image.Image) -> bool:
     """One colour all over: an empty page, or a placeholder, but no picture."""
-    return all(
-        high - low <= PAINTED_DIFFERENCE  # type: ignore[operator]
-        for low, high in image.convert("RGB").getextrema()  # type: ignore[misc]
-    )
+    bands = (band.getextrema() for band in image.convert("RGB").split())
+    return all(high - low <= PAINTED_DIFFERENCE for low, high in bands)  # type: ignore[operator]
 
 
 def _changed(a: Image.Image, b: Image.Image) -> Image.Image:

@@ -1,0 +1,246 @@
+"""What reports say, and that the HTML needs nothing but itself."""
+
+from __future__ import annotations
+
+import io
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from bench.__main__ import main
+from bench.capture import Frame
+from bench.page_load import PageLoad
+from bench.profiles import profile, profiles
+from bench.report import (
+    Check,
+    film_times,
+    frame_at,
+    medians,
+    page_html,
+    report,
+    seconds,
+    table,
+    write,
+)
+from bench.scenarios.identical import Counter, End, differences
+from bench.scenarios.page_load import checks
+from bench.scenarios.two_documents import checks as two_checks
+from bench.visual import Box, Moment, State
+
+
+def frame(at: float, colour: str) -> Frame:
+    out = io.BytesIO()
+    Image.new("RGB", (64, 120), colour).save(out, "JPEG")
+    return Frame(at, out.getvalue())
+
+
+def load(peer: str, *, speed: float, page: str = "news/index.html") -> PageLoad:
+    """A load of two pictures; `speed` scales its times."""
+    moments = [
+        Moment(1 * speed, (State.BLANK, State.BLANK), 0.4),
+        Moment(2 * speed, (State.PAINTED, State.GOOD), 0.8),
+        Moment(4 * speed, (State.FINAL, State.FINAL), 1.0),
+    ]
+    frames = [
+        frame(m.at, colour) for m, colour in zip(moments, ("white", "red", "blue"), strict=True)
+    ]
+    return PageLoad(
+        peer=peer, page=page, policy="", text_s=1 * speed, load_s=3 * speed, bytes_down=600_000,
+        bytes_up=7_000, connections=6, moments=moments, frames=frames,
+    )  # fmt: skip
+
+
+def both() -> list[PageLoad]:
+    return [load("direct", speed=3.0), load("sluice", speed=1.0)]
+
+
+def data(loads: list[PageLoad], **more: Any) -> dict[str, Any]:
+    runs = [one.as_json() for one in loads]
+    return report(scenario="demo", profile="384k", runs=runs, checks=checks(runs), **more)
+
+
+def test_a_run_has_the_fields_and_the_figures() -> None:
+    run = load("sluice", speed=1.0).as_json()
+    assert run == {
+        "peer": "sluice", "page": "news/index.html", "policy": "", "text_s": 1.0, "painted_s": 2.0,
+        "good_s": 4.0, "final_s": 4.0, "load_s": 3.0, "speed_index_s": 2.0, "bytes_down": 600_000,
+        "bytes_up": 7_000, "connections": 6,
+    }  # fmt: skip
+
+
+def test_a_report_describes_itself_and_survives_json() -> None:
+    made = json.loads(json.dumps(data(both(), seed=7)))
+    assert set(made) >= {
+        "scenario", "command", "commit", "seed", "profile", "machine", "runs", "checks"
+    }  # fmt: skip
+    assert made["seed"] == 7
+    check = made["checks"]["news, sluice: pictures painted sooner"]
+    assert check == {
+        "value": 3.0, "unit": "times as soon as direct", "goal": "at least 2.0", "ok": True
+    }  # fmt: skip
+
+
+def test_a_slower_peer_falls_short() -> None:
+    slow = data([load("direct", speed=1.0), load("sluice", speed=2.0)])["checks"]
+    assert {name: check["ok"] for name, check in slow.items()} == {
+        "news, sluice: pictures painted sooner": False,
+        "news, sluice: text later by": False,
+        "news, sluice: load event later by": False,
+        "news, sluice: final pixels reached": True,
+    }
+
+
+def test_pictures_that_never_become_final_fall_short() -> None:
+    runs = [one.as_json() for one in both()]
+    runs[1]["final_s"] = None
+    assert not checks(runs)["news, sluice: final pixels reached"].ok
+
+
+def test_the_table_shows_medians_in_three_digits() -> None:
+    runs = [load("direct", speed=speed).as_json() for speed in (1.0, 30.0, 2.0)]
+    assert medians(runs)[0]["painted_s"] == 4.0
+    line = table(runs).splitlines()[1].split()
+    assert line == ["direct", "2.00", "4.00", "8.00", "8.00", "6.00", "4.00", "600", "7.0"]
+
+
+def test_a_figure_that_one_run_lacks_has_no_median() -> None:
+    runs = [one.as_json() for one in (load("direct", speed=1), load("direct", speed=1))]
+    runs[0]["good_s"] = None
+    assert medians(runs)[0]["good_s"] is None
+    assert " - " in table(runs)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(None, "-"), (0.0, "0.00"), (9.994, "9.99"), (72.4, "72.4")]
+)
+def test_seconds(value: float | None, text: str) -> None:
+    assert seconds(value) == text
+
+
+def test_film_times_are_denser_first_and_end_at_the_end() -> None:
+    times = film_times(14.0)
+    gaps = [b - a for a, b in zip([0.0, *times], times, strict=False)]
+    assert times[-1] == pytest.approx(14.0)
+    assert gaps == sorted(gaps)
+
+
+def test_the_frame_shown_is_the_last_before_the_time() -> None:
+    frames = [frame(1, "white"), frame(2, "red")]
+    assert [frame_at(frames, at) for at in (0.5, 1, 1.9, 50)] == [None, *frames[:1] * 2, frames[1]]
+
+
+class Outside(HTMLParser):
+    """Collects what a document would fetch, and what runs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fetched: list[str] = []
+        self.scripts = 0
+        self.pictures = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.scripts += tag == "script"
+        self.pictures += tag == "img"
+        for name, value in attrs:
+            if name in {"src", "href", "srcset"} and not (value or "").startswith("data:"):
+                self.fetched.append(str(value))
+
+
+def test_the_html_is_self_contained_and_shows_each_peer_in_time() -> None:
+    text = page_html(data(both()), both())
+    parser = Outside()
+    parser.feed(text)
+    assert (parser.fetched, parser.scripts) == ([], 0)
+    assert "@import" not in text
+    assert "url(" not in text
+    assert "prefers-color-scheme: dark" in text
+    # Eight times each; the slower peer's first frame comes at 3 s of 12: two times show nothing.
+    assert parser.pictures + text.count("<i></i>") == 16
+    assert text.count('<svg viewBox="0 0 720 240"') == 1
+    assert "$" not in text.split("</style>")[1]
+
+
+def test_text_in_a_report_is_escaped() -> None:
+    loads = [load("<b>&", speed=1.0, page='"><script>alert(1)</script>')]
+    made = data(loads, notes=["<i>note"])
+    text = page_html(made, loads)
+    assert "<script>" not in text
+    assert "<b>&" not in text
+    assert "&lt;i&gt;note" in text
+
+
+def test_a_report_without_films_still_has_figures(tmp_path: Path) -> None:
+    index = write(tmp_path / "deep" / "report", data(both()), [])
+    assert "<table class=figures>" in index.read_text()
+    assert json.loads(index.with_name("report.json").read_text())["runs"][1]["peer"] == "sluice"
+
+
+def test_a_load_that_painted_nothing_is_reported() -> None:
+    empty = PageLoad(
+        peer="direct", page="p", policy="", text_s=None, load_s=None, bytes_down=0, bytes_up=0,
+        connections=0, moments=[], frames=[],
+    )  # fmt: skip
+    assert empty.as_json()["painted_s"] is None
+    assert "p" in page_html(data([empty]), [empty])
+    assert table([empty.as_json()]).count("-") == 6
+
+
+def test_two_documents_compare_medians() -> None:
+    runs = [
+        {"peer": peer, "second_text_s": at}
+        for peer, at in (("direct", 4.0), ("direct", 6.0), ("sluice", 1.0), ("sluice", 3.0))
+    ]
+    check = two_checks(runs)["sluice: text of a page opened over a loading one"]
+    assert check == Check(2.5, "times as soon as direct", "at least 2.0", True)
+    runs[2]["second_text_s"] = None  # type: ignore[assignment]
+    assert not two_checks(runs)["sluice: text of a page opened over a loading one"].ok
+
+
+def end(picture: str, *complaints: str, height: int = 100) -> End:
+    image = Image.new("RGB", (100, height), "white")
+    image.paste(picture, (10, 10, 20, 20))
+    return End(image, (Box(10, 10, 20, 20), Box(50, 50, 60, 60)), Counter(complaints))
+
+
+def test_a_small_missing_picture_is_a_difference_although_the_page_hardly_changes() -> None:
+    found = differences(end("black"), end("black"), end("white"))
+    assert found["picture_difference"] == 255.0
+    assert found["page_difference"] == pytest.approx(2.55)
+    assert found["pictures"] == 2
+
+
+def test_a_moving_picture_is_left_out_and_complaints_are_compared() -> None:
+    found = differences(end("black", "a", "b"), end("grey"), end("white", "b", "c"))
+    assert (found["moving_pictures"], found["picture_difference"]) == (1, 0.0)
+    assert found["complaints"] == ["a", "c"]
+
+
+def test_another_height_is_the_greatest_difference() -> None:
+    found = differences(end("black"), end("black"), end("black", height=120))
+    assert (found["same_size"], found["page_difference"]) == (False, 255.0)
+
+
+def test_every_profile_is_valid_and_an_unknown_one_names_the_others(tmp_path: Path) -> None:
+    assert {"56k", "128k", "384k", "1.6M", "fast"} <= set(profiles())
+    assert profile("384k").rate_down == 48_000
+    with pytest.raises(ValueError, match="56k"):
+        profile("absent")
+    bad = tmp_path / "bad.toml"
+    bad.write_text("[x]\nabout = 'a'\nrate_down = 'fast'\n")
+    with pytest.raises(ValueError, match=r"bad\.toml"):
+        profiles(bad)
+
+
+def test_the_command_line_lists_and_refuses(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list"]) == 0
+    listed = capsys.readouterr().out
+    assert all(name in listed for name in ("page-load", "two-documents", "identical", "384k"))
+    assert main(["absent"]) == 2
+    assert "page-load" in capsys.readouterr().err
+    assert main(["page-load", "--profile", "absent"]) == 2
+    assert main(["page-load", "--peers", "absent"]) == 2
+    assert "direct, sluice" in capsys.readouterr().err
