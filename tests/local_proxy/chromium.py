@@ -114,6 +114,10 @@ class Tab:
             raise RuntimeError(str(result["exceptionDetails"]))
         return result["result"].get("value")
 
+    async def painted(self) -> None:
+        """A few frames later."""
+        await self.evaluate("new Promise((done) => setTimeout(done, 40))")
+
     async def screenshot(self) -> bytes:
         return base64.b64decode((await self.call("Page.captureScreenshot"))["data"])
 
