@@ -33,7 +33,7 @@ from wire.skeleton import Use
 PATH: Final = "/.well-known/sluice/"
 _LEVEL: Final = re.compile(r"[?&]sluice-level=([\w-]{1,64})\.(\d{1,12})\.(\w{1,16})$")
 _WAIT_DRIVER: Final = 0.3
-"""Seconds for which a coarse picture waits for the page's driver to show itself."""
+"""Seconds for which a coarse picture waits for the page to fetch its driver."""
 _KEEPALIVE: Final = 25.0
 """Seconds of silence on an event channel before a comment is sent."""
 _CHANNELS: Final = 2
@@ -56,7 +56,7 @@ class ExportStatistics:
     pages: int
     """Pages remembered now, left ones included."""
     drivers: int
-    """Pages of these whose driver has shown itself."""
+    """Pages of these that have fetched their driver."""
     coarse: int
     """Pictures now shown coarser than they will be."""
     swapped: int
@@ -271,6 +271,9 @@ class BrowserExport:
         if free:
             page = free[-1]
             page.claimed, page.injected, page.closed_at = True, True, None
+            # Who fetches the script runs it. To wait for its first report would be wrong: that may
+            # need a connection which pictures that wait for the driver hold.
+            page.alive.set()
             text = self._driver_text.replace("@KEY@", page.key)
         headers = [("content-type", "text/javascript; charset=utf-8"), *_PRIVATE]
         return Response(200, headers, text.encode())
@@ -311,14 +314,12 @@ class BrowserExport:
             self._counts["bad_beacons"] += 1
             return error_page(400, "This is not a beacon of the driver.")
         self._counts["beacons"] += 1
-        page.alive.set()
         if not beacon.c:
             page.closed_at = None
         report(beacon, document=page.document, tracker=self._tracker)
         return Response(204, [("cache-control", "no-store")])
 
     def _channel(self, page: Page) -> Response:
-        page.alive.set()
         page.closed_at = None
         headers = [("content-type", "text/event-stream"), *_PRIVATE]
         return Response(200, headers, self._events(page))

@@ -8,8 +8,7 @@ import contextlib
 import shutil
 import tempfile
 from collections import defaultdict
-from collections.abc import AsyncIterator
-from pathlib import Path
+from collections.abc import AsyncIterator, Awaitable
 from typing import Any
 
 import aiohttp
@@ -93,12 +92,16 @@ class Tab:
 
     async def go(self, url: str) -> None:
         """Navigate and wait for the load event."""
-        await self.during_load(self.call("Page.navigate", url=url))
+        await self._until("Page.loadEventFired", self.call("Page.navigate", url=url))
 
-    async def during_load(self, action: Any) -> None:
-        before = self._counts["Page.loadEventFired"]
+    async def navigated(self, action: Awaitable[object]) -> None:
+        """Wait until another document shows, be it one that was kept."""
+        await self._until("Page.frameNavigated", action)
+
+    async def _until(self, event: str, action: Awaitable[object]) -> None:
+        before = self._counts[event]
         await action
-        while self._counts["Page.loadEventFired"] == before:
+        while self._counts[event] == before:
             self._changed.clear()
             await self._changed.wait()
 
@@ -110,6 +113,10 @@ class Tab:
         if "exceptionDetails" in result:
             raise RuntimeError(str(result["exceptionDetails"]))
         return result["result"].get("value")
+
+    async def painted(self) -> None:
+        """A few frames later."""
+        await self.evaluate("new Promise((done) => setTimeout(done, 40))")
 
     async def screenshot(self) -> bytes:
         return base64.b64decode((await self.call("Page.captureScreenshot"))["data"])
@@ -144,7 +151,6 @@ async def launched(*, proxy: str) -> AsyncIterator[Browser]:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
-            Path(folder, "SingletonLock").unlink(missing_ok=True)
 
 
 async def _port(process: asyncio.subprocess.Process) -> tuple[str, str]:

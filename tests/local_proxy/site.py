@@ -81,7 +81,9 @@ class Site:
         self.files: dict[str, bytes] = {}
         self.components: dict[str, Component] = {}
         self.log: list[str] = []
-        self.document = 0
+        self.opened = 0
+        self.documents: dict[str, int] = {}
+        """The newest document of each address."""
 
     def page(self, path: str, html: str, *headers: tuple[str, str]) -> None:
         self.pages[path] = html.encode(), [("content-type", "text/html; charset=utf-8"), *headers]
@@ -121,15 +123,16 @@ class Site:
         if plain or header(request.headers, "sec-fetch-dest") == "empty":
             return Response(200, [("content-type", "image/jpeg")], self.files[path])
         component = self.components[path]
-        component.document = self.document
+        component.document = self.documents.get(header(request.headers, "referer"), 0)
         return await self.export.picture(component, request)
 
     def _document(self, request: Request, response: Response, *, plain: bool) -> Response:
         if plain:
             return response
-        self.document += 1
-        self.export.open_document(self.document, request.url)
-        return self.export.document_response(self.document, response)
+        self.opened += 1
+        self.documents[request.url] = self.opened
+        self.export.open_document(self.opened, request.url)
+        return self.export.document_response(self.opened, response)
 
     async def connect(self, host: str, port: int) -> Duplex | Response:
         return Response(403, [], b"no tunnels here")

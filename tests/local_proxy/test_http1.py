@@ -517,3 +517,41 @@ def test_tunnel_ends_with_the_front() -> None:
 
     served(SmallCore(far=far), talk)
     assert far.closed
+
+
+@pytest.mark.parametrize("error", [OSError("the link broke"), ConnectionResetError("reset")])
+def test_a_tunnel_that_breaks_resets_the_client(error: Exception) -> None:
+    class Breaking(Echo):
+        async def write(self, data: bytes) -> None:
+            raise error
+
+    far = Breaking()
+
+    async def talk(dial: Dial) -> None:
+        reader, writer = await dial()
+        writer.write(b"CONNECT a:443 HTTP/1.1\r\nHost: x\r\n\r\n")
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"x")
+        with pytest.raises(ConnectionResetError):
+            await reader.read()
+
+    served(SmallCore(far=far), talk)
+    assert far.closed
+
+
+def test_a_half_closed_tunnel_in_which_nothing_moves_ends() -> None:
+    class Silent(Echo):
+        async def end(self) -> None:
+            pass
+
+    far = Silent()
+
+    async def talk(dial: Dial) -> None:
+        reader, writer = await dial()
+        writer.write(b"CONNECT a:443 HTTP/1.1\r\nHost: x\r\n\r\n")
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write_eof()
+        assert await reader.read() == b""
+
+    served(SmallCore(far=far), talk, limits=Limits(idle_time=0.02))
+    assert far.closed

@@ -1,0 +1,426 @@
+"""The export driver in a real Chromium: coarse first, then exactly the final pixels, unnoticed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+from PIL import Image
+
+from local_proxy.components import ComponentFailed
+from local_proxy.http1 import Http1Front
+from tests.local_proxy.chromium import EXECUTABLE, Browser, Tab, launched
+from tests.local_proxy.site import Site
+from wire.skeleton import Use
+
+pytestmark = pytest.mark.skipif(EXECUTABLE is None, reason="no chromium on this machine")
+
+PROBE = """<script>
+  window.changes = [];
+  new MutationObserver((list) => list.forEach((one) => changes.push(one.type)))
+    .observe(document, {attributes: true, characterData: true, subtree: true});
+  window.names = Object.getOwnPropertyNames(window).concat(Object.getOwnPropertyNames(document));
+  window.loads = 0;
+  addEventListener("load", (event) => { if (event.target.nodeName === "IMG") loads++; }, true);
+</script>"""
+STATE = """JSON.stringify([
+  names, Object.getOwnPropertyNames(window), changes, document.scripts.length, loads,
+  document.documentElement.outerHTML, document.styleSheets.length,
+  [...document.images].map((i) => [i.src, i.currentSrc, i.complete, i.naturalWidth, i.width]),
+])"""
+STEPS = ("medium", "high", "original")
+
+
+class World:
+    """One browser, one site, for all tests of this module."""
+
+    def __init__(self, site: Site, browser: Browser) -> None:
+        self.site = site
+        self.browser = browser
+        self.known: dict[bytes, bytes] = {}
+        """Screenshots of direct loads, by page: the pictures of a path are always the same."""
+
+    def fresh(self) -> Site:
+        self.site.__init__()  # type: ignore[misc]
+        return self.site
+
+    @contextlib.asynccontextmanager
+    async def direct(self, path: str = "/") -> AsyncIterator[Tab]:
+        """The page without a proxy's doing."""
+        async with self.browser.tab() as tab:
+            await tab.go(f"http://plain.test{path}")
+            yield tab
+
+    async def pixels(self, path: str = "/") -> bytes:
+        """What the page looks like with its final pictures."""
+        html = self.site.pages[path][0]
+        if html not in self.known:
+            async with self.direct(path) as tab:
+                self.known[html] = await tab.screenshot()
+        return self.known[html]
+
+
+@contextlib.asynccontextmanager
+async def world() -> AsyncIterator[World]:
+    site = Site()
+    front = Http1Front(site)
+    host, port = await front.listen("127.0.0.1", 0)
+    try:
+        async with launched(proxy=f"{host}:{port}") as browser:
+            yield World(site, browser)
+    finally:
+        await front.close()
+
+
+Run = Callable[[Callable[[World], Awaitable[None]]], None]
+
+
+@pytest.fixture(scope="module")
+def run() -> object:
+    """Runs a test's coroutine in the loop that the browser lives in."""
+    with asyncio.Runner() as runner:
+        stop, started = asyncio.Event(), asyncio.Event()
+        holder: list[World] = []
+
+        async def live() -> None:
+            async with world() as one:
+                holder.append(one)
+                started.set()
+                await stop.wait()
+
+        async def start() -> asyncio.Task[None]:
+            task = asyncio.get_running_loop().create_task(live())
+            async with asyncio.timeout(20):
+                await started.wait()
+            return task
+
+        task = runner.run(start())
+
+        def run_one(test: Callable[[World], Awaitable[None]]) -> None:
+            runner.run(asyncio.wait_for(test(holder[0]), 15))
+
+        yield run_one
+        stop.set()
+
+        async def finish() -> None:
+            await task
+
+        runner.run(finish())
+
+
+def gallery(count: int, *, extra: str = "", head: str = "") -> str:
+    pictures = "".join(f'<img src="/p{i}.jpg" width=160 height=120 {extra}>' for i in range(count))
+    return f"<!doctype html><html><head>{head}<title>t</title></head><body>{pictures}</body></html>"
+
+
+def paint(site: Site, count: int, level: str) -> None:
+    for i in range(count):
+        site.advance(f"/p{i}.jpg", level)
+
+
+def with_gallery(site: Site, count: int, page: str, *headers: tuple[str, str]) -> None:
+    """The page and its pictures, of which the low level is there."""
+    site.page("/", page, *headers)
+    for i in range(count):
+        site.picture(f"/p{i}.jpg", i)
+    paint(site, count, "low")
+
+
+async def becomes(tab: Tab, pixels: bytes, *, within: float = 8.0) -> bool:
+    """Whether the tab comes to show these pixels."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(within):
+            while await tab.screenshot() != pixels:
+                await tab.painted()
+            return True
+    return False
+
+
+def complaints(tab: Tab) -> list[str]:
+    """What the console holds, but the icon that our site hasn't got."""
+    return [text for text in tab.complaints if "404" not in text]
+
+
+def test_twenty_pictures_refine_unnoticed(run: Run) -> None:
+    async def test(world: World) -> None:
+        site = world.fresh()
+        with_gallery(site, 20, gallery(20, head=PROBE))
+        async with world.direct() as tab:
+            final, expected = await tab.screenshot(), await tab.evaluate(STATE)
+        async with world.browser.tab() as tab:
+            await tab.go("http://site.test/")  # returns: load does not wait for finer levels
+            coarse = await tab.screenshot()
+            assert coarse != final
+            for level in STEPS:
+                paint(site, 20, level)
+                await tab.screenshot()
+            assert await becomes(tab, final)
+            state = await tab.evaluate(STATE)
+            assert state.replace("site.test", "plain.test") == expected
+            assert complaints(tab) == []
+        statistics = site.export.statistics()
+        assert statistics.swapped == 20
+        assert statistics.coarse == 0
+        asked = Counter(url for url in site.log if "sluice-level" in url)
+        assert max(asked.values()) == 1  # the style rule uses what the driver has decoded
+        heard = {entry[0] for entry in site.tracker.heard}
+        assert {"visible", "in_view", "layout"} <= heard
+
+    run(test)
+
+
+def test_pictures_that_are_final_already_need_nothing(run: Run) -> None:
+    async def test(world: World) -> None:
+        site = world.fresh()
+        with_gallery(site, 3, gallery(3))
+        paint(site, 3, "original")
+        final = await world.pixels()
+        async with world.browser.tab() as tab:
+            await tab.go("http://site.test/")
+            assert await tab.screenshot() == final
+        assert site.export.statistics().whole == 3
+
+    run(test)
+
+
+POLICIES = [
+    "default-src 'self'",
+    "default-src 'none'; img-src http://site.test/p0.jpg http://site.test/p1.jpg",
+    "script-src 'none'; connect-src 'none'",
+    "script-src 'nonce-abc' 'strict-dynamic'; default-src 'self'",
+    "default-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'",
+]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_under_a_content_security_policy(run: Run, policy: str) -> None:
+    async def test(world: World) -> None:
+        site = world.fresh()
+        with_gallery(site, 2, gallery(2), ("content-security-policy", policy))
+        site.pages["/direct"] = gallery(2).encode(), [("content-type", "text/html")]
+        final = await world.pixels("/direct")
+        async with world.browser.tab() as tab:
+            await tab.go("http://site.test/")
+            assert await tab.screenshot() != final
+            paint(site, 2, "original")
+            assert await becomes(tab, final)
+            assert complaints(tab) == []
+        assert site.export.statistics().swapped == 2
+
+    run(test)
+
+
+def test_a_meta_policy_that_shuts_the_channel_means_streams(run: Run) -> None:
+    async def test(world: World) -> None:
+        site = world.fresh()
+        policy = "default-src 'none'; img-src *"
+        meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        with_gallery(site, 2, gallery(2, head=meta))
+        final = await world.pixels()
+        async with world.browser.tab() as tab:
+            loading = asyncio.ensure_future(tab.go("http://site.test/"))
+            while site.export.statistics().streamed < 2:
+                await world.browser.call("Browser.getVersion")
+            paint(site, 2, "original")
+            await loading
+            assert await becomes(tab, final)
+
+    run(test)
+
+
+BODIES = {
+    "same picture twice": '<img src="/A"><img src="./A"><img src="http://HOST/B">',
+    "odd characters": '<img src="/A" alt="a"><img src="  /B\n" class=\'"\'>',
+    "fragment": '<img src="/A#x"><img src="/B">',
+    "srcset with density": '<img src="/none.jpg" srcset="/A 2x"><img src="/B">',
+    "srcset with widths": '<img srcset="/A 160w" sizes="200px"><img src="/B">',
+    "picture": '<picture><source srcset="/A" media="(min-width: 10px)"><img src="/same.jpg">'
+    '</picture><picture><source srcset="/B"><img src="/same.jpg"></picture>',
+    "crossorigin": '<img crossorigin src="/A"><img crossorigin=use-credentials src="/B">',
+    "styled": "<style>#styled img{object-fit:cover;width:50px;height:99px;all:revert}</style>"
+    '<img src="/A"><img src="/B">',
+    "shadow": '<div><template shadowrootmode=open><p><img src="/A"></p></template></div>'
+    '<img src="/B">',
+    "lazy": '<img loading=lazy src="/A"><img loading=lazy decoding=async src="/B">',
+}
+_ROW = 64
+"""Height of each body in pixels: ten of them fit the window."""
+
+
+def test_however_a_picture_is_written(run: Run) -> None:
+    async def test(world: World) -> None:
+        site = world.fresh()
+        page = "<!doctype html><body style='margin:0'>"
+        for row, (name, body) in enumerate(BODIES.items()):
+            for letter, number in (("A", 2 * row), ("B", 2 * row + 1)):
+                body = body.replace(f"/{letter}", f"/p{number}.jpg")  # noqa: PLW2901
+            page += f'<section id="{name}" style="height:{_ROW}px;overflow:clip">{body}</section>'
+        count = 2 * len(BODIES)
+        with_gallery(site, count, page.replace("HOST", "site.test"))
+        site.page("/direct", page.replace("HOST", "plain.test"))
+        final = await world.pixels("/direct")
+        async with world.browser.tab() as tab:
+            await tab.go("http://site.test/")
+            assert differing(await tab.screenshot(), final) == list(BODIES)
+            paint(site, count, "medium")
+            paint(site, count, "original")
+            await becomes(tab, final, within=4)
+            assert differing(await tab.screenshot(), final) == []
+        asked = Counter(url for url in site.log if "sluice-level" in url)
+        assert max(asked.values()) == 1
+
+    run(test)
+
+
+def differing(one: bytes, other: bytes) -> list[str]:
+    """The bodies whose rows are not the same pixels."""
+    images = [Image.open(io.BytesIO(data)).convert("RGB") for data in (one, other)]
+    rows = [
+        [image.crop((0, at, image.width, at + _ROW)).tobytes() for image in images]
+        for at in range(0, _ROW * len(BODIES), _ROW)
+    ]
+    return [name for name, (a, b) in zip(BODIES, rows, strict=True) if a != b]
+
+
+def test_base_addresses(run: Run) -> None:
+    async def test(world: World) -> None:
+        site = world.fresh()
+        body = '<!doctype html><base href="/deep/er/"><img src="../../p0.jpg"><img src="/p1.jpg">'
+        with_gallery(site, 2, body)
+        final = await world.pixels()
+        async with world.browser.tab() as tab:
+            await tab.go("http://site.test/")
+            paint(site, 2, "original")
+            assert await becomes(tab, final)
+
+    run(test)
+
+
+HOSTILE = """<script>
+  for (const name of ["EventSource", "Image", "CSSStyleSheet", "setTimeout", "WeakSet", "Promise",
+                      "MutationObserver", "IntersectionObserver", "URL", "JSON", "Object"]) {
+    window[name] = () => { throw new Error(name); };
+  }
+  HTMLImageElement.prototype.decode = Element.prototype.getAttribute = null;
+  Function.prototype.call = Function.prototype.apply = String.prototype.replace = null;
+  EventTarget.prototype.addEventListener = Document.prototype.querySelectorAll = null;
+  navigator.sendBeacon = null;
+  addEventListener = null;
+</script>"""
+
+
+def test_a_page_that_overrides_everything(run: Run) -> None:
+    async def test(world: World) -> None:
+        site = world.fresh()
+        with_gallery(site, 3, gallery(3, head=HOSTILE))
+        site.page("/direct", gallery(3))
+        final = await world.pixels("/direct")
+        async with world.browser.tab() as tab:
+            await tab.go("http://site.test/")
+            assert await tab.screenshot() != final
+            paint(site, 3, "original")
+            assert await becomes(tab, final)
+            assert complaints(tab) == []
+
+    run(test)
+
+
+def test_pictures_moved_replaced_and_inserted_later(run: Run) -> None:
+    async def test(world: World) -> None:
+        site = world.fresh()
+        with_gallery(site, 3, gallery(2))
+        site.page("/direct", '<!doctype html><body><img src="/p1.jpg"><img src="/p2.jpg">')
+        final = await world.pixels("/direct")
+        async with world.browser.tab() as tab:
+            await tab.go("http://site.test/")
+            paint(site, 3, "original")
+            await tab.evaluate(
+                "document.adoptedStyleSheets = [];"
+                'document.body.innerHTML = \'<img src="/p1.jpg"><img src="/p0.jpg">\''
+            )
+            await tab.evaluate("document.images[1].src = '/p2.jpg'")
+            assert await becomes(tab, final)
+
+    run(test)
+
+
+def test_frames_of_one_host_do_not_starve_each_other(run: Run) -> None:
+    async def test(world: World) -> None:
+        site = world.fresh()
+        with_gallery(site, 8, "")
+        for i in range(8):
+            site.page(f"/f{i}", f'<!doctype html><body><img src="/p{i}.jpg">')
+        frames = "".join(f'<iframe src="/f{i}" width=180 height=140></iframe>' for i in range(8))
+        site.page("/", f"<!doctype html><body>{frames}")
+        final = await world.pixels()
+        async with world.browser.tab() as tab:
+            await tab.go("http://site.test/")
+            paint(site, 8, "original")
+            assert await becomes(tab, final)
+        assert site.export.statistics().swapped == 8
+
+    run(test)
+
+
+def test_back_shows_final_pixels(run: Run) -> None:
+    async def test(world: World) -> None:
+        site = world.fresh()
+        probe = (
+            "<script>addEventListener('pageshow', e => { window.kept = e.persisted; });</script>"
+        )
+        with_gallery(site, 4, gallery(4, head=probe))
+        site.page("/other", "<!doctype html><title>other</title>elsewhere")
+        final = await world.pixels()
+        async with world.browser.tab() as tab:
+            await tab.go("http://site.test/")
+            assert await tab.screenshot() != final
+            await tab.go("http://site.test/other")
+            paint(site, 4, "original")
+            history = await tab.call("Page.getNavigationHistory")
+            entry = history["entries"][-2]["id"]
+            await tab.navigated(tab.call("Page.navigateToHistoryEntry", entryId=entry))
+            assert await tab.evaluate("window.kept")  # as it was left, coarse, without a reload
+            assert await becomes(tab, final)
+
+    run(test)
+
+
+def test_a_component_that_fails_is_fetched_again(run: Run) -> None:
+    async def test(world: World) -> None:
+        site = world.fresh()
+        with_gallery(site, 2, gallery(2))
+        final = await world.pixels()
+        async with world.browser.tab() as tab:
+            await tab.go("http://site.test/")
+            for one in site.components.values():
+                one.failure = ComponentFailed(504, "the link broke")
+                one.notify()
+            assert await becomes(tab, final)
+        assert site.export.statistics().fetched_again == 2
+
+    run(test)
+
+
+def test_backgrounds_are_streamed(run: Run) -> None:
+    async def test(world: World) -> None:
+        site = world.fresh()
+        style = "<style>p{width:160px;height:120px}"
+        style += "#a{background:url(/p0.jpg)}#b{background:url(/p1.jpg)}</style>"
+        site.page("/", f"<!doctype html>{style}<p id=a><p id=b>")
+        for i in range(2):
+            site.picture(f"/p{i}.jpg", i, use=Use.BACKGROUND)
+        paint(site, 2, "low")
+        final = await world.pixels()
+        async with world.browser.tab() as tab:
+            loading = asyncio.ensure_future(tab.go("http://site.test/"))
+            while site.export.statistics().streamed < 2:
+                await world.browser.call("Browser.getVersion")
+            paint(site, 2, "original")
+            await loading
+            assert await becomes(tab, final)
+
+    run(test)
