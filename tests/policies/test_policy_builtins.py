@@ -138,6 +138,7 @@ def test_attention_raises_what_is_looked_at_and_lets_go_again() -> None:
         return player.play(event, now=1.0)
 
     assert after(ScrolledInView(1, (2, 4))) == [Raise(2, 1), Raise(4, 1)]
+    assert after(Progress(2, 90, "low")) == [Raise(2, 0)]  # coarse: now the others
     assert after(PointerOn(4)) == [Raise(4, 2)]
     assert after(PointerOn(6)) == [Raise(4, 1), Raise(6, 2)]
     after(Progress(2, 900, "original", complete=True))

@@ -1,0 +1,98 @@
+"""A snapshot in Prometheus' text format, version 0.0.4. Pure.
+
+Few enough lines that a client library, with its global registry, would not make them fewer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from local_proxy.status.snapshot import StatusSnapshot
+
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+Sample = tuple[dict[str, str], float]
+
+
+def exposition(status: StatusSnapshot) -> str:
+    """All metrics of the local proxy."""
+    link, savings = status.link, status.savings
+    rates = [
+        ({"direction": direction}, estimate.rate)
+        for direction, estimate in (("down", link.down), ("up", link.up))
+        if estimate is not None
+    ]
+    delays = [
+        ({"which": which}, delay)
+        for which, delay in (("latest", link.delay), ("lowest", link.min_delay))
+        if delay is not None
+    ]
+    policies = [(index, policy) for index, policy in enumerate(status.policies)]
+    families = [
+        _family("build_info", "gauge", "Version.", [({"version": status.version}, 1)]),
+        _family("uptime_seconds", "gauge", "Since the start.", [({}, status.uptime)]),
+        _family("link_up", "gauge", "1 while connected.", [({}, float(link.connected))]),
+        _family("link_state_seconds", "gauge", "Since it went up or down.", [({}, link.seconds)]),
+        _family(
+            "link_bytes_total",
+            "counter",
+            "Bytes over the slow link, with headers.",
+            [({"direction": "down"}, link.received), ({"direction": "up"}, link.sent)],
+        ),
+        _family("bandwidth_bytes_per_second", "gauge", "Estimates of the link's rate.", rates),
+        _family("delay_seconds", "gauge", "From sending a byte to hearing of it.", delays),
+        _family(
+            "origin_bytes_total",
+            "counter",
+            "Bytes that origins sent for what was delivered.",
+            [({}, savings.origin_bytes)],
+        ),
+        _family(
+            "delivered_bytes_total",
+            "counter",
+            "Bytes that it took on the link.",
+            [({}, savings.link_bytes)],
+        ),
+        _family("documents", "gauge", "Open documents.", [({}, len(status.documents))]),
+        _family(
+            "policy_on",
+            "gauge",
+            "1 while the policy reacts, 0 once it was switched off.",
+            [({"policy": p.name, "index": str(i)}, float(p.on)) for i, p in policies],
+        ),
+        _family(
+            "policy_slowest_seconds",
+            "gauge",
+            "Its longest reaction.",
+            [({"policy": p.name, "index": str(i)}, p.slowest) for i, p in policies],
+        ),
+        _family(
+            "policy_commands_total",
+            "counter",
+            "Commands that it gave.",
+            [({"policy": p.name, "index": str(i)}, p.commands) for i, p in policies],
+        ),
+    ]
+    return "".join(families)
+
+
+def _family(name: str, kind: str, text: str, samples: Iterable[Sample]) -> str:
+    lines = [f"sluice_{name}{_labels(labels)} {_number(value)}\n" for labels, value in samples]
+    if not lines:
+        return ""
+    return f"# HELP sluice_{name} {text}\n# TYPE sluice_{name} {kind}\n" + "".join(lines)
+
+
+def _labels(labels: dict[str, str]) -> str:
+    if not labels:
+        return ""
+    pairs = (f'{key}="{_escaped(value)}"' for key, value in labels.items())
+    return "{" + ",".join(pairs) + "}"
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) else repr(float(value))

@@ -1,0 +1,151 @@
+// The live status page: one event stream of snapshots (local_proxy/status/snapshot.py) in, DOM out.
+// Names come from web pages, so everything is set as text, never as HTML.
+import { Chart, rateText } from "/chart.js";
+
+const at = (id) => document.getElementById(id);
+const chart = new Chart(at("chart"));
+
+function make(tag, className, ...children) {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  made.append(...children);
+  return made;
+}
+
+function bytesText(bytes) {
+  if (bytes >= 1e9) return `${(bytes / 1e9).toFixed(2)} GB`;
+  if (bytes >= 1e6) return `${(bytes / 1e6).toFixed(bytes < 1e7 ? 2 : 1)} MB`;
+  if (bytes >= 1e3) return `${(bytes / 1e3).toFixed(bytes < 1e4 ? 1 : 0)} KB`;
+  return `${bytes} B`;
+}
+
+function timeText(seconds) {
+  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
+  if (seconds < 90) return `${Math.round(seconds)} s`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 129600) return `${Math.round(seconds / 3600)} h`;
+  return `${Math.round(seconds / 86400)} days`;
+}
+
+function figure(id, [value, unit], note = "") {
+  at(id).replaceChildren(value, " ", make("small", "", unit));
+  at(`${id}-note`).textContent = note;
+}
+
+function showState(link) {
+  const since = timeText(link.seconds);
+  at("state").className = link.connected ? "state up" : "state down";
+  at("state-text").textContent = link.connected
+    ? `Connected to ${link.remote} for ${since}`
+    : `No connection to ${link.remote} for ${since}${link.reason ? `: ${link.reason}` : ""}. Trying again.`;
+  document.title = link.connected ? "Sluice" : "Sluice: no link";
+}
+
+function showTiles({ link, savings }) {
+  figure("rate", rateText(chart.now()), `${bytesText(link.received)} down, ${bytesText(link.sent)} up so far`);
+  const { down, up } = link;
+  if (down) {
+    const sure = down.confidence < 0.5 ? "a guess" : down.age > 10 ? `measured ${timeText(down.age)} ago` : "measured";
+    figure("estimate", rateText(down.rate), `${sure}${up ? `; up ${rateText(up.rate).join(" ")}` : ""}`);
+  } else figure("estimate", ["–", ""], "not measured yet");
+  if (link.delay !== null) {
+    const [value, unit] = timeText(link.delay).split(" ");
+    figure("delay", [value, unit], link.min_delay !== null ? `${timeText(link.min_delay)} at its lowest` : "");
+  } else figure("delay", ["–", ""]);
+  const { origin_bytes: origin, link_bytes: spent } = savings;
+  if (!origin) figure("saved", ["–", ""], "nothing delivered yet");
+  else {
+    const share = Math.round((1 - spent / origin) * 100);
+    figure("saved", [`${share}`, "%"], `${bytesText(origin)} came as ${bytesText(spent)}`);
+  }
+}
+
+function showLegend() {
+  const { layers } = chart.shown ?? { layers: [] };
+  const items = layers.map(({ id, name }) =>
+    make("li", "", make("i", `swatch ${chart.colour(id)}`), make("span", "name", name)));
+  if (chart.limit) items.push(make("li", "", make("i", "dashes"), "what the link can carry"));
+  at("legend").replaceChildren(...items);
+}
+
+function cell(part) {
+  const state = part.complete ? "original" : part.level || (part.received ? "some" : "");
+  const made = make("i", `cell ${state}`);
+  const length = part.length === null ? "" : ` of ${bytesText(part.length)}`;
+  made.title = `${part.kind} ${part.url}\n${bytesText(part.received)}${length}${part.level ? `, ${part.level}` : ""}`;
+  return made;
+}
+
+function showDocument(doc) {
+  const done = doc.components.filter((part) => part.complete).length;
+  const all = doc.components.length + doc.more;
+  const line = make("div", "line", make("i", `swatch ${chart.colour(doc.id)}`),
+    make("span", "name", doc.title || doc.url));
+  if (doc.front) line.append(make("span", "tag front", "in front"));
+  line.append(make("span", "amount", `${done} of ${all}, ${bytesText(doc.received)}`));
+  const made = make("div", "document", line);
+  const how = [doc.title ? doc.url : "", doc.scheduler, doc.weight !== 1 ? `weight ${+doc.weight.toFixed(2)}` : ""];
+  if (how.some(Boolean)) made.append(make("p", "address", how.filter(Boolean).join(" · ")));
+  if (all) made.append(make("div", "cells", ...doc.components.map(cell), doc.more ? make("span", "amount", `and ${doc.more} more`) : ""));
+  return made;
+}
+
+function showNode(node, name, titles) {
+  const line = make("div", `node ${node.state}`, make("span", "", name));
+  const facts = [node.scheduler || node.kind, node.weight !== 1 ? `×${+node.weight.toFixed(2)}` : "", node.state === "disabled" ? "held back" : ""];
+  line.append(make("span", "what", facts.filter(Boolean).join(" · ")));
+  if (node.backlog) line.append(make("span", "amount", bytesText(node.backlog)));
+  const made = make("li", "", line);
+  if (node.children.length) {
+    const inner = node.children.map((child) => showNode(child, titles[child.name] ?? child.name, titles));
+    if (node.more) inner.push(make("li", "empty", `and ${node.more} more`));
+    made.append(make("ul", "", ...inner));
+  }
+  return made;
+}
+
+function showPolicy(policy) {
+  const line = make("div", "line", make("span", "name", policy.name),
+    make("span", policy.on ? "tag" : "tag off", policy.on ? "on" : "off"));
+  const facts = `${policy.reactions} events, ${policy.commands} commands${policy.refused ? `, ${policy.refused} refused` : ""}, slowest ${timeText(policy.slowest)}`;
+  const made = make("li", "", line, make("p", "note", facts));
+  if (policy.why_off) made.append(make("p", "why", policy.why_off));
+  return made;
+}
+
+const none = (tag, text) => [make(tag, "empty", text)];
+
+function show(status) {
+  const { link } = status;
+  chart.limit = link.connected && link.down ? link.down.rate : null;
+  chart.merge(status.history);
+  chart.draw();
+  showState(link);
+  showTiles(status);
+  showLegend();
+  const { documents, tree, policies, problems } = status;
+  at("documents").replaceChildren(...(documents.length ? documents.map(showDocument) : none("p", "No document is open.")));
+  const titles = Object.fromEntries(documents.map((doc) => [String(doc.id), doc.title || doc.url.replace(/^https?:\/\//, "")]));
+  at("tree").replaceChildren(tree ? make("ul", "", showNode(tree, "link", titles)) : none("p", "The remote proxy has not sent it yet.")[0]);
+  at("policies").replaceChildren(...(policies.length ? policies.map(showPolicy) : none("li", "None.")));
+  at("problems").replaceChildren(...(problems.length
+    ? problems.map((problem) => make("li", "", problem.text, make("p", "note", `${timeText(problem.age)} ago`)))
+    : none("li", "None.")));
+  at("about").textContent = `Version ${status.version}, up for ${timeText(status.uptime)}.`;
+}
+
+for (const button of document.querySelectorAll("[data-span]")) {
+  button.addEventListener("click", () => {
+    for (const other of document.querySelectorAll("[data-span]")) other.setAttribute("aria-pressed", String(other === button));
+    chart.span = Number(button.dataset.span);
+    chart.draw();
+    showLegend();
+  });
+}
+
+const stream = new EventSource("/events");
+stream.addEventListener("status", (event) => show(JSON.parse(event.data)));
+stream.addEventListener("error", () => {
+  at("state").className = "state down";
+  at("state-text").textContent = "The local proxy does not answer. Is it running?";
+});

@@ -1,0 +1,133 @@
+"""Serves http://sluice.local/: the live page, its event stream, /status.json and /metrics.
+
+Reads a snapshot when somebody asks, and does nothing while nobody does. The page is three files
+without anything from elsewhere, under a content security policy that says so; other sites can
+neither read nor frame it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from importlib.resources import files
+from typing import Final
+from urllib.parse import urlsplit
+
+import msgspec
+import structlog
+
+from local_proxy.http import Headers, Request, Response
+from local_proxy.status.metrics import CONTENT_TYPE, exposition
+from local_proxy.status.snapshot import HistoryStatus, StatusSnapshot
+
+INTERVAL: Final = 0.5
+"""Seconds between two events of a stream."""
+MAX_STREAMS: Final = 16
+"""Open pages at a time."""
+_OVERLAP: Final = 4
+"""Buckets that are sent again, because they may still have been filling."""
+_GUARD: Final[Headers] = [
+    ("cache-control", "no-store"),
+    ("content-security-policy", "default-src 'none'; script-src 'self'; style-src 'self'; "
+     "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+     "frame-ancestors 'none'"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("referrer-policy", "no-referrer"),
+    ("x-content-type-options", "nosniff"),
+]  # fmt: skip
+_FILES: Final = {
+    "/": ("page.html", "text/html; charset=utf-8"),
+    "/status.css": ("page.css", "text/css; charset=utf-8"),
+    "/status.js": ("page.js", "text/javascript; charset=utf-8"),
+    "/chart.js": ("chart.js", "text/javascript; charset=utf-8"),
+}
+
+_encoder = msgspec.json.Encoder()
+_log = structlog.get_logger(__name__)
+
+
+class StatusPage:
+    """Answers every request to the proxy's own host that nobody else does."""
+
+    def __init__(
+        self, snapshot: Callable[[], StatusSnapshot], *, interval: float = INTERVAL
+    ) -> None:
+        """`snapshot` is called on the event loop and must be quick."""
+        self._snapshot = snapshot
+        self._interval = interval
+        self._streams = 0
+
+    async def handle(self, request: Request) -> Response:
+        """Never raises."""
+        if request.method not in ("GET", "HEAD"):
+            return _answer(405, b"Only GET and HEAD.\n", extra=[("allow", "GET, HEAD")])
+        try:
+            response = self._get(urlsplit(request.url).path or "/")
+        except Exception:  # a fault in the snapshot must not look like a fault of the proxy
+            _log.exception("no status")
+            response = _answer(500, b"The status could not be put together; the log says why.\n")
+        if request.method == "HEAD":
+            response.body = b""
+        return response
+
+    def _get(self, path: str) -> Response:
+        if path in _FILES:
+            name, content_type = _FILES[path]
+            return _answer(200, files(__package__).joinpath(name).read_bytes(), content_type)
+        if path == "/status.json":
+            return _answer(200, _encoder.encode(self._snapshot()), "application/json")
+        if path == "/metrics":
+            return _answer(200, exposition(self._snapshot()).encode(), CONTENT_TYPE)
+        if path == "/events":
+            return self._stream()
+        return _answer(404, b"The status page has / /status.json /events and /metrics.\n")
+
+    def _stream(self) -> Response:
+        if self._streams >= MAX_STREAMS:
+            text = b"Too many status pages are open.\n"
+            return _answer(503, text, extra=[("retry-after", "5")])
+        headers = [("content-type", "text/event-stream"), *_GUARD]
+        return Response(200, headers, self._events())
+
+    async def _events(self) -> AsyncIterator[bytes]:
+        """Everything once, then what is new; for as long as it is read."""
+        if self._streams >= MAX_STREAMS:
+            return
+        self._streams += 1
+        try:
+            yield b"retry: 2000\n\n"
+            known = 0
+            while True:
+                status = self._snapshot()
+                news, known = _since(status, known)
+                yield b"event: status\ndata: " + _encoder.encode(news) + b"\n\n"
+                await asyncio.sleep(self._interval)
+        finally:
+            self._streams -= 1
+
+
+def _since(status: StatusSnapshot, known: int) -> tuple[StatusSnapshot, int]:
+    """The snapshot without the buckets before number `known`, and the number to ask for next."""
+    history = status.history
+    skip = min(max(known - history.first, 0), history.buckets)
+    after = max(history.first + history.buckets - _OVERLAP, known)
+    if not skip:
+        return status, after
+    recent = HistoryStatus(
+        bucket=history.bucket,
+        first=history.first + skip,
+        buckets=history.buckets - skip,
+        series={document: counts[skip:] for document, counts in history.series.items()},
+        labels=history.labels,
+    )
+    return msgspec.structs.replace(status, history=recent), after
+
+
+def _answer(
+    status: int,
+    body: bytes,
+    content_type: str = "text/plain; charset=utf-8",
+    *,
+    extra: Headers | None = None,
+) -> Response:
+    return Response(status, [("content-type", content_type), *_GUARD, *(extra or [])], body)

@@ -1,0 +1,142 @@
+"""What the status page shows: one immutable snapshot, which is also the form of /status.json.
+
+Whoever composes the local proxy fills it in; the page knows nothing but this. Bytes, seconds and
+bytes/second throughout. Fields may be added; a reader must not mind those it does not know.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    """One direction of the link."""
+
+    rate: float
+    """Bytes/second."""
+    age: float
+    """Seconds since it was measured."""
+    confidence: float
+    """0 (a guess) to 1."""
+    source: str = ""
+
+
+class LinkStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """The connection to the remote proxy."""
+
+    connected: bool
+    seconds: float
+    """How long it has been so."""
+    remote: str
+    """Address of the remote proxy."""
+    reason: str = ""
+    """Why it is down."""
+    down: Estimate | None = None
+    up: Estimate | None = None
+    received: int = 0
+    """Bytes since the start, with headers; the session's, over all its connections."""
+    sent: int = 0
+    delay: float | None = None
+    """Seconds from sending a byte to hearing that it arrived; latest and lowest."""
+    min_delay: float | None = None
+
+
+class ComponentStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """A component of an open document."""
+
+    id: int
+    url: str
+    kind: str
+    received: int
+    length: int | None
+    level: str
+    """The finest level that is here; "" before any."""
+    complete: bool
+
+
+class DocumentStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """An open document."""
+
+    id: int
+    url: str
+    application: str
+    front: bool
+    title: str = ""
+    received: int = 0
+    """Bytes of all its components."""
+    weight: float = 1.0
+    scheduler: str = ""
+    components: list[ComponentStatus] = []
+    more: int = 0
+    """Components beyond those listed."""
+
+
+class NodeStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """A node of the transmission hierarchy, as last reported by the remote proxy."""
+
+    name: str
+    state: str
+    """ready, waiting or disabled."""
+    scheduler: str = ""
+    kind: str = ""
+    weight: float = 1.0
+    backlog: int = 0
+    """Bytes that wait."""
+    children: list[NodeStatus] = []
+    more: int = 0
+
+
+class Savings(msgspec.Struct, frozen=True, kw_only=True):
+    """What adaptation and compression have saved since the start."""
+
+    origin_bytes: int = 0
+    """Bytes that origins sent for what was delivered."""
+    link_bytes: int = 0
+    """Bytes that it took on the link."""
+
+
+class PolicyStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """A policy, in the order in which they react."""
+
+    name: str
+    on: bool
+    why_off: str = ""
+    reactions: int = 0
+    commands: int = 0
+    refused: int = 0
+    slowest: float = 0.0
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """Something that went wrong lately."""
+
+    age: float
+    text: str
+
+
+class HistoryStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes received by document over time, in equal buckets. 0 stands for all other documents."""
+
+    bucket: float
+    """Seconds of one bucket."""
+    first: int
+    """Number of the first bucket listed; they count from the start of the proxy."""
+    buckets: int = 0
+    """How many are listed; the last is still filling."""
+    series: dict[int, list[int]] = {}
+    """Bytes in each bucket, by document."""
+    labels: dict[int, str] = {}
+
+
+class StatusSnapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """All of it."""
+
+    version: str
+    uptime: float
+    link: LinkStatus
+    history: HistoryStatus
+    savings: Savings = Savings()
+    documents: list[DocumentStatus] = []
+    tree: NodeStatus | None = None
+    policies: list[PolicyStatus] = []
+    problems: list[Problem] = []

@@ -1,0 +1,84 @@
+"""Turns what policies see, and how they fare, into the lists of the status page. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from hats.statistics import NodeStatistics
+from local_proxy.policy_runtime import PolicyStatistics
+from local_proxy.status.snapshot import (
+    ComponentStatus,
+    DocumentStatus,
+    NodeStatus,
+    PolicyStatus,
+)
+from policies.view import SessionView
+
+MAX_COMPONENTS: Final = 200
+"""Listed of one document."""
+MAX_DOCUMENTS: Final = 50
+"""The ones opened last."""
+MAX_CHILDREN: Final = 50
+
+
+def documents(view: SessionView) -> list[DocumentStatus]:
+    """Open documents, the newest first."""
+    listed = []
+    for document in list(view.documents.values())[: -MAX_DOCUMENTS - 1 : -1]:
+        parts = list(view.parts(document.id))
+        listed.append(
+            DocumentStatus(
+                id=document.id,
+                url=document.url,
+                application=document.application,
+                front=document.id == view.front,
+                received=sum(part.received for part in parts),
+                weight=view.weights.get(document.path, 1.0),
+                scheduler=view.schedulers.get(document.path, ""),
+                components=[
+                    ComponentStatus(
+                        id=part.id,
+                        url=part.url,
+                        kind=part.kind,
+                        received=part.received,
+                        length=part.length,
+                        level=part.level,
+                        complete=part.complete,
+                    )
+                    for part in parts[:MAX_COMPONENTS]
+                ],
+                more=max(len(parts) - MAX_COMPONENTS, 0),
+            )
+        )
+    return listed
+
+
+def tree(node: NodeStatistics) -> NodeStatus:
+    """The transmission hierarchy, as a picture that the remote proxy took of it."""
+    return NodeStatus(
+        name=node.name,
+        state=node.state,
+        scheduler=node.scheduler,
+        kind=node.kind,
+        weight=node.weight,
+        backlog=node.backlog,
+        children=[tree(child) for child in node.children[:MAX_CHILDREN]],
+        more=max(len(node.children) - MAX_CHILDREN, 0),
+    )
+
+
+def policies(statistics: Iterable[PolicyStatistics]) -> list[PolicyStatus]:
+    """One line each."""
+    return [
+        PolicyStatus(
+            name=policy.name,
+            on=policy.on,
+            why_off=policy.why_off,
+            reactions=policy.reactions,
+            commands=policy.commands,
+            refused=policy.refused,
+            slowest=policy.slowest,
+        )
+        for policy in statistics
+    ]
