@@ -19,7 +19,7 @@ from local_proxy.documents import UNATTRIBUTED, Documents
 from local_proxy.error_page import error_page
 from local_proxy.export_drivers.browser import BrowserExport
 from local_proxy.http import Duplex, Headers, Request, Response, header
-from local_proxy.promises import PromiseTable
+from local_proxy.promise_keeper import Kept, PromiseKeeper, wants_picture
 from local_proxy.session import LocalSession
 from local_proxy.tunnel import Tunnel
 from local_proxy.uplink import Uplink
@@ -57,11 +57,6 @@ def is_navigation(request: Request) -> bool:
     )
 
 
-def wants_picture(request: Request) -> bool:
-    """Whether a browser asks this to render a picture: only such may be coarse first."""
-    return request.method == "GET" and header(request.headers, "accept").startswith("image/")
-
-
 class ProxyCore:
     """What the fronts talk to (local_proxy.http.Core)."""
 
@@ -70,7 +65,7 @@ class ProxyCore:
         *,
         uplink: Uplink,
         export: BrowserExport,
-        promises: PromiseTable,
+        promises: PromiseKeeper,
         documents: Documents,
         observer: Observer,
         pages: OwnPages,
@@ -92,9 +87,12 @@ class ProxyCore:
         own = await self._export.own(request)
         if own is not None:
             return own
-        component = self._promised(request)
-        if component is None:
-            session = await self._uplink.wait_session(self._patience)
+        document = self._documents.of(header(request.headers, "referer"))
+        now = asyncio.get_running_loop().time()
+        kept = await self._promises.find(request, document=document, now=now)
+        if kept is not None:
+            return await self._keep(request, kept)
+        session = await self._uplink.wait_session(self._patience)
             if session is None:
                 state = self._uplink.state()
                 return error_page(504, self._link_down(state.reason))
@@ -105,7 +103,7 @@ class ProxyCore:
         """Open a tunnel, opaque and a component of its own."""
         session = await self._uplink.wait_session(self._patience)
         if session is None:
-            return error_page(504, self._link_down(self._uplink.state().reason))
+            return self._link_down()
         component = Component(
             id=session.new_id(), document=UNATTRIBUTED, url=f"{host}:{port}", kind=Kind.OTHER
         )
@@ -125,21 +123,21 @@ class ProxyCore:
 
     # -- where a component comes from --------------------------------------------------------------
 
-    def _promised(self, request: Request) -> Component | None:
-        """The component that was promised for this very request, if it may be used."""
-        document = self._documents.of(header(request.headers, "referer"))
-        now = asyncio.get_running_loop().time()
-        found = self._promises.find(request, document=document, now=now)
-        if found is not None and found.kind is Kind.TEXT and found.use is Use.DOCUMENT:
-            self._export.open_document(found.id, found.url)
-        return found
+    async def _keep(self, request: Request, kept: Kept) -> Response:
+        """Answer from a promise."""
+        component = kept.component
+        if kept.not_modified is not None:
+            self._left(component, shared=False)  # the browser has it: its bytes need not come
+            return kept.not_modified
+        if component.use is Use.DOCUMENT:  # the page of a frame
+            self._export.open_document(component.id, component.url)
+        return await self._answer(request, component)
 
-    def _ask(self, session: LocalSession, request: Request) -> Component:
+    def _ask(self, session: LocalSession, request: Request, document: int) -> Component:
         """Ask the remote for it; a navigation opens a document."""
         component_id = session.new_id()
-        referer = header(request.headers, "referer")
         navigation = is_navigation(request)
-        document = component_id if navigation else self._documents.of(referer)
+        document = component_id if navigation else document
         component = Component(
             id=component_id,
             document=document,
@@ -208,15 +206,15 @@ class ProxyCore:
         response.on_done.append(lambda finished: None if finished else self._left(component))
         return response
 
-    def _left(self, component: Component) -> None:
+    def _left(self, component: Component, *, shared: bool = True) -> None:
         """A client left before the end: nobody else can use what was asked for it alone."""
         session = self._uplink.session
-        if session is not None and not component.complete and not component.promised:
-            session.cancel(component)
+        if session is None or component.complete or (shared and component.promised):
+            return
+        session.cancel(component)
 
-    @staticmethod
-    def _link_down(reason: str) -> str:
-        return f"There is no link to the remote proxy: {reason}."
+    def _link_down(self) -> Response:
+        return link_down_page(self._uplink.state())
 
 
 async def _body(component: Component) -> AsyncIterator[bytes]:

@@ -1,0 +1,113 @@
+"""Keeps promises: joins the promise table with the components that fulfil it.
+
+A request waits for the promised response's head where the rules need it; then it is answered from
+the promise, told that nothing has changed, or left to be asked for anew.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import structlog
+
+from local_proxy.components import Component, ComponentFailed
+from local_proxy.documents import UNATTRIBUTED
+from local_proxy.http import Headers, Request, Response
+from local_proxy.promises import (
+    Promised,
+    PromiseStatistics,
+    PromiseTable,
+    ResponseHead,
+    Verdict,
+    may_use,
+)
+
+_log = structlog.get_logger("sluice.local")
+_RENEWED = frozenset(
+    ("cache-control", "content-location", "date", "etag", "expires", "last-modified", "vary")
+)
+"""Fields of a 304 (RFC 9110, 15.4.5)."""
+
+
+def wants_picture(request: Request) -> bool:
+    """Whether a browser asks this to render a picture: only such may be coarse first."""
+    accept = next((value for name, value in request.headers if name == "accept"), "")
+    return request.method == "GET" and accept.startswith("image/")
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A promise answers the request."""
+
+    component: Component
+    not_modified: Response | None = None
+    """What to answer instead of the component."""
+
+
+class PromiseKeeper:
+    """The promises of one session and their components."""
+
+    def __init__(self) -> None:
+        self._table = PromiseTable()
+        self._components: dict[int, Component] = {}
+
+    def promised(self, components: list[Component], headers: Headers, *, now: float) -> None:
+        """The remote sends these without being asked; its requests carried these headers."""
+        for component in components:
+            self._components[component.id] = component
+            promised = Promised(component.id, component.document, component.url, headers, now)
+            for gone in self._table.add(promised):
+                self._components.pop(gone.component, None)
+        for old in self._table.expire(now):
+            self._components.pop(old.component, None)
+
+    async def find(self, request: Request, *, document: int, now: float) -> Kept | None:
+        """What answers the request; None: it must be asked for."""
+        promised = None
+        if document != UNATTRIBUTED:
+            promised = self._table.find(request.url, document, now)
+        if promised is None:
+            promised = self._table.find(request.url, None, now)
+        if promised is None:
+            return None
+        component = self._components[promised.component]
+        verdict = self._judge(promised, request, now)
+        if verdict.use and not verdict.final:
+            try:
+                head = await component.wait_head()
+            except ComponentFailed:
+                self._table.fail(promised)
+                return None
+            promised.head = ResponseHead(head.status, head.headers, now)
+            verdict = self._judge(promised, request, now)
+        if not verdict.use:
+            _log.info("a promise was not used", url=request.url, reason=verdict.reason)
+            return None
+        if component.failure is not None or (component.levels and not wants_picture(request)):
+            return None  # only pictures to be rendered may be other bytes than the origin's
+        self._table.take(promised)
+        not_modified = _not_modified(component) if verdict.not_modified else None
+        return Kept(component, not_modified)
+
+    def close_document(self, document: int) -> None:
+        """Its promises go with it."""
+        for gone in self._table.close_document(document):
+            self._components.pop(gone.component, None)
+
+    def clear(self) -> None:
+        """The session is gone: what is not complete will never be."""
+        self._table = PromiseTable()
+        self._components.clear()
+
+    def statistics(self) -> PromiseStatistics:
+        """Counts since the session began."""
+        return self._table.statistics()
+
+    @staticmethod
+    def _judge(promised: Promised, request: Request, now: float) -> Verdict:
+        return may_use(promised, request.headers, request.method, request.url, now)
+
+
+def _not_modified(component: Component) -> Response:
+    assert component.head is not None
+    return Response(304, [field for field in component.head.headers if field[0] in _RENEWED])
