@@ -11,8 +11,13 @@
 
   const AT_ONCE = 3; // levels loaded at a time: the page needs connections too
   const TRIES = 3;
+  // Bytes of pixels from which Chromium decodes off the drawing thread and shows a blank meanwhile
+  // (kMinImageSizeToCheckerBytes). Such levels are decoded first. Smaller ones are not: from an
+  // image decoded in full Chromium scales down otherwise than from a file, by up to 6 of 255.
+  const LARGE = 512 * 1024;
+  const GECKO = CSS.supports("-moz-appearance", "none"); // blank at any size
   const { EventSource, CSSStyleSheet, Image, IntersectionObserver, MutationObserver } = window;
-  const { WeakSet } = window;
+  const { Promise, WeakSet } = window;
   const unbound = (method) => Function.prototype.call.bind(method);
   const decode = unbound(Image.prototype.decode);
   const listen = unbound(EventTarget.prototype.addEventListener);
@@ -33,7 +38,7 @@
 
   // -- finer levels ---------------------------------------------------------------------------
 
-  const shown = table(); // address -> {id, level, href, width, image}, decoded and ruled
+  const shown = table(); // address -> {id, level, href, width, image}, loaded and ruled
   const queue = table(); // address -> {id, level, tries}, to be loaded
   const rules = table(); // selector -> {rule, value}
   const roots = [document];
@@ -155,10 +160,15 @@
 
   const load = async (url, job) => {
     const image = new Image();
-    // Without CORS whatever the picture's own mode: so the style rule asks, and finds this one.
-    image.src = url + (url.includes("?") ? "&" : "?") + "sluice-level=" + KEY + "." + job.id + "." + job.level;
+    const mark = "sluice-level=" + KEY + "." + job.id + "." + job.level;
     try {
-      await decode(image);
+      await new Promise((loaded, failed) => {
+        listen(image, "load", loaded);
+        listen(image, "error", failed);
+        // Without CORS whatever the picture's own mode: so the style rule asks, and finds this one.
+        image.src = url + (url.includes("?") ? "&" : "?") + mark;
+      });
+      if (GECKO || image.naturalWidth * image.naturalHeight * 4 >= LARGE) await decode(image);
       shown[url] = { id: job.id, level: job.level, href: image.src, width: image.naturalWidth, image };
       apply();
     } catch {

@@ -15,7 +15,7 @@ from local_proxy.http import Duplex, Headers, Request, Response, header
 from wire.skeleton import Kind, Level, Use
 
 
-def progressive(seed: int, *, size: tuple[int, int] = (160, 120)) -> tuple[bytes, list[int]]:
+def progressive(seed: int, *, size: tuple[int, int] = (320, 240)) -> tuple[bytes, list[int]]:
     """A progressive JPEG and where its scans end."""
     noise = random.Random(seed)
     small = Image.frombytes("RGB", (16, 12), noise.randbytes(16 * 12 * 3))
@@ -89,7 +89,7 @@ class Site:
         self.pages[path] = html.encode(), [("content-type", "text/html; charset=utf-8"), *headers]
 
     def picture(
-        self, path: str, seed: int, *, use: Use = Use.ELEMENT, size: tuple[int, int] = (160, 120)
+        self, path: str, seed: int, *, use: Use = Use.ELEMENT, size: tuple[int, int] = (320, 240)
     ) -> None:
         """A picture of which nothing has come yet."""
         self.files[path], ends = progressive(seed, size=size)
