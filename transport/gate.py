@@ -50,6 +50,8 @@ _EMPTY: Final = 0.5
 """Of the target: a queue below it counts as empty."""
 _BAND: Final = 2.5
 """Times the target: a queue above it means that the link has become slower."""
+_LONGER_PATH: Final = 4
+"""Delays that must pass above the band with nothing queued until the path counts as longer."""
 _DRAIN_EVERY: Final = 5.0
 """Seconds between drains, or _DRAIN_ROUNDS rounds on long paths: they cost one margin each."""
 _DRAIN_ROUNDS: Final = 20
@@ -71,6 +73,17 @@ class Phase(Enum):
     START = "start"
     STEADY = "steady"
     DRAIN = "drain"
+
+
+@dataclass(frozen=True, slots=True)
+class _Above:
+    """A time with the delay above its band."""
+
+    since: float
+    band: float
+    """Seconds of excess that ends it."""
+    rate: float
+    """Bytes/second delivered when it began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +137,11 @@ class Gate:
         self._step_due = False
         """One round with an empty queue has passed; after another the margin grows."""
         self._blocked_at = float("-inf")
-        self._above_since: float | None = None
+        self._sent_at_last = now
+        self._resumed_at = now
+        """When the application sent again after a pause."""
+        self._above: _Above | None = None
+        self._overfull_at = float("-inf")
         self._level_since = now
         """Since when nothing of our own making moves the queue."""
         self._drain_end = now
@@ -136,11 +153,15 @@ class Gate:
 
     def on_sent(self, now: float, nbytes: int) -> None:
         """`nbytes` were handed to the transport."""
+        if now - max(self._sent_at_last, self._blocked_at) > self.window / 4:
+            self._resumed_at = now
+        self._sent_at_last = now
         self._sent += nbytes
         self._sends.append((self._sent, now))
         rate = self.rate
         if rate and self._phase is not Phase.START:
-            gain = _REFILL if not self._growth else float(1 << self._growth)
+            growing = self._growth and self.under_way > self._delivered
+            gain = float(1 << self._growth) if growing else _REFILL
             self._pacer.sent(now, nbytes, rate=rate * gain, burst=self.margin)
 
     def on_report(self, now: float, received: int, clock: int) -> None:
@@ -281,7 +302,7 @@ class Gate:
         """One report in the steady state."""
         self._watch_for_drop(now)
         most = self._rate.most_delivered()
-        if most > self._delivered or (self._limits and self._is_level(now)):
+        if most > self._delivered or (self._limits and self._full and self._is_level(now)):
             self._delivered = most
         if self._delay.round_ended and now >= self._drain_end:
             self._grow(now)
@@ -302,24 +323,35 @@ class Gate:
 
     def _watch_for_drop(self, now: float) -> None:
         excess, jitter = self._delay.excess, self._delay.jitter_there
+        if self.under_way > self.cap(now):
+            self._overfull_at = now
         if excess > self._target + jitter:
             self._growth = 0
-        if excess <= _BAND * self._target + jitter:
-            self._above_since = None
-        elif self._above_since is None:
-            self._above_since = now
-        elif now - self._above_since > 4 * (self.window + excess) and not self._overfull(now):
-            # Nothing of ours is queued, yet the delay stays: the path itself has become longer.
-            self._delay.forget_before(now - self.window)
-            self._above_since = None
-        elif now - self._above_since > self.window / 2 and self._is_level(now):
-            self._drops += 1
-            self._rate.forget_before(self._rate.clock - self.window / 2)
-            self._delivered = self._rate.delivered(self.window)
-            self._level_since = now + self.window / 2
+        if self._above is None and excess > _BAND * self._target + jitter:
+            self._above = _Above(now, _BAND * self._target, self.rate)
+        if self._above is None:
+            return
+        since, delay = now - self._above.since, self.window + excess
+        if excess <= self._above.band + jitter:
+            self._above = None
+        elif since > _LONGER_PATH * delay and now - self._overfull_at > delay:
+            self._accept_longer_path(now, self._above.rate)
+        elif since > self.window / 2 and self._is_level(now):
+            self._drop(now, max(self.window / 2, excess))
 
-    def _overfull(self, now: float) -> bool:
-        return self.under_way > self.cap(now)
+    def _drop(self, now: float, span: float) -> None:
+        """The link has become slower: it was busy for all of `span`, which tells its rate."""
+        self._drops += 1
+        self._rate.forget_before(self._rate.clock - span)
+        self._delivered = self._rate.delivered(self.window)
+        self._level_since = now + self.window / 2
+
+    def _accept_longer_path(self, now: float, rate: float) -> None:
+        """Nothing of ours is queued, yet the delay stays: another route at the old `rate`."""
+        self._delay.forget_before(now - self.window)
+        self._above = None
+        self._delivered = rate * self.window
+        self._resumed_at = now
 
     def _drain(self, now: float) -> None:
         self._drains += 1
@@ -350,6 +382,11 @@ class Gate:
         If not, the application sends less than it may, and delivery says nothing about the link.
         """
         return self._blocked_at >= self._newest_sent_at
+
+    @property
+    def _full(self) -> bool:
+        """Was the path full for a whole window before the newest reported byte was sent?"""
+        return self._newest_sent_at - self.window >= self._resumed_at
 
     def _is_level(self, now: float) -> bool:
         return self._phase is not Phase.START and now >= self._level_since
