@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.links.line import Line
 from transport.gate import Gate, Phase
 from wire.errors import PeerError
 from wire.frames import CLOCK_MODULUS, CLOCK_TICK, RECEIVED_MODULUS
@@ -20,21 +21,19 @@ def fill(gate: Gate, now: float) -> int:
     return sent
 
 
-def serve(gate: Gate, *, now: float, seconds: float, rate: float, delay: float) -> float:
-    """A link of `rate` with reports `delay` after the sending; returns the time it ended."""
-    received, end, step = gate_received(gate), now + seconds, QUANTUM / rate
-    arrival = now
-    while now < end:
-        fill(gate, now)
-        arrival = max(arrival + step, now + delay)
-        received += QUANTUM
-        now = arrival
-        gate.on_report(now, received % RECEIVED_MODULUS, round(arrival / CLOCK_TICK))
+def serve(gate: Gate, *, seconds: float, rate: float, delay: float) -> float:
+    """A link of `rate` under a backlog, a report for each quantum; returns the time it ended."""
+    line: Line[None] = Line(rate=rate, delay=delay, queue=1e9)
+    now, received = 0.0, 0
+    while now < seconds:
+        for _ in range(fill(gate, now) // QUANTUM):
+            line.push(now, None, QUANTUM)
+        due = [time for time in (line.next_time(), gate.next_time(now)) if time and time > now]
+        now = min(due)
+        for arrival, _ in line.take(now):
+            received += QUANTUM
+            gate.on_report(now, received, round(arrival / CLOCK_TICK))
     return now
-
-
-def gate_received(gate: Gate) -> int:
-    return -gate.under_way
 
 
 def test_a_few_quanta_go_before_anything_is_known() -> None:
@@ -54,7 +53,7 @@ def test_reports_open_the_gate_and_starting_doubles() -> None:
 
 def test_a_busy_link_is_measured() -> None:
     gate = Gate(now=0.0, quantum=QUANTUM)
-    now = serve(gate, now=0.0, seconds=3.0, rate=100_000.0, delay=0.05)
+    now = serve(gate, seconds=3.0, rate=100_000.0, delay=0.05)
     estimate = gate.estimate(now)
     assert estimate is not None
     assert estimate.rate == pytest.approx(100_000, rel=0.1)
