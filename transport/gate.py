@@ -20,18 +20,16 @@ Pure: `now` is an argument, reports are numbers. It knows nothing of sockets and
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
 from transport.delay_filter import DelayFilter
 from transport.dispersion import Dispersion
+from transport.ledger import Ledger, Progress
 from transport.link import BandwidthEstimate
 from transport.pacer import Pacer
 from transport.rate_filter import RateFilter
-from wire.errors import PeerError
-from wire.frames import CLOCK_MODULUS, CLOCK_TICK, RECEIVED_MODULUS
 
 _START_QUANTA: Final = 4
 """Quanta under way at the start."""
@@ -50,6 +48,8 @@ _EMPTY: Final = 0.5
 """Of the target: a queue below it counts as empty."""
 _BAND: Final = 2.5
 """Times the target: a queue above it means that the link has become slower."""
+_LONGER_PATH: Final = 4
+"""Delays that must pass above the band with nothing queued until the path counts as longer."""
 _DRAIN_EVERY: Final = 5.0
 """Seconds between drains, or _DRAIN_ROUNDS rounds on long paths: they cost one margin each."""
 _DRAIN_ROUNDS: Final = 20
@@ -71,6 +71,17 @@ class Phase(Enum):
     START = "start"
     STEADY = "steady"
     DRAIN = "drain"
+
+
+@dataclass(frozen=True, slots=True)
+class _Above:
+    """A time with the delay above its band."""
+
+    since: float
+    band: float
+    """Seconds of excess that ends it."""
+    rate: float
+    """Bytes/second delivered when it began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +111,7 @@ class Gate:
     def __init__(self, *, now: float, quantum: int) -> None:
         """`quantum` in bytes; it may be changed at any time."""
         self.quantum = quantum
-        self._sent = 0
-        self._received = 0
-        self._sends: deque[tuple[int, float]] = deque()
-        """Unreported sends: bytes sent in all by then, and when."""
-        self._clock: float | None = None
-        self._clock_ticks = 0
-        self._clock_at = now
+        self._ledger = Ledger(now=now)
         self._reported_at = now
         self._delay = DelayFilter()
         self._rate = RateFilter()
@@ -124,7 +129,10 @@ class Gate:
         self._step_due = False
         """One round with an empty queue has passed; after another the margin grows."""
         self._blocked_at = float("-inf")
-        self._above_since: float | None = None
+        self._resumed_at = now
+        """When the application sent again after a pause."""
+        self._above: _Above | None = None
+        self._overfull_at = float("-inf")
         self._level_since = now
         """Since when nothing of our own making moves the queue."""
         self._drain_end = now
@@ -136,11 +144,13 @@ class Gate:
 
     def on_sent(self, now: float, nbytes: int) -> None:
         """`nbytes` were handed to the transport."""
-        self._sent += nbytes
-        self._sends.append((self._sent, now))
+        if now - max(self._ledger.last_sent_at, self._blocked_at) > self.window / 4:
+            self._resumed_at = now
+        self._ledger.sent(now, nbytes)
         rate = self.rate
         if rate and self._phase is not Phase.START:
-            gain = _REFILL if not self._growth else float(1 << self._growth)
+            growing = self._growth and self.under_way > self._delivered
+            gain = float(1 << self._growth) if growing else _REFILL
             self._pacer.sent(now, nbytes, rate=rate * gain, burst=self.margin)
 
     def on_report(self, now: float, received: int, clock: int) -> None:
@@ -148,29 +158,24 @@ class Gate:
 
         Raises PeerError if it can't be: going backwards, or beyond what was sent.
         """
-        gained = (received - self._received) % RECEIVED_MODULUS
-        if gained > self._sent - self._received:
-            raise PeerError(f"report of {gained} bytes more, {self.under_way} are under way")
-        at = self._unwrap(now, clock)
-        if not gained:
+        progress = self._ledger.report(now, received, clock)
+        if progress is None:
             return
         if self._limits:
             spacing = min(now - self._reported_at, _LARGEST_TARGET)
             self._spacing += (spacing - self._spacing) * _SPACING_GAIN
         self._reported_at = now
-        self._received += gained
-        sent_at = self._sent_at(self._received)
-        self._newest_sent_at = sent_at
+        self._newest_sent_at = sent_at = progress.sent_at
         self._delay.add(
             now,
             loop=now - sent_at,
-            one_way=at - sent_at,
+            one_way=progress.arrived_at - sent_at,
             steady=self._is_level(now),
             noise=min(_MOST_NOISE, self._serialisation + self._spacing),
         )
-        self._rate.add(at, self._received, window=self.window, sent_at=sent_at)
+        self._rate.add(progress.arrived_at, progress.received, window=self.window, sent_at=sent_at)
         if self._phase is Phase.START:
-            self._starting(now, sent_at, at)
+            self._starting(now, progress)
         else:
             self._running(now)
 
@@ -181,7 +186,7 @@ class Gate:
         under_way = self.under_way
         if urgent:
             return under_way + nbytes <= self.cap(now) + _URGENT_QUANTA * self.quantum
-        if under_way and under_way + nbytes > self.cap(now) and not self._stalled(now):
+        if under_way and under_way + nbytes > self.cap(now) and now < self._stalled_at():
             self._blocked_at = now
             return False
         if self._pacer.time() > now:
@@ -193,7 +198,7 @@ class Gate:
         """When to ask again though nothing happened; None: only a report can open the gate."""
         if not self.under_way or self.under_way + self.quantum <= self.cap(now):
             return max(now, self._pacer.time())
-        times = [self._reported_at + self._patience()]
+        times = [self._stalled_at()]
         if now < self._drain_end:
             times.append(self._drain_end)
         return max(now, min(times))
@@ -209,7 +214,7 @@ class Gate:
     @property
     def under_way(self) -> int:
         """Bytes sent and not reported."""
-        return self._sent - self._received
+        return self._ledger.under_way
 
     @property
     def margin(self) -> float:
@@ -258,10 +263,12 @@ class Gate:
 
     # -- the controller -----------------------------------------------------------------------
 
-    def _starting(self, now: float, sent_at: float, clock: float) -> None:
+    def _starting(self, now: float, progress: Progress) -> None:
         """Double each round while the queue stays empty; leave as soon as the rate is known."""
         self._delivered = max(self._delivered, self._rate.most_delivered())
-        capacity = self._dispersion.add(sent_at=sent_at, clock=clock, received=self._received)
+        capacity = self._dispersion.add(
+            sent_at=progress.sent_at, clock=progress.arrived_at, received=progress.received
+        )
         if capacity is not None and self._limits:
             self._delivered = max(self._delivered, capacity * self.window)
             self._leave_start(now)
@@ -281,7 +288,7 @@ class Gate:
         """One report in the steady state."""
         self._watch_for_drop(now)
         most = self._rate.most_delivered()
-        if most > self._delivered or (self._limits and self._is_level(now)):
+        if most > self._delivered or (self._limits and self._full and self._is_level(now)):
             self._delivered = most
         if self._delay.round_ended and now >= self._drain_end:
             self._grow(now)
@@ -302,24 +309,35 @@ class Gate:
 
     def _watch_for_drop(self, now: float) -> None:
         excess, jitter = self._delay.excess, self._delay.jitter_there
+        if self.under_way > self.cap(now):
+            self._overfull_at = now
         if excess > self._target + jitter:
             self._growth = 0
-        if excess <= _BAND * self._target + jitter:
-            self._above_since = None
-        elif self._above_since is None:
-            self._above_since = now
-        elif now - self._above_since > 4 * (self.window + excess) and not self._overfull(now):
-            # Nothing of ours is queued, yet the delay stays: the path itself has become longer.
-            self._delay.forget_before(now - self.window)
-            self._above_since = None
-        elif now - self._above_since > self.window / 2 and self._is_level(now):
-            self._drops += 1
-            self._rate.forget_before(self._rate.clock - self.window / 2)
-            self._delivered = self._rate.delivered(self.window)
-            self._level_since = now + self.window / 2
+        if self._above is None and excess > _BAND * self._target + jitter:
+            self._above = _Above(now, _BAND * self._target, self.rate)
+        if self._above is None:
+            return
+        since, delay = now - self._above.since, self.window + excess
+        if excess <= self._above.band + jitter:
+            self._above = None
+        elif since > _LONGER_PATH * delay and now - self._overfull_at > delay:
+            self._accept_longer_path(now, self._above.rate)
+        elif since > self.window / 2 and self._is_level(now):
+            self._drop(now, max(self.window / 2, excess))
 
-    def _overfull(self, now: float) -> bool:
-        return self.under_way > self.cap(now)
+    def _drop(self, now: float, span: float) -> None:
+        """The link has become slower: it was busy for all of `span`, which tells its rate."""
+        self._drops += 1
+        self._rate.forget_before(self._rate.clock - span)
+        self._delivered = self._rate.delivered(self.window)
+        self._level_since = now + self.window / 2
+
+    def _accept_longer_path(self, now: float, rate: float) -> None:
+        """Nothing of ours is queued, yet the delay stays: another route at the old `rate`."""
+        self._delay.forget_before(now - self.window)
+        self._above = None
+        self._delivered = rate * self.window
+        self._resumed_at = now
 
     def _drain(self, now: float) -> None:
         self._drains += 1
@@ -351,38 +369,15 @@ class Gate:
         """
         return self._blocked_at >= self._newest_sent_at
 
+    @property
+    def _full(self) -> bool:
+        """Was the path full for a whole window before the newest reported byte was sent?"""
+        return self._newest_sent_at - self.window >= self._resumed_at
+
     def _is_level(self, now: float) -> bool:
         return self._phase is not Phase.START and now >= self._level_since
 
-    def _patience(self) -> float:
-        return max(_STALLED, 4 * (self._delay.latest or 0.0))
-
-    def _stalled(self, now: float) -> bool:
-        if not self._sends:
-            return False
-        return now - max(self._reported_at, self._sends[-1][1]) >= self._patience()
-
-    def _unwrap(self, now: float, ticks: int) -> float:
-        """The receiver's clock, seconds since its first report."""
-        if self._clock is None:
-            self._clock = 0.0
-        else:
-            gained = (ticks - self._clock_ticks) % CLOCK_MODULUS
-            wrap = CLOCK_MODULUS * CLOCK_TICK
-            wraps = round((now - self._clock_at - gained * CLOCK_TICK) / wrap)
-            if wraps < 0:
-                raise PeerError("the clock of a report went backwards")
-            self._clock += gained * CLOCK_TICK + wraps * wrap
-        self._clock_ticks = ticks
-        self._clock_at = now
-        return self._clock
-
-    def _sent_at(self, received: int) -> float:
-        """When the newest of `received` bytes was sent."""
-        sends = self._sends
-        while sends[0][0] < received:
-            sends.popleft()
-        sent_at = sends[0][1]
-        if sends[0][0] == received:
-            sends.popleft()
-        return sent_at
+    def _stalled_at(self) -> float:
+        """When to send a quantum that asks for a report, should none come until then."""
+        patience = max(_STALLED, 4 * (self._delay.latest or 0.0))
+        return max(self._reported_at, self._ledger.last_sent_at) + patience

@@ -30,7 +30,10 @@ BACKLOG_COMPONENT: Final = 2
 CHUNK_COMPONENT: Final = 4
 _WARM_UP: Final = 3.0
 """Seconds before anything is measured: the start has its own tests, in virtual time."""
-_PROFILES: Final = Path(__file__).parent.parent / "gate_links.toml"
+_TOO_LATE: Final = 0.005
+"""Seconds of the relay's lateness, 99th percentile, above which a run measured the machine."""
+_ATTEMPTS: Final = 3
+_PROFILES: Final = Path(__file__).parent.parent / "profiles.toml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,12 +156,23 @@ async def measure(profile: dict[str, Any], *, seconds: float, every: float) -> d
     }
 
 
+def _undisturbed(profile: dict[str, Any], *, seconds: float) -> dict[str, Any]:
+    """The first run with a punctual relay; failing that, the one with the most punctual."""
+    results: list[dict[str, Any]] = []
+    for _ in range(_ATTEMPTS):
+        results.append(asyncio.run(measure(profile, seconds=seconds, every=0.73)))
+        if results[-1]["relay_late_ms"][1] <= _TOO_LATE * 1e3:
+            break
+    best = min(results, key=lambda result: float(result["relay_late_ms"][1]))
+    return {**best, "attempts": len(results)}
+
+
 def run(*, seconds: float = 20.0, profiles: Sequence[str] = tuple(GOALS)) -> dict[str, Any]:
-    """Measure each profile once; the checks say whether it reached its goal."""
+    """Measure each profile; the checks say whether it reached its goal."""
     known = tomllib.loads(_PROFILES.read_text())
     runs, checks = [], {}
     for name in profiles:
-        result = asyncio.run(measure(known[name], seconds=seconds, every=0.73))
+        result = _undisturbed(known[name], seconds=seconds)
         runs.append({"profile": name, **result})
         goal = GOALS.get(name)
         if goal is None:
@@ -191,7 +205,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         goal = GOALS.get(line["profile"])
         print(
             f"{line['profile']:18} {delays:>20} {line['goodput']:8.3f} {line['quantum']:8}"
-            f"  {goal.before if goal else ''}   relay late {line['relay_late_ms']} ms"
+            f"  {goal.before if goal else ''}   relay late {line['relay_late_ms']} ms,"
+            f" attempt {line['attempts']}"
         )
     for name, check in result["checks"].items():
         if not check["ok"]:

@@ -1,0 +1,89 @@
+"""What was sent, what was reported of it: numbers checked, wraps undone, times looked up.
+
+A report is a peer's claim: it may not go backwards nor beyond what was sent. Pure.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Final
+
+from wire.errors import PeerError
+from wire.frames import CLOCK_MODULUS, CLOCK_TICK, RECEIVED_MODULUS
+
+_WRAP: Final = CLOCK_MODULUS * CLOCK_TICK
+"""Seconds after which a report's clock begins anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What a report says, in our terms."""
+
+    received: int
+    """Bytes in all."""
+    sent_at: float
+    """When the newest of them was sent, by our clock, seconds."""
+    arrived_at: float
+    """When it arrived, by the receiver's, seconds since its first report."""
+
+
+class Ledger:
+    """The books of one direction, at its sender."""
+
+    def __init__(self, *, now: float) -> None:
+        self.last_sent_at = now
+        """When something was sent last."""
+        self._sent = 0
+        self._received = 0
+        self._sends: deque[tuple[int, float]] = deque()
+        """Unreported sends: bytes sent in all by then, and when."""
+        self._clock: float | None = None
+        self._ticks = 0
+        self._ticks_at = now
+
+    @property
+    def under_way(self) -> int:
+        """Bytes sent and not reported."""
+        return self._sent - self._received
+
+    def sent(self, now: float, nbytes: int) -> None:
+        self._sent += nbytes
+        self._sends.append((self._sent, now))
+        self.last_sent_at = now
+
+    def report(self, now: float, received: int, ticks: int) -> Progress | None:
+        """A report came: bytes modulo 2^32, clock in CLOCK_TICK modulo 2^24; None: nothing new.
+
+        Raises PeerError if it can't be.
+        """
+        gained = (received - self._received) % RECEIVED_MODULUS
+        if gained > self.under_way:
+            raise PeerError(f"report of {gained} bytes more, {self.under_way} are under way")
+        arrived_at = self._unwrap(now, ticks)
+        if not gained:
+            return None
+        self._received += gained
+        return Progress(self._received, self._sent_at(self._received), arrived_at)
+
+    def _unwrap(self, now: float, ticks: int) -> float:
+        """The receiver's clock; as many wraps as our own clock makes likely."""
+        if self._clock is None:
+            self._clock = 0.0
+        else:
+            gained = (ticks - self._ticks) % CLOCK_MODULUS * CLOCK_TICK
+            wraps = round((now - self._ticks_at - gained) / _WRAP)
+            if wraps < 0:
+                raise PeerError("the clock of a report went backwards")
+            self._clock += gained + wraps * _WRAP
+        self._ticks, self._ticks_at = ticks, now
+        return self._clock
+
+    def _sent_at(self, received: int) -> float:
+        sends = self._sends
+        while sends[0][0] < received:
+            sends.popleft()
+        sent_at = sends[0][1]
+        if sends[0][0] == received:
+            sends.popleft()
+        return sent_at
