@@ -1,7 +1,7 @@
 """One component from the origin into the tree: fetch, adapt, hand over.
 
 Whatever is not understood passes through untouched; an adaptation that fails yields the origin's
-bytes. Prefetched and requested components go the same way.
+bytes. Prefetched and requested components go the same way. A tunnel is a component too, opaque.
 """
 
 from __future__ import annotations
@@ -14,62 +14,28 @@ from typing import Final, Protocol
 import structlog
 
 from policies.plan import Decision
+from remote_proxy.decoding import decode
 from remote_proxy.importing import Importer
-from remote_proxy.origin import FetchRequest, Origin, OriginError, OriginResponse, decode
+from remote_proxy.jobs import Job, kind_of
+from remote_proxy.origin import FetchRequest, Origin, OriginError, OriginResponse
 from remote_proxy.plan import Plan, picture_options
 from remote_proxy.tree import Tree
+from remote_proxy.tunnelling import dial, pump
 from transcoders.registry import Transcoders
 from transcoders.text import TextEncoder, compressible
-from transport.incoming import Incoming
+from transport.incoming import StreamCut
 from transport.outbox import TreeOutbox
 from transport.outgoing import Outgoing
 from wire import messages as m
 from wire.session import Headers, header
-from wire.skeleton import Kind, Use
+from wire.skeleton import Kind
 
 SMALL: Final = 4096
-"""Bytes below which a picture is left alone (HATS, section 4.1.1); also what is gathered before
-its length counts."""
+"""Bytes below which a picture is left alone (HATS, section 4.1.1); so many are gathered before
+the length counts."""
 PIECE: Final = 65536
 """Bytes handed to a parser or coder at a time, so that the event loop is never held for long."""
 _log = structlog.get_logger("sluice.remote")
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """What to deliver."""
-
-    component: int
-    document: int
-    method: str
-    url: str
-    headers: Headers
-    levels: bool
-    """The local proxy can show a picture coarse first."""
-    kind: Kind | None = None
-    """From the skeleton; None: the response will tell."""
-    use: Use = Use.OTHER
-    order: int = 0
-    width: int = 0
-    """CSS pixels in the layout, 0: unknown."""
-    height: int = 0
-    upload: Incoming | None = None
-    promised: bool = False
-
-    @classmethod
-    def requested(cls, request: m.Request, headers: Headers, upload: Incoming | None) -> Job:
-        """The job that a Request asks for."""
-        is_document = request.component == request.document
-        return cls(
-            component=request.component,
-            document=request.document,
-            method=request.method,
-            url=request.url,
-            headers=headers,
-            levels=request.levels,
-            use=Use.DOCUMENT if is_document else Use.OTHER,
-            upload=upload,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,24 +69,46 @@ class Delivery:
 
     async def run(self) -> None:
         """Deliver. Failures of the origin are told to the local proxy, never raised."""
+        try:
+            if self.job.method == "CONNECT":
+                await self._tunnel()
+            else:
+                await self._fetch()
+        except OriginError as error:
+            self._fail(error.status, str(error))
+        except StreamCut as error:
+            self._fail(499, str(error))
+        except BaseException:
+            self._sender.outbox.drop(self.job.component)
+            self._sender.tree.forget(self.job.component)
+            raise
+
+    async def _fetch(self) -> None:
         job = self.job
         body = job.upload.read() if job.upload is not None else None
         request = FetchRequest(job.method, job.url, job.headers, body)
+        response = await self._services.origin.fetch(request)
         try:
-            async with self._services.origin.fetch(request) as response:
-                await self._respond(response)
-        except OriginError as error:
-            self._fail(error)
-        except BaseException:
-            self._sender.outbox.drop(job.component)
-            raise
+            await self._respond(response)
+        finally:
+            response.close()
+
+    async def _tunnel(self) -> None:
+        job = self.job
+        assert job.upload is not None
+        reader, writer = await dial(job.url)
+        self._sender.say(m.Head(job.component, 200, b""), [])
+        try:
+            await pump(reader, writer, job.upload, self._open(Kind.OTHER))
+        except OSError as error:
+            self._fail(502, str(error))
 
     async def _respond(self, response: OriginResponse) -> None:
         content_type = header(response.headers, "content-type").partition(";")[0].strip().lower()
         if self.job.method == "HEAD" or response.status in (204, 304):
             self._head(response, response.headers, length=response.length)
             self._open(self.job.kind or Kind.OTHER).finish()
-        elif compressible(content_type):
+        elif compressible(content_type) and response.status != 206:
             await self._text(response, content_type)
         elif self._may_have_levels(content_type, response):
             await self._picture(response, content_type)
@@ -141,7 +129,7 @@ class Delivery:
         job = self.job
         return self._sender.plan.decide(job.component, job.document, kind, job.use, length)
 
-    # -- three ways --------------------------------------------------------------------------------
+    # -- three ways ----------------------------------------------------------------------------
 
     async def _text(self, response: OriginResponse, content_type: str) -> None:
         """Decode what the origin coded, read it for sub-resources, code it for the link."""
@@ -157,7 +145,7 @@ class Delivery:
                 outgoing.write(encoder.encode(piece))
                 if importer is not None:
                     importer.feed(piece)
-                    await asyncio.sleep(0)
+                    await asyncio.sleep(0)  # a parser may be slow; others get their turn
             await outgoing.room()
         if importer is not None:
             importer.close()
@@ -195,35 +183,24 @@ class Delivery:
         """The origin's bytes, untouched; `begun` were read already."""
         self._head(response, response.headers, length=response.length)
         outgoing = self._open(self.job.kind or kind_of(content_type))
+        if response.length is not None:
+            self._sender.tree.hierarchy.set_size(outgoing.leaf, response.length)
         outgoing.write(begun)
-        await self._stream(outgoing, response.body)
+        await _stream(outgoing, response.body)
 
-    async def _stream(self, outgoing: Outgoing, body: AsyncIterator[bytes]) -> None:
-        async for chunk in body:
-            outgoing.write(chunk)
-            await outgoing.room()
-        outgoing.finish()
-
-    # -- the link's side -----------------------------------------------------------------------------
+    # -- the link's side -----------------------------------------------------------------------
 
     def _head(
-        self,
-        response: OriginResponse,
-        headers: Headers,
-        *,
-        length: int | None,
-        coding: str = "",
+        self, response: OriginResponse, headers: Headers, *, length: int | None, coding: str = ""
     ) -> None:
-        self._sender.say(
-            m.Head(
-                self.job.component,
-                response.status,
-                b"",
-                length=-1 if length is None else length,
-                coding=coding,
-            ),
-            headers,
+        head = m.Head(
+            self.job.component,
+            response.status,
+            b"",
+            length=-1 if length is None else length,
+            coding=coding,
         )
+        self._sender.say(head, headers)
 
     def _open(self, kind: Kind) -> Outgoing:
         """Enter the tree (a promised component has been there since its promise)."""
@@ -232,30 +209,20 @@ class Delivery:
         self._outgoing = self._sender.outbox.open(job.component, leaf)
         return self._outgoing
 
-    def _fail(self, error: OriginError) -> None:
+    def _fail(self, status: int, reason: str) -> None:
         """Tell the local proxy; what has begun is cut short, so that nobody takes it for whole."""
-        job = self.job
-        _log.info("the origin failed", url=job.url, error=str(error))
+        component = self.job.component
+        _log.info("a fetch failed", url=self.job.url, reason=reason)
+        self._sender.outbox.drop(component)
+        self._sender.tree.forget(component)
         if self._outgoing is None:
-            self._sender.tree.forget(job.component)
-            self._sender.say(m.Failed(job.component, error.status, str(error)))
+            self._sender.say(m.Failed(component, status, reason))
         else:
-            self._sender.outbox.drop(job.component)
-            self._sender.say(m.Reset(job.component, str(error)))
+            self._sender.say(m.Reset(component, reason))
 
 
-def kind_of(content_type: str) -> Kind:
-    """The kind of a component from its media type."""
-    if content_type in ("text/css",):
-        return Kind.STYLE
-    if "javascript" in content_type:
-        return Kind.SCRIPT
-    if content_type == "image/svg+xml" or content_type.startswith("image/"):
-        return Kind.IMAGE
-    if content_type.startswith(("video/", "audio/")):
-        return Kind.MEDIA
-    if content_type.startswith("font/") or "font" in content_type:
-        return Kind.FONT
-    if content_type.startswith("text/") or content_type.endswith(("+xml", "/xml", "/json")):
-        return Kind.TEXT
-    return Kind.OTHER
+async def _stream(outgoing: Outgoing, body: AsyncIterator[bytes]) -> None:
+    async for chunk in body:
+        outgoing.write(chunk)
+        await outgoing.room()
+    outgoing.finish()

@@ -9,17 +9,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Final
 
 import structlog
 
 from hats.errors import HatsError, SchedulerError
 from policies.plan import PlanError
-from remote_proxy.delivery import Delivery, Job, Services
-from remote_proxy.import_drivers.found import Found
-from remote_proxy.importing import DocumentImport, Importer
+from remote_proxy.delivery import Delivery, Services
+from remote_proxy.importing import HTML_TYPES, DocumentImport, Importer
+from remote_proxy.jobs import Job
 from remote_proxy.origin import OriginResponse
 from remote_proxy.plan import Plan
+from remote_proxy.prefetch import Document, Prefetch
 from remote_proxy.tree import Tree
 from transport.incoming import Incoming
 from transport.link import Link, LinkError
@@ -29,7 +31,7 @@ from wire import messages as m
 from wire.errors import WireError
 from wire.frames import Control, Data
 from wire.session import Headers, Session, Side, State, header
-from wire.skeleton import Kind, Part, Use
+from wire.skeleton import Kind, Use
 
 AGENT: Final = "sluice"
 MAX_DELIVERIES: Final = 1024
@@ -89,7 +91,6 @@ class RemoteSession:
         self._closed: asyncio.Future[LinkError | None] = asyncio.get_running_loop().create_future()
         self._tasks: asyncio.TaskGroup | None = None
         self._imports: dict[int, DocumentImport] = {}
-        self._promised: dict[int, set[str]] = {}
         self._handlers: dict[type[m.Message], Callable[[m.Message, Headers], None]] = {
             m.Hello: self._on_hello,
             m.Request: self._on_request,
@@ -101,6 +102,7 @@ class RemoteSession:
             m.SetWeight: self._on_set_weight,
             m.SetQuantum: self._on_set_quantum,
             m.SetPlan: self._on_set_plan,
+            m.Fetch: self._on_fetch,
             m.Raise: self._on_raise,
             m.Hold: self._on_hold,
             m.Ping: self._on_ping,
@@ -175,70 +177,41 @@ class RemoteSession:
 
     def importer(self, job: Job, response: OriginResponse) -> Importer | None:
         """Who reads a text for sub-resources: pages and the style sheets of documents."""
-        content_type = header(response.headers, "content-type")
-        essence = content_type.partition(";")[0].strip().lower()
         if job.method != "GET" or response.status != 200:
             return None
-        if job.use is Use.DOCUMENT and essence in ("text/html", "application/xhtml+xml"):
-            document = DocumentImport(
-                job.url,
-                lambda found: self._promise(job, found),
-                content_type=content_type,
-                accept=header(job.headers, "accept"),
+        content_type = header(response.headers, "content-type")
+        essence = content_type.partition(";")[0].strip().lower()
+        if job.use is Use.DOCUMENT and essence in HTML_TYPES:
+            imports = DocumentImport(
+                Document(job.url, job.headers, response.headers),
+                lambda wanted: self._promise(job.document, wanted),
             )
-            self._imports[job.document] = document
-            return document.page()
-        imports = self._imports.get(job.document)
-        if essence == "text/css" and imports is not None and job.promised:
-            return imports.sheet(job.url, content_type=content_type)
+            self._imports.setdefault(job.document, imports)
+            return imports.page()
+        known = self._imports.get(job.document)
+        if known is not None and essence == "text/css":
+            return known.sheet(job.url, content_type=content_type)
         return None
 
-    def _promise(self, document: Job, finds: list[Found]) -> None:
-        """Fetch what was found without being asked, and tell the local proxy."""
-        jobs = []
-        for found in finds:
-            if found.lazy or found.url in self._promised.setdefault(document.document, set()):
-                continue
-            self._promised[document.document].add(found.url)
-            keep = ("user-agent", "accept-language", "cookie", "dnt", "save-data")
-            headers = [(k, v) for k, v in document.headers if k in keep]
-            headers += [("accept", found.accept), ("referer", document.url)]
-            jobs.append(
-                Job(
-                    component=self.session.new_component(),
-                    document=document.document,
-                    method="GET",
-                    url=found.url,
-                    headers=headers,
-                    levels=found.kind is Kind.IMAGE,
-                    kind=found.kind,
-                    use=found.use,
-                    order=found.order + 1,
-                    width=found.width,
-                    height=found.height,
-                    promised=True,
-                )
-            )
-        if not jobs:
-            return
-        parts = [
-            Part(
-                job.component,
-                job.url,
-                job.kind or Kind.OTHER,
-                job.use,
-                job.order,
-                job.width,
-                job.height,
-            )
-            for job in jobs
+    def _promise(self, document: int, wanted: list[Prefetch]) -> None:
+        """Fetch without being asked, and tell the local proxy before the first byte."""
+        jobs = [
+            Job.prefetch(one, component=self.session.new_component(), document=document)
+            for one in wanted
+            if self._pushes(document, one)
         ]
-        self.say(m.Skeleton(document.document, parts, True), [])
-        for job in jobs:
-            self.tree.promise(
-                job.document, job.component, kind=(job.kind or Kind.OTHER).value, order=job.order
-            )
-            self.start(job)
+        for headers, same in groupby(jobs, key=lambda job: job.headers):
+            batch = list(same)
+            self.say(m.Skeleton(document, [job.part for job in batch], True), headers)
+            for job in batch:
+                kind = (job.kind or Kind.OTHER).value
+                self.tree.promise(document, job.component, kind=kind, order=job.order)
+                self.start(job)
+
+    def _pushes(self, document: int, prefetch: Prefetch) -> bool:
+        """Whether the plan lets it come unasked. Component 0: it has no number yet."""
+        found = prefetch.found
+        return self.plan.decide(0, document, found.kind, found.use).fetch == "push"
 
     async def _deliver(self, delivery: Delivery) -> None:
         component = delivery.job.component
@@ -297,6 +270,7 @@ class RemoteSession:
         assert isinstance(message, m.CloseDocument)
         for component in self._documents.pop(message.document, set()):
             self._cancel(component)
+        self._imports.pop(message.document, None)
         self.tree.close_document(message.document)
 
     def _on_set_scheduler(self, message: m.Message, _: Headers) -> None:
@@ -325,6 +299,11 @@ class RemoteSession:
     def _on_set_plan(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.SetPlan)
         self._obey(lambda: self.plan.replace(message.rules))
+
+    def _on_fetch(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Fetch)
+        self.tree.hold(message.component, on=False)
+        self.tree.set_priority(message.component, message.urgency)
 
     def _on_raise(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Raise)

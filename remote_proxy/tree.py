@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeVar
 
-from hats.rules import check_weight
-
 from hats.errors import SchedulerError
 from hats.hierarchy import Hierarchy
 from hats.multiplexer import Multiplexer
 from hats.node import Node
 from hats.registry import create
+from hats.rules import check_weight
 
 APPLICATION: Final = "browser"
 """The one application there is so far; office documents will have their own."""

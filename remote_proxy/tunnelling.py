@@ -5,11 +5,26 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
+from remote_proxy.origin import Failure, OriginError
 from transport.incoming import Incoming, StreamCut
 from transport.outgoing import Outgoing
 
 READ: Final = 65536
 """Bytes read from the host at a time."""
+CONNECT: Final = 15.0
+"""Seconds for a host to answer."""
+
+
+async def dial(authority: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Connect to host:port. Raises OriginError."""
+    host, _, port = authority.rpartition(":")
+    try:
+        async with asyncio.timeout(CONNECT):
+            return await asyncio.open_connection(host.strip("[]"), int(port))
+    except TimeoutError as error:
+        raise OriginError(Failure.TIMEOUT, f"{authority} did not answer") from error
+    except (OSError, ValueError) as error:
+        raise OriginError(Failure.REFUSED, f"{authority} could not be reached") from error
 
 
 async def pump(

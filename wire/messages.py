@@ -183,7 +183,7 @@ class Skeleton(Message, tag=34, frozen=True):
     parts: list[Part]
     promised: bool
     headers: bytes = b""
-    """HPACK block of the request headers that the prefetches share (all but `accept`)."""
+    """HPACK block of the request headers that these prefetches share."""
 
 
 class Failed(Message, tag=35, frozen=True):

@@ -33,7 +33,7 @@ _WARM_UP: Final = 3.0
 _TOO_LATE: Final = 0.005
 """Seconds of the relay's lateness, 99th percentile, above which a run measured the machine."""
 _ATTEMPTS: Final = 3
-_PROFILES: Final = Path(__file__).parent.parent / "profiles.toml"
+_PROFILES: Final = Path(__file__).parent.parent / "gate_links.toml"
 
 
 @dataclass(frozen=True, slots=True)

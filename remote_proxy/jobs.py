@@ -1,0 +1,100 @@
+"""Jobs: what is to be delivered, requested by a browser or promised by us. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from remote_proxy.prefetch import Prefetch
+from transport.incoming import Incoming
+from wire import messages as m
+from wire.session import Headers
+from wire.skeleton import Kind, Part, Use
+
+CODINGS = "gzip, deflate, br, zstd"
+"""What prefetches accept: browsers accept about the same, and we decode all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One component to deliver."""
+
+    component: int
+    document: int
+    method: str
+    url: str
+    headers: Headers
+    levels: bool
+    """The local proxy can show a picture coarse first."""
+    kind: Kind | None = None
+    """From the skeleton; None: the response will tell."""
+    use: Use = Use.OTHER
+    order: int = 0
+    width: int = 0
+    """CSS pixels in the layout, 0: unknown."""
+    height: int = 0
+    upload: Incoming | None = None
+    promised: bool = False
+
+    @classmethod
+    def requested(cls, request: m.Request, headers: Headers, upload: Incoming | None) -> Job:
+        """The job that a Request asks for."""
+        is_document = request.component == request.document
+        return cls(
+            component=request.component,
+            document=request.document,
+            method=request.method,
+            url=request.url,
+            headers=headers,
+            levels=request.levels,
+            use=Use.DOCUMENT if is_document else Use.OTHER,
+            upload=upload,
+        )
+
+    @classmethod
+    def prefetch(cls, prefetch: Prefetch, *, component: int, document: int) -> Job:
+        """The job of a promise."""
+        found = prefetch.found
+        return cls(
+            component=component,
+            document=document,
+            method="GET",
+            url=prefetch.url,
+            headers=[*prefetch.headers, ("accept", prefetch.accept), ("accept-encoding", CODINGS)],
+            levels=found.kind is Kind.IMAGE,
+            kind=found.kind,
+            use=found.use,
+            order=found.order + 1,  # the page itself is 0
+            width=found.width,
+            height=found.height,
+            promised=True,
+        )
+
+    @property
+    def part(self) -> Part:
+        """Its line in the skeleton."""
+        return Part(
+            self.component,
+            self.url,
+            self.kind or Kind.OTHER,
+            self.use,
+            self.order,
+            self.width,
+            self.height,
+        )
+
+
+def kind_of(content_type: str) -> Kind:
+    """The kind of a component from its media type (essence, lower case)."""
+    if content_type == "text/css":
+        return Kind.STYLE
+    if "javascript" in content_type or "ecmascript" in content_type:
+        return Kind.SCRIPT
+    if content_type.startswith("image/"):
+        return Kind.IMAGE
+    if content_type.startswith(("video/", "audio/")):
+        return Kind.MEDIA
+    if "font" in content_type:
+        return Kind.FONT
+    if content_type.startswith("text/") or content_type.endswith(("xml", "json")):
+        return Kind.TEXT
+    return Kind.OTHER
