@@ -24,7 +24,7 @@ from wire.frames import CLOCK_TICK, Control, Data, FrameReader, FrameWriter, Rep
 REPORT_SIZE: Final = len(FrameWriter().encode(Report(0, 0)))
 """Bytes of a report frame."""
 REPORT_EVERY: Final = 0.005
-"""Seconds between reports at least (research: longer than the gate's target halves goodput)."""
+"""Seconds between reports at least (measured: longer than the gate's target halves goodput)."""
 REPORT_EVERY_THIN: Final = 0.020
 """Seconds; with TCP and IP around it a report is 48 bytes, 200/s would fill 77 kbit/s."""
 THIN: Final = 12_500.0

@@ -218,7 +218,11 @@ class MemoryLink:
         if self._closed or self._endpoint is None:
             return
         while not self.outgoing.full and not self._closed:
-            chunk = self._endpoint.next_chunk(self._loop.time())
+            try:
+                chunk = self._endpoint.next_chunk(self._loop.time())
+            except Exception as error:
+                self.close(LinkError(f"the session failed to choose what to send: {error}"))
+                raise
             if chunk is None:
                 break
             self.outgoing.send(chunk)

@@ -293,6 +293,26 @@ def test_frames_before_the_garbage_in_another_read_are_delivered(world: World) -
     world.run(main())
 
 
+def test_an_outbox_that_fails_closes_the_link_and_is_logged_once(world: World) -> None:
+    async def main() -> None:
+        logged: list[object] = []
+        asyncio.get_running_loop().set_exception_handler(
+            lambda _, context: logged.append(context["exception"])
+        )
+        async with world.pair() as (near, far):
+            there, at_near, at_far = Queue(), Arrivals(), Arrivals()
+            there.frames = [Control(bytes(MAX_PAYLOAD + 1))]
+            near.start(there, at_near)
+            far.start(Queue(), at_far)
+            error = await at_near.end()
+            assert isinstance(error, LinkError)
+            assert "65536" in str(error)
+            assert await at_far.end() is None
+            assert len(logged) == 1
+
+    world.run(main())
+
+
 def test_a_reset_is_the_transports_fault() -> None:
     async def main() -> None:
         accepted: asyncio.Queue[tcp.TcpLink] = asyncio.Queue()
