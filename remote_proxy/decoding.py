@@ -8,7 +8,7 @@ RFC 8878 and RFC 9659 (window of zstd on the web).
 from __future__ import annotations
 
 import zlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Final, Protocol
 
 import brotli
@@ -161,7 +161,6 @@ class _Zstd:
     def __init__(self) -> None:
         self._context = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
         self._object = self._context.decompressobj()
-        self._fresh = True
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         for at in range(0, len(data), _ZSTD_SLICE):
@@ -179,7 +178,7 @@ class _Zstd:
         return bool(self._object.eof)
 
 
-_DECODERS: Final = {
+_DECODERS: Final[Mapping[str, Callable[[], _Decoder]]] = {
     "gzip": lambda: _Zlib(gzip=True),
     "x-gzip": lambda: _Zlib(gzip=True),
     "deflate": lambda: _Zlib(gzip=False),

@@ -12,7 +12,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from types import SimpleNamespace, TracebackType
@@ -175,7 +175,7 @@ class Origin:
                     request.method,
                     url,
                     headers=_outgoing(request),
-                    data=_uploaded(request, clock, self._config.upload_idle_timeout),
+                    data=_uploaded(request, clock, self._config),
                     allow_redirects=False,
                     trace_request_ctx=clock,
                 )
@@ -256,13 +256,19 @@ def _sending_restarts_the_clock(config: OriginConfig) -> aiohttp.TraceConfig:
     """The head's time runs from the last byte of the request that was sent."""
 
     async def restart(_: aiohttp.ClientSession, context: SimpleNamespace, __: Any) -> None:
-        clock: asyncio.Timeout = context.trace_request_ctx
-        clock.reschedule(asyncio.get_running_loop().time() + config.head_timeout)
+        _set(context.trace_request_ctx, config.head_timeout)
 
     trace = aiohttp.TraceConfig()
     trace.on_request_headers_sent.append(restart)
     trace.on_request_chunk_sent.append(restart)
     return trace
+
+
+def _set(clock: asyncio.Timeout, seconds: float | None) -> None:
+    """Let the request fail so long from now; None: never. Nothing, once its head has come."""
+    when = None if seconds is None else asyncio.get_running_loop().time() + seconds
+    with suppress(RuntimeError):
+        clock.reschedule(when)
 
 
 def _url(text: str) -> URL:
@@ -298,34 +304,37 @@ def _outgoing(request: FetchRequest) -> list[tuple[str, str]]:
 
 
 def _uploaded(
-    request: FetchRequest, clock: asyncio.Timeout, patience: float
+    request: FetchRequest, clock: asyncio.Timeout, config: OriginConfig
 ) -> AsyncIterator[bytes] | None:
     if request.body is None:
         return None
     announced = next((value for name, value in request.headers if name == "content-length"), "")
-    return _upload(request.body, int(announced) if announced.isdecimal() else None, clock, patience)
+    return _upload(request.body, int(announced) if announced.isdecimal() else None, clock, config)
 
 
 async def _upload(
-    body: AsyncIterator[bytes], announced: int | None, clock: asyncio.Timeout, patience: float
+    body: AsyncIterator[bytes],
+    announced: int | None,
+    clock: asyncio.Timeout,
+    config: OriginConfig,
 ) -> AsyncIterator[bytes]:
     """The request's body; fails where its length is not the one announced, lest both ends wait.
 
     The clock runs while the server is to take a chunk, and stands while we wait for the next one,
     which comes over the slow link.
     """
-    loop, sent = asyncio.get_running_loop(), 0
-    clock.reschedule(None)
+    sent = 0
+    _set(clock, None)
     async for chunk in body:
         sent += len(chunk)
         if announced is not None and sent > announced:
             raise OriginError(Failure.PROTOCOL, "the upload is longer than announced")
-        clock.reschedule(loop.time() + patience)
+        _set(clock, config.upload_idle_timeout)
         yield chunk
-        clock.reschedule(None)
+        _set(clock, None)
     if announced is not None and sent < announced:
         raise OriginError(Failure.PROTOCOL, "the upload ended before its announced length")
-    clock.reschedule(loop.time() + patience)
+    _set(clock, config.head_timeout)
 
 
 async def _body(response: aiohttp.ClientResponse, host: str, idle: float) -> AsyncIterator[bytes]:
