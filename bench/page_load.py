@@ -32,6 +32,8 @@ QUIET: Final = 2.0
 """Seconds without traffic after the load event that end a load."""
 QUIET_BYTES: Final = 4096
 """Less than this within QUIET is a heartbeat, not a page."""
+DRAWING: Final = 1.0
+"""Seconds given to drawing after decoding; 0.3 is too little on a busy machine."""
 LIMIT: Final = 400.0
 """Seconds after which a load is given up; the slowest direct load of the corpus takes 300."""
 _WORLD: Final = "bench"
@@ -133,8 +135,7 @@ async def study(endpoint: Endpoint, page: str) -> PageStudy:
         async with capturing(tab, width=round(WIDTH * CAPTURE_SCALE)) as capture:
             await watch.navigate(endpoint.base + page)
             await watch.until("load", limit=60)
-            await tab.evaluate(DECODED)
-            await asyncio.sleep(1.0)  # Pictures are drawn in slices after they are decoded.
+            await _drawn(tab)
             final = await capture.current()
             boxes = [_box(rectangle) for rectangle in await tab.evaluate(PICTURES)]
             await tab.evaluate(_BLANK)
@@ -166,6 +167,7 @@ async def load(
             await watch.navigate(endpoint.base + known.page)
             await _until_quiet(endpoint, watch, limit=limit, quiet=quiet)
             after = endpoint.statistics()
+            await _drawn(tab)
             await capture.current()
     frames = in_order(capture.frames, origin=watch.origin)
     moments = await asyncio.to_thread(judge, known.scene, frames)
@@ -181,6 +183,12 @@ async def load(
         moments=moments,
         frames=frames,
     )
+
+
+async def _drawn(tab: Tab) -> None:
+    """Wait until what has come is on the screen."""
+    await tab.evaluate(DECODED)
+    await asyncio.sleep(DRAWING)
 
 
 def in_order(frames: Sequence[Frame], *, origin: float) -> list[Frame]:

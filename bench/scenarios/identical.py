@@ -47,7 +47,7 @@ async def run(
 ) -> dict[str, Any]:
     """The scenario. `page`: a folder of page folders, or one page folder."""
     root = page or SITE
-    folders = [root] if (root / "index.html").is_file() and page else _pages(root)
+    folders = _pages(root) or [root]
     found: list[dict[str, Any]] = []
     async with spawn(root) as origin:
         for folder in folders:
