@@ -28,7 +28,7 @@ class Estimate:
     confidence: float = 1.0
 
 
-Recording = Iterable[tuple[float, Event | Estimate]]
+Recording = Iterable[tuple[float, Event | Estimate] | tuple[float, Event]]
 
 
 @dataclass(slots=True)

@@ -19,6 +19,12 @@ function svg(tag, attributes, ...children) {
   return made;
 }
 
+// Of a round number, without the decimals that it hasn't got.
+function tickText(bytes) {
+  const [value, unit] = rateText(bytes);
+  return bytes ? `${Number(value)} ${unit}` : "0";
+}
+
 // A round number of about top/3, so that three or four grid lines fit.
 function gridStep(top) {
   const power = 10 ** Math.floor(Math.log10(top / 3));
@@ -111,7 +117,7 @@ export class Chart {
   draw() {
     const { layers, columns } = this.layers();
     const width = this.box.clientWidth, height = this.box.clientHeight;
-    const left = 58, right = 6, top = 8, bottom = 22;
+    const left = 64, right = 6, top = 8, bottom = 22;
     const inner = { w: width - left - right, h: height - top - bottom };
     if (inner.w < 40) return;
     const sums = Array.from({ length: columns }, (_, c) => layers.reduce((sum, l) => sum + l.line[c], 0));
@@ -122,7 +128,7 @@ export class Chart {
     const step = gridStep(most);
     for (let value = 0; value <= most; value += step) {
       root.append(svg("line", { class: "grid", x1: left, x2: width - right, y1: y(value), y2: y(value) }));
-      root.append(svg("text", { x: left - 8, y: y(value) + 4, "text-anchor": "end" }, rateText(value).join(" ")));
+      root.append(svg("text", { x: left - 8, y: y(value) + 4, "text-anchor": "end" }, tickText(value)));
     }
     const base = Array(columns).fill(0);
     for (const { id, line } of layers) {

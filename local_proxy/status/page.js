@@ -5,6 +5,8 @@ import { Chart, rateText } from "/chart.js";
 const at = (id) => document.getElementById(id);
 const chart = new Chart(at("chart"));
 
+const shortly = (url) => url.replace(/^https?:\/\//, "");
+
 function make(tag, className, ...children) {
   const made = document.createElement(tag);
   if (className) made.className = className;
@@ -20,6 +22,7 @@ function bytesText(bytes) {
 }
 
 function timeText(seconds) {
+  if (seconds < 0.001) return "under 1 ms";
   if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
   if (seconds < 90) return `${Math.round(seconds)} s`;
   if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
@@ -45,12 +48,12 @@ function showTiles({ link, savings }) {
   figure("rate", rateText(chart.now()), `${bytesText(link.received)} down, ${bytesText(link.sent)} up so far`);
   const { down, up } = link;
   if (down) {
-    const sure = down.confidence < 0.5 ? "a guess" : down.age > 10 ? `measured ${timeText(down.age)} ago` : "measured";
+    const sure = !link.connected ? "before the link broke" : down.confidence < 0.5 ? "a guess" : down.age > 10 ? `measured ${timeText(down.age)} ago` : "measured";
     figure("estimate", rateText(down.rate), `${sure}${up ? `; up ${rateText(up.rate).join(" ")}` : ""}`);
   } else figure("estimate", ["–", ""], "not measured yet");
   if (link.delay !== null) {
-    const [value, unit] = timeText(link.delay).split(" ");
-    figure("delay", [value, unit], link.min_delay !== null ? `${timeText(link.min_delay)} at its lowest` : "");
+    const delay = timeText(link.delay).split(/ (?=\S+$)/);
+    figure("delay", delay, link.min_delay !== null ? `${timeText(link.min_delay)} at its lowest` : "");
   } else figure("delay", ["–", ""]);
   const { origin_bytes: origin, link_bytes: spent } = savings;
   if (!origin) figure("saved", ["–", ""], "nothing delivered yet");
@@ -80,7 +83,7 @@ function showDocument(doc) {
   const done = doc.components.filter((part) => part.complete).length;
   const all = doc.components.length + doc.more;
   const line = make("div", "line", make("i", `swatch ${chart.colour(doc.id)}`),
-    make("span", "name", doc.title || doc.url));
+    make("span", "name", doc.title || shortly(doc.url)));
   if (doc.front) line.append(make("span", "tag front", "in front"));
   line.append(make("span", "amount", `${done} of ${all}, ${bytesText(doc.received)}`));
   const made = make("div", "document", line);
@@ -91,7 +94,7 @@ function showDocument(doc) {
 }
 
 function showNode(node, name, titles) {
-  const line = make("div", `node ${node.state}`, make("span", "", name));
+  const line = make("div", `node ${node.state}`, make("span", "name", name));
   const facts = [node.scheduler || node.kind, node.weight !== 1 ? `×${+node.weight.toFixed(2)}` : "", node.state === "disabled" ? "held back" : ""];
   line.append(make("span", "what", facts.filter(Boolean).join(" · ")));
   if (node.backlog) line.append(make("span", "amount", bytesText(node.backlog)));
@@ -125,7 +128,7 @@ function show(status) {
   showLegend();
   const { documents, tree, policies, problems } = status;
   at("documents").replaceChildren(...(documents.length ? documents.map(showDocument) : none("p", "No document is open.")));
-  const titles = Object.fromEntries(documents.map((doc) => [String(doc.id), doc.title || doc.url.replace(/^https?:\/\//, "")]));
+  const titles = Object.fromEntries(documents.map((doc) => [String(doc.id), doc.title || shortly(doc.url)]));
   at("tree").replaceChildren(tree ? make("ul", "", showNode(tree, "link", titles)) : none("p", "The remote proxy has not sent it yet.")[0]);
   at("policies").replaceChildren(...(policies.length ? policies.map(showPolicy) : none("li", "None.")));
   at("problems").replaceChildren(...(problems.length
