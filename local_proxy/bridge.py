@@ -10,8 +10,11 @@ from collections.abc import Callable, Iterable
 
 from local_proxy.components import Component
 from local_proxy.http import Headers
+from local_proxy.overview import Overview
 from local_proxy.policy_runtime import PolicyRuntime
+from local_proxy.promise_keeper import PromiseKeeper
 from local_proxy.session import LocalSession
+from local_proxy.uplink import Uplink
 from policies import events as e
 from policies.commands import Command
 from policies.messages import message_for
@@ -53,38 +56,42 @@ class Bridge:
     """Between one local proxy's session, browser and policies."""
 
     def __init__(
-        self,
-        components: Components,
-        *,
-        opened: Callable[[LocalSession], None],
-        closed: Callable[[LocalSession], None],
-        promised: Callable[[list[Component], Headers], None],
-        carried: Callable[[int, int], None],
-        close_document: Callable[[int], None],
+        self, components: Components, promises: PromiseKeeper, *, now: Callable[[], float]
     ) -> None:
-        """`carried(document, bytes)` counts what came over the link."""
         self._components = components
-        self._opened = opened
-        self._closed = closed
-        self._promised = promised
-        self._carried = carried
-        self._close_document = close_document
+        self._promises = promises
+        self._now = now
         self._session: LocalSession | None = None
         self._lost = False
-        self.runtime: PolicyRuntime | None = None
-        """Set once by the composition: the runtime needs `command`, and this needs the runtime."""
+        self._uplink: Uplink
+        self._runtime: PolicyRuntime
+        self._overview: Overview
+        self._close_document: Callable[[int], None]
+
+    def connect(
+        self,
+        *,
+        uplink: Uplink,
+        runtime: PolicyRuntime,
+        overview: Overview,
+        close_document: Callable[[int], None],
+    ) -> None:
+        """The other ends; they need this one to be made, so they come after. Called once."""
+        self._uplink = uplink
+        self._runtime = runtime
+        self._overview = overview
+        self._close_document = close_document
 
     # -- local_proxy.session.Listener --------------------------------------------------------------
 
     def session_opened(self, session: LocalSession) -> None:
         """The remote said hello: all standing commands go first, before any request."""
         self._session = session
-        if self.runtime is not None:
-            self.runtime.begin_again()
-            if self._lost:
-                self.runtime.hear(e.LinkRestored())
+        self._runtime.begin_again()
+        if self._lost:
+            self._hear(e.LinkRestored())
         self._lost = False
-        self._opened(session)
+        self._uplink.opened()
 
     def skeleton_grew(
         self, document: int, components: list[Component], headers: Headers, promised: bool
@@ -93,13 +100,12 @@ class Bridge:
         for component in components:
             self._components.add(component)
         if promised:
-            self._promised(components, headers)
+            self._promises.promised(components, headers, now=self._now())
         self._hear(e.SkeletonGrew(document, tuple(_part(component) for component in components)))
 
     def progressed(self, component: Component, amount: int) -> None:
         """Bytes came, or something else about it changed."""
-        if amount:
-            self._carried(component.document, amount)
+        self._overview.carried(component, amount)
         reached = component.reached()
         name = "original" if component.complete and reached is None else ""
         name = reached.name if reached is not None else name
@@ -112,16 +118,19 @@ class Bridge:
 
     def session_closed(self, session: LocalSession, error: LinkError | None) -> None:
         """The link is gone."""
+        self._overview.session_ended(session.link.statistics())
+        self._promises.clear()
         if self._session is session:
             self._session = None
             self._lost = True
+            self._overview.problem(f"The link was lost: {error or 'closed by the remote proxy'}")
             self._hear(e.LinkLost(str(error) if error else ""))
-        self._closed(session)
 
     # -- local_proxy.core.Observer -----------------------------------------------------------------
 
     def document_opened(self, document: int, url: str) -> None:
         """A navigation."""
+        self._overview.opened(document, url)
         self._hear(e.DocumentOpened(document, url))
 
     def document_closed(self, document: int) -> None:
@@ -169,7 +178,7 @@ class Bridge:
         """The page was left for good."""
         self._close_document(document)
 
-    # -- commands ------------------------------------------------------------------------------------
+    # -- commands ------------------------------------------------------------------------------
 
     def command(self, command: Command) -> None:
         """A policy's command, on its way at once. Without a link the runtime keeps what stands."""
@@ -179,8 +188,7 @@ class Bridge:
             session.say(message)
 
     def _hear(self, event: e.Event) -> None:
-        if self.runtime is not None:
-            self.runtime.hear(event)
+        self._runtime.hear(event)
 
 
 def _part(component: Component) -> Part:

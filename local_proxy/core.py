@@ -21,6 +21,7 @@ from local_proxy.export_drivers.browser import BrowserExport
 from local_proxy.http import Duplex, Headers, Request, Response, header
 from local_proxy.promise_keeper import Kept, PromiseKeeper, wants_picture
 from local_proxy.session import LocalSession
+from local_proxy.status.link_down import link_down
 from local_proxy.tunnel import Tunnel
 from local_proxy.uplink import Uplink
 from transport.outgoing import Outgoing
@@ -93,17 +94,15 @@ class ProxyCore:
         if kept is not None:
             return await self._keep(request, kept)
         session = await self._uplink.wait_session(self._patience)
-            if session is None:
-                state = self._uplink.state()
-                return error_page(504, self._link_down(state.reason))
-            component = self._ask(session, request)
-        return await self._answer(request, component)
+        if session is None:
+            return self._link_down(request)
+        return await self._answer(request, self._ask(session, request, document))
 
     async def connect(self, host: str, port: int) -> Duplex | Response:
         """Open a tunnel, opaque and a component of its own."""
         session = await self._uplink.wait_session(self._patience)
         if session is None:
-            return self._link_down()
+            return self._link_down(Request("CONNECT", f"https://{host}:{port}/", []))
         component = Component(
             id=session.new_id(), document=UNATTRIBUTED, url=f"{host}:{port}", kind=Kind.OTHER
         )
@@ -191,13 +190,15 @@ class ProxyCore:
         except asyncio.CancelledError:
             self._left(component)
             raise
-        response = self._plain(component, head)
+        response = self._plain(request, component, head)
         if component.use is Use.DOCUMENT:
             response = self._export.document_response(component.id, response)
         return response
 
-    def _plain(self, component: Component, head: Head) -> Response:
+    def _plain(self, request: Request, component: Component, head: Head) -> Response:
         """The origin's own response."""
+        if request.method == "HEAD":
+            return Response(head.status, head.headers)
         headers: Headers = [
             (name, value) for name, value in head.headers if name != "content-length"
         ]
@@ -213,8 +214,10 @@ class ProxyCore:
             return
         session.cancel(component)
 
-    def _link_down(self) -> Response:
-        return link_down_page(self._uplink.state())
+    def _link_down(self, request: Request) -> Response:
+        state = self._uplink.state()
+        seconds = asyncio.get_running_loop().time() - state.since if state.was_up else None
+        return link_down(request, remote=state.remote, reason=state.reason, seconds=seconds)
 
 
 async def _body(component: Component) -> AsyncIterator[bytes]:

@@ -8,14 +8,14 @@ from typing import Protocol
 from local_proxy.bridge import Bridge, Components
 from local_proxy.core import ProxyCore
 from local_proxy.documents import Documents
-from local_proxy.error_page import error_page
 from local_proxy.export_drivers.browser import BrowserExport
-from local_proxy.http import Request, Response
 from local_proxy.http1 import Http1Front
+from local_proxy.overview import Overview
 from local_proxy.policy_runtime import PolicyRuntime
-from local_proxy.promises import PromiseTable
+from local_proxy.promise_keeper import PromiseKeeper
+from local_proxy.status.page import StatusPage
 from local_proxy.uplink import Uplink
-from policies.events import SessionOpened
+from policies.api import Policy, SessionOpened
 from policies.loader import load
 from transport.link import Link
 from transport.tcp import connect
@@ -40,54 +40,64 @@ class Settings(Protocol):
     def congestion(self) -> str: ...
 
 
-class _NoPages:
-    async def handle(self, request: Request) -> Response:
-        return error_page(404, "no status page yet")
+class LocalProxy:
+    """One local proxy: everything between browsers and the link. Made in a running loop."""
+
+    def __init__(self, settings: Settings, policies: list[Policy]) -> None:
+        self._settings = settings
+        loop = asyncio.get_running_loop()
+        promises = PromiseKeeper()
+        bridge = Bridge(Components(), promises, now=loop.time)
+        self.uplink = Uplink(self._dial, bridge, remote=settings.remote, device=settings.device)
+        self._runtime = PolicyRuntime(policies, send=bridge.command)
+        self._overview = Overview(self.uplink, self._runtime)
+        export = BrowserExport(
+            now=loop.time,
+            tracker=bridge,
+            fetch=lambda request: self.core.handle(request),
+            multipart=settings.export == "multipart",
+        )
+        self.core = ProxyCore(
+            uplink=self.uplink,
+            export=export,
+            promises=promises,
+            documents=Documents(),
+            observer=bridge,
+            pages=StatusPage(self._overview.snapshot),
+            patience=settings.patience,
+        )
+        self._front = Http1Front(self.core)
+        bridge.connect(
+            uplink=self.uplink,
+            runtime=self._runtime,
+            overview=self._overview,
+            close_document=self.core.close_document,
+        )
+
+    async def listen(self) -> tuple[str, int]:
+        """Take browsers' connections; the address as bound. Raises OSError."""
+        host, _, port = self._settings.listen.rpartition(":")
+        return await self._front.listen(host.strip("[]"), int(port))
+
+    async def run(self) -> None:
+        """Keep the link up until cancelled, then end everything."""
+        self._runtime.hear(SessionOpened())  # what policies set first stands before any request
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self.uplink.run())
+                tasks.create_task(self._overview.watch_bandwidth())
+        finally:
+            await self._front.close()
+            self._runtime.close()
+
+    async def _dial(self) -> Link:
+        host, _, port = self._settings.remote.rpartition(":")
+        return await connect(host.strip("[]"), int(port), congestion=self._settings.congestion)
 
 
 async def run(settings: Settings) -> None:
-    """Listen and serve until cancelled. Prints one line when ready. Raises OSError."""
-    loop = asyncio.get_running_loop()
-    host, _, port = settings.listen.rpartition(":")
-    remote_host, _, remote_port = settings.remote.rpartition(":")
-    components = Components()
-    documents = Documents()
-    promises = PromiseTable()
-
-    async def dial() -> Link:
-        return await connect(
-            remote_host.strip("[]"), int(remote_port), congestion=settings.congestion
-        )
-
-    bridge = Bridge(
-        components,
-        opened=lambda session: uplink.opened(),
-        closed=lambda session: None,
-        promised=lambda found, headers: promises.d.update({c.url: c for c in found}),
-        carried=lambda document, amount: None,
-        close_document=lambda document: core.close_document(document),
-    )
-    uplink = Uplink(dial, bridge, remote=settings.remote, device=settings.device)
-    export = BrowserExport(
-        now=loop.time, tracker=bridge, fetch=lambda request: core.handle(request)
-    )
-    core = ProxyCore(
-        uplink=uplink,
-        export=export,
-        promises=promises,
-        documents=documents,
-        observer=bridge,
-        pages=_NoPages(),
-        patience=settings.patience,
-    )
-    runtime = PolicyRuntime([load(name) for name in settings.policy], send=bridge.command)
-    bridge.runtime = runtime
-    runtime.hear(SessionOpened())
-    front = Http1Front(core)
-    address = await front.listen(host.strip("[]"), int(port))
-    print(f"listening on {address[0]}:{address[1]}", flush=True)
-    try:
-        await uplink.run()
-    finally:
-        await front.close()
-        runtime.close()
+    """Listen and serve until cancelled. Prints one line when ready. Raises OSError, LoadError."""
+    proxy = LocalProxy(settings, [load(name) for name in settings.policy])
+    host, port = await proxy.listen()
+    print(f"listening on {host}:{port}", flush=True)
+    await proxy.run()

@@ -38,6 +38,8 @@ class UplinkState:
     """Failed ones since the last session."""
     reason: str
     """Why there is no session; empty while there is one."""
+    was_up: bool
+    """There has been a session since the start."""
 
 
 class Uplink:
@@ -54,6 +56,7 @@ class Uplink:
         self._attempts = 0
         self._reason = "not connected yet"
         self._hurry = asyncio.Event()
+        self._was_up = False
 
     @property
     def session(self) -> LocalSession | None:
@@ -70,12 +73,14 @@ class Uplink:
             self._since,
             self._attempts,
             "" if connected else self._reason,
+            self._was_up,
         )
 
     def opened(self) -> None:
         """The session's Hello has come."""
         self._since = asyncio.get_running_loop().time()
         self._attempts = 0
+        self._was_up = True
         self._opened.set()
 
     async def wait_session(self, patience: float) -> LocalSession | None:

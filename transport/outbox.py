@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hats.hierarchy import Hierarchy
-from hats.node import Node
 from hats.multiplexer import Multiplexer
+from hats.node import Node
 from transport.outgoing import Budget, Outgoing
 from wire.frames import Control, Data
 from wire.session import Session
