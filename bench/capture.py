@@ -1,4 +1,7 @@
-"""Frames of a tab while it loads, at half scale, without taking more than half a processor.
+"""Frames of a tab while it loads, at half scale, at a bounded pace.
+
+They are not free: a load of 13 s of a page 15 600 pixels high costs Chromium 13 s of processor time
+with frames and 2.5 s without (measured), so leave the machine a second processor.
 
 Chromium sends a screencast frame when something was painted and drops what comes while three are
 unacknowledged. So acknowledgements set the pace; and when frames may have been dropped and then
@@ -23,8 +26,8 @@ from bench.cdp import BrowserError, Tab
 
 IN_FLIGHT: Final = 3
 """Frames that Chromium sends before it waits for an acknowledgement (page_handler.cc)."""
-INTERVAL: Final = 0.2
-"""Seconds between frames: a 640x7800 frame costs Chromium about 0.15 s of processor time."""
+INTERVAL: Final = 0.25
+"""Seconds between frames, and so the error of a time read from them, which is always late."""
 RESOLUTION: Final = 0.015
 """Of the time elapsed: a load of a minute is sampled every 0.9 s."""
 QUALITY: Final = 80
@@ -57,6 +60,8 @@ class Capture:
         self._tab = tab
         self._width = width
         self._began = 0.0
+        self._next = 0.0
+        """When the latest acknowledgement goes out; the one after it waits an interval more."""
         self._unacknowledged = 0
         self._may_be_stale = False
         self._session = 0
@@ -109,7 +114,9 @@ class Capture:
         task.add_done_callback(self._acks.discard)
 
     async def _acknowledge(self, number: int) -> None:
-        await asyncio.sleep(interval(asyncio.get_running_loop().time() - self._began))
+        now = asyncio.get_running_loop().time()
+        self._next = max(now, self._next) + interval(now - self._began)
+        await asyncio.sleep(self._next - now)
         self._unacknowledged = max(0, self._unacknowledged - 1)
         with contextlib.suppress(BrowserError):
             await self._tab.call("Page.screencastFrameAck", sessionId=number)
