@@ -7,7 +7,8 @@ document reaches a level before any goes on; among the documents the inner sched
 
 `priority` 1 goes first within a tier: what is on the screen, and still no picture is fine before
 all are coarse. From 2 on it goes before all tiers: a pointer that rests on a picture raises it
-above its siblings, text included. A node's own leaves go before documents below it at the same tier.
+above its siblings, text included. A node's own leaves go before documents below it at the same
+tier.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from local_proxy.bridge import Bridge, Components
 from local_proxy.core import ProxyCore
 from local_proxy.documents import Documents
 from local_proxy.export_drivers.browser import BrowserExport
+from local_proxy.http import Request, Response
 from local_proxy.http1 import Http1Front
 from local_proxy.overview import Overview
 from local_proxy.policy_runtime import PolicyRuntime
@@ -54,7 +55,7 @@ class LocalProxy:
         export = BrowserExport(
             now=loop.time,
             tracker=bridge,
-            fetch=lambda request: self.core.handle(request),
+            fetch=self._handle,
             multipart=settings.export == "multipart",
         )
         self.core = ProxyCore(
@@ -89,6 +90,9 @@ class LocalProxy:
         finally:
             await self._front.close()
             self._runtime.close()
+
+    async def _handle(self, request: Request) -> Response:
+        return await self.core.handle(request)
 
     async def _dial(self) -> Link:
         host, _, port = self._settings.remote.rpartition(":")
