@@ -145,9 +145,10 @@ class _Brotli:
         while True:
             piece = self._object.process(data, output_buffer_limit=_STEP)
             data = b""
-            if piece:
-                yield piece
-            if self._object.can_accept_more_data() or self._object.is_finished():
+            if not piece:
+                return
+            yield piece
+            if self._object.is_finished():
                 return
 
     @property
