@@ -118,14 +118,21 @@ class Names:
     families: set[str] = field(default_factory=set)
     """Font families that rules in use name, in lower case."""
     pending: list[Pending] = field(default_factory=list)
+    fonts_of_unused: list[tuple[tuple[frozenset[str], ...], tuple[str, ...]]] = field(
+        default_factory=list
+    )
+    """Selectors of rules not in use so far, and the families they ask for."""
 
     def add(self, name: str) -> None:
         if len(self.names) < MAX_NAMES:
             self.names.add(name)
 
-    def add_family(self, family: str) -> None:
-        if len(self.families) < MAX_NAMES:
-            self.families.add(family)
+    def ask(self, families: tuple[str, ...], selectors: tuple[frozenset[str], ...] | None) -> None:
+        """A rule asks for fonts; `selectors`: of a rule not in use, None: of one that is."""
+        if selectors is None and len(self.families) < MAX_NAMES:
+            self.families.update(families)
+        elif selectors and len(self.fonts_of_unused) < MAX_FOUND:
+            self.fonts_of_unused.append((selectors, families))
 
     def wait(self, pending: Pending) -> None:
         if len(self.pending) < MAX_FOUND:
@@ -137,6 +144,9 @@ class Names:
 
     def settle(self) -> list[Found]:
         """The pending finds that have come into use, no longer lazy."""
+        for selectors, families in self.fonts_of_unused:
+            if self.uses(selectors):
+                self.families.update(families)
         used = [one for one in self.pending if self._used(one)]
         self.pending = [one for one in self.pending if not self._used(one)]
         return [replace(one.found, lazy=False) for one in used]

@@ -287,7 +287,7 @@ class Page:
 
     def _on_use(self, attributes: Attributes) -> None:
         target = attributes.get("href") or attributes.get("xlink:href")
-        self._add(target, Kind.OTHER, Use.OTHER, attributes)
+        self._add(target, Kind.IMAGE, Use.OTHER, attributes)
 
     def _on_input(self, attributes: Attributes) -> None:
         if attributes.get("type", "").strip().lower() == "image":
@@ -311,7 +311,7 @@ class Page:
         kind = attributes.get("type", "").strip().lower()
         if not kind or self._browser.decodes(kind) or kind in ("text/html", "application/pdf"):
             target = attributes.get("data") or attributes.get("src")
-            self._add(target, Kind.OTHER, Use.OTHER, attributes, lazy=not kind)
+            self._add(target, Kind.OTHER, Use.DOCUMENT, attributes, lazy=not kind)
 
 
 def _size(attributes: Attributes, name: str) -> int:
