@@ -197,6 +197,8 @@ class StyleScanner:
             self._families.ask(_families(value), None if used else block.selectors)
         if not _NAMES_RESOURCE.search(value) or name.startswith(_OTHER_BROWSERS):
             return
+        if not self._findings.may_parse():
+            return
         for target in urls(value, self._browser):
             self._picture(name, target, block)
 

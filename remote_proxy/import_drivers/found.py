@@ -14,6 +14,8 @@ from wire.skeleton import Kind, Use
 
 MAX_FOUND: Final = 5_000
 """Components of one document; what comes after is left to the browser to ask for."""
+MAX_VALUES: Final = 4 * MAX_FOUND
+"""CSS values of one page or sheet that are parsed for URLs, at some 12 us each."""
 MAX_NAMES: Final = 20_000
 """Tag, class and id names that a document is remembered by."""
 
@@ -161,6 +163,7 @@ class Findings:
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
         self._known: dict[str, Found] = {}
+        self._values = MAX_VALUES
         self._fresh: dict[str, Found] = {}
 
     @property
@@ -203,6 +206,11 @@ class Findings:
         self._known[url] = found
         self._fresh[url] = found
         return found
+
+    def may_parse(self) -> bool:
+        """Whether one more CSS value may be parsed; counts it."""
+        self._values -= 1
+        return self._values >= 0
 
     def add_again(self, found: Found) -> None:
         """A find of another part of the document (Names.settle), now in use."""

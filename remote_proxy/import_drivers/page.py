@@ -19,6 +19,8 @@ from wire.skeleton import Kind, Use
 
 MAX_ELEMENTS: Final = 200_000
 """Elements of one page that are looked at: a second of work for a page made to cost it."""
+MAX_STYLE: Final = 16 << 10
+"""Characters of a `style` attribute that are looked at."""
 MAX_SOURCES: Final = 100
 """<source> elements of one <picture>."""
 
@@ -102,8 +104,8 @@ class Page:
             handler(attributes)
         if "background" in attributes and tag in ("body", "table", "td", "th", "tr"):
             self._background(attributes["background"])
-        if "style" in attributes and "(" in attributes["style"]:
-            self._inline_style(attributes["style"])
+        if "(" in attributes.get("style", "")[:MAX_STYLE]:
+            self._inline_style(attributes["style"][:MAX_STYLE])
 
     def end(self, tag: str) -> None:
         """An element closes, by its end tag or because it must."""
