@@ -14,7 +14,8 @@ from typing import Final, Protocol
 import brotli
 import zstandard
 
-from remote_proxy.origin import Failure, Headers, OriginError
+from remote_proxy.failures import Failure, OriginError
+from remote_proxy.origin import Headers
 
 MAX_DECODED: Final = 256 << 20
 """Bytes of one decoded body."""

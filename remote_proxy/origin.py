@@ -11,10 +11,9 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from enum import StrEnum
 from types import SimpleNamespace, TracebackType
 from typing import Any, Final, Self
 
@@ -22,6 +21,8 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.connector import Connection
 from yarl import URL
+
+from remote_proxy.failures import Failure, OriginError, translated
 
 Headers = list[tuple[str, str]]
 """Names in lower case, in order, repeated as they came."""
@@ -42,29 +43,6 @@ _HOP_BY_HOP: Final = frozenset(
 
 _REPEATABLE: Final = ("GET", "HEAD", "OPTIONS", "TRACE")
 """Safe methods (RFC 9110, 9.2.1): asked again when a kept connection turns out to be closed."""
-
-
-class Failure(StrEnum):
-    """What went wrong, as far as people can do something about it."""
-
-    DNS = "dns"
-    REFUSED = "refused"
-    TIMEOUT = "timeout"
-    RESET = "reset"
-    TLS = "tls"
-    PROTOCOL = "protocol"
-    FORBIDDEN = "forbidden"
-    """Our own guard does not let this host be reached."""
-
-
-class OriginError(Exception):
-    """No response, or no whole one. `str()` is for people."""
-
-    def __init__(self, kind: Failure, text: str) -> None:
-        super().__init__(text)
-        self.kind = kind
-        self.status = {Failure.TIMEOUT: 504, Failure.FORBIDDEN: 403}.get(kind, 502)
-        """What the browser is told when it has no head yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +161,7 @@ class Origin:
             raise RuntimeError("Origin is used outside of its `async with`")
         url = _url(request.url)
         self._check_literal(url)
-        with _translated(url.raw_host or ""):
+        with translated(url.raw_host or ""):
             # The clock stands while the request waits for a free connection: others move bytes.
             async with asyncio.timeout(None) as clock:
                 response = await session.request(
@@ -390,7 +368,7 @@ async def _body(
     response: aiohttp.ClientResponse, host: str, idle: float, *, until_close: bool
 ) -> AsyncIterator[bytes]:
     try:
-        with _translated(host):
+        with translated(host):
             while True:
                 async with asyncio.timeout(idle):
                     chunk = await response.content.read(CHUNK)
@@ -414,49 +392,6 @@ def _was_reset(response: aiohttp.ClientResponse) -> bool:
     """Whether the connection was lost under a body that only its end would have delimited, or
     before its announced end."""
     return isinstance(response, _Response) and response.was_reset
-
-
-@contextmanager
-def _translated(host: str) -> Iterator[None]:
-    """aiohttp's and the system's errors as ours."""
-    try:
-        yield
-    except OriginError:
-        raise
-    except (aiohttp.ClientError, aiohttp.http.HttpProcessingError, OSError, ValueError) as error:
-        raise _translate(error, host) from error
-
-
-def _translate(error: BaseException, host: str) -> OriginError:
-    chain = list(_causes(error))
-    for one in chain:
-        if isinstance(one, OriginError):
-            return one
-    if isinstance(error, aiohttp.ClientConnectorDNSError):
-        return OriginError(Failure.DNS, f"there is no server by the name of {host}")
-    if any(isinstance(one, ssl.SSLCertVerificationError) for one in chain):
-        return OriginError(Failure.TLS, f"the certificate of {host} is not valid")
-    if any(isinstance(one, aiohttp.ClientSSLError | ssl.SSLError) for one in chain):
-        return OriginError(Failure.TLS, f"no secure connection to {host} could be made")
-    if any(isinstance(one, TimeoutError) for one in chain):
-        return OriginError(Failure.TIMEOUT, f"{host} took too long to answer")
-    if isinstance(error, aiohttp.ClientConnectorError):
-        return OriginError(Failure.REFUSED, f"{host} does not take connections")
-    if any(isinstance(one, ConnectionError | aiohttp.ServerDisconnectedError) for one in chain):
-        return OriginError(Failure.RESET, f"{host} broke the connection off")
-    if isinstance(error, aiohttp.ClientOSError):
-        return OriginError(Failure.RESET, f"the connection to {host} was lost")
-    if isinstance(error, aiohttp.ClientPayloadError):
-        return OriginError(Failure.PROTOCOL, f"the response of {host} is garbled or incomplete")
-    return OriginError(Failure.PROTOCOL, f"{host} sent something that is not valid HTTP")
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        yield error
-        error = error.__cause__ or error.__context__
 
 
 def _is_address(host: str) -> bool:

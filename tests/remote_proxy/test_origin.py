@@ -10,12 +10,11 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from remote_proxy.failures import Failure, OriginError
 from remote_proxy.origin import (
-    Failure,
     FetchRequest,
     Origin,
     OriginConfig,
-    OriginError,
     OriginResponse,
     end_to_end,
 )

@@ -83,6 +83,8 @@ def test_other_hosts_get_no_credentials_and_suffer_none() -> None:
 def test_cors_requests_say_where_they_come_from() -> None:
     assert headers(page(), image("http://cdn.test/a", cors=True))["origin"] == "http://site.test"
     assert "origin" not in headers(page(), image(cors=True))
+    chromium = Document(PAGE, [("user-agent", "Chrome/156 Safari")], [])
+    assert headers(chromium, image(cors=True))["origin"] == "http://site.test"
     assert "origin" not in headers(page(), image("http://cdn.test/a"))
 
 
