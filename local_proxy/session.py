@@ -221,7 +221,7 @@ class LocalSession:
         arrival = self._arrivals.get(message.component)
         if arrival is None:
             return
-        if message.coding not in ("", "zstd"):
+        if message.coding not in ("", "br"):
             raise PeerError(f"unknown coding {message.coding!r}")
         if message.coding:
             arrival.decoder = TextDecoder(max_bytes=MAX_DECODED)
@@ -308,6 +308,9 @@ class LocalSession:
     def _complete(self, arrival: _Arrival) -> None:
         component = arrival.component
         del self._arrivals[component.id]
+        if arrival.decoder is not None and not arrival.decoder.finished:
+            self._fail(component, 502, "the text ended inside its coding")
+            return
         component.complete = True
 
     def _end(self, id_: int, status: int, reason: str) -> None:
