@@ -12,7 +12,7 @@ import structlog
 
 from local_proxy.components import Component, ComponentFailed
 from local_proxy.documents import UNATTRIBUTED
-from local_proxy.http import Headers, Request, Response
+from local_proxy.http import Headers, Request, Response, header
 from local_proxy.promises import (
     Promised,
     PromiseStatistics,
@@ -30,9 +30,17 @@ _RENEWED = frozenset(
 
 
 def wants_picture(request: Request) -> bool:
-    """Whether a browser asks this to render a picture: only such may be coarse first."""
-    accept = next((value for name, value in request.headers if name == "accept"), "")
-    return request.method == "GET" and accept.startswith("image/")
+    """Whether a browser asks this to render a picture: only such may be coarse first.
+
+    A script's fetch or a download may send the same Accept; it wants the origin's bytes.
+    """
+    headers = request.headers
+    return (
+        request.method == "GET"
+        and header(headers, "accept").lower().startswith("image/")
+        and header(headers, "sec-fetch-dest", "image") == "image"
+        and not header(headers, "range")
+    )
 
 
 @dataclass(frozen=True, slots=True)
