@@ -144,10 +144,11 @@ class LocalSession:
         return self.outbox.open(component, leaf)
 
     def cancel(self, component: Component) -> None:
-        """Nobody wants it any more."""
+        """Nobody wants it any more; who reads it all the same is told that it ends here."""
         self.outbox.drop(component.id)
         if self._arrivals.pop(component.id, None) is not None:
             self.say(m.Cancel(component.id))
+            self._fail(component, 499, "nobody wanted this any more")
 
     def close_document(self, document: int) -> None:
         """The document's window is gone; all that was coming for it stops."""
