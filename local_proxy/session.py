@@ -36,6 +36,8 @@ MAX_UNREAD: Final = 1 << 20
 """Bytes of a component without levels that may wait unread before its sender is stopped."""
 MAX_DECODED: Final = 256 * 1024 * 1024
 """Bytes that one coded text may decode to."""
+MAX_CLOSED: Final = 1024
+"""Closed documents remembered: late word of them must not be taken for new."""
 _log = structlog.get_logger("sluice.local")
 
 
@@ -82,6 +84,8 @@ class LocalSession:
             wake=link.wake,
         )
         self._arrivals: dict[int, _Arrival] = {}
+        self._closed_documents: dict[int, bool] = {}
+        """Closed in this session, the latest last, and whether the remote has been told."""
         self.closed: asyncio.Future[LinkError | None] = asyncio.get_running_loop().create_future()
         self._handlers: dict[type[m.Message], Callable[[m.Message, Headers], None]] = {
             m.Hello: self._on_hello,
@@ -148,16 +152,33 @@ class LocalSession:
         self.outbox.drop(component.id)
         if self._arrivals.pop(component.id, None) is not None:
             self.say(m.Cancel(component.id))
+            self._close_node(component.document)
             self._fail(component, 499, "nobody wanted this any more")
 
     def close_document(self, document: int) -> None:
-        """The document's window is gone; all that was coming for it stops."""
-        for id_, arrival in list(self._arrivals.items()):
-            if arrival.component.document == document:
-                del self._arrivals[id_]
-                self.outbox.drop(id_)
-                self._fail(arrival.component, 499, "the document was closed")
-        self.say(m.CloseDocument(document))
+        """The document's window is gone, and its promises with it.
+
+        What was asked for goes on: a download outlives its page, and who asked for a part of the
+        page says himself that he has left. The node closes with the last of these.
+        """
+        self._closed_documents[document] = False
+        while len(self._closed_documents) > MAX_CLOSED:
+            del self._closed_documents[next(iter(self._closed_documents))]
+        for component in self._arriving(document):
+            if component.promised:
+                self.cancel(component)
+        self._close_node(document)
+
+    def _arriving(self, document: int) -> list[Component]:
+        arriving = (arrival.component for arrival in self._arrivals.values())
+        return [component for component in arriving if component.document == document]
+
+    def _close_node(self, document: int) -> None:
+        """Tell the remote, once, that nothing of a closed document is under way any more."""
+        told = self._closed_documents.get(document, True)
+        if not told and not self._arriving(document):
+            self._closed_documents[document] = True
+            self.say(m.CloseDocument(document))
 
     def say(self, message: m.Message, headers: Headers | None = None) -> None:
         """Queue a control message."""
@@ -199,6 +220,10 @@ class LocalSession:
 
     def _on_skeleton(self, message: m.Message, headers: Headers) -> None:
         assert isinstance(message, m.Skeleton)
+        if message.document in self._closed_documents:
+            for part in message.parts:  # it was under way when the document closed
+                self.say(m.Cancel(part.component))
+            return
         components = [self._component(message.document, part) for part in message.parts]
         if message.promised:
             for component in components:
@@ -310,11 +335,13 @@ class LocalSession:
         component = arrival.component
         del self._arrivals[component.id]
         component.complete = True
+        self._close_node(component.document)
 
     def _end(self, id_: int, status: int, reason: str) -> None:
         arrival = self._arrivals.pop(id_, None)
         if arrival is not None:
             self.outbox.drop(id_)
+            self._close_node(arrival.component.document)
             self._fail(arrival.component, status, reason)
 
     def _fail(self, component: Component, status: int, reason: str) -> None:

@@ -242,7 +242,7 @@ def test_a_document_that_is_left_frees_both_sides() -> None:
             await both.browser.navigate(page)
             await until(lambda: origin.counts()["/a.jpg"])
             documents = list(both.local.core._documents)
-            assert both.session.statistics().deliveries == 1
+            await until(lambda: both.session.statistics().deliveries == 1)
             both.local.core.close_document(documents[0].id)
             await until(lambda: both.session.statistics().deliveries == 0)
             assert both.session.budget.used == 0
