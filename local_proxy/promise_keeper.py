@@ -91,7 +91,9 @@ class PromiseKeeper:
         if not verdict.use:
             _log.info("a promise was not used", url=request.url, reason=verdict.reason)
             return None
-        if component.failure is not None or (component.levels and not wants_picture(request)):
+        if component.failure is not None or component.trimmed:
+            return None
+        if component.levels and not wants_picture(request):
             return None  # only pictures to be rendered may be other bytes than the origin's
         self._table.take(promised)
         not_modified = _not_modified(component) if verdict.not_modified else None

@@ -34,6 +34,8 @@ UPLOAD_QUANTUM: Final = 512
 UPLOAD_MEMORY: Final = 8 * 1024 * 1024
 MAX_UNREAD: Final = 1 << 20
 """Bytes of a component without levels that may wait unread before its sender is stopped."""
+MAX_SHARED: Final = 4 << 20
+"""Bytes of a promise without levels up to which it is kept for a second request."""
 MAX_DECODED: Final = 256 * 1024 * 1024
 """Bytes that one coded text may decode to."""
 MAX_CLOSED: Final = 1024
@@ -303,8 +305,15 @@ class LocalSession:
 
     def _arrival(self, component: Component) -> _Arrival:
         arrival = _Arrival(component)
-        component.on_consumed = lambda _amount: self._give_credit(arrival)
+        component.on_consumed = lambda _amount: self._consumed(arrival)
         return arrival
+
+    def _consumed(self, arrival: _Arrival) -> None:
+        """A reader went on: make room. What others may still ask for is kept, within reason."""
+        component = arrival.component
+        if not component.promised or component.received > MAX_SHARED:
+            component.trim()
+        self._give_credit(arrival)
 
     @staticmethod
     def _component(document: int, part: Part) -> Component:
