@@ -156,7 +156,7 @@ class ProxyCore:
         self._observer.component_requested(component)
         if request.body is not None:
             up = session.upload(component_id)
-            task = asyncio.ensure_future(_upload(request.body, up))
+            task = asyncio.ensure_future(_upload(request.body, up, session))
             self._uploads.add(task)
             task.add_done_callback(self._uploads.discard)
         return component
@@ -225,9 +225,17 @@ async def _body(component: Component) -> AsyncIterator[bytes]:
         yield chunk
 
 
-async def _upload(body: AsyncIterator[bytes], up: Outgoing) -> None:
-    """A request's body, up the link at the pace of its credit."""
-    async for chunk in body:
-        up.write(chunk)
-        await up.room()
-    up.finish()
+async def _upload(body: AsyncIterator[bytes], up: Outgoing, session: LocalSession) -> None:
+    """A request's body, up the link at the pace of its credit.
+
+    One that breaks off is cut, so that the origin does not take it for whole; its client is
+    answered by the front, which knows what was wrong with it.
+    """
+    try:
+        async for chunk in body:
+            up.write(chunk)
+            await up.room()
+    except Exception as error:
+        session.cut_upload(up.component, str(error))
+    else:
+        up.finish()

@@ -149,6 +149,11 @@ class LocalSession:
         leaf = self._uploads.attach(self._uploads.root, str(component))
         return self.outbox.open(component, leaf)
 
+    def cut_upload(self, component: int, reason: str) -> None:
+        """The rest of a body that was going up will not come."""
+        if self.outbox.drop(component):
+            self.say(m.Reset(component, reason))
+
     def cancel(self, component: Component) -> None:
         """Nobody wants it any more; who reads it all the same is told that it ends here."""
         self.outbox.drop(component.id)
