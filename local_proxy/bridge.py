@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from local_proxy.components import Component
+from local_proxy.documents import UNATTRIBUTED
 from local_proxy.http import Headers
 from local_proxy.overview import Overview
 from local_proxy.policy_runtime import PolicyRuntime
@@ -109,8 +110,11 @@ class Bridge:
         reached = component.reached()
         name = "original" if component.complete and reached is None else ""
         name = reached.name if reached is not None else name
-        if name != component.told or component.complete:
+        if name != component.told or component.complete or component.failure is not None:
             component.told = name
+            over = component.complete or component.failure is not None
+            if over and component.document == UNATTRIBUTED:  # no document will close and free it
+                self._components.forget(component)
             length = component.head.length if component.head is not None else None
             self._hear(
                 e.Progress(component.id, component.received, name, component.complete, length)

@@ -48,7 +48,8 @@ class LocalProxy:
         self._settings = settings
         loop = asyncio.get_running_loop()
         promises = PromiseKeeper()
-        bridge = Bridge(Components(), promises, now=loop.time)
+        self.components = Components()
+        bridge = Bridge(self.components, promises, now=loop.time)
         self.uplink = Uplink(self._dial, bridge, remote=settings.remote, device=settings.device)
         self._runtime = PolicyRuntime(policies, send=bridge.command)
         self._overview = Overview(self.uplink, self._runtime)

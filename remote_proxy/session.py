@@ -36,6 +36,8 @@ from wire.skeleton import Kind, Use
 AGENT: Final = "sluice"
 MAX_DELIVERIES: Final = 1024
 """Components under way for one device; further requests are answered 503."""
+SWEEP: Final = 32
+"""Deliveries begun between two looks for what can be forgotten."""
 _log = structlog.get_logger("sluice.remote")
 
 
@@ -87,6 +89,7 @@ class RemoteSession:
             wake=link.wake,
         )
         self._running: dict[int, _Running] = {}
+        self._started = 0
         self._documents: dict[int, set[int]] = {}
         self._closed: asyncio.Future[LinkError | None] = asyncio.get_running_loop().create_future()
         self._tasks: asyncio.TaskGroup | None = None
@@ -170,10 +173,21 @@ class RemoteSession:
         if len(self._running) >= MAX_DELIVERIES:
             self.say(m.Failed(job.component, 503, "too many requests are under way"))
             return
+        self._started += 1
+        if self._started % SWEEP == 0:
+            self._sweep()
         self._documents.setdefault(job.document, set()).add(job.component)
         delivery = Delivery(job, self, self._services)
         task = self._tasks.create_task(self._deliver(delivery))
         self._running[job.component] = _Running(task, job.document, job.upload)
+
+    def _sweep(self) -> None:
+        """Forget what was delivered, in documents that never close too."""
+        self.tree.sweep()
+        for components in self._documents.values():
+            components &= self._running.keys() | {
+                outgoing.component for outgoing in self.outbox.components()
+            }
 
     def importer(self, job: Job, response: OriginResponse) -> Importer | None:
         """Who reads a text for sub-resources: pages and the style sheets of documents."""

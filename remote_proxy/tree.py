@@ -79,6 +79,10 @@ class Tree:
         if leaf is not None:
             self.hierarchy.remove(leaf)
 
+    def sweep(self) -> None:
+        """Let go of leaves that have been sent in full; the hierarchy dropped them by itself."""
+        self._leaves = {id_: leaf for id_, leaf in self._leaves.items() if leaf.attached}
+
     def set_priority(self, component: int, priority: int) -> None:
         """How urgent a component is among its siblings; ignored when it has left."""
         leaf = self.find_leaf(component)

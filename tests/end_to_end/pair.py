@@ -85,10 +85,10 @@ class Asked:
         """All of the body, by its length or its chunks."""
         if self.header("transfer-encoding") == "chunked":
             data = bytearray()
-            while size := int(await self.reader.readline(), 16):
+            while size := int(await self.reader.readuntil(b"\r\n"), 16):
                 data += await self.reader.readexactly(size)
-                await self.reader.readline()
-            await self.reader.readline()
+                await self.reader.readuntil(b"\r\n")
+            await self.reader.readuntil(b"\r\n")
             return bytes(data)
         return await self.reader.readexactly(int(self.header("content-length") or 0))
 
