@@ -17,7 +17,7 @@ from policies.plan import Decision
 from remote_proxy.decoding import decode
 from remote_proxy.importing import Importer
 from remote_proxy.jobs import Job, kind_of
-from remote_proxy.origin import FetchRequest, Origin, OriginError, OriginResponse
+from remote_proxy.origin import Failure, FetchRequest, Origin, OriginError, OriginResponse
 from remote_proxy.plan import Plan, picture_options
 from remote_proxy.tree import Tree
 from remote_proxy.tunnelling import dial, pump
@@ -33,6 +33,10 @@ from wire.skeleton import Kind
 SMALL: Final = 4096
 """Bytes below which a picture is left alone (HATS, section 4.1.1); so many are gathered before
 the length counts."""
+MAX_HEADERS: Final = 60_000
+"""Bytes of a response's header fields: with its message they must fit a frame (MAX_MESSAGE)."""
+FIELD: Final = 8
+"""Bytes that HPACK adds to a field at most, for its lengths (RFC 7541, 6.2)."""
 PIECE: Final = 65536
 """Bytes handed to a parser or coder at a time, so that the event loop is never held for long."""
 _log = structlog.get_logger("sluice.remote")
@@ -193,6 +197,8 @@ class Delivery:
     def _head(
         self, response: OriginResponse, headers: Headers, *, length: int | None, coding: str = ""
     ) -> None:
+        if sum(len(name) + len(value) + FIELD for name, value in headers) > MAX_HEADERS:
+            raise OriginError(Failure.PROTOCOL, "the response's header is too large")
         head = m.Head(
             self.job.component,
             response.status,

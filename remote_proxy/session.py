@@ -7,7 +7,7 @@ the downlink sends (downlink.py). One task per delivery, all in one group that e
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Final
@@ -28,7 +28,7 @@ from transport.link import Link, LinkError
 from transport.outbox import TreeOutbox
 from transport.outgoing import Budget
 from wire import messages as m
-from wire.errors import WireError
+from wire.errors import PeerError, WireError
 from wire.frames import Control, Data
 from wire.session import Headers, Session, Side, State, header
 from wire.skeleton import Kind, Use
@@ -36,6 +36,10 @@ from wire.skeleton import Kind, Use
 AGENT: Final = "sluice"
 MAX_DELIVERIES: Final = 1024
 """Components under way for one device; further requests are answered 503."""
+MAX_SKELETON: Final = 32_768
+"""Bytes of parts in one Skeleton message: half a frame, the shared headers have the rest."""
+PART: Final = 48
+"""Bytes of a part besides its URL, generously."""
 SWEEP: Final = 32
 """Deliveries begun between two looks for what can be forgotten."""
 _log = structlog.get_logger("sluice.remote")
@@ -90,6 +94,7 @@ class RemoteSession:
         )
         self._running: dict[int, _Running] = {}
         self._started = 0
+        self._last_request = 0
         self._documents: dict[int, set[int]] = {}
         self._closed: asyncio.Future[LinkError | None] = asyncio.get_running_loop().create_future()
         self._tasks: asyncio.TaskGroup | None = None
@@ -119,7 +124,10 @@ class RemoteSession:
             self._tasks = tasks
             self._link.start(self.outbox, self)
             fitting = tasks.create_task(self._fit_quantum())
-            error = await asyncio.shield(self._closed)
+            try:
+                error = await asyncio.shield(self._closed)
+            finally:
+                self._link.close()
             self.session.link_lost()
             fitting.cancel()
             for running in list(self._running.values()):
@@ -215,7 +223,13 @@ class RemoteSession:
             if self._pushes(document, one)
         ]
         for headers, same in groupby(jobs, key=lambda job: job.headers):
-            batch = list(same)
+            self._promise_alike(document, list(same), headers)
+
+    def _promise_alike(
+        self, document: int, jobs: list[Job], headers: tuple[tuple[str, str], ...]
+    ) -> None:
+        """Promises that share their request headers, in messages that fit a frame."""
+        for batch in _batches(jobs):
             self.say(m.Skeleton(document, [job.part for job in batch], True), headers)
             for job in batch:
                 kind = (job.kind or Kind.OTHER).value
@@ -252,6 +266,9 @@ class RemoteSession:
     def _on_request(self, message: m.Message, headers: Headers) -> None:
         assert isinstance(message, m.Request)
         component = message.component
+        if component <= self._last_request or component % 2 == 0:
+            raise PeerError(f"component {component} is not a new one of the local side")
+        self._last_request = component
         upload = None
         if message.body or message.method == "CONNECT":
             upload = Incoming(lambda more: self.say(m.Credit(component, more)))
@@ -357,3 +374,16 @@ class RemoteSession:
             self.tree.hierarchy.bandwidth_changed(estimate.rate)
             if not self._fixed_quantum:
                 self.tree.multiplexer.quantum = self._suggested_quantum(estimate.rate)
+
+
+def _batches(jobs: list[Job]) -> Iterator[list[Job]]:
+    """The jobs in order, cut where their URLs would fill a Skeleton message."""
+    batch: list[Job] = []
+    size = 0
+    for job in jobs:
+        size += len(job.url) + PART
+        if batch and size > MAX_SKELETON:
+            yield batch
+            batch, size = [], len(job.url) + PART
+        batch.append(job)
+    yield batch
