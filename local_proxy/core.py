@@ -29,6 +29,10 @@ from wire.skeleton import Kind, Use
 
 HOST: Final = "sluice.local"
 """The local proxy's own host: status page, JSON, metrics."""
+MAX_HEADERS: Final = 50_000
+"""Bytes of a request's fields: with its URL they must fit a frame (wire.messages.MAX_MESSAGE)."""
+FIELD: Final = 8
+"""Bytes that HPACK adds to a field at most, for its lengths (RFC 7541, 6.2)."""
 _log = structlog.get_logger("sluice.local")
 
 
@@ -96,6 +100,8 @@ class ProxyCore:
         session = await self._uplink.wait_session(self._patience)
         if session is None:
             return self._link_down(request)
+        if sum(len(name) + len(value) + FIELD for name, value in request.headers) > MAX_HEADERS:
+            return error_page(431, f"The request's header is longer than {MAX_HEADERS} bytes.")
         return await self._answer(request, self._ask(session, request, document))
 
     async def connect(self, host: str, port: int) -> Duplex | Response:
@@ -184,7 +190,8 @@ class ProxyCore:
         try:
             head = await component.wait_head()
             if component.levels and wants_picture(request):
-                return await self._export.picture(component, request)
+                picture = await self._export.picture(component, request)
+                return self._watched(picture, component)
         except ComponentFailed as failure:
             return error_page(failure.status, failure.reason)
         except asyncio.CancelledError:
@@ -203,7 +210,10 @@ class ProxyCore:
             (name, value) for name, value in head.headers if name != "content-length"
         ]
         body = _body(component)
-        response = Response(head.status, headers, body, head.length)
+        return self._watched(Response(head.status, headers, body, head.length), component)
+
+    def _watched(self, response: Response, component: Component) -> Response:
+        """Hear of it when the client leaves before the end."""
         response.on_done.append(lambda finished: None if finished else self._left(component))
         return response
 

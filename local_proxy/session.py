@@ -38,6 +38,8 @@ MAX_SHARED: Final = 4 << 20
 """Bytes of a promise without levels up to which it is kept for a second request."""
 MAX_DECODED: Final = 256 * 1024 * 1024
 """Bytes that one coded text may decode to."""
+MAX_ARRIVALS: Final = 16_384
+"""Components on their way in that the remote may promise."""
 MAX_CLOSED: Final = 1024
 """Closed documents remembered: late word of them must not be taken for new."""
 _log = structlog.get_logger("sluice.local")
@@ -234,6 +236,8 @@ class LocalSession:
         components = [self._component(message.document, part) for part in message.parts]
         if message.promised:
             for component in components:
+                if len(self._arrivals) >= MAX_ARRIVALS:
+                    raise PeerError(f"more than {MAX_ARRIVALS} components at a time")
                 if component.id in self._arrivals:
                     raise PeerError(f"component {component.id} was promised twice")
                 self._arrivals[component.id] = self._arrival(component)
@@ -244,6 +248,8 @@ class LocalSession:
         arrival = self._arrivals.get(message.component)
         if arrival is None:
             return
+        if arrival.component.received or arrival.component.trimmed:
+            raise PeerError(f"levels of component {message.component} after its first byte")
         if any(not 0 <= level.start <= level.end <= message.length for level in message.levels):
             raise PeerError(f"levels of component {message.component} do not fit its length")
         arrival.component.levels = tuple(message.levels)
@@ -290,6 +296,8 @@ class LocalSession:
         if arrival is None:
             return  # cancelled while it was under way
         component = arrival.component
+        if component.head is None:
+            raise PeerError(f"bytes of component {component.id} before its head")
         arrival.credit.arrive(len(frame.payload))
         arrival.uncredited += len(frame.payload)
         try:

@@ -38,6 +38,8 @@ MAX_DELIVERIES: Final = 1024
 """Components under way for one device; further requests are answered 503."""
 MAX_SKELETON: Final = 32_768
 """Bytes of parts in one Skeleton message: half a frame, the shared headers have the rest."""
+MAX_SHARED: Final = 16_384
+"""Bytes of request headers that promises share; with more of them nothing is promised."""
 PART: Final = 48
 """Bytes of a part besides its URL, generously."""
 SWEEP: Final = 32
@@ -223,6 +225,8 @@ class RemoteSession:
             if self._pushes(document, one)
         ]
         for headers, same in groupby(jobs, key=lambda job: job.headers):
+            if sum(len(name) + len(value) for name, value in headers) > MAX_SHARED:
+                continue
             self._promise_alike(document, list(same), headers)
 
     def _promise_alike(
