@@ -17,7 +17,7 @@ from local_proxy.promise_keeper import PromiseKeeper
 from local_proxy.session import LocalSession
 from local_proxy.uplink import Uplink
 from policies import events as e
-from policies.commands import Command
+from policies.commands import Cancel, Command
 from policies.messages import message_for
 from transport.link import LinkError
 from wire.skeleton import Part
@@ -186,9 +186,12 @@ class Bridge:
 
     def command(self, command: Command) -> None:
         """A policy's command, on its way at once. Without a link the runtime keeps what stands."""
-        message = message_for(command)
         session = self._session
-        if message is not None and session is not None and session.open:
+        if session is None or not session.open:
+            return
+        if isinstance(command, Cancel):  # whoever waits for it must hear of it here, too
+            session.call_off(command.component)
+        elif (message := message_for(command)) is not None:
             session.say(message)
 
     def _hear(self, event: e.Event) -> None:

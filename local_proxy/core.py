@@ -8,7 +8,7 @@ touches a socket.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Final, Protocol
 from urllib.parse import urlsplit
 
@@ -24,11 +24,20 @@ from local_proxy.session import LocalSession
 from local_proxy.status.link_down import link_down
 from local_proxy.tunnel import Tunnel
 from local_proxy.uplink import Uplink
+from policies.plan import Decision, Subject
 from transport.outgoing import Outgoing
 from wire.skeleton import Kind, Use
 
 HOST: Final = "sluice.local"
 """The local proxy's own host: status page, JSON, metrics."""
+_DESTINATIONS: Final = {
+    "audio": Kind.MEDIA,
+    "font": Kind.FONT,
+    "script": Kind.SCRIPT,
+    "style": Kind.STYLE,
+    "video": Kind.MEDIA,
+}
+"""Sec-Fetch-Dest that tells the kind (Fetch metadata, 2.1)."""
 MAX_HEADERS: Final = 50_000
 """Bytes of a request's fields: with its URL they must fit a frame (wire.messages.MAX_MESSAGE)."""
 FIELD: Final = 8
@@ -74,6 +83,7 @@ class ProxyCore:
         documents: Documents,
         observer: Observer,
         pages: OwnPages,
+        plan: Callable[[Subject], Decision],
         patience: float,
     ) -> None:
         self._uplink = uplink
@@ -82,6 +92,7 @@ class ProxyCore:
         self._documents = documents
         self._observer = observer
         self._pages = pages
+        self._plan = plan
         self._patience = patience
         self._uploads: set[asyncio.Task[None]] = set()
 
@@ -102,6 +113,8 @@ class ProxyCore:
             return self._link_down(request)
         if sum(len(name) + len(value) + FIELD for name, value in request.headers) > MAX_HEADERS:
             return error_page(431, f"The request's header is longer than {MAX_HEADERS} bytes.")
+        if self._plan(_subject(request, document)).fetch == "never":
+            return error_page(403, "A policy keeps this from being fetched.")
         return await self._answer(request, self._ask(session, request, document))
 
     async def connect(self, host: str, port: int) -> Duplex | Response:
@@ -228,6 +241,18 @@ class ProxyCore:
         state = self._uplink.state()
         seconds = asyncio.get_running_loop().time() - state.since if state.was_up else None
         return link_down(request, remote=state.remote, reason=state.reason, seconds=seconds)
+
+
+def _subject(request: Request, document: int) -> Subject:
+    """What the plan can know of a request before there is an answer."""
+    if is_navigation(request):
+        return Subject(component=0, document=0, kind=Kind.TEXT, use=Use.DOCUMENT)
+    kind = _DESTINATIONS.get(header(request.headers, "sec-fetch-dest"), Kind.OTHER)
+    if wants_picture(request):
+        kind = Kind.IMAGE
+    elif header(request.headers, "accept").startswith("text/css"):
+        kind = Kind.STYLE
+    return Subject(component=0, document=document, kind=kind, use=Use.OTHER)
 
 
 async def _body(component: Component) -> AsyncIterator[bytes]:

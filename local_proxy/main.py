@@ -18,6 +18,7 @@ from local_proxy.status.page import StatusPage
 from local_proxy.uplink import Uplink
 from policies.api import Policy, SessionOpened
 from policies.loader import load
+from policies.plan import Decision, Subject, decide
 from transport.link import Link
 from transport.tcp import connect
 
@@ -66,6 +67,7 @@ class LocalProxy:
             documents=Documents(),
             observer=bridge,
             pages=StatusPage(self._overview.snapshot),
+            plan=self._decide,
             patience=settings.patience,
         )
         self._front = Http1Front(self.core)
@@ -91,6 +93,9 @@ class LocalProxy:
         finally:
             await self._front.close()
             self._runtime.close()
+
+    def _decide(self, subject: Subject) -> Decision:
+        return decide(self._runtime.rules, subject)
 
     async def _handle(self, request: Request) -> Response:
         return await self.core.handle(request)

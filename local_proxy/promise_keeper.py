@@ -83,7 +83,9 @@ class PromiseKeeper:
         if verdict.use and not verdict.final:
             try:
                 head = await component.wait_head()
-            except ComponentFailed:
+            except ComponentFailed as failure:
+                if failure.status == 403:  # forbidden here or there: asking anew changes nothing
+                    return Kept(component)
                 self._table.fail(promised)
                 return None
             promised.head = ResponseHead(head.status, head.headers, now)

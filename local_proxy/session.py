@@ -156,13 +156,21 @@ class LocalSession:
         if self.outbox.drop(component):
             self.say(m.Reset(component, reason))
 
-    def cancel(self, component: Component) -> None:
+    def cancel(
+        self, component: Component, *, status: int = 499, reason: str = "nobody wanted this"
+    ) -> None:
         """Nobody wants it any more; who reads it all the same is told that it ends here."""
         self.outbox.drop(component.id)
         if self._arrivals.pop(component.id, None) is not None:
             self.say(m.Cancel(component.id))
             self._close_node(component.document)
-            self._fail(component, 499, "nobody wanted this any more")
+            self._fail(component, status, reason)
+
+    def call_off(self, component: int) -> None:
+        """A policy wants it stopped for good; one that is not under way is ignored."""
+        arrival = self._arrivals.get(component)
+        if arrival is not None:
+            self.cancel(arrival.component, status=403, reason="A policy called this off.")
 
     def close_document(self, document: int) -> None:
         """The document's window is gone, and its promises with it.

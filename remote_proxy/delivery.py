@@ -61,6 +61,10 @@ class Sender(Protocol):
 
     def importer(self, job: Job, response: OriginResponse) -> Importer | None: ...
 
+    def entered(self, job: Job, kind: Kind) -> None: ...
+
+    def place(self, job: Job, kind: Kind) -> int: ...
+
 
 class Delivery:
     """One job, from the request to the origin to the last byte in the tree."""
@@ -211,7 +215,9 @@ class Delivery:
     def _open(self, kind: Kind) -> Outgoing:
         """Enter the tree (a promised component has been there since its promise)."""
         job = self.job
-        leaf = self._sender.tree.leaf(job.document, job.component, kind=kind.value, order=job.order)
+        self._sender.entered(job, kind)
+        order = self._sender.place(job, kind)
+        leaf = self._sender.tree.leaf(job.document, job.component, kind=kind.value, order=order)
         self._outgoing = self._sender.outbox.open(job.component, leaf)
         return self._outgoing
 

@@ -15,7 +15,7 @@ from typing import Final
 import structlog
 
 from hats.errors import HatsError, SchedulerError
-from policies.plan import PlanError
+from policies.plan import PlanError, Subject
 from remote_proxy.delivery import Delivery, Services
 from remote_proxy.importing import HTML_TYPES, DocumentImport, Importer
 from remote_proxy.jobs import Job
@@ -42,6 +42,8 @@ MAX_SHARED: Final = 16_384
 """Bytes of request headers that promises share; with more of them nothing is promised."""
 PART: Final = 48
 """Bytes of a part besides its URL, generously."""
+MAX_PARTS: Final = 1 << 20
+"""Of one document, far above what is ever promised: the distance between two tiers."""
 SWEEP: Final = 32
 """Deliveries begun between two looks for what can be forgotten."""
 _log = structlog.get_logger("sluice.remote")
@@ -96,6 +98,10 @@ class RemoteSession:
         )
         self._running: dict[int, _Running] = {}
         self._started = 0
+        self._subjects: dict[int, Subject] = {}
+        """What the plan can ask about each component that has entered the tree."""
+        self._fetched: set[int] = set()
+        """Components that a policy wants whatever the plan says."""
         self._last_request = 0
         self._documents: dict[int, set[int]] = {}
         self._closed: asyncio.Future[LinkError | None] = asyncio.get_running_loop().create_future()
@@ -193,11 +199,30 @@ class RemoteSession:
 
     def _sweep(self) -> None:
         """Forget what was delivered, in documents that never close too."""
-        self.tree.sweep()
+        live = self._running.keys() | {sent.component for sent in self.outbox.components()}
+        self.tree.sweep(live)
+        self._subjects = {id_: what for id_, what in self._subjects.items() if id_ in live}
+        self._fetched &= live
         for components in self._documents.values():
-            components &= self._running.keys() | {
-                outgoing.component for outgoing in self.outbox.components()
-            }
+            components &= live
+
+    def entered(self, job: Job, kind: Kind) -> None:
+        """A component is about to enter the tree as what it turned out to be."""
+        subject = Subject(component=job.component, document=job.document, kind=kind, use=job.use)
+        self._subjects[job.component] = subject
+        self._hold_by_plan(subject)
+
+    def place(self, job: Job, kind: Kind) -> int:
+        """Its place among its siblings: by the plan's tiers, then in document order."""
+        subject = Subject(component=job.component, document=job.document, kind=kind, use=job.use)
+        return self.plan.decide_on(subject).tier * MAX_PARTS + job.order
+
+    def _hold_by_plan(self, subject: Subject) -> None:
+        """Send it or not, as the plan has it; a Fetch overrules the plan."""
+        held = (
+            self.plan.decide_on(subject).level == "none" and subject.component not in self._fetched
+        )
+        self.tree.hold(subject.component, on=held, why="plan")
 
     def importer(self, job: Job, response: OriginResponse) -> Importer | None:
         """Who reads a text for sub-resources: pages and the style sheets of documents."""
@@ -236,8 +261,10 @@ class RemoteSession:
         for batch in _batches(jobs):
             self.say(m.Skeleton(document, [job.part for job in batch], True), headers)
             for job in batch:
-                kind = (job.kind or Kind.OTHER).value
-                self.tree.promise(document, job.component, kind=kind, order=job.order)
+                kind = job.kind or Kind.OTHER
+                self.entered(job, kind)
+                order = self.place(job, kind)
+                self.tree.promise(document, job.component, kind=kind.value, order=order)
                 self.start(job)
 
     def _pushes(self, document: int, prefetch: Prefetch) -> bool:
@@ -292,6 +319,8 @@ class RemoteSession:
         running = self._running.pop(component, None)
         if running is not None:
             running.task.cancel()
+        self._subjects.pop(component, None)
+        self._fetched.discard(component)
         self.outbox.drop(component)
         self.tree.forget(component)
 
@@ -334,10 +363,15 @@ class RemoteSession:
     def _on_set_plan(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.SetPlan)
         self._obey(lambda: self.plan.replace(message.rules))
+        for subject in self._subjects.values():
+            self._hold_by_plan(subject)
 
     def _on_fetch(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Fetch)
-        self.tree.hold(message.component, on=False)
+        if message.component in self._subjects or message.component in self._running:
+            self._fetched.add(message.component)
+            for why in ("command", "plan"):
+                self.tree.hold(message.component, on=False, why=why)
         self.tree.set_priority(message.component, message.urgency)
 
     def _on_raise(self, message: m.Message, _: Headers) -> None:
@@ -346,7 +380,8 @@ class RemoteSession:
 
     def _on_hold(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Hold)
-        self.tree.hold(message.component, on=message.on)
+        if message.component in self._subjects or message.component in self._running:
+            self.tree.hold(message.component, on=message.on)
 
     def _on_ping(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Ping)
