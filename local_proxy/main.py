@@ -18,6 +18,7 @@ from local_proxy.status.page import StatusPage
 from local_proxy.uplink import Uplink
 from policies.api import Policy, SessionOpened
 from policies.loader import load
+from policies.plan import Decision, Subject, decide
 from transport.link import Link
 from transport.tcp import connect
 
@@ -48,7 +49,8 @@ class LocalProxy:
         self._settings = settings
         loop = asyncio.get_running_loop()
         promises = PromiseKeeper()
-        bridge = Bridge(Components(), promises, now=loop.time)
+        self.components = Components()
+        bridge = Bridge(self.components, promises, now=loop.time)
         self.uplink = Uplink(self._dial, bridge, remote=settings.remote, device=settings.device)
         self._runtime = PolicyRuntime(policies, send=bridge.command)
         self._overview = Overview(self.uplink, self._runtime)
@@ -65,6 +67,7 @@ class LocalProxy:
             documents=Documents(),
             observer=bridge,
             pages=StatusPage(self._overview.snapshot),
+            plan=self._decide,
             patience=settings.patience,
         )
         self._front = Http1Front(self.core)
@@ -90,6 +93,9 @@ class LocalProxy:
         finally:
             await self._front.close()
             self._runtime.close()
+
+    def _decide(self, subject: Subject) -> Decision:
+        return decide(self._runtime.rules, subject)
 
     async def _handle(self, request: Request) -> Response:
         return await self.core.handle(request)

@@ -15,7 +15,7 @@ import structlog
 
 from policies.plan import Decision
 from remote_proxy.decoding import decode
-from remote_proxy.failures import OriginError
+from remote_proxy.failures import Failure, OriginError
 from remote_proxy.importing import Importer
 from remote_proxy.jobs import Job, kind_of
 from remote_proxy.origin import FetchRequest, Origin, OriginResponse
@@ -34,6 +34,10 @@ from wire.skeleton import Kind
 SMALL: Final = 4096
 """Bytes below which a picture is left alone (HATS, section 4.1.1); so many are gathered before
 the length counts."""
+MAX_HEADERS: Final = 60_000
+"""Bytes of a response's header fields: with its message they must fit a frame (MAX_MESSAGE)."""
+FIELD: Final = 8
+"""Bytes that HPACK adds to a field at most, for its lengths (RFC 7541, 6.2)."""
 PIECE: Final = 65536
 """Bytes handed to a parser or coder at a time, so that the event loop is never held for long."""
 _log = structlog.get_logger("sluice.remote")
@@ -61,6 +65,10 @@ class Sender(Protocol):
     def say(self, message: m.Message, headers: Headers | None = None) -> None: ...
 
     def importer(self, job: Job, response: OriginResponse) -> Importer | None: ...
+
+    def entered(self, job: Job, kind: Kind) -> None: ...
+
+    def place(self, job: Job, kind: Kind) -> int: ...
 
 
 class Delivery:
@@ -197,6 +205,8 @@ class Delivery:
     def _head(
         self, response: OriginResponse, headers: Headers, *, length: int | None, coding: str = ""
     ) -> None:
+        if sum(len(name) + len(value) + FIELD for name, value in headers) > MAX_HEADERS:
+            raise OriginError(Failure.PROTOCOL, "the response's header is too large")
         head = m.Head(
             self.job.component,
             response.status,
@@ -209,7 +219,9 @@ class Delivery:
     def _open(self, kind: Kind) -> Outgoing:
         """Enter the tree (a promised component has been there since its promise)."""
         job = self.job
-        leaf = self._sender.tree.leaf(job.document, job.component, kind=kind.value, order=job.order)
+        self._sender.entered(job, kind)
+        order = self._sender.place(job, kind)
+        leaf = self._sender.tree.leaf(job.document, job.component, kind=kind.value, order=order)
         self._outgoing = self._sender.outbox.open(job.component, leaf)
         return self._outgoing
 
