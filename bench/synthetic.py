@@ -1,4 +1,4 @@
-"""Documents made from byte counts, and an origin that has them: for scenarios that need given sizes.
+"""Documents made from byte counts, and an origin that has them.
 
 The text is real HTML with <img> tags, so that the real import driver promises the pictures; the
 pictures are the sample site's, each under many addresses, so that the real transcoder makes their
@@ -22,6 +22,7 @@ from PIL import Image
 from remote_proxy.origin import FetchRequest, Origin, OriginResponse
 from transcoders.picture import Picture, PictureOptions, up_to
 from transcoders.registry import Transcoders
+from transcoders.text import TextEncoder
 
 PICTURES: Final = Path(__file__).parents[1] / "demo" / "site" / "news" / "img"
 SMALL: Final = 2_500
@@ -53,9 +54,7 @@ class Page:
         return sum(len(file.data) for file in self.files.values())
 
 
-def page(
-    url: str, *, text: int, large: int = 0, small: int = 0, seed: int = 1
-) -> Page:
+def page(url: str, *, text: int, large: int = 0, small: int = 0, seed: int = 1) -> Page:
     """A page of `text` bytes of HTML, `large` bytes of photographs, `small` of small pictures.
 
     The pictures' bytes are reached to within one picture. They are spread evenly over the text.
@@ -68,6 +67,20 @@ def page(
     }
     html = _html([f"img/{number}.jpg" for number in range(len(files))], size=text, seed=seed)
     return Page(url, {url: File("text/html; charset=utf-8", html), **files})
+
+
+def text_of(size: int, *, seed: int) -> int:
+    """How many bytes of HTML of that seed become `size` bytes on the link, once coded."""
+    raw = size
+    for _ in range(4):
+        raw = raw * size // _coded(_html([], size=raw, seed=seed))
+    return raw
+
+
+def _coded(data: bytes) -> int:
+    encoder = TextEncoder()
+    pieces = [encoder.encode(data[at : at + _CHUNK]) for at in range(0, len(data), _CHUNK)]
+    return sum(map(len, pieces)) + len(encoder.finish())
 
 
 class Shelf(Origin):
@@ -168,7 +181,9 @@ def _up_to(size: int, sources: Iterator[bytes]) -> Iterator[bytes]:
 
 def _mixed(some: Sequence[bytes], others: Sequence[bytes]) -> list[bytes]:
     """Both in their order, spread evenly among each other."""
-    places = [(place / len(list_), data) for list_ in (some, others) for place, data in enumerate(list_)]
+    places = [
+        (place / len(list_), data) for list_ in (some, others) for place, data in enumerate(list_)
+    ]
     return [data for _, data in sorted(places, key=lambda pair: pair[0])]
 
 
