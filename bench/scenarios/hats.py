@@ -109,7 +109,7 @@ def plot(
     Raises ValueError when matplotlib is not installed.
     """
     try:
-        from matplotlib.figure import Figure
+        from matplotlib.figure import Figure  # noqa: PLC0415  # only who draws needs it
     except ModuleNotFoundError as error:
         raise ValueError("--plot needs matplotlib: pip install 'sluice-proxy[bench]'") from error
     figure = Figure(figsize=(9, 2.8 * len(loads)), layout="constrained")
