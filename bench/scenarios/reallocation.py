@@ -27,8 +27,9 @@ from remote_proxy.delivery import Services
 SHARE: Final = 0.8
 """Of the link, for the document in front."""
 TOLERANCE: Final = 0.03
-WINDOW: Final = 40
-"""Quanta over which a share is taken: one quantum is 2.5 %."""
+WINDOW: Final = 60
+"""Quanta over which a share is taken. WF2Q+ may be a quantum ahead or behind at either end of it,
+which is 3.3 %."""
 SWITCHES: Final = 10
 QUEUES: Final = (65_536, 262_144)
 _AFTER: Final = 2.0
@@ -63,6 +64,9 @@ class Switch:
 def judge(arrivals: Sequence[Arrival], front: set[int], *, at: float, window: int) -> Switch:
     """One switch, from the frames of both documents between it and the next.
 
+    It stands where every later window's share is right, yet not before the turning point, from
+    which on the document in front has more than half of what comes.
+
     `front`: components of the document that came to the front `at` this time; `window`: bytes.
     """
     total, own = [0], [0]
@@ -84,6 +88,9 @@ def judge(arrivals: Sequence[Arrival], front: set[int], *, at: float, window: in
         start = len(arrivals)
     if good_from >= start:
         return Switch(None, 0.0)
+    # The tolerance hides a few frames of the old order: not before the shares' turning point.
+    turned = min(range(len(arrivals)), key=lambda number: own[number] - total[number] / 2)
+    good_from = max(good_from, turned)
     stands = arrivals[good_from - 1].at if good_from else at
     after = [one for one in arrivals[good_from:] if one.at <= stands + _AFTER]
     return Switch(
@@ -166,7 +173,7 @@ def _row(
         "median_s": round(statistics.median(times), 3),
         "p90_s": round(times[round(0.9 * (len(times) - 1))], 3),
         "most_s": round(times[-1], 3),
-        "all_s": [round(time, 3) for time in times],
+        "all_s": [one.latency and round(one.latency, 3) for one in switches],
         "share": [round(share, 3) for share in (shares[0], statistics.median(shares), shares[-1])],
         "relay_late_ms": [round(one * 1e3, 2) for one in late],
     }
@@ -175,7 +182,7 @@ def _row(
 def _line(row: dict[str, Any], goal: Goal) -> str:
     least, median, most = (f"{100 * share:.1f}" for share in row["share"])
     return (
-        f"{row['profile']:<6}{row['queue'] >> 10:>5} KB{row['median_s']:>7.3f} s{row['p90_s']:>8.3f}"
-        f"{row['most_s']:>8.3f}{f'{least} {median} {most} %':>20}  {goal.paper:g} s,"
+        f"{row['profile']:<6}{row['queue'] >> 10:>5} KB"
+        f"{row['median_s']:>7.3f} s{row['p90_s']:>8.3f}{row['most_s']:>8.3f}{f'{least} {median} {most} %':>20}  {goal.paper:g} s,"
         f" ours {row['median_s'] / goal.paper:.2f} of it; relay late {row['relay_late_ms']} ms"
     )
