@@ -63,7 +63,7 @@ def compressible(content_type: str) -> bool:
 
 
 def quality_for(rate: float | None) -> int:
-    """The brotli quality for a link of `rate` bytes/second; None: not measured, so taken for slow."""
+    """The brotli quality for a link of `rate` bytes/second; None: unknown, so taken for slow."""
     return FAST if rate is not None and rate > SLOW_LINK else DENSE
 
 

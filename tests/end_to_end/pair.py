@@ -353,9 +353,7 @@ class Remote:
         self._origin = await Origin(self._config).__aenter__()
         self._transcoders = Transcoders(workers=2)
         services = Services(self._origin, self._transcoders)
-        self._server = RemoteServer(
-            services, quantum=1024, memory=self._memory, congestion="cubic"
-        )
+        self._server = RemoteServer(services, quantum=1024, memory=self._memory, congestion="cubic")
         self._listener = await self._server.listen("127.0.0.1", self.port)
         self.port = self._listener.address[1]
 

@@ -53,7 +53,7 @@ def test_a_navigation_gets_the_driver_and_a_plain_client_does_not() -> None:
             shown = await both.browser.navigate(page)
             assert b"sluice" not in plain.body
             assert b"/.well-known/sluice/" in shown.body
-            injected = shown.body.index(b"<script src=\"/.well-known")
+            injected = shown.body.index(b'<script src="/.well-known')
             end = shown.body.index(b"</script>", injected) + len(b"</script>")
             assert shown.body[:injected] + shown.body[end:] == plain.body
 
@@ -202,7 +202,9 @@ def test_a_cookie_that_the_page_set_goes_with_the_promise() -> None:
             sheet = [*both.browser.part(page, "text/css,*/*;q=0.1"), ("cookie", "seen=1")]
             assert (await both.browser.get(origin.base + "/s.css", sheet)).status == 200
             assert origin.counts()["/s.css"] == 1
-            assert next(a for a in origin.asked if a.target == "/s.css").header("cookie") == "seen=1"
+            assert (
+                next(a for a in origin.asked if a.target == "/s.css").header("cookie") == "seen=1"
+            )
 
     run(go())
 
