@@ -161,7 +161,9 @@ def run(*, profile: str | None = None) -> dict[str, Any]:
         pages = _pages(link)
         made = prepared(pages)
         for quantum in (FITTED, *OVERHEAD):
-            policies = [Default(), *([FixedQuantum(quantum)] if quantum else [])]
+            policies: list[Policy] = [Default()]
+            if quantum:
+                policies.append(FixedQuantum(quantum))
             row = asyncio.run(measure(link, policies, pages, made))
             runs.append(row)
             print(_line(row, quantum))
