@@ -33,10 +33,10 @@ FITTED: Final = 0
 IDLE: Final = 0.030
 """Seconds of a gap that counts."""
 MOST_IDLE: Final = 1.0
-"""Percent of the time in such gaps. Every 5 s the gate lets the queue run empty (transport/gate.py),
-which leaves the link idle for about a margin: 12 ms at 384k, two quanta at 56k."""
+"""Percent of the time in such gaps. Every 5 s the gate lets the queue run empty, which leaves the
+link idle for about a margin: 12 ms at 384k, two quanta at 56k (transport/gate.py)."""
 _START: Final = 1.0
-"""Seconds in which the gate looks for the link's rate; gaps then are the price of not knowing it."""
+"""Seconds in which the gate looks for the link's rate; gaps are the price of not knowing it."""
 _LOOK_EVERY: Final = 0.005
 _SECONDS: Final = 20.0
 """That the pages take, about."""
@@ -82,7 +82,8 @@ def gaps(
     return found
 
 
-async def _look(pair: Pair, backlog: list[tuple[float, bool]]) -> None:
+async def watch_backlog(pair: Pair, backlog: list[tuple[float, bool]]) -> None:
+    """Note again and again whether the remote proxy's tree has something to send."""
     loop = asyncio.get_running_loop()
     while True:
         backlog.append((loop.time(), pair.remote.tree.multiplexer.has_data))
@@ -96,7 +97,7 @@ async def measure(
     backlog: list[tuple[float, bool]] = []
     async with tcp_pair(link, Services(Shelf(pages), made), policies) as pair:
         assert pair.relay is not None
-        looking = asyncio.create_task(_look(pair, backlog))
+        looking = asyncio.create_task(watch_backlog(pair, backlog))
         received = pair.tap.statistics().received
         seen = len(pair.tap.arrivals)
         documents = await asyncio.gather(*(pair.load(page.url) for page in pages))
@@ -161,7 +162,9 @@ def run(*, profile: str | None = None) -> dict[str, Any]:
         pages = _pages(link)
         made = prepared(pages)
         for quantum in (FITTED, *OVERHEAD):
-            policies = [Default(), *([FixedQuantum(quantum)] if quantum else [])]
+            policies: list[Policy] = [Default()]
+            if quantum:
+                policies.append(FixedQuantum(quantum))
             row = asyncio.run(measure(link, policies, pages, made))
             runs.append(row)
             print(_line(row, quantum))
