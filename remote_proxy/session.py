@@ -34,6 +34,9 @@ from wire.session import Headers, Session, Side, State, header
 from wire.skeleton import Kind, Use
 
 AGENT: Final = "sluice"
+SURE: Final = 0.5
+"""Confidence from which an estimate is acted on. What TCP says at the start is a hundred times too
+much behind anything that terminates it; quanta fitted to that would hold a modem for seconds."""
 MAX_DELIVERIES: Final = 1024
 """Components under way for one device; further requests are answered 503."""
 _log = structlog.get_logger("sluice.remote")
@@ -338,7 +341,7 @@ class RemoteSession:
         while True:
             await asyncio.sleep(0.25)
             estimate = self._link.statistics().outgoing
-            if estimate is None:
+            if estimate is None or estimate.confidence < SURE:
                 continue
             self.tree.hierarchy.bandwidth_changed(estimate.rate)
             if not self._fixed_quantum:
