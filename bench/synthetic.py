@@ -113,7 +113,7 @@ class Prepared(Transcoders):
     """Pictures that were transcoded before; of others it says that they are best left alone."""
 
     def __init__(self, made: Mapping[bytes, Picture]) -> None:
-        super().__init__(workers=1)
+        super().__init__(workers=1, jpegtran=None)
         self._made = dict(made)
 
     async def picture(
@@ -196,13 +196,19 @@ def _html(pictures: Sequence[str], *, size: int, seed: int) -> bytes:
     parts, written = [head], 0
     for number, tag in enumerate([*tags, ""]):
         until = room * (number + 1) // (len(tags) + 1)
-        while written < until:
-            paragraph = f"<p>{' '.join(next(words) for _ in range(_PARAGRAPH))}</p>\n"
-            paragraph = paragraph[: until - written]
-            parts.append(paragraph)
-            written += len(paragraph)
-        parts.append(tag)
+        parts += [_text(until - written, words), tag]
+        written = until
     return "".join(parts).encode()
+
+
+def _text(size: int, words: Iterator[str]) -> str:
+    """Paragraphs of `size` characters in all; none of their tags is cut."""
+    parts = []
+    while size > len("<p>\n"):
+        sentence = " ".join(next(words) for _ in range(_PARAGRAPH))[: size - len("<p>\n")]
+        parts.append(f"<p>{sentence}\n")
+        size -= len(parts[-1])
+    return "".join(parts) + "\n" * size
 
 
 def _words(chance: random.Random) -> Iterator[str]:

@@ -105,10 +105,12 @@ def _pages(link: Profile, goal: Goal) -> list[Page]:
     return [page(f"http://{name}.test/", text=4_000, large=size) for name in ("a", "b")]
 
 
-async def _switch(pair: Pair, documents: Sequence[int], goal: Goal) -> list[Switch]:
+async def switch_focus(
+    pair: Pair, documents: Sequence[int], goal: Goal, *, switches: int = SWITCHES
+) -> list[Switch]:
     """Bring the documents to the front in turn."""
     loop, marks = asyncio.get_running_loop(), []
-    for number in range(SWITCHES):
+    for number in range(switches):
         marks.append(loop.time())
         pair.focus(documents[number % 2])
         await asyncio.sleep(goal.phase)
@@ -123,7 +125,7 @@ async def _switch(pair: Pair, documents: Sequence[int], goal: Goal) -> list[Swit
             at=marks[number],
             window=window,
         )
-        for number in range(SWITCHES)
+        for number in range(switches)
     ]
 
 
@@ -131,7 +133,7 @@ async def _measure(link: Profile, goal: Goal, pages: Sequence[Page], made: Prepa
     async with tcp_pair(link, Services(Shelf(pages), made), [Default(share=SHARE)]) as pair:
         documents = await asyncio.gather(*(pair.load(page.url) for page in pages))
         await asyncio.sleep(_WARM_UP)
-        switches = await _switch(pair, documents, goal)
+        switches = await switch_focus(pair, documents, goal)
         assert pair.relay is not None
         late = pair.relay.statistics().lateness
     return [switches, late]
@@ -180,9 +182,10 @@ def _row(
 
 
 def _line(row: dict[str, Any], goal: Goal) -> str:
-    least, median, most = (f"{100 * share:.1f}" for share in row["share"])
+    shares = " ".join(f"{100 * share:.1f}" for share in row["share"])
     return (
         f"{row['profile']:<6}{row['queue'] >> 10:>5} KB"
-        f"{row['median_s']:>7.3f} s{row['p90_s']:>8.3f}{row['most_s']:>8.3f}{f'{least} {median} {most} %':>20}  {goal.paper:g} s,"
-        f" ours {row['median_s'] / goal.paper:.2f} of it; relay late {row['relay_late_ms']} ms"
+        f"{row['median_s']:>7.3f} s{row['p90_s']:>8.3f}{row['most_s']:>8.3f}{shares:>18} %"
+        f"  {goal.paper:g} s, ours {row['median_s'] / goal.paper:.2f} of it;"
+        f" relay late {row['relay_late_ms']} ms"
     )

@@ -32,11 +32,11 @@ FITTED: Final = 0
 """The quantum is fitted to the link, as it is without a policy's word."""
 IDLE: Final = 0.030
 """Seconds of a gap that counts."""
-MOST_IDLE: Final = 1.0
-"""Percent of the time in such gaps. Every 5 s the gate lets the queue run empty (transport/gate.py),
-which leaves the link idle for about a margin: 12 ms at 384k, two quanta at 56k."""
+MOST_IDLE: Final = 2.0
+"""Percent of the time in such gaps. Every 5 s the gate lets the queue run empty, which leaves the
+link idle for a margin and up to a quantum: 20 ms at 384k, 80 ms at 56k (transport/gate.py)."""
 _START: Final = 1.0
-"""Seconds in which the gate looks for the link's rate; gaps then are the price of not knowing it."""
+"""Seconds in which the gate looks for the link's rate; gaps are the price of not knowing it."""
 _LOOK_EVERY: Final = 0.005
 _SECONDS: Final = 20.0
 """That the pages take, about."""
@@ -82,7 +82,8 @@ def gaps(
     return found
 
 
-async def _look(pair: Pair, backlog: list[tuple[float, bool]]) -> None:
+async def watch_backlog(pair: Pair, backlog: list[tuple[float, bool]]) -> None:
+    """Note again and again whether the remote proxy's tree has something to send."""
     loop = asyncio.get_running_loop()
     while True:
         backlog.append((loop.time(), pair.remote.tree.multiplexer.has_data))
@@ -96,7 +97,7 @@ async def measure(
     backlog: list[tuple[float, bool]] = []
     async with tcp_pair(link, Services(Shelf(pages), made), policies) as pair:
         assert pair.relay is not None
-        looking = asyncio.create_task(_look(pair, backlog))
+        looking = asyncio.create_task(watch_backlog(pair, backlog))
         received = pair.tap.statistics().received
         seen = len(pair.tap.arrivals)
         documents = await asyncio.gather(*(pair.load(page.url) for page in pages))
