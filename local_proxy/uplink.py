@@ -56,6 +56,8 @@ class Uplink:
         self._attempts = 0
         self._reason = "not connected yet"
         self._hurry = asyncio.Event()
+        self._waiting = 0
+        """Requests that wait for a session."""
         self._was_up = False
 
     @property
@@ -86,12 +88,16 @@ class Uplink:
     async def wait_session(self, patience: float) -> LocalSession | None:
         """The session, waiting up to `patience` seconds for one; None if there is still none."""
         self._hurry.set()
+        self._waiting += 1
         try:
             async with asyncio.timeout(patience):
                 while self.session is None:
+                    self._opened.clear()  # it speaks of a session that has just ended
                     await self._opened.wait()
         except TimeoutError:
             return None
+        finally:
+            self._waiting -= 1
         return self.session
 
     async def run(self) -> None:
@@ -103,7 +109,8 @@ class Uplink:
             self._since = asyncio.get_running_loop().time()
             delay = BACKOFF[min(self._attempts, len(BACKOFF) - 1)]
             self._attempts += 1
-            self._hurry.clear()
+            if not self._waiting:
+                self._hurry.clear()
             try:
                 # Somebody who waits for a page may not wait out a long back-off.
                 async with asyncio.timeout(delay):
