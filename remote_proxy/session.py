@@ -204,7 +204,7 @@ class RemoteSession:
         self._subjects = {id_: what for id_, what in self._subjects.items() if id_ in live}
         self._fetched &= live
         for components in self._documents.values():
-            components &= live
+            components.intersection_update(live)
 
     def entered(self, job: Job, kind: Kind) -> None:
         """A component is about to enter the tree as what it turned out to be."""
@@ -252,11 +252,9 @@ class RemoteSession:
         for headers, same in groupby(jobs, key=lambda job: job.headers):
             if sum(len(name) + len(value) for name, value in headers) > MAX_SHARED:
                 continue
-            self._promise_alike(document, list(same), headers)
+            self._promise_alike(document, list(same), list(headers))
 
-    def _promise_alike(
-        self, document: int, jobs: list[Job], headers: tuple[tuple[str, str], ...]
-    ) -> None:
+    def _promise_alike(self, document: int, jobs: list[Job], headers: Headers) -> None:
         """Promises that share their request headers, in messages that fit a frame."""
         for batch in _batches(jobs):
             self.say(m.Skeleton(document, [job.part for job in batch], True), headers)

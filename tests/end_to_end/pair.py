@@ -59,7 +59,7 @@ async def until(true: Callable[[], object], *, seconds: float = 10.0) -> None:
     """Let the loop run until it holds; fails after that time."""
     try:
         async with asyncio.timeout(seconds):
-            while not true():
+            while not true():  # noqa: ASYNC110 - many sorts of state are waited for
                 await asyncio.sleep(0.005)
     except TimeoutError:
         raise AssertionError(f"not within {seconds} s") from None
@@ -353,9 +353,7 @@ class Remote:
         self._origin = await Origin(self._config).__aenter__()
         self._transcoders = Transcoders(workers=2)
         services = Services(self._origin, self._transcoders)
-        self._server = RemoteServer(
-            services, quantum=1024, memory=self._memory, congestion="cubic"
-        )
+        self._server = RemoteServer(services, quantum=1024, memory=self._memory, congestion="cubic")
         self._listener = await self._server.listen("127.0.0.1", self.port)
         self.port = self._listener.address[1]
 

@@ -45,7 +45,7 @@ async def text_of(tab: Tab) -> str:
 async def shows(tab: Tab, words: str, *, seconds: float = 15.0) -> None:
     """Until the page has these words."""
     async with asyncio.timeout(seconds):
-        while words not in await text_of(tab):
+        while words not in await text_of(tab):  # noqa: ASYNC110 - the page tells nobody
             await asyncio.sleep(0.1)
 
 
