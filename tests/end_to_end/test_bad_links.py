@@ -333,3 +333,24 @@ def test_random_frames_with_a_true_beginning_hurt_nobody() -> None:
             await well(origin, both)
 
     run(go())
+
+
+def test_pages_of_two_sessions_are_not_taken_for_each_other() -> None:
+    async def go() -> None:
+        async with all_three(patience=5.0) as (origin, both):
+            keys = []
+            for path in ("/one", "/two"):
+                origin.serve(path, b"<html><head></head><body>text</body></html>")
+                page = origin.base + path
+                html = (await both.browser.navigate(page)).body
+                tag = html.split(b'<script src="')[1].split(b'"')[0].decode()
+                driver = await both.browser.script(origin.base + tag, page)
+                keys.append(driver.body.split(b'const KEY = "')[1].split(b'"')[0])
+                await both.remote.stop()
+                await both.remote.start()
+                await both.connected()
+            assert keys[0] != keys[1]
+            documents = list(both.local.core._documents)
+            assert len({document.id for document in documents}) == 2
+
+    run(go())
