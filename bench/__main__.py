@@ -93,6 +93,12 @@ SCENARIOS: Final = (
         "under a minute",
         "bench.scenarios.transcode",
     ),
+    Scenario(
+        "random-bytes",
+        "that noise at every port costs nothing but logged errors: memory, a page after it",
+        "70 s",
+        "bench.scenarios.random_bytes",
+    ),
 )
 
 

@@ -74,10 +74,13 @@ class _Arrival:
 class LocalSession:
     """One session over one link."""
 
-    def __init__(self, link: Link, listener: Listener, *, device: str) -> None:
+    def __init__(self, link: Link, listener: Listener, *, device: str, first_id: int = 1) -> None:
+        """`first_id`: odd; ids name documents, which outlive the session."""
         self._link = link
         self._listener = listener
-        self.session = Session(Side.LOCAL, agent=AGENT, device=device)
+        self.session = Session(
+            Side.LOCAL, agent=AGENT, device=device, first_component=first_id
+        )
         hierarchy = Hierarchy(root=create("round_robin", {}))
         self._uploads = hierarchy
         self.outbox = TreeOutbox(

@@ -15,12 +15,15 @@ import structlog
 
 from local_proxy.session import Listener, LocalSession
 from transport.link import Link, LinkError
+from wire.frames import MAX_COMPONENT
 
 BACKOFF: Final = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Seconds between attempts; the last one repeats. Short at first: a remote that restarts is back
 within a second; a link that is down for minutes costs one packet in eight seconds."""
 OPENING: Final = 20.0
 """Seconds for the remote's Hello after connecting: several round trips of the slowest link."""
+RENUMBER: Final = (MAX_COMPONENT + 1) // 2
+"""Component ids from which a new session begins at 1 again: those pages are long gone."""
 _log = structlog.get_logger("sluice.local")
 
 Connect = Callable[[], Awaitable[Link]]
@@ -56,6 +59,10 @@ class Uplink:
         self._attempts = 0
         self._reason = "not connected yet"
         self._hurry = asyncio.Event()
+        self._session_before: LocalSession | None = None
+        """The latest session, over or not: the next one goes on counting."""
+        self._waiting = 0
+        """Requests that wait for a session."""
         self._was_up = False
 
     @property
@@ -86,12 +93,16 @@ class Uplink:
     async def wait_session(self, patience: float) -> LocalSession | None:
         """The session, waiting up to `patience` seconds for one; None if there is still none."""
         self._hurry.set()
+        self._waiting += 1
         try:
             async with asyncio.timeout(patience):
                 while self.session is None:
+                    self._opened.clear()  # it speaks of a session that has just ended
                     await self._opened.wait()
         except TimeoutError:
             return None
+        finally:
+            self._waiting -= 1
         return self.session
 
     async def run(self) -> None:
@@ -103,7 +114,8 @@ class Uplink:
             self._since = asyncio.get_running_loop().time()
             delay = BACKOFF[min(self._attempts, len(BACKOFF) - 1)]
             self._attempts += 1
-            self._hurry.clear()
+            if not self._waiting:
+                self._hurry.clear()
             try:
                 # Somebody who waits for a page may not wait out a long back-off.
                 async with asyncio.timeout(delay):
@@ -121,7 +133,12 @@ class Uplink:
                 _log.warning("no link to the remote proxy", remote=self._remote, error=str(error))
             self._reason = str(error)
             return
-        session = LocalSession(link, self._listener, device=self._device)
+        before = self._session_before
+        first = before.session.next_component if before is not None else 1
+        session = LocalSession(
+            link, self._listener, device=self._device, first_id=first if first < RENUMBER else 1
+        )
+        self._session_before = session
         self._session = session
         session.start()
         try:

@@ -263,7 +263,7 @@ class RemoteSession:
         for headers, same in groupby(jobs, key=lambda job: job.headers):
             if sum(len(name) + len(value) for name, value in headers) > MAX_SHARED:
                 continue
-            self._promise_alike(document, list(same), headers)
+            self._promise_alike(document, list(same), list(headers))
 
     def _promise_alike(self, document: int, jobs: list[Job], headers: Headers) -> None:
         """Promises that share their request headers, in messages that fit a frame."""

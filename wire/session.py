@@ -91,7 +91,10 @@ _WITH_HEADERS: Final = (m.Request, m.Head, m.Skeleton)
 class Session:
     """One side of one session over one connection."""
 
-    def __init__(self, side: Side, *, agent: str, device: str = "") -> None:
+    def __init__(
+        self, side: Side, *, agent: str, device: str = "", first_component: int | None = None
+    ) -> None:
+        """`first_component`: go on counting where an earlier session of this side ended."""
         self.side = side
         self.state = State.OPENING
         self.version: int | None = None
@@ -101,7 +104,7 @@ class Session:
         self._queue: deque[tuple[m.Message, Headers | None]] = deque()
         self._encoder = hpack.Encoder()
         self._decoder = hpack.Decoder(max_header_list_size=MAX_HEADER_BYTES)
-        self._next_component = 1 if side is Side.LOCAL else 2
+        self._next_component = first_component or (1 if side is Side.LOCAL else 2)
         self._queue.append((m.Hello(list(m.VERSIONS), agent, device), None))
 
     def __repr__(self) -> str:
@@ -112,6 +115,11 @@ class Session:
         component = self._next_component
         self._next_component += 2
         return component
+
+    @property
+    def next_component(self) -> int:
+        """The id that `new_component` will give next."""
+        return self._next_component
 
     @property
     def queued(self) -> int:

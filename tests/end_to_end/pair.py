@@ -59,7 +59,7 @@ async def until(true: Callable[[], object], *, seconds: float = 10.0) -> None:
     """Let the loop run until it holds; fails after that time."""
     try:
         async with asyncio.timeout(seconds):
-            while not true():
+            while not true():  # noqa: ASYNC110 - many sorts of state are waited for
                 await asyncio.sleep(0.005)
     except TimeoutError:
         raise AssertionError(f"not within {seconds} s") from None

@@ -6,14 +6,17 @@ import asyncio
 import gzip
 import hashlib
 import io
+import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from PIL import Image, ImageChops
 
+from bench.links.relay import Relay
 from bench.origin import serve
-from tests.end_to_end.pair import Answer, Asked, FakeOrigin, Pair, all_three, pair, run, until
+from tests.end_to_end.pair import Asked, Browser, FakeOrigin, all_three, pair, run, until
 
 SITE = Path(__file__).parents[2] / "demo" / "site"
 FILES = sorted(str(path.relative_to(SITE)) for path in SITE.rglob("*") if path.is_file())
@@ -81,42 +84,57 @@ def test_what_is_promised_is_asked_for_once() -> None:
 
 
 def test_a_picture_is_coarse_at_first_and_the_origin_s_pixels_at_last() -> None:
+    """As the driver does it: the tag in the page, the event channel, each level by its address."""
+
     async def go() -> None:
-        async with all_three() as (origin, both):
-            origin.serve("/a.jpg", PHOTO.read_bytes(), "image/jpeg")
-            more = asyncio.Event()
-
-            async def page(asked: Asked) -> None:
-                await asked.send(b"HTTP/1.1 200 X\r\ncontent-type: text/html\r\n\r\n")
-                await asked.send(b"<html><head></head><body><img src=/a.jpg>" + b" " * 4096)
-                await more.wait()
-                await asked.reset()
-
-            origin.paths["/page"] = page
-            url, browser = origin.base + "/page", both.browser
-            async with browser.open(url, browser.navigation()) as answer:
-                html = await anext(answer.stream)
-                tag = html.split(b'<script src="')[1].split(b'"')[0].decode()
-                driver = await browser.get(origin.base + tag, browser.part(url))
-                assert driver.status == 200
-                final = await refined(both, origin.base, url, driver)
+        async with FakeOrigin().running() as origin, pair(start_remote=False) as idle:
+            await idle.remote.start()
+            target = ("127.0.0.1", idle.remote.port)
+            async with (
+                Relay(target=target, rate_up=40_000, rate_down=40_000, delay=0.01) as link,
+                pair(start_remote=False, remote_port=link.address[1]) as both,
+            ):
+                await both.connected()
+                page = site_of(origin)
+                html = (await both.browser.navigate(page)).body
+                final, levels = await refined(both.browser, origin.base, page, html)
+                assert levels >= 2
                 assert same_pixels(final, PHOTO.read_bytes())
-                more.set()
+                assert origin.counts()["/a.jpg"] == 1
 
     run(go())
 
 
-async def refined(both: Pair, base: str, page: str, driver: Answer) -> bytes:
-    """The last level of /a.jpg, by whatever way the driver would get it."""
-    browser = both.browser
+async def refined(browser: Browser, base: str, page: str, html: bytes) -> tuple[bytes, int]:
+    """The last level of /a.jpg and how many there were, the first one in the response itself."""
+    tag = html.split(b'<script src="')[1].split(b'"')[0].decode()
+    driver = await browser.script(base + tag, page)
+    key = driver.body.split(b'const KEY = "')[1].split(b'"')[0].decode()
     first = await browser.image(base + "/a.jpg", page)
-    assert first.status == 200
+    assert (first.status, first.header("cache-control")) == (200, "no-store")
     assert pixels(first.body).size == pixels(PHOTO.read_bytes()).size
-    if first.header("cache-control") != "no-store":
-        return first.body  # it was all there by the time it was asked for
-    key = driver.body.split(b"sluice-key")[0]
-    assert key
-    return (await browser.get(base + "/a.jpg?sluice-level=x.0.again", browser.picture(page))).body
+    assert len(first.body) < len(PHOTO.read_bytes()) / 2
+    shown, levels = first, 1
+    headers = browser.part(page, "text/event-stream")
+    async with browser.open(f"{base}/.well-known/sluice/events?d={key}", headers) as events:
+        async for line in lines(events.stream):
+            step = json.loads(line[6:]) if line.startswith(b"data: {") else {}
+            if step.get("u") == base + "/a.jpg":
+                mark = f"sluice-level={key}.{step['c']}.{step['l']}"
+                shown = await browser.image(f"{base}/a.jpg?{mark}", page)
+                assert shown.status == 200
+                levels += 1
+                if step["l"] == "original":
+                    break
+    return shown.body, levels
+
+
+async def lines(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    rest = b""
+    async for chunk in stream:
+        *whole, rest = (rest + chunk).split(b"\n")
+        for line in whole:
+            yield line
 
 
 @pytest.mark.parametrize("policy", ["original", "default"])
@@ -202,9 +220,8 @@ def test_a_cookie_that_the_page_set_goes_with_the_promise() -> None:
             sheet = [*both.browser.part(page, "text/css,*/*;q=0.1"), ("cookie", "seen=1")]
             assert (await both.browser.get(origin.base + "/s.css", sheet)).status == 200
             assert origin.counts()["/s.css"] == 1
-            assert (
-                next(a for a in origin.asked if a.target == "/s.css").header("cookie") == "seen=1"
-            )
+            (asked,) = (asked for asked in origin.asked if asked.target == "/s.css")
+            assert asked.header("cookie") == "seen=1"
 
     run(go())
 
@@ -262,7 +279,8 @@ def test_a_download_outlives_the_page_that_began_it() -> None:
 
             async def download(asked: Asked) -> None:
                 await asked.send(
-                    b"HTTP/1.1 200 X\r\ncontent-type: application/zip\r\ncontent-length: 6\r\n\r\nabc"
+                    b"HTTP/1.1 200 X\r\ncontent-type: application/zip\r\n"
+                    b"content-length: 6\r\n\r\nabc"
                 )
                 await more.wait()
                 await asked.send(b"def")

@@ -66,7 +66,8 @@ def test_the_policy_of_the_documentation_holds_pictures_back(tmp_path: Path) -> 
 def test_a_policy_that_raises_is_switched_off_and_the_page_loads(tmp_path: Path) -> None:
     path = policy_file(
         tmp_path,
-        'class Bad:\n    name = "bad"\n\n    def react(self, event, view):\n        raise KeyError(event)\n',
+        'class Bad:\n    name = "bad"\n\n'
+        "    def react(self, event, view):\n        raise KeyError(event)\n",
     )
 
     async def go() -> None:

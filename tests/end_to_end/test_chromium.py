@@ -1,0 +1,95 @@
+"""The sample page in a real browser through both proxies, over no slow link."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from bench.cdp import Tab, find_chromium, launch
+from bench.origin import Address, serve
+from bench.page_load import Endpoint
+from bench.scenarios.identical import GOAL, differences, end_of
+from tests.end_to_end.pair import FakeOrigin, Pair, pair, until
+
+SITE = Path(__file__).parents[2] / "demo" / "site"
+pytestmark = pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
+
+
+@dataclass(frozen=True)
+class NoLink:
+    bytes_up: int = 0
+    bytes_down: int = 0
+    connections: int = 0
+
+
+def endpoint(origin: Address, both: Pair | None) -> Endpoint:
+    proxy = f"http://{both.address[0]}:{both.address[1]}" if both is not None else None
+    return Endpoint(f"http://{origin[0]}:{origin[1]}/", NoLink, proxy=proxy)
+
+
+@asynccontextmanager
+async def tab_through(both: Pair) -> AsyncIterator[Tab]:
+    async with launch(proxy=f"http://{both.address[0]}:{both.address[1]}") as browser:
+        yield await browser.new_tab()
+
+
+async def text_of(tab: Tab) -> str:
+    return str(await tab.evaluate("document.documentElement?.outerHTML ?? ''"))
+
+
+async def shows(tab: Tab, words: str, *, seconds: float = 15.0) -> None:
+    """Until the page has these words."""
+    async with asyncio.timeout(seconds):
+        while words not in await text_of(tab):  # noqa: ASYNC110 - the page tells nobody
+            await asyncio.sleep(0.1)
+
+
+def test_the_page_ends_up_as_it_does_without_proxies() -> None:
+    async def go() -> None:
+        async with serve(SITE) as origin, pair() as both:
+            page = "news/index.html"
+            direct = await end_of(endpoint(origin, None), page)
+            again = await end_of(endpoint(origin, None), page)
+            through = await end_of(endpoint(origin, both), page)
+            found = differences(direct, again, through)
+            assert found["same_size"]
+            assert found["pictures"] >= 10
+            assert found["picture_difference"] < GOAL
+            assert found["page_difference"] < GOAL
+            assert not found["complaints"]
+
+    asyncio.run(go())
+
+
+def test_the_status_page_knows_the_document_that_is_open() -> None:
+    async def go() -> None:
+        async with serve(SITE) as origin, pair() as both, tab_through(both) as tab:
+            page = f"http://{origin[0]}:{origin[1]}/news/index.html"
+            await tab.call("Page.navigate", url=page)
+            await shows(tab, "Civic Ledger")
+            status = await tab.browser.new_tab()
+            await status.call("Page.navigate", url="http://sluice.local/")
+            await shows(status, "news/index.html")
+
+    asyncio.run(go())
+
+
+def test_without_a_remote_there_is_a_page_that_loads_itself_again() -> None:
+    async def go() -> None:
+        async with FakeOrigin().running() as origin, pair(patience=0.2) as both:
+            origin.serve("/", b"<html><head></head><body>here again</body></html>")
+            await both.remote.stop()
+            async with tab_through(both) as tab:
+                await tab.call("Page.navigate", url=origin.base + "/")
+                await shows(tab, "link")
+                assert "here again" not in await text_of(tab)
+                await both.remote.start()
+                await until(lambda: both.local.uplink.state().connected)
+                await shows(tab, "here again")
+
+    asyncio.run(go())
