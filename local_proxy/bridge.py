@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from local_proxy.components import Component
+from local_proxy.documents import UNATTRIBUTED
 from local_proxy.http import Headers
 from local_proxy.overview import Overview
 from local_proxy.policy_runtime import PolicyRuntime
@@ -16,7 +17,7 @@ from local_proxy.promise_keeper import PromiseKeeper
 from local_proxy.session import LocalSession
 from local_proxy.uplink import Uplink
 from policies import events as e
-from policies.commands import Command
+from policies.commands import Cancel, Command
 from policies.messages import message_for
 from transport.link import LinkError
 from wire.skeleton import Part
@@ -109,8 +110,11 @@ class Bridge:
         reached = component.reached()
         name = "original" if component.complete and reached is None else ""
         name = reached.name if reached is not None else name
-        if name != component.told or component.complete:
+        if name != component.told or component.complete or component.failure is not None:
             component.told = name
+            over = component.complete or component.failure is not None
+            if over and component.document == UNATTRIBUTED:  # no document will close and free it
+                self._components.forget(component)
             length = component.head.length if component.head is not None else None
             self._hear(
                 e.Progress(component.id, component.received, name, component.complete, length)
@@ -182,9 +186,12 @@ class Bridge:
 
     def command(self, command: Command) -> None:
         """A policy's command, on its way at once. Without a link the runtime keeps what stands."""
-        message = message_for(command)
         session = self._session
-        if message is not None and session is not None and session.open:
+        if session is None or not session.open:
+            return
+        if isinstance(command, Cancel):  # whoever waits for it must hear of it here, too
+            session.call_off(command.component)
+        elif (message := message_for(command)) is not None:
             session.say(message)
 
     def _hear(self, event: e.Event) -> None:

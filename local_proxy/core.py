@@ -8,7 +8,7 @@ touches a socket.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Final, Protocol
 from urllib.parse import urlsplit
 
@@ -24,11 +24,24 @@ from local_proxy.session import LocalSession
 from local_proxy.status.link_down import link_down
 from local_proxy.tunnel import Tunnel
 from local_proxy.uplink import Uplink
+from policies.plan import Decision, Subject
 from transport.outgoing import Outgoing
 from wire.skeleton import Kind, Use
 
 HOST: Final = "sluice.local"
 """The local proxy's own host: status page, JSON, metrics."""
+_DESTINATIONS: Final = {
+    "audio": Kind.MEDIA,
+    "font": Kind.FONT,
+    "script": Kind.SCRIPT,
+    "style": Kind.STYLE,
+    "video": Kind.MEDIA,
+}
+"""Sec-Fetch-Dest that tells the kind (Fetch metadata, 2.1)."""
+MAX_HEADERS: Final = 50_000
+"""Bytes of a request's fields: with its URL they must fit a frame (wire.messages.MAX_MESSAGE)."""
+FIELD: Final = 8
+"""Bytes that HPACK adds to a field at most, for its lengths (RFC 7541, 6.2)."""
 _log = structlog.get_logger("sluice.local")
 
 
@@ -70,6 +83,7 @@ class ProxyCore:
         documents: Documents,
         observer: Observer,
         pages: OwnPages,
+        plan: Callable[[Subject], Decision],
         patience: float,
     ) -> None:
         self._uplink = uplink
@@ -78,6 +92,7 @@ class ProxyCore:
         self._documents = documents
         self._observer = observer
         self._pages = pages
+        self._plan = plan
         self._patience = patience
         self._uploads: set[asyncio.Task[None]] = set()
 
@@ -96,6 +111,10 @@ class ProxyCore:
         session = await self._uplink.wait_session(self._patience)
         if session is None:
             return self._link_down(request)
+        if sum(len(name) + len(value) + FIELD for name, value in request.headers) > MAX_HEADERS:
+            return error_page(431, f"The request's header is longer than {MAX_HEADERS} bytes.")
+        if self._plan(_subject(request, document)).fetch == "never":
+            return error_page(403, "A policy keeps this from being fetched.")
         return await self._answer(request, self._ask(session, request, document))
 
     async def connect(self, host: str, port: int) -> Duplex | Response:
@@ -156,7 +175,7 @@ class ProxyCore:
         self._observer.component_requested(component)
         if request.body is not None:
             up = session.upload(component_id)
-            task = asyncio.ensure_future(_upload(request.body, up))
+            task = asyncio.ensure_future(_upload(request.body, up, session))
             self._uploads.add(task)
             task.add_done_callback(self._uploads.discard)
         return component
@@ -184,7 +203,8 @@ class ProxyCore:
         try:
             head = await component.wait_head()
             if component.levels and wants_picture(request):
-                return await self._export.picture(component, request)
+                picture = await self._export.picture(component, request)
+                return self._watched(picture, component)
         except ComponentFailed as failure:
             return error_page(failure.status, failure.reason)
         except asyncio.CancelledError:
@@ -203,7 +223,10 @@ class ProxyCore:
             (name, value) for name, value in head.headers if name != "content-length"
         ]
         body = _body(component)
-        response = Response(head.status, headers, body, head.length)
+        return self._watched(Response(head.status, headers, body, head.length), component)
+
+    def _watched(self, response: Response, component: Component) -> Response:
+        """Hear of it when the client leaves before the end."""
         response.on_done.append(lambda finished: None if finished else self._left(component))
         return response
 
@@ -220,14 +243,34 @@ class ProxyCore:
         return link_down(request, remote=state.remote, reason=state.reason, seconds=seconds)
 
 
+def _subject(request: Request, document: int) -> Subject:
+    """What the plan can know of a request before there is an answer."""
+    if is_navigation(request):
+        return Subject(component=0, document=0, kind=Kind.TEXT, use=Use.DOCUMENT)
+    kind = _DESTINATIONS.get(header(request.headers, "sec-fetch-dest"), Kind.OTHER)
+    if wants_picture(request):
+        kind = Kind.IMAGE
+    elif header(request.headers, "accept").startswith("text/css"):
+        kind = Kind.STYLE
+    return Subject(component=0, document=document, kind=kind, use=Use.OTHER)
+
+
 async def _body(component: Component) -> AsyncIterator[bytes]:
     async for chunk in component.read():
         yield chunk
 
 
-async def _upload(body: AsyncIterator[bytes], up: Outgoing) -> None:
-    """A request's body, up the link at the pace of its credit."""
-    async for chunk in body:
-        up.write(chunk)
-        await up.room()
-    up.finish()
+async def _upload(body: AsyncIterator[bytes], up: Outgoing, session: LocalSession) -> None:
+    """A request's body, up the link at the pace of its credit.
+
+    One that breaks off is cut, so that the origin does not take it for whole; its client is
+    answered by the front, which knows what was wrong with it.
+    """
+    try:
+        async for chunk in body:
+            up.write(chunk)
+            await up.room()
+    except Exception as error:
+        session.cut_upload(up.component, str(error))
+    else:
+        up.finish()

@@ -69,7 +69,10 @@ class Documents:
         """
         if not referer:
             return UNATTRIBUTED
-        url, origin = urldefrag(referer).url, origin_of(referer)
+        try:
+            url, origin = urldefrag(referer).url, origin_of(referer)
+        except ValueError:  # not a URL: anybody can send any Referer
+            return UNATTRIBUTED
         same_origin = UNATTRIBUTED
         for document in reversed(self._documents.values()):
             if document.url == url:

@@ -21,6 +21,7 @@ from local_proxy.tracking_drivers.browser import Tracker
 from local_proxy.uplink import Connect, Uplink
 from policies.api import Policy, SessionOpened
 from policies.loader import load
+from policies.plan import Decision, Subject, decide
 from transport.link import Link
 from transport.tcp import connect
 
@@ -59,7 +60,8 @@ class LocalProxy:
         self._settings = settings
         loop = asyncio.get_running_loop()
         promises = PromiseKeeper()
-        bridge = Bridge(Components(), promises, now=loop.time)
+        self.components = Components()
+        bridge = Bridge(self.components, promises, now=loop.time)
         self.tracker: Tracker = bridge
         """Told what users do, by whatever watches them."""
         self.uplink = Uplink(
@@ -80,6 +82,7 @@ class LocalProxy:
             documents=Documents(),
             observer=bridge,
             pages=StatusPage(self._overview.snapshot),
+            plan=self._decide,
             patience=settings.patience,
         )
         self._front = Http1Front(self.core)
@@ -105,6 +108,9 @@ class LocalProxy:
         finally:
             await self._front.close()
             self._runtime.close()
+
+    def _decide(self, subject: Subject) -> Decision:
+        return decide(self._runtime.rules, subject)
 
     async def _handle(self, request: Request) -> Response:
         return await self.core.handle(request)

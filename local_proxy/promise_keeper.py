@@ -12,7 +12,7 @@ import structlog
 
 from local_proxy.components import Component, ComponentFailed
 from local_proxy.documents import UNATTRIBUTED
-from local_proxy.http import Headers, Request, Response
+from local_proxy.http import Headers, Request, Response, header
 from local_proxy.promises import (
     Promised,
     PromiseStatistics,
@@ -30,9 +30,17 @@ _RENEWED = frozenset(
 
 
 def wants_picture(request: Request) -> bool:
-    """Whether a browser asks this to render a picture: only such may be coarse first."""
-    accept = next((value for name, value in request.headers if name == "accept"), "")
-    return request.method == "GET" and accept.startswith("image/")
+    """Whether a browser asks this to render a picture: only such may be coarse first.
+
+    A script's fetch or a download may send the same Accept; it wants the origin's bytes.
+    """
+    headers = request.headers
+    return (
+        request.method == "GET"
+        and header(headers, "accept").lower().startswith("image/")
+        and header(headers, "sec-fetch-dest", "image") == "image"
+        and not header(headers, "range")
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +83,9 @@ class PromiseKeeper:
         if verdict.use and not verdict.final:
             try:
                 head = await component.wait_head()
-            except ComponentFailed:
+            except ComponentFailed as failure:
+                if failure.status == 403:  # forbidden here or there: asking anew changes nothing
+                    return Kept(component)
                 self._table.fail(promised)
                 return None
             promised.head = ResponseHead(head.status, head.headers, now)
@@ -83,7 +93,9 @@ class PromiseKeeper:
         if not verdict.use:
             _log.info("a promise was not used", url=request.url, reason=verdict.reason)
             return None
-        if component.failure is not None or (component.levels and not wants_picture(request)):
+        if component.failure is not None or component.trimmed:
+            return None
+        if component.levels and not wants_picture(request):
             return None  # only pictures to be rendered may be other bytes than the origin's
         self._table.take(promised)
         not_modified = _not_modified(component) if verdict.not_modified else None

@@ -34,8 +34,14 @@ UPLOAD_QUANTUM: Final = 512
 UPLOAD_MEMORY: Final = 8 * 1024 * 1024
 MAX_UNREAD: Final = 1 << 20
 """Bytes of a component without levels that may wait unread before its sender is stopped."""
+MAX_SHARED: Final = 4 << 20
+"""Bytes of a promise without levels up to which it is kept for a second request."""
 MAX_DECODED: Final = 256 * 1024 * 1024
 """Bytes that one coded text may decode to."""
+MAX_ARRIVALS: Final = 16_384
+"""Components on their way in that the remote may promise."""
+MAX_CLOSED: Final = 1024
+"""Closed documents remembered: late word of them must not be taken for new."""
 _log = structlog.get_logger("sluice.local")
 
 
@@ -82,6 +88,8 @@ class LocalSession:
             wake=link.wake,
         )
         self._arrivals: dict[int, _Arrival] = {}
+        self._closed_documents: dict[int, bool] = {}
+        """Closed in this session, the latest last, and whether the remote has been told."""
         self.closed: asyncio.Future[LinkError | None] = asyncio.get_running_loop().create_future()
         self._handlers: dict[type[m.Message], Callable[[m.Message, Headers], None]] = {
             m.Hello: self._on_hello,
@@ -143,20 +151,51 @@ class LocalSession:
         leaf = self._uploads.attach(self._uploads.root, str(component))
         return self.outbox.open(component, leaf)
 
-    def cancel(self, component: Component) -> None:
-        """Nobody wants it any more."""
+    def cut_upload(self, component: int, reason: str) -> None:
+        """The rest of a body that was going up will not come."""
+        if self.outbox.drop(component):
+            self.say(m.Reset(component, reason))
+
+    def cancel(
+        self, component: Component, *, status: int = 499, reason: str = "nobody wanted this"
+    ) -> None:
+        """Nobody wants it any more; who reads it all the same is told that it ends here."""
         self.outbox.drop(component.id)
         if self._arrivals.pop(component.id, None) is not None:
             self.say(m.Cancel(component.id))
+            self._close_node(component.document)
+            self._fail(component, status, reason)
+
+    def call_off(self, component: int) -> None:
+        """A policy wants it stopped for good; one that is not under way is ignored."""
+        arrival = self._arrivals.get(component)
+        if arrival is not None:
+            self.cancel(arrival.component, status=403, reason="A policy called this off.")
 
     def close_document(self, document: int) -> None:
-        """The document's window is gone; all that was coming for it stops."""
-        for id_, arrival in list(self._arrivals.items()):
-            if arrival.component.document == document:
-                del self._arrivals[id_]
-                self.outbox.drop(id_)
-                self._fail(arrival.component, 499, "the document was closed")
-        self.say(m.CloseDocument(document))
+        """The document's window is gone, and its promises with it.
+
+        What was asked for goes on: a download outlives its page, and who asked for a part of the
+        page says himself that he has left. The node closes with the last of these.
+        """
+        self._closed_documents[document] = False
+        while len(self._closed_documents) > MAX_CLOSED:
+            del self._closed_documents[next(iter(self._closed_documents))]
+        for component in self._arriving(document):
+            if component.promised:
+                self.cancel(component)
+        self._close_node(document)
+
+    def _arriving(self, document: int) -> list[Component]:
+        arriving = (arrival.component for arrival in self._arrivals.values())
+        return [component for component in arriving if component.document == document]
+
+    def _close_node(self, document: int) -> None:
+        """Tell the remote, once, that nothing of a closed document is under way any more."""
+        told = self._closed_documents.get(document, True)
+        if not told and not self._arriving(document):
+            self._closed_documents[document] = True
+            self.say(m.CloseDocument(document))
 
     def say(self, message: m.Message, headers: Headers | None = None) -> None:
         """Queue a control message."""
@@ -198,9 +237,15 @@ class LocalSession:
 
     def _on_skeleton(self, message: m.Message, headers: Headers) -> None:
         assert isinstance(message, m.Skeleton)
+        if message.document in self._closed_documents:
+            for part in message.parts:  # it was under way when the document closed
+                self.say(m.Cancel(part.component))
+            return
         components = [self._component(message.document, part) for part in message.parts]
         if message.promised:
             for component in components:
+                if len(self._arrivals) >= MAX_ARRIVALS:
+                    raise PeerError(f"more than {MAX_ARRIVALS} components at a time")
                 if component.id in self._arrivals:
                     raise PeerError(f"component {component.id} was promised twice")
                 self._arrivals[component.id] = self._arrival(component)
@@ -211,6 +256,8 @@ class LocalSession:
         arrival = self._arrivals.get(message.component)
         if arrival is None:
             return
+        if arrival.component.received or arrival.component.trimmed:
+            raise PeerError(f"levels of component {message.component} after its first byte")
         if any(not 0 <= level.start <= level.end <= message.length for level in message.levels):
             raise PeerError(f"levels of component {message.component} do not fit its length")
         arrival.component.levels = tuple(message.levels)
@@ -221,7 +268,7 @@ class LocalSession:
         arrival = self._arrivals.get(message.component)
         if arrival is None:
             return
-        if message.coding not in ("", "zstd"):
+        if message.coding not in ("", "br"):
             raise PeerError(f"unknown coding {message.coding!r}")
         if message.coding:
             arrival.decoder = TextDecoder(max_bytes=MAX_DECODED)
@@ -257,6 +304,8 @@ class LocalSession:
         if arrival is None:
             return  # cancelled while it was under way
         component = arrival.component
+        if component.head is None:
+            raise PeerError(f"bytes of component {component.id} before its head")
         arrival.credit.arrive(len(frame.payload))
         arrival.uncredited += len(frame.payload)
         try:
@@ -277,8 +326,15 @@ class LocalSession:
 
     def _arrival(self, component: Component) -> _Arrival:
         arrival = _Arrival(component)
-        component.on_consumed = lambda _amount: self._give_credit(arrival)
+        component.on_consumed = lambda _amount: self._consumed(arrival)
         return arrival
+
+    def _consumed(self, arrival: _Arrival) -> None:
+        """A reader went on: make room. What others may still ask for is kept, within reason."""
+        component = arrival.component
+        if not component.promised or component.received > MAX_SHARED:
+            component.trim()
+        self._give_credit(arrival)
 
     @staticmethod
     def _component(document: int, part: Part) -> Component:
@@ -308,12 +364,17 @@ class LocalSession:
     def _complete(self, arrival: _Arrival) -> None:
         component = arrival.component
         del self._arrivals[component.id]
+        if arrival.decoder is not None and not arrival.decoder.finished:
+            self._fail(component, 502, "the text ended inside its coding")
+            return
         component.complete = True
+        self._close_node(component.document)
 
     def _end(self, id_: int, status: int, reason: str) -> None:
         arrival = self._arrivals.pop(id_, None)
         if arrival is not None:
             self.outbox.drop(id_)
+            self._close_node(arrival.component.document)
             self._fail(arrival.component, status, reason)
 
     def _fail(self, component: Component, status: int, reason: str) -> None:

@@ -15,14 +15,15 @@ import structlog
 
 from policies.plan import Decision
 from remote_proxy.decoding import decode
+from remote_proxy.failures import Failure, OriginError
 from remote_proxy.importing import Importer
 from remote_proxy.jobs import Job, kind_of
-from remote_proxy.origin import FetchRequest, Origin, OriginError, OriginResponse
+from remote_proxy.origin import FetchRequest, Origin, OriginResponse
 from remote_proxy.plan import Plan, picture_options
 from remote_proxy.tree import Tree
 from remote_proxy.tunnelling import dial, pump
 from transcoders.registry import Transcoders
-from transcoders.text import TextEncoder, compressible
+from transcoders.text import DENSE, TextEncoder, compressible, quality_for
 from transport.incoming import StreamCut
 from transport.outbox import TreeOutbox
 from transport.outgoing import Outgoing
@@ -33,6 +34,10 @@ from wire.skeleton import Kind
 SMALL: Final = 4096
 """Bytes below which a picture is left alone (HATS, section 4.1.1); so many are gathered before
 the length counts."""
+MAX_HEADERS: Final = 60_000
+"""Bytes of a response's header fields: with its message they must fit a frame (MAX_MESSAGE)."""
+FIELD: Final = 8
+"""Bytes that HPACK adds to a field at most, for its lengths (RFC 7541, 6.2)."""
 PIECE: Final = 65536
 """Bytes handed to a parser or coder at a time, so that the event loop is never held for long."""
 _log = structlog.get_logger("sluice.remote")
@@ -53,9 +58,17 @@ class Sender(Protocol):
     plan: Plan
     outbox: TreeOutbox
 
+    @property
+    def rate(self) -> float | None:
+        """Bytes/second of the link; None: not measured yet."""
+
     def say(self, message: m.Message, headers: Headers | None = None) -> None: ...
 
     def importer(self, job: Job, response: OriginResponse) -> Importer | None: ...
+
+    def entered(self, job: Job, kind: Kind) -> None: ...
+
+    def place(self, job: Job, kind: Kind) -> int: ...
 
 
 class Delivery:
@@ -136,16 +149,15 @@ class Delivery:
         importer = self._sender.importer(self.job, response)
         headers, body = decode(response.headers, response.body)
         length = response.length if headers == response.headers else None
-        self._head(response, headers, length=length, coding="zstd")
+        self._head(response, headers, length=length, coding="br")
         outgoing = self._open(self.job.kind or kind_of(content_type))
-        encoder = TextEncoder()
+        encoder = TextEncoder(quality=quality_for(self._sender.rate))
         async for chunk in body:
             for at in range(0, len(chunk), PIECE):
                 piece = chunk[at : at + PIECE]
-                outgoing.write(encoder.encode(piece))
                 if importer is not None:
-                    importer.feed(piece)
-                    await asyncio.sleep(0)  # a parser may be slow; others get their turn
+                    importer.feed(piece)  # first: its fetches run while the text is coded
+                outgoing.write(await _encode(encoder, piece))
             await outgoing.room()
         if importer is not None:
             importer.close()
@@ -193,6 +205,8 @@ class Delivery:
     def _head(
         self, response: OriginResponse, headers: Headers, *, length: int | None, coding: str = ""
     ) -> None:
+        if sum(len(name) + len(value) + FIELD for name, value in headers) > MAX_HEADERS:
+            raise OriginError(Failure.PROTOCOL, "the response's header is too large")
         head = m.Head(
             self.job.component,
             response.status,
@@ -205,7 +219,9 @@ class Delivery:
     def _open(self, kind: Kind) -> Outgoing:
         """Enter the tree (a promised component has been there since its promise)."""
         job = self.job
-        leaf = self._sender.tree.leaf(job.document, job.component, kind=kind.value, order=job.order)
+        self._sender.entered(job, kind)
+        order = self._sender.place(job, kind)
+        leaf = self._sender.tree.leaf(job.document, job.component, kind=kind.value, order=order)
         self._outgoing = self._sender.outbox.open(job.component, leaf)
         return self._outgoing
 
@@ -219,6 +235,14 @@ class Delivery:
             self._sender.say(m.Failed(component, status, reason))
         else:
             self._sender.say(m.Reset(component, reason))
+
+
+async def _encode(encoder: TextEncoder, piece: bytes) -> bytes:
+    """Coded bytes; dense coding leaves the event loop free."""
+    if encoder.quality >= DENSE:
+        return await asyncio.to_thread(encoder.encode, piece)
+    await asyncio.sleep(0)  # a parser may have been slow; others get their turn
+    return encoder.encode(piece)
 
 
 async def _stream(outgoing: Outgoing, body: AsyncIterator[bytes]) -> None:

@@ -23,10 +23,13 @@ class Plan:
         self, component: int, document: int, kind: Kind, use: Use, length: int | None = None
     ) -> Decision:
         """What holds for one component."""
-        return decide(
-            self._rules,
-            Subject(component=component, document=document, kind=kind, use=use, length=length),
+        return self.decide_on(
+            Subject(component=component, document=document, kind=kind, use=use, length=length)
         )
+
+    def decide_on(self, subject: Subject) -> Decision:
+        """The same, for what was asked before."""
+        return decide(self._rules, subject)
 
 
 def picture_options(decision: Decision, *, width: int, height: int) -> PictureOptions:

@@ -7,7 +7,7 @@ the downlink sends (downlink.py). One task per delivery, all in one group that e
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Final
@@ -15,7 +15,7 @@ from typing import Final
 import structlog
 
 from hats.errors import HatsError, SchedulerError
-from policies.plan import PlanError
+from policies.plan import PlanError, Subject
 from remote_proxy.delivery import Delivery, Services
 from remote_proxy.importing import HTML_TYPES, DocumentImport, Importer
 from remote_proxy.jobs import Job
@@ -28,17 +28,27 @@ from transport.link import Link, LinkError
 from transport.outbox import TreeOutbox
 from transport.outgoing import Budget
 from wire import messages as m
-from wire.errors import WireError
+from wire.errors import PeerError, WireError
 from wire.frames import Control, Data
 from wire.session import Headers, Session, Side, State, header
 from wire.skeleton import Kind, Use
 
 AGENT: Final = "sluice"
-SURE: Final = 0.5
-"""Confidence from which an estimate is acted on. What TCP says at the start is a hundred times too
-much behind anything that terminates it; quanta fitted to that would hold a modem for seconds."""
+CONFIDENT: Final = 0.5
+"""Confidence from which an estimate of the link counts. Two small messages that a relay passed on
+together look like a link of gigabits, and a quantum fitted to that is seconds of a slow one."""
 MAX_DELIVERIES: Final = 1024
 """Components under way for one device; further requests are answered 503."""
+MAX_SKELETON: Final = 32_768
+"""Bytes of parts in one Skeleton message: half a frame, the shared headers have the rest."""
+MAX_SHARED: Final = 16_384
+"""Bytes of request headers that promises share; with more of them nothing is promised."""
+PART: Final = 48
+"""Bytes of a part besides its URL, generously."""
+MAX_PARTS: Final = 1 << 20
+"""Of one document, far above what is ever promised: the distance between two tiers."""
+SWEEP: Final = 32
+"""Deliveries begun between two looks for what can be forgotten."""
 _log = structlog.get_logger("sluice.remote")
 
 
@@ -90,6 +100,12 @@ class RemoteSession:
             wake=link.wake,
         )
         self._running: dict[int, _Running] = {}
+        self._started = 0
+        self._subjects: dict[int, Subject] = {}
+        """What the plan can ask about each component that has entered the tree."""
+        self._fetched: set[int] = set()
+        """Components that a policy wants whatever the plan says."""
+        self._last_request = 0
         self._documents: dict[int, set[int]] = {}
         self._closed: asyncio.Future[LinkError | None] = asyncio.get_running_loop().create_future()
         self._tasks: asyncio.TaskGroup | None = None
@@ -119,7 +135,10 @@ class RemoteSession:
             self._tasks = tasks
             self._link.start(self.outbox, self)
             fitting = tasks.create_task(self._fit_quantum())
-            error = await asyncio.shield(self._closed)
+            try:
+                error = await asyncio.shield(self._closed)
+            finally:
+                self._link.close()
             self.session.link_lost()
             fitting.cancel()
             for running in list(self._running.values()):
@@ -161,6 +180,14 @@ class RemoteSession:
 
     # -- what a delivery needs of its session --------------------------------------------------
 
+    @property
+    def rate(self) -> float | None:
+        """Bytes/second of the link; None: not measured yet."""
+        estimate = self._link.statistics().outgoing
+        if estimate is None or estimate.confidence < CONFIDENT:
+            return None
+        return estimate.rate
+
     def say(self, message: m.Message, headers: Headers | None = None) -> None:
         """Queue a control message."""
         self.session.enqueue(message, headers)
@@ -173,10 +200,40 @@ class RemoteSession:
         if len(self._running) >= MAX_DELIVERIES:
             self.say(m.Failed(job.component, 503, "too many requests are under way"))
             return
+        self._started += 1
+        if self._started % SWEEP == 0:
+            self._sweep()
         self._documents.setdefault(job.document, set()).add(job.component)
         delivery = Delivery(job, self, self._services)
         task = self._tasks.create_task(self._deliver(delivery))
         self._running[job.component] = _Running(task, job.document, job.upload)
+
+    def _sweep(self) -> None:
+        """Forget what was delivered, in documents that never close too."""
+        live = self._running.keys() | {sent.component for sent in self.outbox.components()}
+        self.tree.sweep(live)
+        self._subjects = {id_: what for id_, what in self._subjects.items() if id_ in live}
+        self._fetched &= live
+        for components in self._documents.values():
+            components.intersection_update(live)
+
+    def entered(self, job: Job, kind: Kind) -> None:
+        """A component is about to enter the tree as what it turned out to be."""
+        subject = Subject(component=job.component, document=job.document, kind=kind, use=job.use)
+        self._subjects[job.component] = subject
+        self._hold_by_plan(subject)
+
+    def place(self, job: Job, kind: Kind) -> int:
+        """Its place among its siblings: by the plan's tiers, then in document order."""
+        subject = Subject(component=job.component, document=job.document, kind=kind, use=job.use)
+        return self.plan.decide_on(subject).tier * MAX_PARTS + job.order
+
+    def _hold_by_plan(self, subject: Subject) -> None:
+        """Send it or not, as the plan has it; a Fetch overrules the plan."""
+        held = (
+            self.plan.decide_on(subject).level == "none" and subject.component not in self._fetched
+        )
+        self.tree.hold(subject.component, on=held, why="plan")
 
     def importer(self, job: Job, response: OriginResponse) -> Importer | None:
         """Who reads a text for sub-resources: pages and the style sheets of documents."""
@@ -204,11 +261,19 @@ class RemoteSession:
             if self._pushes(document, one)
         ]
         for headers, same in groupby(jobs, key=lambda job: job.headers):
-            batch = list(same)
+            if sum(len(name) + len(value) for name, value in headers) > MAX_SHARED:
+                continue
+            self._promise_alike(document, list(same), headers)
+
+    def _promise_alike(self, document: int, jobs: list[Job], headers: Headers) -> None:
+        """Promises that share their request headers, in messages that fit a frame."""
+        for batch in _batches(jobs):
             self.say(m.Skeleton(document, [job.part for job in batch], True), headers)
             for job in batch:
-                kind = (job.kind or Kind.OTHER).value
-                self.tree.promise(document, job.component, kind=kind, order=job.order)
+                kind = job.kind or Kind.OTHER
+                self.entered(job, kind)
+                order = self.place(job, kind)
+                self.tree.promise(document, job.component, kind=kind.value, order=order)
                 self.start(job)
 
     def _pushes(self, document: int, prefetch: Prefetch) -> bool:
@@ -241,6 +306,9 @@ class RemoteSession:
     def _on_request(self, message: m.Message, headers: Headers) -> None:
         assert isinstance(message, m.Request)
         component = message.component
+        if component <= self._last_request or component % 2 == 0:
+            raise PeerError(f"component {component} is not a new one of the local side")
+        self._last_request = component
         upload = None
         if message.body or message.method == "CONNECT":
             upload = Incoming(lambda more: self.say(m.Credit(component, more)))
@@ -260,6 +328,8 @@ class RemoteSession:
         running = self._running.pop(component, None)
         if running is not None:
             running.task.cancel()
+        self._subjects.pop(component, None)
+        self._fetched.discard(component)
         self.outbox.drop(component)
         self.tree.forget(component)
 
@@ -302,10 +372,15 @@ class RemoteSession:
     def _on_set_plan(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.SetPlan)
         self._obey(lambda: self.plan.replace(message.rules))
+        for subject in self._subjects.values():
+            self._hold_by_plan(subject)
 
     def _on_fetch(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Fetch)
-        self.tree.hold(message.component, on=False)
+        if message.component in self._subjects or message.component in self._running:
+            self._fetched.add(message.component)
+            for why in ("command", "plan"):
+                self.tree.hold(message.component, on=False, why=why)
         self.tree.set_priority(message.component, message.urgency)
 
     def _on_raise(self, message: m.Message, _: Headers) -> None:
@@ -314,7 +389,8 @@ class RemoteSession:
 
     def _on_hold(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Hold)
-        self.tree.hold(message.component, on=message.on)
+        if message.component in self._subjects or message.component in self._running:
+            self.tree.hold(message.component, on=message.on)
 
     def _on_ping(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Ping)
@@ -340,9 +416,22 @@ class RemoteSession:
         """Keep the quantum fitted to the link, and tell dynamic schedulers of its rate."""
         while True:
             await asyncio.sleep(0.25)
-            estimate = self._link.statistics().outgoing
-            if estimate is None or estimate.confidence < SURE:
+            rate = self.rate
+            if rate is None:
                 continue
-            self.tree.hierarchy.bandwidth_changed(estimate.rate)
+            self.tree.hierarchy.bandwidth_changed(rate)
             if not self._fixed_quantum:
-                self.tree.multiplexer.quantum = self._suggested_quantum(estimate.rate)
+                self.tree.multiplexer.quantum = self._suggested_quantum(rate)
+
+
+def _batches(jobs: list[Job]) -> Iterator[list[Job]]:
+    """The jobs in order, cut where their URLs would fill a Skeleton message."""
+    batch: list[Job] = []
+    size = 0
+    for job in jobs:
+        size += len(job.url) + PART
+        if batch and size > MAX_SKELETON:
+            yield batch
+            batch, size = [], len(job.url) + PART
+        batch.append(job)
+    yield batch

@@ -6,7 +6,8 @@ nodes that do not exist yet ("*" stands for any name): they are kept and hold fo
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeVar
+from collections.abc import Container
+from typing import Any, Final, Literal, TypeVar
 
 from hats.errors import SchedulerError
 from hats.hierarchy import Hierarchy
@@ -22,6 +23,8 @@ MAX_RULES: Final = 256
 MAX_URGENCY: Final = 1000
 
 Pattern = tuple[str, ...]
+Hold = Literal["command", "plan"]
+"""Why a component is held back."""
 T = TypeVar("T")
 
 
@@ -39,6 +42,7 @@ class Tree:
         self.hierarchy = Hierarchy(root=create("wf2q_plus", {}))
         self.multiplexer = Multiplexer(self.hierarchy, quantum=quantum)
         self._leaves: dict[int, Node] = {}
+        self._holds: dict[int, set[Hold]] = {}
         self._schedulers: dict[Pattern, tuple[str, dict[str, Any]]] = {}
         self._weights: dict[Pattern, float] = {}
         self._application = self._interior(self.hierarchy.root, (APPLICATION,))
@@ -57,6 +61,7 @@ class Tree:
             self.document(document), str(component), kind=kind, order=order, size=size
         )
         self._leaves[component] = leaf
+        self._apply_holds(component)
 
     def leaf(self, document: int, component: int, *, kind: str, order: int) -> Node:
         """The component's leaf, made when it was not promised."""
@@ -75,9 +80,15 @@ class Tree:
 
     def forget(self, component: int) -> None:
         """The component leaves, sent or not."""
+        self._holds.pop(component, None)
         leaf = self._leaves.pop(component, None)
         if leaf is not None:
             self.hierarchy.remove(leaf)
+
+    def sweep(self, live: Container[int]) -> None:
+        """Let go of what has been sent in full; the hierarchy dropped it by itself."""
+        self._holds = {id_: why for id_, why in self._holds.items() if id_ in live}
+        self._leaves = {id_: leaf for id_, leaf in self._leaves.items() if leaf.attached}
 
     def set_priority(self, component: int, priority: int) -> None:
         """How urgent a component is among its siblings; ignored when it has left."""
@@ -85,11 +96,23 @@ class Tree:
         if leaf is not None:
             self.hierarchy.set_priority(leaf, max(-MAX_URGENCY, min(priority, MAX_URGENCY)))
 
-    def hold(self, component: int, *, on: bool) -> None:
-        """A policy defers a component, or resumes it (HATS, 3.2.2: in the root's name)."""
+    def hold(self, component: int, *, on: bool, why: Hold = "command") -> None:
+        """Defer a component, or resume it (HATS, 3.2.2: in the root's name).
+
+        It goes on once neither a command nor the plan holds it; one that is not in the tree yet is
+        held when it enters.
+        """
+        if on:
+            self._holds.setdefault(component, set()).add(why)
+        else:
+            self._holds.get(component, set()).discard(why)
+        self._apply_holds(component)
+
+    def _apply_holds(self, component: int) -> None:
         leaf = self.find_leaf(component)
         if leaf is not None:
-            change = self.hierarchy.disable if on else self.hierarchy.enable
+            held = bool(self._holds.get(component))
+            change = self.hierarchy.disable if held else self.hierarchy.enable
             change(leaf, by=self.hierarchy.root)
 
     def set_quantum(self, pattern: Pattern, quantum: int) -> None:

@@ -89,7 +89,8 @@ class _Child(asyncio.SubprocessProtocol):
             self.full.set_result(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.gone.set_result(None)
+        if not self.gone.done():  # whoever waited for it may have been cancelled
+            self.gone.set_result(None)
 
 
 class Workers:

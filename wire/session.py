@@ -188,7 +188,9 @@ class Session:
             )
             for name, value in headers
         ]
-        return bytes(self._encoder.encode(fields))
+        # Huffman codes make rare bytes up to four times longer: a large block must still fit.
+        huffman = sum(len(name) + len(value) for name, value in headers) <= m.MAX_MESSAGE // 8
+        return bytes(self._encoder.encode(fields, huffman=huffman))
 
     def _decode_headers(self, block: bytes) -> Headers:
         try:

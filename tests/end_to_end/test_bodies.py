@@ -1,0 +1,426 @@
+"""Bodies of every shape through both proxies: up, down, in a tunnel, without an end in sight."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import hashlib
+import os
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.end_to_end.pair import Asked, Pair, all_three, run, until
+from transport.outgoing import HIGH_WATER
+from wire.credit import INITIAL
+
+MIB = 1 << 20
+PLAIN = [("accept", "*/*")]
+
+
+async def in_chunks(data: bytes, size: int = 50_000) -> AsyncIterator[bytes]:
+    for at in range(0, len(data), size):
+        yield data[at : at + size]
+        await asyncio.sleep(0)
+
+
+async def echo(asked: Asked) -> None:
+    await asked.answer(await asked.body(), "application/octet-stream")
+
+
+def held(both: Pair) -> int:
+    """Bytes of components that the local proxy holds, whoever keeps them."""
+    session = both.local.uplink.session
+    assert session is not None
+    return sum(len(a.component.data) for a in session._arrivals.values())
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_body_goes_up_and_comes_down_again(chunked: bool) -> None:
+    async def go() -> None:
+        async with all_three() as (origin, both):
+            origin.paths["/echo"] = echo
+            data = os.urandom(MIB)
+            body = in_chunks(data) if chunked else data
+            answer = await both.client.get(origin.base + "/echo", method="POST", body=body)
+            assert answer.body == data
+            (asked,) = origin.asked
+            assert bool(asked.header("transfer-encoding")) == chunked
+
+    run(go())
+
+
+def test_a_chunked_answer_stays_of_unknown_length() -> None:
+    async def go() -> None:
+        async with all_three() as (origin, both):
+
+            async def chunked(asked: Asked) -> None:
+                await asked.send(b"HTTP/1.1 200 X\r\ntransfer-encoding: chunked\r\n\r\n")
+                for _ in range(100):
+                    await asked.send(b"2710\r\n" + b"x" * 10_000 + b"\r\n")
+                await asked.send(b"0\r\n\r\n")
+
+            origin.paths["/"] = chunked
+            answer = await both.client.get(origin.base + "/")
+            assert answer.body == b"x" * 1_000_000
+            assert answer.header("content-length") == ""
+
+    run(go())
+
+
+def test_expect_100_continue_is_answered_when_the_body_is_wanted() -> None:
+    async def go() -> None:
+        async with all_three() as (origin, both):
+            origin.paths["/echo"] = echo
+            reader, writer = await asyncio.open_connection(*both.address)
+            writer.write(
+                f"POST {origin.base}/echo HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\n"
+                "content-length: 5\r\n\r\n".encode()
+            )
+            assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 \r\n\r\n"
+            writer.write(b"hello")
+            head = await reader.readuntil(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 200 ")
+            assert await reader.readexactly(5) == b"hello"
+            assert origin.asked[0].header("expect") == ""
+            writer.close()
+            await writer.wait_closed()
+
+    run(go())
+
+
+def test_an_answer_before_the_end_of_the_upload_ends_the_upload() -> None:
+    async def go() -> None:
+        async with all_three() as (origin, both):
+
+            async def refuse(asked: Asked) -> None:
+                await asked.answer(b"too much", "text/plain", status=413)
+                await asked.reader.read(1)
+
+            origin.paths["/"] = refuse
+            sent = 0
+
+            async def endless() -> AsyncIterator[bytes]:
+                nonlocal sent
+                while True:
+                    yield b"x" * 10_000
+                    sent += 10_000
+
+            async with both.client.open(
+                origin.base + "/", PLAIN, method="POST", body=endless()
+            ) as answer:
+                assert answer.status == 413
+                assert await anext(answer.stream) == b"too much"
+            session = both.local.uplink.session
+            assert session is not None
+            await until(lambda: not session.outbox.components())
+            await until(lambda: not both.local.core._uploads)
+
+    run(go())
+
+
+def test_a_client_that_leaves_in_mid_upload_cuts_it_at_the_origin() -> None:
+    async def go() -> None:
+        async with all_three() as (origin, both):
+            cut = asyncio.Event()
+
+            async def wait_for_all(asked: Asked) -> None:
+                try:
+                    await asked.body()
+                except asyncio.IncompleteReadError:
+                    cut.set()
+                    raise
+
+            origin.paths["/"] = wait_for_all
+
+            async def some() -> AsyncIterator[bytes]:
+                yield b"x" * 100_000
+                await asyncio.Event().wait()
+
+            leaving = asyncio.ensure_future(
+                both.client.get(origin.base + "/", method="POST", body=some())
+            )
+            await until(lambda: origin.asked)
+            leaving.cancel()
+            await asyncio.gather(leaving, return_exceptions=True)
+            async with asyncio.timeout(5):
+                await cut.wait()
+            await until(lambda: both.session.statistics().deliveries == 0)
+            await until(lambda: not both.local.core._uploads)
+
+    run(go())
+
+
+def test_a_malformed_upload_is_refused_and_cut_at_the_origin() -> None:
+    async def go() -> None:
+        async with all_three() as (origin, both):
+            origin.paths["/echo"] = echo
+            reader, writer = await asyncio.open_connection(*both.address)
+            writer.write(
+                f"POST {origin.base}/echo HTTP/1.1\r\nhost: x\r\n"
+                "transfer-encoding: chunked\r\n\r\n3\r\nabc\r\n".encode()
+            )
+            await until(lambda: origin.asked)
+            writer.write(b"not a length\r\n")
+            async with asyncio.timeout(5):
+                assert b"HTTP/1.1 " in await reader.read()
+            writer.close()
+            await asyncio.gather(writer.wait_closed(), return_exceptions=True)
+            await until(lambda: both.session.statistics().deliveries == 0)
+            await until(lambda: not both.local.core._uploads)
+
+    run(go())
+
+
+def test_a_slow_origin_slows_the_upload_down_and_nobody_else() -> None:
+    async def go() -> None:
+        async with all_three() as (origin, both):
+            go_on = asyncio.Event()
+
+            async def slow(asked: Asked) -> None:
+                await go_on.wait()
+                await asked.answer(hashlib.sha256(await asked.body()).digest(), "x/y")
+
+            origin.paths["/slow"] = slow
+            origin.serve("/fast", b"fast")
+            data = os.urandom(12 * MIB)
+            upload = asyncio.ensure_future(
+                both.client.get(origin.base + "/slow", method="POST", body=in_chunks(data))
+            )
+            await until(lambda: origin.counts()["/slow"])
+            await asyncio.sleep(0.3)
+            session = both.local.uplink.session
+            assert session is not None
+            (outgoing,) = session.outbox.components()
+            assert outgoing.held <= HIGH_WATER + 65536
+            assert outgoing.taken < 6 * MIB
+            assert (await both.client.get(origin.base + "/fast")).body == b"fast"
+            go_on.set()
+            assert (await upload).body == hashlib.sha256(data).digest()
+
+    run(go())
+
+
+def test_a_reader_that_pauses_bounds_memory_on_both_sides_and_hinders_nobody() -> None:
+    async def go() -> None:
+        async with all_three() as (origin, both):
+            data = os.urandom(MIB) * 20
+            origin.serve("/big", data, "application/zip")
+            origin.serve("/small", b"small")
+            digest = hashlib.sha256()
+            async with both.client.open(origin.base + "/big", PLAIN) as answer:
+                digest.update(await anext(answer.stream))
+                await asyncio.sleep(0.5)
+                assert held(both) <= 3 * INITIAL
+                assert both.session.budget.used <= HIGH_WATER + 2 * 65536
+                assert (await both.client.get(origin.base + "/small")).body == b"small"
+                most = 0
+                async for chunk in answer.stream:
+                    digest.update(chunk)
+                    most = max(most, held(both))
+                assert most <= 3 * INITIAL
+            assert digest.digest() == hashlib.sha256(data).digest()
+            assert both.session.budget.used == 0
+
+    run(go())
+
+
+def test_what_plain_clients_had_is_not_kept() -> None:
+    async def go() -> None:
+        async with all_three() as (origin, both):
+            origin.serve("/", b"x" * 10_000, "text/plain")
+            for _ in range(40):
+                await both.client.get(origin.base + "/")
+            components = both.local.components._by_document  # what the bridge remembers
+            assert sum(len(known) for known in components.values()) <= 1
+            tree = both.session.tree
+            assert len(tree._leaves) <= 33
+            assert sum(len(known) for known in both.session._documents.values()) <= 33
+
+    run(go())
+
+
+def test_a_tunnel_carries_bytes_both_ways_and_half_closes() -> None:
+    async def go() -> None:
+        async def shout(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            data = await reader.read()
+            writer.write(data.upper())
+            await writer.drain()
+            writer.close()
+
+        server = await asyncio.start_server(shout, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        async with server, all_three() as (_, both):
+            status, reader, writer = await both.client.connect(f"127.0.0.1:{port}")
+            assert status == 200
+            data = b"quiet " * 500_000
+            writer.write(data)
+            writer.write_eof()
+            assert await reader.read() == data.upper()
+            writer.close()
+            await writer.wait_closed()
+            await until(lambda: both.session.statistics().deliveries == 0)
+            assert both.session.budget.used == 0
+
+    run(go())
+
+
+def test_a_long_tunnel_is_not_kept_in_memory() -> None:
+    async def go() -> None:
+        async def pour(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            for _ in range(100):
+                writer.write(b"x" * 100_000)
+                await writer.drain()
+            writer.close()
+
+        server = await asyncio.start_server(pour, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        async with server, all_three() as (_, both):
+            _, reader, writer = await both.client.connect(f"127.0.0.1:{port}")
+            size = most = 0
+            while chunk := await reader.read(65536):
+                size += len(chunk)
+                most = max(most, held(both))
+            assert size == 10_000_000
+            assert most <= 3 * INITIAL
+            writer.close()
+            await writer.wait_closed()
+
+    run(go())
+
+
+def test_a_tunnel_that_can_not_be_had_says_so() -> None:
+    async def go() -> None:
+        async with all_three() as (_, both):
+            status, _, writer = await both.client.connect("127.0.0.1:1")
+            assert status == 502
+            writer.close()
+            await writer.wait_closed()
+
+    run(go())
+
+
+def test_a_range_of_a_file_is_that_range() -> None:
+    async def go() -> None:
+        async with all_three() as (origin, both):
+
+            async def part(asked: Asked) -> None:
+                assert asked.header("range") == "bytes=2-4"
+                await asked.answer(
+                    b"cde", "text/plain", status=206, headers=[("content-range", "bytes 2-4/9")]
+                )
+
+            origin.paths["/"] = part
+            answer = await both.client.get(origin.base + "/", [*PLAIN, ("range", "bytes=2-4")])
+            assert (answer.status, answer.body) == (206, b"cde")
+            assert answer.header("content-range") == "bytes 2-4/9"
+            assert answer.header("content-length") == "3"
+
+    run(go())
+
+
+def test_head_not_modified_redirects_and_errors_pass_as_they_are() -> None:
+    async def go() -> None:
+        async with all_three() as (origin, both):
+            origin.serve("/head", b"12345", "text/plain", headers=[("etag", '"1"')])
+            origin.serve("/moved", b"", "", status=302, headers=[("location", "/there?x=1#f")])
+            origin.serve(
+                "/cookies", b"x", headers=[("set-cookie", "a=1"), ("set-cookie", "b=2; Secure")]
+            )
+
+            async def unchanged(asked: Asked) -> None:
+                assert asked.header("if-none-match") == '"1"'
+                await asked.send(b'HTTP/1.1 304 Not Modified\r\netag: "1"\r\nvary: x-a\r\n\r\n')
+
+            origin.paths["/unchanged"] = unchanged
+            client, base = both.client, origin.base
+            head = await client.get(base + "/head", method="HEAD")
+            assert (head.status, head.body) == (200, b"")
+            assert (head.header("content-length"), head.header("etag")) == ("5", '"1"')
+            same = await client.get(base + "/unchanged", [*PLAIN, ("if-none-match", '"1"')])
+            assert (same.status, same.header("vary"), same.body) == (304, "x-a", b"")
+            moved = await client.get(base + "/moved")
+            assert (moved.status, moved.header("location")) == (302, "/there?x=1#f")
+            missing = await client.get(base + "/missing")
+            assert (missing.status, missing.body) == (404, b"nothing here")
+            cookies = await client.get(base + "/cookies")
+            assert [v for n, v in cookies.headers if n == "set-cookie"] == ["a=1", "b=2; Secure"]
+
+    run(go())
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_events_arrive_as_they_are_sent(packed: bool) -> None:
+    async def go() -> None:
+        async with all_three() as (origin, both):
+            heard = asyncio.Queue[None]()
+
+            async def events(asked: Asked) -> None:
+                coder = gzip_stream() if packed else None
+                coding = b"content-encoding: gzip\r\n" if packed else b""
+                await asked.send(
+                    b"HTTP/1.1 200 X\r\ncontent-type: text/event-stream\r\n" + coding + b"\r\n"
+                )
+                for number in range(3):
+                    event = f"data: {number}\n\n".encode()
+                    await asked.send(coder(event) if coder else event)
+                    await heard.get()
+                if coder:
+                    await asked.send(coder(b""))
+                asked.writer.close()
+
+            origin.paths["/events"] = events
+            async with both.client.open(
+                origin.base + "/events", [("accept", "text/event-stream")]
+            ) as answer:
+                for number in range(3):
+                    assert await anext(answer.stream) == f"data: {number}\n\n".encode()
+                    heard.put_nowait(None)
+                assert [chunk async for chunk in answer.stream] == []
+
+    run(go())
+
+
+def gzip_stream():  # type: ignore[no-untyped-def]
+    import zlib
+
+    coder = zlib.compressobj(wbits=31)
+
+    def code(data: bytes) -> bytes:
+        if not data:
+            return coder.flush()
+        return coder.compress(data) + coder.flush(zlib.Z_SYNC_FLUSH)
+
+    return code
+
+
+def test_gzip_of_the_origin_reaches_plain_clients_with_the_same_content() -> None:
+    async def go() -> None:
+        async with all_three() as (origin, both):
+            text = b"some text " * 10_000
+            fields = [("content-encoding", "gzip"), ("vary", "accept-encoding")]
+            origin.serve("/t", gzip.compress(text), "text/plain", headers=fields)
+            origin.serve("/b", gzip.compress(text), "application/zip", headers=fields)
+            for path in ("/t", "/b"):
+                answer = await both.client.get(
+                    origin.base + path, [*PLAIN, ("accept-encoding", "gzip")]
+                )
+                coded = answer.header("content-encoding") == "gzip"
+                assert (gzip.decompress(answer.body) if coded else answer.body) == text
+
+    run(go())
+
+
+def test_a_head_of_the_wrong_size_does_not_end_the_link() -> None:
+    async def go() -> None:
+        async with all_three() as (origin, both):
+            big = [(f"x-{number}", "\x80" * 900) for number in range(100)]
+            origin.serve("/big", b"x", headers=big)
+            origin.serve("/small", b"x")
+            session = both.session
+            answer = await both.client.get(origin.base + "/big")
+            assert answer.status in (200, 502)
+            assert (await both.client.get(origin.base + "/small")).status == 200
+            assert both.session is session
+
+    run(go())

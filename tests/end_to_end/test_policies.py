@@ -1,0 +1,186 @@
+"""Policies at work on both proxies: what they command is what happens."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.pair import Asked, FakeOrigin, Pair, all_three, run, until
+from tests.end_to_end.test_page_load import PHOTO, same_pixels, site_of
+
+DOCS = Path(__file__).parents[2] / "docs" / "policies.md"
+
+
+def policy_file(folder: Path, text: str) -> str:
+    path = folder / "mine.py"
+    path.write_text(text)
+    return str(path)
+
+
+def standing(rules: str) -> str:
+    """A policy with one standing plan."""
+    return (
+        "from policies.api import Kind, Rule, SessionOpened, SetPlan\n\n\n"
+        "class Mine:\n"
+        '    name = "mine"\n\n'
+        "    def react(self, event, view):\n"
+        "        if isinstance(event, SessionOpened):\n"
+        f"            yield SetPlan(({rules},))\n"
+    )
+
+
+async def settled(both: Pair, rules: int = 1) -> None:
+    """Until the remote has the plan."""
+    await until(lambda: len(both.session.plan._rules) >= rules)
+
+
+async def load(origin: FakeOrigin, both: Pair) -> str:
+    page = site_of(origin)
+    assert (await both.browser.navigate(page)).status == 200
+    return page
+
+
+def test_the_policy_of_the_documentation_holds_pictures_back(tmp_path: Path) -> None:
+    text = DOCS.read_text().split("```python file=patience.py\n")[1].split("```")[0]
+    path = policy_file(tmp_path, text)
+
+    async def go() -> None:
+        async with all_three(policy=["default", path]) as (origin, both):
+            await settled(both)
+            page = await load(origin, both)
+            browser, base = both.browser, origin.base
+            picture = asyncio.ensure_future(browser.image(base + "/a.jpg", page))
+            assert (await browser.style(base + "/s.css", page)).status == 200
+            await asyncio.sleep(0.1)
+            assert not picture.done()
+            # The link turns out to be good: the estimate comes by the same way as in life.
+            both.local._runtime.measured(20_000, confidence=1.0)
+            assert same_pixels((await picture).body, PHOTO.read_bytes())
+            assert origin.counts()["/a.jpg"] == 1
+
+    run(go())
+
+
+def test_a_policy_that_raises_is_switched_off_and_the_page_loads(tmp_path: Path) -> None:
+    path = policy_file(
+        tmp_path,
+        'class Bad:\n    name = "bad"\n\n    def react(self, event, view):\n        raise KeyError(event)\n',
+    )
+
+    async def go() -> None:
+        async with all_three(policy=["default", path]) as (origin, both):
+            page = await load(origin, both)
+            picture = await both.browser.image(origin.base + "/a.jpg", page)
+            assert same_pixels(picture.body, PHOTO.read_bytes())
+            status = {one.name: one for one in both.local._runtime.statistics()}
+            assert not status["bad"].on
+            assert "KeyError" in status["bad"].why_off
+            assert status["default"].on
+
+    run(go())
+
+
+def test_a_plan_can_stop_pictures_at_low(tmp_path: Path) -> None:
+    path = policy_file(tmp_path, standing('Rule(kind=Kind.IMAGE, level="low")'))
+
+    async def go() -> None:
+        async with all_three(policy=["default", path]) as (origin, both):
+            await settled(both)
+            page = await load(origin, both)
+            picture = await both.browser.image(origin.base + "/a.jpg", page)
+            assert 0 < len(picture.body) < len(PHOTO.read_bytes()) / 2
+            plain = await both.client.get(origin.base + "/a.jpg")
+            assert plain.body == PHOTO.read_bytes()
+
+    run(go())
+
+
+def test_what_a_plan_leaves_to_asking_is_not_pushed(tmp_path: Path) -> None:
+    path = policy_file(tmp_path, standing('Rule(kind=Kind.IMAGE, fetch="ask")'))
+
+    async def go() -> None:
+        async with all_three(policy=["default", path]) as (origin, both):
+            await settled(both)
+            page = await load(origin, both)
+            await both.browser.style(origin.base + "/s.css", page)
+            assert set(origin.counts()) == {"/page", "/s.css", "/x.js"}
+            picture = await both.browser.image(origin.base + "/a.jpg", page)
+            assert same_pixels(picture.body, PHOTO.read_bytes())
+
+    run(go())
+
+
+def test_what_a_plan_never_fetches_is_answered_at_once(tmp_path: Path) -> None:
+    path = policy_file(tmp_path, standing('Rule(kind=Kind.IMAGE, fetch="never")'))
+
+    async def go() -> None:
+        async with all_three(policy=["default", path]) as (origin, both):
+            await settled(both)
+            page = await load(origin, both)
+            assert (await both.browser.image(origin.base + "/a.jpg", page)).status == 403
+            assert origin.counts()["/a.jpg"] == 0
+
+    run(go())
+
+
+def test_a_document_can_be_held_back_whole(tmp_path: Path) -> None:
+    path = policy_file(tmp_path, standing('Rule(document=1, level="none")'))
+
+    async def go() -> None:
+        async with all_three(policy=["default", path]) as (origin, both):
+            await settled(both)
+            page = site_of(origin)
+            first = asyncio.ensure_future(both.browser.navigate(page))
+            await until(lambda: origin.counts()["/page"])
+            assert (await both.browser.navigate(page)).status == 200
+            await asyncio.sleep(0.05)
+            assert not first.done()
+            first.cancel()
+            await asyncio.gather(first, return_exceptions=True)
+
+    run(go())
+
+
+def test_a_component_that_a_policy_cancels_ends_for_its_reader(tmp_path: Path) -> None:
+    text = (
+        "from policies.api import Cancel, Kind, SkeletonGrew\n\n\n"
+        "class Mine:\n"
+        '    name = "mine"\n\n'
+        "    def react(self, event, view):\n"
+        "        if isinstance(event, SkeletonGrew):\n"
+        "            for part in event.parts:\n"
+        "                if part.kind is Kind.IMAGE:\n"
+        "                    yield Cancel(part.component)\n"
+    )
+    path = policy_file(tmp_path, text)
+
+    async def go() -> None:
+        async with all_three(policy=["default", path]) as (origin, both):
+            gate = asyncio.Event()
+            page = site_of(origin)
+
+            async def slow(_: Asked) -> None:
+                await gate.wait()
+
+            origin.paths["/a.jpg"] = slow
+            await both.browser.navigate(page)
+            await until(lambda: both.local._runtime.statistics()[1].commands)
+            async with asyncio.timeout(5):
+                answer = await both.browser.image(origin.base + "/a.jpg", page)
+            assert answer.status == 403
+            gate.set()
+
+    run(go())
+
+
+@pytest.mark.parametrize("policy", ["equal", "text_first", "low_fidelity_first", "focus"])
+def test_every_built_in_policy_loads_the_page(policy: str) -> None:
+    async def go() -> None:
+        async with all_three(policy=[policy]) as (origin, both):
+            page = await load(origin, both)
+            picture = await both.browser.image(origin.base + "/a.jpg", page)
+            assert same_pixels(picture.body, PHOTO.read_bytes())
+
+    run(go())
