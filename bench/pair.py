@@ -16,7 +16,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from bench.links.memory import LinkModel, memory_links
 from bench.links.relay import Relay
@@ -50,6 +50,9 @@ CONTROL: Final = -1
 _PATIENCE: Final = 30.0
 """Seconds for the proxies to find each other."""
 _LOOK_EVERY: Final = 0.1
+_TOO_LATE_MS: Final = 5.0
+"""Milliseconds of the relay's lateness, 99th percentile, above which a run measured the machine."""
+_ATTEMPTS: Final = 3
 _NAVIGATION: Final = [
     ("accept", "text/html,application/xhtml+xml"),
     ("accept-encoding", "gzip, deflate, br, zstd"),
@@ -223,6 +226,20 @@ async def tcp_pair(
 
         async with _running(server, dial, policies, PolicyWorker, relay) as pair:
             yield pair
+
+
+def undisturbed(measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The first of three runs with a punctual relay; failing that, the one with the most punctual.
+
+    A row has `relay_late_ms`: the relay's lateness, its median, 99th percentile and most.
+    """
+    rows: list[dict[str, Any]] = []
+    for _ in range(_ATTEMPTS):
+        rows.append(measure())
+        if rows[-1]["relay_late_ms"][1] <= _TOO_LATE_MS:
+            break
+    best = min(rows, key=lambda row: float(row["relay_late_ms"][1]))
+    return {**best, "attempts": len(rows)}
 
 
 def _server(services: Services) -> RemoteServer:

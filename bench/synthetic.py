@@ -22,7 +22,7 @@ from PIL import Image
 from remote_proxy.origin import FetchRequest, Origin, OriginResponse
 from transcoders.picture import Picture, PictureOptions, up_to
 from transcoders.registry import Transcoders
-from transcoders.text import TextEncoder
+from transcoders.text import TextEncoder, quality_for
 
 PICTURES: Final = Path(__file__).parents[1] / "demo" / "site" / "news" / "img"
 SMALL: Final = 2_500
@@ -70,7 +70,7 @@ def page(url: str, *, text: int, large: int = 0, small: int = 0, seed: int = 1) 
 
 
 def text_of(size: int, *, seed: int) -> int:
-    """How many bytes of HTML of that seed become `size` bytes on the link, once coded."""
+    """How many bytes of HTML of that seed become `size` bytes on a slow link, once coded."""
     raw = size
     for _ in range(4):
         raw = raw * size // _coded(_html([], size=raw, seed=seed))
@@ -78,7 +78,7 @@ def text_of(size: int, *, seed: int) -> int:
 
 
 def _coded(data: bytes) -> int:
-    encoder = TextEncoder()
+    encoder = TextEncoder(quality=quality_for(None))
     pieces = [encoder.encode(data[at : at + _CHUNK]) for at in range(0, len(data), _CHUNK)]
     return sum(map(len, pieces)) + len(encoder.finish())
 

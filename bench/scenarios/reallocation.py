@@ -13,11 +13,12 @@ import asyncio
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from bench.pair import Arrival, Pair, tcp_pair
+from bench.pair import Arrival, Pair, tcp_pair, undisturbed
 from bench.profiles import Profile, profiles
 from bench.report import Check
 from bench.synthetic import Page, Prepared, Shelf, page, prepared
@@ -129,14 +130,19 @@ async def switch_focus(
     ]
 
 
-async def _measure(link: Profile, goal: Goal, pages: Sequence[Page], made: Prepared) -> list[Any]:
+async def _measure(
+    link: Profile, goal: Goal, pages: Sequence[Page], made: Prepared
+) -> dict[str, Any]:
     async with tcp_pair(link, Services(Shelf(pages), made), [Default(share=SHARE)]) as pair:
         documents = await asyncio.gather(*(pair.load(page.url) for page in pages))
         await asyncio.sleep(_WARM_UP)
         switches = await switch_focus(pair, documents, goal)
         assert pair.relay is not None
-        late = pair.relay.statistics().lateness
-    return [switches, late]
+        return _row(link, switches, pair.relay.statistics().lateness)
+
+
+def _run(link: Profile, goal: Goal, pages: Sequence[Page], made: Prepared) -> dict[str, Any]:
+    return asyncio.run(_measure(link, goal, pages, made))
 
 
 def run(*, profile: str | None = None) -> dict[str, Any]:
@@ -151,10 +157,8 @@ def run(*, profile: str | None = None) -> dict[str, Any]:
         pages = _pages(link, goal)
         made = prepared(pages)
         for queue in QUEUES:
-            switches, late = asyncio.run(
-                _measure(msgspec.structs.replace(link, queue=queue), goal, pages, made)
-            )
-            row = _row(name, queue, switches, late)
+            slow = msgspec.structs.replace(link, queue=queue)
+            row = undisturbed(partial(_run, slow, goal, pages, made))
             runs.append(row)
             print(_line(row, goal))
             checks[f"{name}, {queue >> 10} KB queue: new share stands"] = Check(
@@ -163,15 +167,13 @@ def run(*, profile: str | None = None) -> dict[str, Any]:
     return {"runs": runs, "checks": checks}
 
 
-def _row(
-    name: str, queue: int, switches: Sequence[Switch], late: Sequence[float]
-) -> dict[str, Any]:
+def _row(link: Profile, switches: Sequence[Switch], late: Sequence[float]) -> dict[str, Any]:
     """One link with one queue. A share that never stood counts as infinitely late."""
     times = sorted(float("inf") if one.latency is None else one.latency for one in switches)
     shares = sorted(one.share for one in switches)
     return {
-        "profile": name,
-        "queue": queue,
+        "profile": link.name,
+        "queue": link.queue,
         "median_s": round(statistics.median(times), 3),
         "p90_s": round(times[round(0.9 * (len(times) - 1))], 3),
         "most_s": round(times[-1], 3),

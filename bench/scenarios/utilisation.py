@@ -12,10 +12,11 @@ import statistics
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 
-from bench.pair import CONTROL, Arrival, Pair, tcp_pair
+from bench.pair import CONTROL, Arrival, Pair, tcp_pair, undisturbed
 from bench.profiles import Profile, profiles
 from bench.report import Check
 from bench.synthetic import Page, Prepared, Shelf, page, prepared
@@ -127,6 +128,12 @@ async def measure(
     }
 
 
+def _run(
+    link: Profile, policies: Sequence[Policy], pages: Sequence[Page], made: Prepared
+) -> dict[str, Any]:
+    return asyncio.run(measure(link, policies, pages, made))
+
+
 def _worst_second(arrivals: Sequence[Arrival]) -> int:
     """Bytes in the worst second, the last one, which is not whole, aside."""
     start, seconds = arrivals[0].at, dict[int, int]()
@@ -165,7 +172,7 @@ def run(*, profile: str | None = None) -> dict[str, Any]:
             policies: list[Policy] = [Default()]
             if quantum:
                 policies.append(FixedQuantum(quantum))
-            row = asyncio.run(measure(link, policies, pages, made))
+            row = undisturbed(partial(_run, link, policies, pages, made))
             runs.append(row)
             print(_line(row, quantum))
             checks |= _checks(row, quantum)

@@ -1,11 +1,13 @@
 """The figures in small: what the scenarios measure, in virtual time and on frames made by hand."""
 
 import asyncio
+import sys
+from pathlib import Path
 
 import pytest
 
 from bench.links.memory import LinkModel
-from bench.pair import Arrival, memory_pair
+from bench.pair import Arrival, memory_pair, undisturbed
 from bench.profiles import profile
 from bench.scenarios import hats, reallocation, utilisation
 from bench.synthetic import Shelf, page, prepared, text_of
@@ -123,3 +125,18 @@ def test_low_fidelity_first_at_the_root_brings_the_slower_page_forward() -> None
         )
     )
     assert hats.saving(before, after) >= 20.0
+
+
+def test_a_figure_that_can_not_be_drawn_says_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ValueError, match=r"needs matplotlib: pip install"):
+        hats.plot([], tmp_path / "figure.png", names=(), marks={})
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_run_on_a_busy_machine_is_repeated_and_the_best_kept() -> None:
+    late = iter((40.0, 7.0, 9.0))
+    kept = undisturbed(lambda: {"relay_late_ms": [0.1, next(late), 50.0]})
+    assert (kept["relay_late_ms"][1], kept["attempts"]) == (7.0, 3)
