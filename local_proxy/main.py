@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 from local_proxy.bridge import Bridge, Components
+from local_proxy.components import Component
 from local_proxy.core import ProxyCore
 from local_proxy.documents import Documents
 from local_proxy.export_drivers.browser import BrowserExport
@@ -24,6 +25,10 @@ from policies.loader import load
 from policies.plan import Decision, Subject, decide
 from transport.link import Link
 from transport.tcp import connect
+from wire.messages import Raise
+
+URGENT: Final = 2
+"""Urgency of a component whose head a browser waits for: before all tiers."""
 
 
 class Settings(Protocol):
@@ -59,7 +64,7 @@ class LocalProxy:
         """`dial` makes the link, by TCP unless given; `worker` what policies react in."""
         self._settings = settings
         loop = asyncio.get_running_loop()
-        promises = PromiseKeeper()
+        promises = PromiseKeeper(self._urge)
         self.components = Components()
         bridge = Bridge(self.components, promises, now=loop.time)
         self.tracker: Tracker = bridge
@@ -111,6 +116,11 @@ class LocalProxy:
 
     def _decide(self, subject: Subject) -> Decision:
         return decide(self._runtime.rules, subject)
+
+    def _urge(self, component: Component) -> None:
+        session = self.uplink.session
+        if session is not None:
+            session.say(Raise(component.id, URGENT))
 
     async def _handle(self, request: Request) -> Response:
         return await self.core.handle(request)

@@ -6,6 +6,7 @@ the promise, told that nothing has changed, or left to be asked for anew.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import structlog
@@ -55,7 +56,9 @@ class Kept:
 class PromiseKeeper:
     """The promises of one session and their components."""
 
-    def __init__(self) -> None:
+    def __init__(self, urge: Callable[[Component], None]) -> None:
+        """`urge`: a browser asks whether what it holds is still good, so the head is wanted now."""
+        self._urge = urge
         self._table = PromiseTable()
         self._components: dict[int, Component] = {}
 
@@ -81,6 +84,8 @@ class PromiseKeeper:
         component = self._components[promised.component]
         verdict = self._judge(promised, request, now)
         if verdict.use and not verdict.final:
+            if component.head is None and _conditional(request):
+                self._urge(component)
             try:
                 head = await component.wait_head()
             except ComponentFailed as failure:
@@ -118,6 +123,10 @@ class PromiseKeeper:
     @staticmethod
     def _judge(promised: Promised, request: Request, now: float) -> Verdict:
         return may_use(promised, request.headers, request.method, request.url, now)
+
+
+def _conditional(request: Request) -> bool:
+    return any(name in ("if-none-match", "if-modified-since") for name, _ in request.headers)
 
 
 def _not_modified(component: Component) -> Response:

@@ -78,9 +78,7 @@ class LocalSession:
         """`first_id`: odd; ids name documents, which outlive the session."""
         self._link = link
         self._listener = listener
-        self.session = Session(
-            Side.LOCAL, agent=AGENT, device=device, first_component=first_id
-        )
+        self.session = Session(Side.LOCAL, agent=AGENT, device=device, first_component=first_id)
         hierarchy = Hierarchy(root=create("round_robin", {}))
         self._uploads = hierarchy
         self.outbox = TreeOutbox(

@@ -26,7 +26,7 @@ from transcoders.registry import Transcoders
 from transcoders.text import DENSE, TextEncoder, compressible, quality_for
 from transport.incoming import StreamCut
 from transport.outbox import TreeOutbox
-from transport.outgoing import Outgoing
+from transport.outgoing import Introduction, Outgoing
 from wire import messages as m
 from wire.session import Headers, header
 from wire.skeleton import Kind
@@ -38,6 +38,7 @@ MAX_HEADERS: Final = 60_000
 """Bytes of a response's header fields: with its message they must fit a frame (MAX_MESSAGE)."""
 FIELD: Final = 8
 """Bytes that HPACK adds to a field at most, for its lengths (RFC 7541, 6.2)."""
+TEXTS: Final = frozenset((Kind.TEXT, Kind.STYLE, Kind.SCRIPT))
 PIECE: Final = 65536
 """Bytes handed to a parser or coder at a time, so that the event loop is never held for long."""
 _log = structlog.get_logger("sluice.remote")
@@ -79,6 +80,7 @@ class Delivery:
         self._sender = sender
         self._services = services
         self._outgoing: Outgoing | None = None
+        self._preface: list[Introduction] = []
 
     async def run(self) -> None:
         """Deliver. Failures of the origin are told to the local proxy, never raised."""
@@ -183,7 +185,7 @@ class Delivery:
             outgoing.write(bytes(data))
         else:
             levels, size = list(picture.levels), len(picture.data)
-            self._sender.say(m.Levels(self.job.component, levels, size))
+            self._introduce(m.Levels(self.job.component, levels, size), None)
             self._head(response, response.headers, length=size)
             outgoing = self._open(Kind.IMAGE)
             marks = tuple(level.end for level in levels)
@@ -214,7 +216,14 @@ class Delivery:
             length=-1 if length is None else length,
             coding=coding,
         )
-        self._sender.say(head, headers)
+        self._introduce(head, headers)
+
+    def _introduce(self, message: m.Message, headers: Headers | None) -> None:
+        """Say it: at once where a browser waits for it or it is text, else when its turn comes."""
+        if self.job.promised and self.job.kind not in TEXTS:
+            self._preface.append((message, headers))
+        else:
+            self._sender.say(message, headers)
 
     def _open(self, kind: Kind) -> Outgoing:
         """Enter the tree (a promised component has been there since its promise)."""
@@ -222,7 +231,7 @@ class Delivery:
         self._sender.entered(job, kind)
         order = self._sender.place(job, kind)
         leaf = self._sender.tree.leaf(job.document, job.component, kind=kind.value, order=order)
-        self._outgoing = self._sender.outbox.open(job.component, leaf)
+        self._outgoing = self._sender.outbox.open(job.component, leaf, preface=self._preface)
         return self._outgoing
 
     def _fail(self, status: int, reason: str) -> None:

@@ -6,12 +6,12 @@ The usual outbox of a link, for both directions. Nothing is decided before the l
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from hats.hierarchy import Hierarchy
 from hats.multiplexer import Multiplexer
 from hats.node import Node
-from transport.outgoing import Budget, Outgoing
+from transport.outgoing import Budget, Introduction, Outgoing
 from wire.frames import Control, Data
 from wire.session import Session
 
@@ -35,6 +35,8 @@ class TreeOutbox:
         self._wake = wake
         self._by_leaf: dict[Node, Outgoing] = {}
         self._by_component: dict[int, Outgoing] = {}
+        self._next: Data | None = None
+        """Granted, but what introduces its component goes first."""
         self.payload_sent = 0
         """Component bytes that went to the link."""
 
@@ -43,9 +45,14 @@ class TreeOutbox:
         """Bytes of a full quantum at present."""
         return self.multiplexer.quantum
 
-    def open(self, component: int, leaf: Node) -> Outgoing:
-        """Give a leaf its bytes. The component must not be open."""
+    def open(self, component: int, leaf: Node, *, preface: Sequence[Introduction] = ()) -> Outgoing:
+        """Give a leaf its bytes. The component must not be open.
+
+        `preface` is said right before its first byte: what introduces a picture must not overtake
+        the text that goes before the picture.
+        """
         outgoing = Outgoing(component, leaf, self.hierarchy, self._budget, wake=self._wake)
+        outgoing.preface = tuple(preface)
         self._by_leaf[leaf] = outgoing
         self._by_component[component] = outgoing
         return outgoing
@@ -75,10 +82,23 @@ class TreeOutbox:
             return Control(payload)
         if urgent:
             return None
+        if self._next is None:
+            self._next = self._granted(now)
+            introduction = self.session.next_control()
+            if introduction is not None:
+                return Control(introduction)
+        data, self._next = self._next, None
+        return data
+
+    def _granted(self, now: float) -> Data | None:
+        """The quantum that the tree chooses; what introduces its component is queued."""
         grant = self.multiplexer.next_quantum(now)
         if grant is None:
             return None
         outgoing = self._by_leaf[grant.leaf]
+        for message, headers in outgoing.preface:
+            self.session.enqueue(message, headers)
+        outgoing.preface = ()
         data = outgoing.take(grant.length)
         self.payload_sent += len(data)
         if grant.last:

@@ -14,9 +14,14 @@ from typing import Final
 from hats.hierarchy import Hierarchy
 from hats.node import Node
 from wire.credit import SendCredit
+from wire.messages import Message
+from wire.session import Headers
 
 HIGH_WATER: Final = 256 * 1024
 """Bytes a component may hold before its source is asked to wait: 5 s of a 384 kbit/s link."""
+
+Introduction = tuple[Message, Headers | None]
+"""A control message, and the headers of its block if it has one."""
 
 
 class Budget:
@@ -58,6 +63,8 @@ class Outgoing:
         """Bytes the source has delivered so far."""
         self.taken = 0
         """Bytes that went to the link."""
+        self.preface: tuple[Introduction, ...] = ()
+        """Messages to say right before the first byte."""
         self._hierarchy = hierarchy
         self._budget = budget
         self._wake = wake

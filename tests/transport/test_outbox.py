@@ -113,6 +113,29 @@ def test_a_stalled_reader_stops_its_own_component_only() -> None:
         other.grant(-1)
 
 
+def test_an_introduction_goes_right_before_the_first_byte() -> None:
+    bench = Bench()
+    text, picture = bench.open(1), bench.hierarchy.attach(bench.hierarchy.root, "2")
+    introduced = bench.outbox.open(2, picture, preface=[(m.Head(2, 200, b""), [("a", "b")])])
+    introduced.write(b"pixels")
+    introduced.finish()
+    text.write(b"words")
+    text.finish()
+    order = [f.component if isinstance(f, Data) else "head" for f in bench.frames()]
+    assert order == ["head", 2, 1]
+
+
+def test_an_introduction_is_not_urgent() -> None:
+    bench = Bench()
+    leaf = bench.hierarchy.attach(bench.hierarchy.root, "2")
+    bench.outbox.open(2, leaf, preface=[(m.Head(2, 200, b""), [])]).finish()
+    assert bench.frames(urgent=True) == []
+    frames = bench.frames()
+    assert isinstance(frames[0], Control)
+    assert isinstance(m.decode(frames[0].payload), m.Head)
+    assert frames[1:] == [Data(2, b"", last=True)]
+
+
 def test_writing_wakes_the_link_and_dropping_frees_memory() -> None:
     bench = Bench()
     outgoing = bench.open(1)
