@@ -7,11 +7,14 @@ import asyncio
 import importlib
 import inspect
 import json
+import logging
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import Any, Final
+
+import structlog
 
 from bench.cdp import BrowserError
 from bench.profiles import profiles
@@ -49,6 +52,30 @@ SCENARIOS: Final = (
         "bench.scenarios.identical",
     ),
     Scenario(
+        "reallocation",
+        "how soon the share of a document that comes to the front stands, over real TCP",
+        "6 min",
+        "bench.scenarios.reallocation",
+    ),
+    Scenario(
+        "utilisation",
+        "how much of the link two loading pages use, what frames cost, idle gaps; over real TCP",
+        "4 min",
+        "bench.scenarios.utilisation",
+    ),
+    Scenario(
+        "hats-text-first",
+        "text of all documents before pictures of any, in virtual time (HATS, figure 5)",
+        "10 s",
+        "bench.scenarios.hats_text_first",
+    ),
+    Scenario(
+        "hats-low-fidelity-first",
+        "all pictures of all pages coarse before any is fine, in virtual time (HATS, figure 6)",
+        "10 s",
+        "bench.scenarios.hats_low_fidelity_first",
+    ),
+    Scenario(
         "scheduler",
         "what the transmission order does to usefulness over time, in virtual time",
         "seconds",
@@ -76,8 +103,8 @@ SCENARIOS: Final = (
 
 
 def _listing() -> str:
-    rows = [f"  {entry.name:<15} {entry.shows}\n{'':<18}takes {entry.takes}" for entry in SCENARIOS]
-    links = [f"  {link.name:<15} {link.about}" for link in profiles().values()]
+    rows = [f"  {entry.name:<24}{entry.shows}\n{'':<26}takes {entry.takes}" for entry in SCENARIOS]
+    links = [f"  {link.name:<24}{link.about}" for link in profiles().values()]
     return "\n".join(["Scenarios", *rows, "", "Links (--profile)", *links])
 
 
@@ -146,6 +173,7 @@ def _show(checks: Mapping[str, Check]) -> str:
 def main(words: list[str] | None = None) -> int:
     """Exit code: 0, 1 when a check falls short, 2 when it could not run."""
     arguments = _parser().parse_args(words)
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     if arguments.scenario == "list":
         print(_listing())
         return 0

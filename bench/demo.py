@@ -61,7 +61,7 @@ async def run_demo(
         scenario="demo",
         profile=describe(profile),
         runs=result.runs,
-        checks=checks(result.runs),
+        checks=checks(result.runs, profile=profile.name),
         notes=result.notes,
     )
     index = await asyncio.to_thread(write, report_dir, data, result.loads)

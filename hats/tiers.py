@@ -1,8 +1,8 @@
 """In which order LowFidelityFirst serves what a page consists of: a table, and nothing else.
 
     tier  what                                                             why
-    0     text                                                             it can be read
-    1     style                                                            it can be laid out
+    0     style                                                            nothing shows before it
+    1     text                                                             it can be read
     2     script                                                           it may write more text
     3     pictures up to their first mark; small pictures without marks    every picture coarse
     4     fonts; other small things                                        little, and it shows
@@ -35,8 +35,8 @@ class KindTiers:
 
 
 _KINDS: Final[Mapping[str, KindTiers]] = {
-    "text": KindTiers(0, 0),
-    "style": KindTiers(1, 1),
+    "style": KindTiers(0, 0),
+    "text": KindTiers(1, 1),
     "script": KindTiers(2, 2),
     "image": KindTiers(3, 6),
     "font": KindTiers(4, 4),

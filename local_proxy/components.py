@@ -61,6 +61,8 @@ class Component:
     failure: ComponentFailed | None = None
     promised: bool = False
     """Sent without being asked: several requests may share it."""
+    carried: int = 0
+    """Bytes that came over the link for it, coded as they were."""
     told: str = field(default="", repr=False)
     """The level that policies were last told of."""
     on_consumed: Callable[[int], None] | None = field(default=None, repr=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Protocol
 
 from local_proxy.bridge import Bridge, Components
@@ -13,9 +14,11 @@ from local_proxy.http import Request, Response
 from local_proxy.http1 import Http1Front
 from local_proxy.overview import Overview
 from local_proxy.policy_runtime import PolicyRuntime
+from local_proxy.policy_worker import PolicyWorker, Worker
 from local_proxy.promise_keeper import PromiseKeeper
 from local_proxy.status.page import StatusPage
-from local_proxy.uplink import Uplink
+from local_proxy.tracking_drivers.browser import Tracker
+from local_proxy.uplink import Connect, Uplink
 from policies.api import Policy, SessionOpened
 from policies.loader import load
 from policies.plan import Decision, Subject, decide
@@ -45,14 +48,26 @@ class Settings(Protocol):
 class LocalProxy:
     """One local proxy: everything between browsers and the link. Made in a running loop."""
 
-    def __init__(self, settings: Settings, policies: list[Policy]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        policies: list[Policy],
+        *,
+        dial: Connect | None = None,
+        worker: Callable[[], Worker] = PolicyWorker,
+    ) -> None:
+        """`dial` makes the link, by TCP unless given; `worker` what policies react in."""
         self._settings = settings
         loop = asyncio.get_running_loop()
         promises = PromiseKeeper()
         self.components = Components()
         bridge = Bridge(self.components, promises, now=loop.time)
-        self.uplink = Uplink(self._dial, bridge, remote=settings.remote, device=settings.device)
-        self._runtime = PolicyRuntime(policies, send=bridge.command)
+        self.tracker: Tracker = bridge
+        """Told what users do, by whatever watches them."""
+        self.uplink = Uplink(
+            dial or self._dial, bridge, remote=settings.remote, device=settings.device
+        )
+        self._runtime = PolicyRuntime(policies, send=bridge.command, worker=worker)
         self._overview = Overview(self.uplink, self._runtime)
         export = BrowserExport(
             now=loop.time,

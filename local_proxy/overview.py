@@ -39,6 +39,8 @@ class Overview:
         self._start = self._now()
         self.history = BandwidthHistory(start=self._start)
         self._origin_bytes = 0
+        self._link_bytes = 0
+        """Both of what is complete, so that they can be compared."""
         self._before = (0, 0)
         """Link bytes received and sent by sessions that have ended."""
         self._problems: deque[tuple[float, str]] = deque(maxlen=PROBLEMS)
@@ -47,8 +49,10 @@ class Overview:
         """Bytes of a component came over the link; `amount` 0: something else about it changed."""
         if amount:
             self.history.record(component.document, amount, now=self._now())
+            component.carried += amount
         if component.complete:
             self._origin_bytes += origin_size(component)
+            self._link_bytes += component.carried
         if component.failure is not None and component.failure.status != 499:
             self.problem(f"{component.url}: {component.failure.reason}")
 
@@ -88,7 +92,7 @@ class Overview:
             uptime=now - self._start,
             link=link,
             history=self.history.status(now=now),
-            savings=Savings(origin_bytes=self._origin_bytes, link_bytes=link.received),
+            savings=Savings(origin_bytes=self._origin_bytes, link_bytes=self._link_bytes),
             documents=documents,
             tree=_tree(documents, view.schedulers.get((), "")),
             policies=summary.policies(self._runtime.statistics()),

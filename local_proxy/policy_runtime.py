@@ -22,7 +22,7 @@ from typing import Final
 import structlog
 
 from local_proxy.policy_queue import TurnQueue
-from local_proxy.policy_worker import Abandoned, PolicyWorker
+from local_proxy.policy_worker import Abandoned, PolicyWorker, Worker
 from policies.api import Command, Event, Policy, SessionOpened, SessionView
 from policies.default import Default
 from policies.host import Host, Slot, Step, Turn, react
@@ -66,14 +66,19 @@ class PolicyRuntime:
         fallback: Callable[[], Policy] = Default,
         off_after: float = OFF_AFTER,
         warn_after: float = WARN_AFTER,
+        worker: Callable[[], Worker] = PolicyWorker,
     ) -> None:
-        """`send` gets each command for the remote proxy; it must neither block nor raise."""
+        """`send` gets each command for the remote proxy; it must neither block nor raise.
+
+        `worker` makes what policies react in: a thread, unless time is virtual.
+        """
         self._host = Host(policies, fallback=fallback)
         self._send = send
         self._off_after, self._warn_after = off_after, warn_after
         self._queue = TurnQueue()
         self._loop = asyncio.get_running_loop()
-        self._worker = PolicyWorker()
+        self._new_worker = worker
+        self._worker = worker()
         self._under_way: Turn | None = None
         self._watchdog: asyncio.TimerHandle | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -207,7 +212,7 @@ class PolicyRuntime:
         if turn is not self._under_way:
             return
         self._worker.abandon()
-        self._worker = PolicyWorker()
+        self._worker = self._new_worker()
         self._free()
         event = type(turn.event).__name__
         self._switch_off(turn.slot, f"took more than {self._off_after:g} s over {event}")

@@ -11,7 +11,7 @@ import ctypes
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
-from typing import Final
+from typing import Final, Protocol
 
 Job = Callable[[], None]
 _NAME: Final = "sluice-policies"
@@ -19,6 +19,14 @@ _NAME: Final = "sluice-policies"
 
 class Abandoned(BaseException):
     """Raised inside a policy that took too long; not an Exception, so that it passes."""
+
+
+class Worker(Protocol):
+    """Where policies react: a thread in a session, the loop itself in virtual time."""
+
+    def submit(self, job: Job) -> None: ...
+    def stop(self) -> None: ...
+    def abandon(self) -> None: ...
 
 
 class PolicyWorker:

@@ -277,7 +277,7 @@ class LocalSession:
         arrival = self._arrivals.get(message.component)
         if arrival is None:
             return
-        if message.coding not in ("", "zstd"):
+        if message.coding not in ("", "br"):
             raise PeerError(f"unknown coding {message.coding!r}")
         if message.coding:
             arrival.decoder = TextDecoder(max_bytes=MAX_DECODED)
@@ -398,6 +398,10 @@ class LocalSession:
     def _complete(self, arrival: _Arrival) -> None:
         component = arrival.component
         self._arrivals.pop(component.id, None)  # gone already where the link has closed since
+        if arrival.decoder is not None and not arrival.decoder.finished:
+            self._close_node(component.document)
+            self._fail(component, 502, "the text ended inside its coding")
+            return
         component.complete = True
         self._close_node(component.document)
 

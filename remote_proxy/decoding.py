@@ -14,7 +14,8 @@ from typing import Final, Protocol
 import brotli
 import zstandard
 
-from remote_proxy.origin import Failure, Headers, OriginError
+from remote_proxy.failures import Failure, OriginError
+from remote_proxy.origin import Headers
 
 MAX_DECODED: Final = 256 << 20
 """Bytes of one decoded body."""
@@ -145,9 +146,10 @@ class _Brotli:
         while True:
             piece = self._object.process(data, output_buffer_limit=_STEP)
             data = b""
-            if piece:
-                yield piece
-            if self._object.can_accept_more_data() or self._object.is_finished():
+            if not piece:
+                return
+            yield piece
+            if self._object.is_finished():
                 return
 
     @property

@@ -15,14 +15,15 @@ import structlog
 
 from policies.plan import Decision
 from remote_proxy.decoding import decode
+from remote_proxy.failures import Failure, OriginError
 from remote_proxy.importing import Importer
 from remote_proxy.jobs import Job, kind_of
-from remote_proxy.origin import Failure, FetchRequest, Origin, OriginError, OriginResponse
+from remote_proxy.origin import FetchRequest, Origin, OriginResponse
 from remote_proxy.plan import Plan, picture_options
 from remote_proxy.tree import Tree
 from remote_proxy.tunnelling import dial, pump
 from transcoders.registry import Transcoders
-from transcoders.text import TextEncoder, compressible
+from transcoders.text import DENSE, TextEncoder, compressible, quality_for
 from transport.incoming import StreamCut
 from transport.outbox import TreeOutbox
 from transport.outgoing import Outgoing
@@ -56,6 +57,10 @@ class Sender(Protocol):
     tree: Tree
     plan: Plan
     outbox: TreeOutbox
+
+    @property
+    def rate(self) -> float | None:
+        """Bytes/second of the link; None: not measured yet."""
 
     def say(self, message: m.Message, headers: Headers | None = None) -> None: ...
 
@@ -144,16 +149,15 @@ class Delivery:
         importer = self._sender.importer(self.job, response)
         headers, body = decode(response.headers, response.body)
         length = response.length if headers == response.headers else None
-        self._head(response, headers, length=length, coding="zstd")
+        self._head(response, headers, length=length, coding="br")
         outgoing = self._open(self.job.kind or kind_of(content_type))
-        encoder = TextEncoder()
+        encoder = TextEncoder(quality=quality_for(self._sender.rate))
         async for chunk in body:
             for at in range(0, len(chunk), PIECE):
                 piece = chunk[at : at + PIECE]
-                outgoing.write(encoder.encode(piece))
                 if importer is not None:
-                    importer.feed(piece)
-                    await asyncio.sleep(0)  # a parser may be slow; others get their turn
+                    importer.feed(piece)  # first: its fetches run while the text is coded
+                outgoing.write(await _encode(encoder, piece))
             await outgoing.room()
         if importer is not None:
             importer.close()
@@ -231,6 +235,14 @@ class Delivery:
             self._sender.say(m.Failed(component, status, reason))
         else:
             self._sender.say(m.Reset(component, reason))
+
+
+async def _encode(encoder: TextEncoder, piece: bytes) -> bytes:
+    """Coded bytes; dense coding leaves the event loop free."""
+    if encoder.quality >= DENSE:
+        return await asyncio.to_thread(encoder.encode, piece)
+    await asyncio.sleep(0)  # a parser may have been slow; others get their turn
+    return encoder.encode(piece)
 
 
 async def _stream(outgoing: Outgoing, body: AsyncIterator[bytes]) -> None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from remote_proxy.decoding import ACCEPT_ENCODING
 from remote_proxy.prefetch import Prefetch
 from transport.incoming import Incoming
 from wire import messages as m
 from wire.session import Headers
 from wire.skeleton import Kind, Part, Use
-
-CODINGS = "gzip, deflate, br, zstd"
-"""What prefetches accept: browsers accept about the same, and we decode all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +57,11 @@ class Job:
             document=document,
             method="GET",
             url=prefetch.url,
-            headers=[*prefetch.headers, ("accept", prefetch.accept), ("accept-encoding", CODINGS)],
+            headers=[
+                *prefetch.headers,
+                ("accept", prefetch.accept),
+                ("accept-encoding", ACCEPT_ENCODING),
+            ],
             levels=found.kind is Kind.IMAGE,
             kind=found.kind,
             use=found.use,

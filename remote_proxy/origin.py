@@ -11,16 +11,18 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from enum import StrEnum
 from types import SimpleNamespace, TracebackType
 from typing import Any, Final, Self
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.connector import Connection
 from yarl import URL
+
+from remote_proxy.failures import Failure, OriginError, translated
 
 Headers = list[tuple[str, str]]
 """Names in lower case, in order, repeated as they came."""
@@ -39,27 +41,8 @@ _HOP_BY_HOP: Final = frozenset(
 """`expect` and `host` too: the one is answered before we are asked, the other follows the URL."""
 
 
-class Failure(StrEnum):
-    """What went wrong, as far as people can do something about it."""
-
-    DNS = "dns"
-    REFUSED = "refused"
-    TIMEOUT = "timeout"
-    RESET = "reset"
-    TLS = "tls"
-    PROTOCOL = "protocol"
-    FORBIDDEN = "forbidden"
-    """Our own guard does not let this host be reached."""
-
-
-class OriginError(Exception):
-    """No response, or no whole one. `str()` is for people."""
-
-    def __init__(self, kind: Failure, text: str) -> None:
-        super().__init__(text)
-        self.kind = kind
-        self.status = {Failure.TIMEOUT: 504, Failure.FORBIDDEN: 403}.get(kind, 502)
-        """What the browser is told when it has no head yet."""
+_REPEATABLE: Final = ("GET", "HEAD", "OPTIONS", "TRACE")
+"""Safe methods (RFC 9110, 9.2.1): asked again when a kept connection turns out to be closed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,17 +108,25 @@ class Origin:
         self._config = config or OriginConfig()
         self._allow: Allow = allow or (lambda host, ip: True)
         self._tls = tls
-        self._session: aiohttp.ClientSession | None = None
+        self._pooled: aiohttp.ClientSession | None = None
+        self._fresh: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
+        # A request that may change something never goes out on a connection that the server may
+        # be closing at that moment: it could not be repeated.
+        self._pooled, self._fresh = self._open(reuse=True), self._open(reuse=False)
+        return self
+
+    def _open(self, *, reuse: bool) -> aiohttp.ClientSession:
         config = self._config
         connector = aiohttp.TCPConnector(
             limit=config.total,
             limit_per_host=config.per_host,
             resolver=_GuardedResolver(self._allow, config.connect_timeout),
             ssl=self._tls or True,
+            force_close=not reuse,
         )
-        self._session = aiohttp.ClientSession(
+        return aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(
@@ -149,9 +140,9 @@ class Origin:
             max_line_size=config.max_line,
             max_field_size=config.max_field,
             max_headers=config.max_fields,
+            response_class=_Response,
             trace_configs=[_sending_restarts_the_clock(config)],
         )
-        return self
 
     async def __aexit__(
         self,
@@ -159,19 +150,21 @@ class Origin:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._session is not None:
-            await self._session.close()
+        for session in (self._pooled, self._fresh):
+            if session is not None:
+                await session.close()
 
     async def fetch(self, request: FetchRequest) -> OriginResponse:
         """The head of the response. Raises OriginError."""
-        if self._session is None:
+        session = self._pooled if request.method in _REPEATABLE else self._fresh
+        if session is None:
             raise RuntimeError("Origin is used outside of its `async with`")
         url = _url(request.url)
         self._check_literal(url)
-        with _translated(url.raw_host or ""):
+        with translated(url.raw_host or ""):
             # The clock stands while the request waits for a free connection: others move bytes.
             async with asyncio.timeout(None) as clock:
-                response = await self._session.request(
+                response = await session.request(
                     request.method,
                     url,
                     headers=_outgoing(request),
@@ -210,7 +203,12 @@ class Origin:
             response.status,
             response.reason or "",
             headers,
-            _body(response, host, self._config.idle_timeout),
+            _body(
+                response,
+                host,
+                self._config.idle_timeout,
+                until_close=length is None and not chunked,
+            ),
             length,
             response.close,
         )
@@ -225,6 +223,35 @@ def end_to_end(headers: Headers) -> Headers:
         for token in value.split(",")
     }
     return [(name, value) for name, value in headers if name not in _HOP_BY_HOP | named]
+
+
+class _Response(aiohttp.ClientResponse):
+    """Knows how its connection ended: to aiohttp, a reset ends a body without length as well as a
+    close does, and the half that came would pass for the whole."""
+
+    ended: asyncio.Future[None] | None = None
+
+    async def start(self, connection: Connection) -> Self:
+        protocol = connection.protocol
+        self.ended = protocol.closed if protocol is not None else None
+        if self.ended is not None:
+            # Once per connection, lest asyncio complain of an exception nobody looked at.
+            self.ended.remove_done_callback(_looked_at)
+            self.ended.add_done_callback(_looked_at)
+        await super().start(connection)
+        return self
+
+    @property
+    def was_reset(self) -> bool:
+        ended = self.ended
+        return (
+            ended is not None and ended.done() and not ended.cancelled() and bool(ended.exception())
+        )
+
+
+def _looked_at(ended: asyncio.Future[None]) -> None:
+    if not ended.cancelled():
+        ended.exception()
 
 
 class _GuardedResolver(AbstractResolver):
@@ -337,15 +364,23 @@ async def _upload(
     _set(clock, config.head_timeout)
 
 
-async def _body(response: aiohttp.ClientResponse, host: str, idle: float) -> AsyncIterator[bytes]:
+async def _body(
+    response: aiohttp.ClientResponse, host: str, idle: float, *, until_close: bool
+) -> AsyncIterator[bytes]:
     try:
-        with _translated(host):
+        with translated(host):
             while True:
                 async with asyncio.timeout(idle):
                     chunk = await response.content.read(CHUNK)
                 if not chunk:
                     break
                 yield chunk
+        if until_close and _was_reset(response):
+            raise OriginError(Failure.RESET, f"{host} broke the connection off")
+    except OriginError as error:
+        if error.kind is Failure.PROTOCOL and _was_reset(response):
+            raise OriginError(Failure.RESET, f"{host} broke the connection off") from error
+        raise
     finally:
         if response.content.at_eof():
             response.release()
@@ -353,45 +388,10 @@ async def _body(response: aiohttp.ClientResponse, host: str, idle: float) -> Asy
             response.close()
 
 
-@contextmanager
-def _translated(host: str) -> Iterator[None]:
-    """aiohttp's and the system's errors as ours."""
-    try:
-        yield
-    except OriginError:
-        raise
-    except (aiohttp.ClientError, aiohttp.http.HttpProcessingError, OSError, ValueError) as error:
-        raise _translate(error, host) from error
-
-
-def _translate(error: BaseException, host: str) -> OriginError:
-    chain = list(_causes(error))
-    for one in chain:
-        if isinstance(one, OriginError):
-            return one
-    if isinstance(error, aiohttp.ClientConnectorDNSError):
-        return OriginError(Failure.DNS, f"there is no server by the name of {host}")
-    if any(isinstance(one, ssl.SSLCertVerificationError) for one in chain):
-        return OriginError(Failure.TLS, f"the certificate of {host} is not valid")
-    if any(isinstance(one, aiohttp.ClientSSLError | ssl.SSLError) for one in chain):
-        return OriginError(Failure.TLS, f"no secure connection to {host} could be made")
-    if any(isinstance(one, TimeoutError) for one in chain):
-        return OriginError(Failure.TIMEOUT, f"{host} took too long to answer")
-    if isinstance(error, aiohttp.ClientConnectorError):
-        return OriginError(Failure.REFUSED, f"{host} does not take connections")
-    if any(isinstance(one, ConnectionError | aiohttp.ServerDisconnectedError) for one in chain):
-        return OriginError(Failure.RESET, f"{host} broke the connection off")
-    if isinstance(error, aiohttp.ClientOSError):
-        return OriginError(Failure.RESET, f"the connection to {host} was lost")
-    return OriginError(Failure.PROTOCOL, f"{host} sent something that is not valid HTTP")
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        yield error
-        error = error.__cause__ or error.__context__
+def _was_reset(response: aiohttp.ClientResponse) -> bool:
+    """Whether the connection was lost under a body that only its end would have delimited, or
+    before its announced end."""
+    return isinstance(response, _Response) and response.was_reset
 
 
 def _is_address(host: str) -> bool:

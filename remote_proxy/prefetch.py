@@ -105,7 +105,8 @@ def plan(document: Document, found: Found, *, sheet: str = "") -> Prefetch | Ref
             return Refusal.COOKIES
         if cookie:
             headers.append(("cookie", cookie))
-    elif found.cors:
+    if found.cors and (not same_origin or "Chrome/" in _first(headers, "user-agent")):
+        # Within the origin too, Chromium says so of fonts, modules and `crossorigin`.
         headers.append(("origin", origin(document.url)))
     referer = _referer(document, found, sheet)
     if referer:

@@ -60,9 +60,10 @@ class RemoteServer:
     async def listen(self, host: str, port: int) -> Listener:
         """Start to listen. Raises NotLoopback, LinkError."""
         require_loopback(host)
-        return await serve(host, port, self._accept, congestion=self._congestion)
+        return await serve(host, port, self.accept, congestion=self._congestion)
 
-    def _accept(self, link: Link) -> None:
+    def accept(self, link: Link) -> None:
+        """Serve a link that has just been made; refused when there are too many."""
         if len(self._sessions) >= MAX_DEVICES:
             _log.warning("too many devices; a link was refused")
             link.close()

@@ -34,6 +34,9 @@ from wire.session import Headers, Session, Side, State, header
 from wire.skeleton import Kind, Use
 
 AGENT: Final = "sluice"
+CONFIDENT: Final = 0.5
+"""Confidence from which an estimate of the link counts. Two small messages that a relay passed on
+together look like a link of gigabits, and a quantum fitted to that is seconds of a slow one."""
 MAX_DELIVERIES: Final = 1024
 """Components under way for one device; further requests are answered 503."""
 MAX_SKELETON: Final = 32_768
@@ -176,6 +179,14 @@ class RemoteSession:
             self._closed.set_result(error)
 
     # -- what a delivery needs of its session --------------------------------------------------
+
+    @property
+    def rate(self) -> float | None:
+        """Bytes/second of the link; None: not measured yet."""
+        estimate = self._link.statistics().outgoing
+        if estimate is None or estimate.confidence < CONFIDENT:
+            return None
+        return estimate.rate
 
     def say(self, message: m.Message, headers: Headers | None = None) -> None:
         """Queue a control message."""
@@ -405,12 +416,12 @@ class RemoteSession:
         """Keep the quantum fitted to the link, and tell dynamic schedulers of its rate."""
         while True:
             await asyncio.sleep(0.25)
-            estimate = self._link.statistics().outgoing
-            if estimate is None:
+            rate = self.rate
+            if rate is None:
                 continue
-            self.tree.hierarchy.bandwidth_changed(estimate.rate)
+            self.tree.hierarchy.bandwidth_changed(rate)
             if not self._fixed_quantum:
-                self.tree.multiplexer.quantum = self._suggested_quantum(estimate.rate)
+                self.tree.multiplexer.quantum = self._suggested_quantum(rate)
 
 
 def _batches(jobs: list[Job]) -> Iterator[list[Job]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from remote_proxy.origin import Failure, OriginError
+from remote_proxy.failures import Failure, OriginError
 from transport.incoming import Incoming, StreamCut
 from transport.outgoing import Outgoing
 

@@ -45,24 +45,23 @@ _HUFFMAN_DCT: Final = frozenset((0xC0, 0xC1, 0xC2))
 """Frames that browsers decode: baseline, extended, progressive; not lossless or arithmetic."""
 
 _LUMA_FIRST: Final = """\
-0,1,2: 0-0, 0, 3;
-0: 1-5, 0, 4;
-0,1,2: 0-0, 3, 2;
-0: 6-63, 0, 4;
-0: 1-63, 4, 3;
-0,1,2: 0-0, 2, 1;
+0,1,2: 0-0, 0, 2;
+0: 1-5, 0, 3;
+0: 6-63, 0, 3;
 0: 1-63, 3, 2;
-2: 1-63, 0, 2;
-1: 1-63, 0, 2;
+2: 1-63, 0, 1;
+1: 1-63, 0, 1;
 0: 1-63, 2, 1;
-2: 1-63, 2, 1;
-1: 1-63, 2, 1;
+0,1,2: 0-0, 2, 1;
 0,1,2: 0-0, 1, 0;
 0: 1-63, 1, 0;
 2: 1-63, 1, 0;
 1: 1-63, 1, 0;
 """
-"""For YCbCr: against libjpeg's own script, median SSIM at 1/7 of the bytes .743 -> .831."""
+"""For YCbCr. On 25 web photos against libjpeg's own script: median SSIM .657 -> .698 at 10 % of the
+bytes, .729 -> .778 at 1/7, .870 -> .897 at 30 %, for 0.8 % more bytes. Two more steps of successive
+approximation would give .725 at 10 %, but a worse p10 (.353, not .605) and 1.1 % more bytes, which
+is what decides when the picture is complete."""
 
 
 def scan_script(components: int, *, luma_first: bool) -> str:

@@ -1,8 +1,9 @@
-"""Text on the link: one zstd stream per component, flushed so that nothing waits (RFC 8878).
+"""Text on the link: one brotli stream per component, flushed so that nothing waits (RFC 7932).
 
 The encoder ends a block with each chunk, so the far side can show every byte that was sent. Both
 ends hold one bounded window; the decoder stops at a byte limit of the caller's, so a few bytes
-can't become gigabytes.
+can't become gigabytes. Brotli and not zstd: its static dictionary is of HTML, CSS and scripts, and
+a page's text is what the reader waits for (docs/decisions/0004-text-coding.md has the figures).
 
 Knows bytes and media types; does not know components or frames.
 """
@@ -11,15 +12,18 @@ from __future__ import annotations
 
 from typing import Final
 
-import zstandard
+import brotli
 
 from transcoders.sniff import essence
 
-LEVEL: Final = 6
-"""On pages' HTML, CSS and scripts in 4 KB chunks: 35.2 % of the bytes at 65 MB/s on one core.
-Level 3 leaves 36.7 %, level 9 35.0 % at 11 MB an encoder, level 12 34.9 % at 1/100 the speed."""
-WINDOW_LOG: Final = 20
-"""1 MiB: whole pages fit; an encoder then takes 3 MB, a decoder 1 MB."""
+FAST: Final = 5
+"""Brotli quality for links that carry more than SLOW_LINK: 30 MB/s on one core."""
+DENSE: Final = 10
+"""For slow ones: 14 % fewer bytes than FAST on pages, at 2.4 MB/s; run it in a thread."""
+SLOW_LINK: Final = 200_000.0
+"""Bytes/second. At this rate coding densely takes a twelfth of the time that sending does."""
+WINDOW_LOG: Final = 18
+"""256 KiB: whole pages fit; an encoder takes 2 MB for it, times two when dense."""
 
 _COMPRESSIBLE: Final = frozenset(
     {
@@ -44,6 +48,10 @@ _COMPRESSIBLE: Final = frozenset(
 """Besides text/*, *+xml and *+json. WOFF fonts, pictures, archives are compressed already."""
 
 
+STEP: Final = 65536
+"""Bytes decoded at a time, so that the limit is seen before they pile up."""
+
+
 class TextError(Exception):
     """The peer's stream is not what it should be: damaged, over the limit, or after its end."""
 
@@ -54,41 +62,32 @@ def compressible(content_type: str) -> bool:
     return kind in _COMPRESSIBLE or kind.startswith("text/") or kind.endswith(("+xml", "+json"))
 
 
+def quality_for(rate: float | None) -> int:
+    """The brotli quality for a link of `rate` bytes/second; None: unknown, so taken for slow."""
+    return FAST if rate is not None and rate > SLOW_LINK else DENSE
+
+
 class TextEncoder:
     """Encodes one component's bytes as they come."""
 
-    def __init__(self, *, level: int = LEVEL) -> None:
-        parameters = zstandard.ZstdCompressionParameters.from_level(level, window_log=WINDOW_LOG)
-        self._stream = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
+    def __init__(self, *, quality: int = FAST) -> None:
+        self.quality = quality
+        self._stream = brotli.Compressor(mode=brotli.MODE_TEXT, quality=quality, lgwin=WINDOW_LOG)
 
     def encode(self, data: bytes, *, flush: bool = True) -> bytes:
         """Coded bytes; with `flush` they are enough to decode all of `data`.
 
         Without it they may be none: for input that more of is already at hand.
         """
-        coded = self._stream.compress(data)
+        coded: bytes = self._stream.process(data)
         if flush and data:
-            coded += self._stream.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
+            coded += self._stream.flush()
         return coded
 
     def finish(self) -> bytes:
         """The end of the stream; the encoder is of no use after."""
-        return self._stream.flush()
-
-
-class _Limited:
-    """Collects what the decoder writes and stops it at the limit, while it decodes."""
-
-    def __init__(self, limit: int) -> None:
-        self.room = limit
-        self.pieces: list[bytes] = []
-
-    def write(self, data: bytes) -> int:
-        self.room -= len(data)
-        if self.room < 0:
-            raise TextError("the text is longer than the limit")
-        self.pieces.append(bytes(data))
-        return len(data)
+        coded: bytes = self._stream.finish()
+        return coded
 
 
 class TextDecoder:
@@ -96,15 +95,30 @@ class TextDecoder:
 
     def __init__(self, *, max_bytes: int) -> None:
         """`max_bytes`: what the whole component may decode to, and so what it may occupy."""
-        self._output = _Limited(max_bytes)
-        decompressor = zstandard.ZstdDecompressor(max_window_size=1 << WINDOW_LOG)
-        self._writer = decompressor.stream_writer(self._output)  # type: ignore[arg-type]
+        self._room = max_bytes
+        self._stream = brotli.Decompressor()
+
+    @property
+    def finished(self) -> bool:
+        """The stream's end has come."""
+        return bool(self._stream.is_finished())
 
     def decode(self, data: bytes) -> bytes:
         """What these bytes add. Raises TextError; the decoder is of no use after."""
-        try:
-            self._writer.write(data)
-        except zstandard.ZstdError as error:
-            raise TextError(f"damaged text: {error}") from error
-        pieces, self._output.pieces = self._output.pieces, []
-        return b"".join(pieces)
+        if data and self.finished:
+            raise TextError("bytes after the end of the text")
+        pieces: list[bytes] = []
+        while True:
+            try:
+                piece = self._stream.process(data, output_buffer_limit=STEP)
+            except brotli.error as error:
+                raise TextError(f"damaged text: {error}") from error
+            data = b""
+            self._room -= len(piece)
+            if self._room < 0:
+                raise TextError("the text is longer than the limit")
+            if not piece:
+                return b"".join(pieces)
+            pieces.append(piece)
+            if self.finished:
+                return b"".join(pieces)

@@ -208,7 +208,7 @@ class Gate:
         if self._phase is Phase.START:
             return max(self._start_cap, float(_START_QUANTA * self.quantum))
         if now < self._drain_end:
-            return max(float(self.quantum), self._delivered - 2 * self.margin)
+            return max(float(self.quantum), self._delivered - self.margin)
         return self._delivered + self.margin * (1 << self._growth)
 
     @property

@@ -163,7 +163,7 @@ class Head(Message, tag=32, frozen=True):
     length: int = -1
     """Bytes the component will have after `coding` is undone; -1: not known yet."""
     coding: str = ""
-    """How the component's bytes are coded on the link: "" or "zstd"."""
+    """How the component's bytes are coded on the link: "" or "br"."""
     final_url: str = ""
 
 

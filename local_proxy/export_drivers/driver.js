@@ -306,10 +306,12 @@
   listen(document, "visibilitychange", visibility);
   listen(window, "focus", () => { news.f = true; soon(); });
   listen(window, "blur", () => { news.f = false; soon(); });
-  listen(window, "pagehide", (event) => {
+  listen(window, "pagehide", () => {
     shut();
     news.v = false;
-    if (!event.persisted) news.c = true;
+    // Also when it may come back from the back/forward cache: nobody looks at it now, so nothing
+    // more of it is worth the link. If it does come back, what it lacks is asked for again.
+    news.c = true;
     send();
   });
   listen(window, "pageshow", (event) => {

@@ -83,7 +83,7 @@ def render(status: StatusSnapshot) -> str:
         lines = [f"link to {link.remote}: down for {_duration(link.seconds)}: {link.reason}"]
     lines.append(f"  down {_rate(link.down)}, up {_rate(link.up)}")
     lines.append(f"  received {_size(link.received)}, sent {_size(link.sent)}")
-    saved = status.savings.origin_bytes - link.received
+    saved = status.savings.origin_bytes - status.savings.link_bytes
     if saved > 0:
         lines.append(f"  saved {_size(saved)} of {_size(status.savings.origin_bytes)}")
     names = (p.name if p.on else f"{p.name} (off: {p.why_off})" for p in status.policies)

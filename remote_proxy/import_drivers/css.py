@@ -39,7 +39,7 @@ _DELIMITER: Final = re.compile(r"[{};]")
 _NAMES_RESOURCE: Final = re.compile(r"url\(|image-set\(|src\(", re.IGNORECASE)
 _CONDITIONAL: Final = ("supports", "layer", "container", "scope", "starting-style", "document")
 _OTHER_BROWSERS: Final = ("-ms-", "-moz-", "-o-", "behavior", "filter-ms", "*", "_")
-_REFERENCES: Final = ("filter", "backdrop-filter", "clip-path", "fill", "stroke", "marker")
+_CORS_PROPERTIES: Final = ("mask", "shape-outside")
 
 
 @dataclass(slots=True)
@@ -192,18 +192,21 @@ class StyleScanner:
                 block.face[name] = value.strip()
             return
         may_name_font = name in ("font", "font-family") or name.startswith("--")
-        if may_name_font and len(value) < 1000 and self._used(block):
-            self._fonts_asked(value)
+        if may_name_font and len(value) < 1000 and block.active:
+            used = self._used(block)
+            self._families.ask(_families(value), None if used else block.selectors)
         if not _NAMES_RESOURCE.search(value) or name.startswith(_OTHER_BROWSERS):
+            return
+        if not self._findings.may_parse():
             return
         for target in urls(value, self._browser):
             self._picture(name, target, block)
 
     def _picture(self, name: str, target: str, block: _Block) -> None:
         url = resolve(self._base, target, encoding=self.encoding)
-        kind = Kind.OTHER if name in _REFERENCES else Kind.IMAGE
+        cors = name.removeprefix("-webkit-").startswith(_CORS_PROPERTIES)
         certain = block.active and self._used(block) and not name.startswith("--")
-        found = self._findings.add(url, kind, Use.BACKGROUND, lazy=not certain)
+        found = self._findings.add(url, Kind.IMAGE, Use.BACKGROUND, lazy=not certain, cors=cors)
         if found and found.lazy and block.active and self._names and block.selectors:
             self._names.wait(Pending(found, selectors=block.selectors))
 
@@ -217,13 +220,6 @@ class StyleScanner:
         if self._names is None:
             return bool(block.selectors)
         return self._names.uses(block.selectors)
-
-    def _fonts_asked(self, value: str) -> None:
-        for part in value.split(","):
-            words = part.replace("!important", "").replace('"', " ").replace("'", " ").split()
-            # `font: 400 1rem/1.6 Two Words`: any tail may be the family.
-            for at in range(min(len(words), 8)):
-                self._families.add_family(" ".join(words[at:]).lower())
 
     def _font(self, face: dict[str, str]) -> None:
         family = " ".join(face.get("font-family", "").strip("\"' ").lower().split())
@@ -263,17 +259,29 @@ class CssImport:
         """Finds that these bytes complete; at most 64 KB at a time keeps the loop free."""
         data = data[: self._room]
         self._room -= len(data)
-        text = self._decoder.feed(data)
-        if text and not self._findings.full:
-            self._scanner.encoding = self._decoder.encoding
-            self._scanner.feed(text)
+        self._scan(self._decoder.feed(data))
         return self._findings.take()
 
     def close(self) -> list[Found]:
         """The rest, and what has turned out to be in use elsewhere in the document."""
-        self._scanner.feed(self._decoder.close())
+        self._scan(self._decoder.close())
         self._scanner.close()
         if self._names is not None:
             for found in self._names.settle():
                 self._findings.add_again(found)
         return self._findings.take()
+
+    def _scan(self, text: str) -> None:
+        if text and not self._findings.full:
+            self._scanner.encoding = self._decoder.encoding
+            self._scanner.feed(text)
+
+
+def _families(value: str) -> tuple[str, ...]:
+    """Font families that a `font` or `font-family` may name, in lower case."""
+    found: list[str] = []
+    for part in value.split(","):
+        words = part.replace("!important", "").replace('"', " ").replace("'", " ").split()
+        # `font: 400 1rem/1.6 Two Words`: any tail may be the family.
+        found += (" ".join(words[at:]).lower() for at in range(min(len(words), 8)))
+    return tuple(found)

@@ -14,6 +14,8 @@ from wire.skeleton import Kind, Use
 
 MAX_FOUND: Final = 5_000
 """Components of one document; what comes after is left to the browser to ask for."""
+MAX_VALUES: Final = 4 * MAX_FOUND
+"""CSS values of one page or sheet that are parsed for URLs, at some 12 us each."""
 MAX_NAMES: Final = 20_000
 """Tag, class and id names that a document is remembered by."""
 
@@ -118,14 +120,21 @@ class Names:
     families: set[str] = field(default_factory=set)
     """Font families that rules in use name, in lower case."""
     pending: list[Pending] = field(default_factory=list)
+    fonts_of_unused: list[tuple[tuple[frozenset[str], ...], tuple[str, ...]]] = field(
+        default_factory=list
+    )
+    """Selectors of rules not in use so far, and the families they ask for."""
 
     def add(self, name: str) -> None:
         if len(self.names) < MAX_NAMES:
             self.names.add(name)
 
-    def add_family(self, family: str) -> None:
-        if len(self.families) < MAX_NAMES:
-            self.families.add(family)
+    def ask(self, families: tuple[str, ...], selectors: tuple[frozenset[str], ...] | None) -> None:
+        """A rule asks for fonts; `selectors`: of a rule not in use, None: of one that is."""
+        if selectors is None and len(self.families) < MAX_NAMES:
+            self.families.update(families)
+        elif selectors and len(self.fonts_of_unused) < MAX_FOUND:
+            self.fonts_of_unused.append((selectors, families))
 
     def wait(self, pending: Pending) -> None:
         if len(self.pending) < MAX_FOUND:
@@ -137,6 +146,9 @@ class Names:
 
     def settle(self) -> list[Found]:
         """The pending finds that have come into use, no longer lazy."""
+        for selectors, families in self.fonts_of_unused:
+            if self.uses(selectors):
+                self.families.update(families)
         used = [one for one in self.pending if self._used(one)]
         self.pending = [one for one in self.pending if not self._used(one)]
         return [replace(one.found, lazy=False) for one in used]
@@ -151,6 +163,7 @@ class Findings:
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
         self._known: dict[str, Found] = {}
+        self._values = MAX_VALUES
         self._fresh: dict[str, Found] = {}
 
     @property
@@ -193,6 +206,11 @@ class Findings:
         self._known[url] = found
         self._fresh[url] = found
         return found
+
+    def may_parse(self) -> bool:
+        """Whether one more CSS value may be parsed; counts it."""
+        self._values -= 1
+        return self._values >= 0
 
     def add_again(self, found: Found) -> None:
         """A find of another part of the document (Names.settle), now in use."""

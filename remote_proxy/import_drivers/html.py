@@ -20,6 +20,7 @@ MAX_PAGE: Final = 8 << 20
 """Bytes of one page that are looked at; the browser asks for what later ones need."""
 
 _OPAQUE: Final = re.compile(r"(</?)(noscript|template)(?=[\s/>])", re.IGNORECASE)
+_CUT_TAG: Final = re.compile(r"</?[a-zA-Z]{0,8}\Z")
 _LONGEST_TAG: Final = len("</noscript")
 
 
@@ -83,9 +84,8 @@ class HtmlImport:
             return
         text = self._tail + text
         # A tag name cut in two must not slip past the substitution.
-        cut = len(text) if final else text.rfind("<", max(0, len(text) - _LONGEST_TAG))
-        if cut < 0:
-            cut = len(text)
+        cut_tag = None if final else _CUT_TAG.search(text, max(0, len(text) - _LONGEST_TAG))
+        cut = cut_tag.start() if cut_tag else len(text)
         text, self._tail = text[:cut], text[cut:]
         if not text:
             return

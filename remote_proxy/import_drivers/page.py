@@ -19,6 +19,8 @@ from wire.skeleton import Kind, Use
 
 MAX_ELEMENTS: Final = 200_000
 """Elements of one page that are looked at: a second of work for a page made to cost it."""
+MAX_STYLE: Final = 16 << 10
+"""Characters of a `style` attribute that are looked at."""
 MAX_SOURCES: Final = 100
 """<source> elements of one <picture>."""
 
@@ -102,8 +104,8 @@ class Page:
             handler(attributes)
         if "background" in attributes and tag in ("body", "table", "td", "th", "tr"):
             self._background(attributes["background"])
-        if "style" in attributes and "(" in attributes["style"]:
-            self._inline_style(attributes["style"])
+        if "(" in attributes.get("style", "")[:MAX_STYLE]:
+            self._inline_style(attributes["style"][:MAX_STYLE])
 
     def end(self, tag: str) -> None:
         """An element closes, by its end tag or because it must."""
@@ -287,7 +289,7 @@ class Page:
 
     def _on_use(self, attributes: Attributes) -> None:
         target = attributes.get("href") or attributes.get("xlink:href")
-        self._add(target, Kind.OTHER, Use.OTHER, attributes)
+        self._add(target, Kind.IMAGE, Use.OTHER, attributes)
 
     def _on_input(self, attributes: Attributes) -> None:
         if attributes.get("type", "").strip().lower() == "image":
@@ -311,7 +313,7 @@ class Page:
         kind = attributes.get("type", "").strip().lower()
         if not kind or self._browser.decodes(kind) or kind in ("text/html", "application/pdf"):
             target = attributes.get("data") or attributes.get("src")
-            self._add(target, Kind.OTHER, Use.OTHER, attributes, lazy=not kind)
+            self._add(target, Kind.OTHER, Use.DOCUMENT, attributes, lazy=not kind)
 
 
 def _size(attributes: Attributes, name: str) -> int:

@@ -14,10 +14,10 @@ MAX_SELECTORS: Final = 200
 
 _BRACKETS: Final = re.compile(r"\[[^\[\]]*\]|\([^()]*\)")
 _LATER: Final = re.compile(
-    r":(?:hover|focus|active|checked|disabled|visited|target|invalid|fullscreen|open|popover-open)"
+    r"(?<!\\):(?:hover|focus|active|checked|disabled|visited|target|invalid|fullscreen|open|popover-open)"
     r"|::(?:selection|backdrop|-moz|-ms)|:-(?:moz|ms)-"
 )
-_PSEUDO: Final = re.compile(r"::?[a-zA-Z\-]+")
+_PSEUDO: Final = re.compile(r"(?<!\\)::?[a-zA-Z\-]+")
 _NAME: Final = re.compile(r"([.#]?)((?:[\w\-]|[^\x00-\x7f]|\\.)+)")
 
 

@@ -19,7 +19,7 @@ _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*(?=:)")
 _PORTS: Final = {"http": "80", "https": "443"}
 _QUERY_KEEP: Final = frozenset(range(0x21, 0x7F)) - frozenset(b"\"#<>'")
 _PATH_KEEP: Final = frozenset(range(0x21, 0x7F)) - frozenset(b'"#<>?`{}^')
-_HOST_BAD: Final = re.compile(r"[\x00-\x20#/<>?@\[\\\]^|%\x7f]")
+_HOST_BAD: Final = re.compile(r"[\x00-\x20#/:<>?@\[\\\]^|%\x7f]")
 
 
 def resolve(base: str, reference: str, *, encoding: str = "utf-8") -> str | None:

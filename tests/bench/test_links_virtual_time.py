@@ -38,3 +38,13 @@ def test_waiting_for_what_never_comes_is_an_error() -> None:
 
     with pytest.raises(Stuck, match="nothing will ever happen"):
         run(main())
+
+
+def test_what_would_run_in_a_thread_takes_no_time() -> None:
+    async def main() -> tuple[int, float]:
+        found = await asyncio.to_thread(pow, 2, 10)
+        with pytest.raises(ZeroDivisionError):
+            await asyncio.to_thread(divmod, 1, 0)
+        return found, asyncio.get_running_loop().time()
+
+    assert run(main()) == (1024, 0.0)

@@ -115,8 +115,8 @@ class Tab:
         return result["result"].get("value")
 
     async def painted(self) -> None:
-        """A few frames later."""
-        await self.evaluate("new Promise((done) => setTimeout(done, 40))")
+        """A few frames later. Not by a timer of the page's: pages under test may break them."""
+        await asyncio.sleep(0.04)
 
     async def screenshot(self) -> bytes:
         return base64.b64decode((await self.call("Page.captureScreenshot"))["data"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 
 from bench.links.memory import LinkModel, MemoryLink, memory_links
 from bench.virtual_time import run as run_virtually
@@ -97,7 +98,7 @@ def test_the_back_off_grows_unless_somebody_waits() -> None:
         uplink = ear.uplink = Uplink(refused, ear, remote="test", device="test")
         running = asyncio.ensure_future(uplink.run())
         await asyncio.sleep(60.0)
-        apart = [b - a for a, b in zip(attempts, attempts[1:], strict=False)]
+        apart = [b - a for a, b in pairwise(attempts)]
         assert apart[:6] == sorted(apart[:6])
         assert max(apart) <= BACKOFF[-1] + 0.01
         before = len(attempts)

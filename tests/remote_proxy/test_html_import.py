@@ -71,7 +71,7 @@ ELEMENTS = [
     ('<iframe src=f.html srcdoc="<p>"></iframe>', ""),
     ('<iframe loading=lazy src=f.html></iframe>', "text:document:/dir/f.html?"),
     ('<svg><image href=s.png /><image xlink:href=t.png /><use href="i.svg#a"/></svg>',
-     "image:other:/dir/s.png image:other:/dir/t.png other:other:/dir/i.svg"),
+     "image:other:/dir/s.png image:other:/dir/t.png image:other:/dir/i.svg"),
     ('<table background=b.png><td style="background: URL( c.png )">',
      "image:background:/dir/b.png image:background:/dir/c.png"),
     ('<p style="background:url(&quot;a b.png&quot;);x:y">', "image:background:/dir/a%20b.png"),
@@ -92,7 +92,7 @@ ELEMENTS = [
     ('<style>@import "x.css";body{background:url(p.png)}</style>',
      "style:blocking:/dir/x.css image:background:/dir/p.png"),
     ('<object data=o.svg type=image/svg+xml></object><object data=x.swf type=application/x-f>',
-     "other:other:/dir/o.svg"),
+     "other:document:/dir/o.svg"),
 ]  # fmt: skip
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
-import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transcoders.text import WINDOW_LOG, TextDecoder, TextEncoder, TextError, compressible
+from transcoders.text import (
+    DENSE,
+    FAST,
+    TextDecoder,
+    TextEncoder,
+    TextError,
+    compressible,
+    quality_for,
+)
 
 PAGE = b"".join(
     b"<li class=item><a href=/story/%d>Story %d</a></li>\n" % (n, n) for n in range(2000)
@@ -65,12 +70,22 @@ def test_the_limit_counts_the_whole_component() -> None:
         decoder.decode(encoder.encode(bytes(60)))
 
 
-def test_a_larger_window_than_ours_is_refused() -> None:
-    parameters = zstandard.ZstdCompressionParameters.from_level(3, window_log=WINDOW_LOG + 4)
-    stream = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
-    coded = stream.compress(random.Random(1).randbytes(100_000)) + stream.flush()
-    with pytest.raises(TextError, match="memory"):
-        TextDecoder(max_bytes=1 << 20).decode(coded)
+def test_a_stream_that_is_cut_short_is_not_finished() -> None:
+    encoder, decoder = TextEncoder(), TextDecoder(max_bytes=1 << 20)
+    assert decoder.decode(encoder.encode(b"all of it")) == b"all of it"
+    assert not decoder.finished
+    assert decoder.decode(encoder.finish()) == b""
+    assert decoder.finished
+    with pytest.raises(TextError, match="after the end"):
+        decoder.decode(b"more")
+
+
+@pytest.mark.parametrize(("rate", "quality"), [(None, DENSE), (7_000.0, DENSE), (1e6, FAST)])
+def test_slow_links_get_the_denser_coding(rate: float | None, quality: int) -> None:
+    assert quality_for(rate) == quality
+    words = b" ".join(b"<p class=%x>" % (n * n) for n in range(3000))
+    dense = TextEncoder(quality=DENSE)
+    assert len(dense.encode(words)) < len(TextEncoder(quality=FAST).encode(words))
 
 
 @given(st.binary(min_size=1, max_size=200))

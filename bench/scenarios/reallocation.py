@@ -1,0 +1,193 @@
+"""How soon does the new share stand when another document comes to the front?
+
+Two pages with more pictures than the link can carry in the time, the real proxies, kernel TCP
+through a relay. The front changes again and again; a switch takes from the moment that the local
+proxy is told until the shares at the receiver are right, and stay so until the next (HATS, 4.1.2).
+With 256 KB the relay is a tunnel or an accelerator: it takes bytes that a sender's kernel then
+believes to have arrived.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from bench.pair import Arrival, Pair, tcp_pair, undisturbed
+from bench.profiles import Profile, profiles
+from bench.report import Check
+from bench.synthetic import Page, Prepared, Shelf, page, prepared
+from policies.default import Default
+from remote_proxy.delivery import Services
+
+SHARE: Final = 0.8
+"""Of the link, for the document in front."""
+TOLERANCE: Final = 0.03
+WINDOW: Final = 60
+"""Quanta over which a share is taken. WF2Q+ may be a quantum ahead or behind at either end of it,
+which is 3.3 %."""
+SWITCHES: Final = 10
+QUEUES: Final = (65_536, 262_144)
+_AFTER: Final = 2.0
+"""Seconds after the switch over which the share is reported as well."""
+_WARM_UP: Final = 4.0
+"""Seconds from the first picture's bytes until the first switch."""
+
+
+class Goal(NamedTuple):
+    """Seconds."""
+
+    goal: float
+    paper: float
+    """Mean."""
+    phase: float
+    """From one switch to the next; no multiple of what is periodic in the gate."""
+
+
+GOALS: Final = {"56k": Goal(0.4, 1.38, 4.7), "384k": Goal(0.15, 0.24, 3.1)}
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """What became of one change of focus."""
+
+    latency: float | None
+    """Seconds until the share stands; None: it did not before the next switch."""
+    share: float
+    """Of the document in front, over the _AFTER seconds from then on."""
+
+
+def judge(arrivals: Sequence[Arrival], front: set[int], *, at: float, window: int) -> Switch:
+    """One switch, from the frames of both documents between it and the next.
+
+    It stands where every later window's share is right, yet not before the turning point, from
+    which on the document in front has more than half of what comes.
+
+    `front`: components of the document that came to the front `at` this time; `window`: bytes.
+    """
+    total, own = [0], [0]
+    for arrival in arrivals:
+        total.append(total[-1] + arrival.size)
+        own.append(own[-1] + (arrival.size if arrival.component in front else 0))
+    good_from, end = 0, 0
+    for start in range(len(arrivals)):
+        while end < len(arrivals) and total[end] - total[start] < window:
+            end += 1
+        if total[end] - total[start] < window:
+            if not start:
+                return Switch(None, 0.0)
+            break
+        share = (own[end] - own[start]) / (total[end] - total[start])
+        if abs(share - SHARE) > TOLERANCE:
+            good_from = start + 1
+    else:
+        start = len(arrivals)
+    if good_from >= start:
+        return Switch(None, 0.0)
+    # The tolerance hides a few frames of the old order: not before the shares' turning point.
+    turned = min(range(len(arrivals)), key=lambda number: own[number] - total[number] / 2)
+    good_from = max(good_from, turned)
+    stands = arrivals[good_from - 1].at if good_from else at
+    after = [one for one in arrivals[good_from:] if one.at <= stands + _AFTER]
+    return Switch(
+        max(0.0, stands - at),
+        sum(one.size for one in after if one.component in front) / sum(one.size for one in after),
+    )
+
+
+def _pages(link: Profile, goal: Goal) -> list[Page]:
+    """Each alone outlasts the run at four fifths of the link."""
+    size = int(link.rate_down * (SWITCHES + 4) * goal.phase * 0.75)
+    return [page(f"http://{name}.test/", text=4_000, large=size) for name in ("a", "b")]
+
+
+async def switch_focus(
+    pair: Pair, documents: Sequence[int], goal: Goal, *, switches: int = SWITCHES
+) -> list[Switch]:
+    """Bring the documents to the front in turn."""
+    loop, marks = asyncio.get_running_loop(), []
+    for number in range(switches):
+        marks.append(loop.time())
+        pair.focus(documents[number % 2])
+        await asyncio.sleep(goal.phase)
+    marks.append(loop.time())
+    own = [set(pair.witness.components(document)) for document in documents]
+    data = [one for one in pair.tap.arrivals if one.component in own[0] | own[1]]
+    window = WINDOW * statistics.mode(one.size for one in data if one.at >= marks[0])
+    return [
+        judge(
+            [one for one in data if marks[number] < one.at <= marks[number + 1]],
+            own[number % 2],
+            at=marks[number],
+            window=window,
+        )
+        for number in range(switches)
+    ]
+
+
+async def _measure(
+    link: Profile, goal: Goal, pages: Sequence[Page], made: Prepared
+) -> dict[str, Any]:
+    async with tcp_pair(link, Services(Shelf(pages), made), [Default(share=SHARE)]) as pair:
+        documents = await asyncio.gather(*(pair.load(page.url) for page in pages))
+        await asyncio.sleep(_WARM_UP)
+        switches = await switch_focus(pair, documents, goal)
+        assert pair.relay is not None
+        return _row(link, switches, pair.relay.statistics().lateness)
+
+
+def _run(link: Profile, goal: Goal, pages: Sequence[Page], made: Prepared) -> dict[str, Any]:
+    return asyncio.run(_measure(link, goal, pages, made))
+
+
+def run(*, profile: str | None = None) -> dict[str, Any]:
+    """Every link with every queue, or one link."""
+    names = [profile] if profile else list(GOALS)
+    runs, checks = [], {}
+    print(f"{'link':<6}{'queue':>8}{'median':>9}{'p90':>8}{'most':>8}{'share after':>20}  paper")
+    for name in names:
+        if name not in GOALS:
+            raise ValueError(f"no goal for {name!r}; there are {', '.join(GOALS)}")
+        goal, link = GOALS[name], profiles()[name]
+        pages = _pages(link, goal)
+        made = prepared(pages)
+        for queue in QUEUES:
+            slow = msgspec.structs.replace(link, queue=queue)
+            row = undisturbed(partial(_run, slow, goal, pages, made))
+            runs.append(row)
+            print(_line(row, goal))
+            checks[f"{name}, {queue >> 10} KB queue: new share stands"] = Check(
+                row["p90_s"], "s, 90th percentile", f"<= {goal.goal:g}", row["p90_s"] <= goal.goal
+            )
+    return {"runs": runs, "checks": checks}
+
+
+def _row(link: Profile, switches: Sequence[Switch], late: Sequence[float]) -> dict[str, Any]:
+    """One link with one queue. A share that never stood counts as infinitely late."""
+    times = sorted(float("inf") if one.latency is None else one.latency for one in switches)
+    shares = sorted(one.share for one in switches)
+    return {
+        "profile": link.name,
+        "queue": link.queue,
+        "median_s": round(statistics.median(times), 3),
+        "p90_s": round(times[round(0.9 * (len(times) - 1))], 3),
+        "most_s": round(times[-1], 3),
+        "all_s": [one.latency and round(one.latency, 3) for one in switches],
+        "share": [round(share, 3) for share in (shares[0], statistics.median(shares), shares[-1])],
+        "relay_late_ms": [round(one * 1e3, 2) for one in late],
+    }
+
+
+def _line(row: dict[str, Any], goal: Goal) -> str:
+    shares = " ".join(f"{100 * share:.1f}" for share in row["share"])
+    return (
+        f"{row['profile']:<6}{row['queue'] >> 10:>5} KB"
+        f"{row['median_s']:>7.3f} s{row['p90_s']:>8.3f}{row['most_s']:>8.3f}{shares:>18} %"
+        f"  {goal.paper:g} s, ours {row['median_s'] / goal.paper:.2f} of it;"
+        f" relay late {row['relay_late_ms']} ms"
+    )

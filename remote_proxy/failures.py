@@ -1,0 +1,79 @@
+"""What can go wrong between the remote proxy and an origin, in words for people.
+
+Knows the exceptions of aiohttp, ssl and the system, so that nothing else has to.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+
+import aiohttp
+
+
+class Failure(StrEnum):
+    """What went wrong, as far as people can do something about it."""
+
+    DNS = "dns"
+    REFUSED = "refused"
+    TIMEOUT = "timeout"
+    RESET = "reset"
+    TLS = "tls"
+    PROTOCOL = "protocol"
+    FORBIDDEN = "forbidden"
+    """Our own guard does not let this host be reached."""
+
+
+class OriginError(Exception):
+    """No response, or no whole one. `str()` is for people."""
+
+    def __init__(self, kind: Failure, text: str) -> None:
+        super().__init__(text)
+        self.kind = kind
+        self.status = {Failure.TIMEOUT: 504, Failure.FORBIDDEN: 403}.get(kind, 502)
+        """What the browser is told when it has no head yet."""
+
+
+@contextmanager
+def translated(host: str) -> Iterator[None]:
+    """aiohttp's and the system's errors, translated once, here, into OriginError."""
+    try:
+        yield
+    except OriginError:
+        raise
+    except (aiohttp.ClientError, aiohttp.http.HttpProcessingError, OSError, ValueError) as error:
+        raise _translate(error, host) from error
+
+
+def _translate(error: BaseException, host: str) -> OriginError:
+    chain = list(_causes(error))
+    for one in chain:
+        if isinstance(one, OriginError):
+            return one
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        return OriginError(Failure.DNS, f"there is no server by the name of {host}")
+    if any(isinstance(one, ssl.SSLCertVerificationError) for one in chain):
+        return OriginError(Failure.TLS, f"the certificate of {host} is not valid")
+    if any(isinstance(one, aiohttp.ClientSSLError | ssl.SSLError) for one in chain):
+        return OriginError(Failure.TLS, f"no secure connection to {host} could be made")
+    if any(isinstance(one, TimeoutError) for one in chain):
+        return OriginError(Failure.TIMEOUT, f"{host} took too long to answer")
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return OriginError(Failure.REFUSED, f"{host} does not take connections")
+    if any(isinstance(one, ConnectionError | aiohttp.ServerDisconnectedError) for one in chain):
+        return OriginError(Failure.RESET, f"{host} broke the connection off")
+    if isinstance(error, aiohttp.ClientOSError):
+        return OriginError(Failure.RESET, f"the connection to {host} was lost")
+    if isinstance(error, aiohttp.ClientPayloadError):
+        return OriginError(Failure.PROTOCOL, f"the response of {host} is garbled or incomplete")
+    return OriginError(Failure.PROTOCOL, f"{host} sent something that is not valid HTTP")
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__

@@ -1,0 +1,191 @@
+"""When a promise may answer a request: the rules as a matrix."""
+# ruff: noqa: E501  (the matrix is read as a table)
+
+from __future__ import annotations
+
+import pytest
+
+from local_proxy.http import Headers
+from local_proxy.promises import LIFETIME, Promised, PromiseTable, ResponseHead, may_use
+
+URL = "http://site.test/a.png"
+SENT: Headers = [("user-agent", "B"), ("accept-language", "en"), ("accept", "image/*")]
+
+
+def fields(text: str) -> Headers:
+    """`a: 1 | b: 2` as headers."""
+    pairs = (part.partition(":") for part in text.split("|") if part.strip())
+    return [(name.strip(), value.strip()) for name, _, value in pairs]
+
+
+def promised(
+    *, sent: str = "", got: str | None = "", status: int = 200, document: int = 1, url: str = URL,
+    at: float = 0.0, component: int = 2,
+) -> Promised:  # fmt: skip
+    head = None if got is None else ResponseHead(status, fields(got), at)
+    return Promised(component, document, url, SENT + fields(sent), at, head)
+
+
+MATRIX = [
+    # request adds          prefetch added         response                            expected
+    ("",                    "",                    "",                                 "kept"),
+    ("",                    "",                    "cache-control: max-age=60",        "kept"),
+    ("",                    "",                    "cache-control: no-cache",          "kept"),
+    ("",                    "",                    "cache-control: private, max-age=0", "kept"),
+    ("",                    "",                    "cache-control: no-store",          "kept"),
+    ("",                    "",                    "set-cookie: a=1",                  "kept"),
+    ("cache-control: no-cache | pragma: no-cache", "", "",                             "kept"),
+    ("cache-control: max-age=0", "",               "",                                 "kept"),
+    ("cache-control: only-if-cached", "",          "",                 "request is for caches only"),
+    # credentials
+    ("cookie: a=1",         "cookie: a=1",         "",                                 "kept"),
+    ("cookie: a=1 | cookie: b=2", "cookie: a=1; b=2", "",                              "kept"),
+    ("cookie: a=1",         "",                    "",                                 "cookie differs"),
+    ("",                    "cookie: a=1",         "",                                 "cookie differs"),
+    ("cookie: a=1",         "cookie: a=2",         "",                                 "cookie differs"),
+    ("authorization: Basic x", "",                 "",                 "request has authorization"),
+    ("authorization: x",    "authorization: x",    "",                 "request has authorization"),
+    ("origin: http://a",    "origin: http://a",    "",                                 "kept"),
+    ("origin: http://a",    "",                    "",                                 "origin differs"),
+    # Vary
+    ("",                    "",                    "vary: accept",                     "kept"),
+    ("",                    "",                    "vary: Accept-Encoding",            "kept"),
+    ("accept-encoding: br", "",                    "vary: accept-encoding, accept",    "kept"),
+    ("x-a: 1,  2",          "x-a: 1,2",            "vary: X-A",                        "kept"),
+    ("x-a: 1 | x-a: 2",     "x-a: 1, 2",           "vary: X-A",                        "kept"),
+    ("x-a: 1",              "",                    "vary: X-A",               "vary: x-a differs"),
+    ("",                    "x-a: 1",              "vary: accept | vary: x-a", "vary: x-a differs"),
+    ("x-a: 1",              "",                    "",                                 "kept"),
+    ("accept: */*",         "",                    "vary: accept",            "vary: accept differs"),
+    ("",                    "",                    "vary: *",                          "vary: *"),
+    ("",                    "",                    "vary: accept, *",                  "vary: *"),
+    # ranges and conditions
+    ("range: bytes=0-1",    "",                    "",                       "request has range"),
+    ("if-range: \"x\"",     "",                    "etag: \"x\"",            "request has if-range"),
+    ("if-match: \"x\"",     "",                    "etag: \"x\"",            "request has if-match"),
+    ("if-none-match: \"x\"", "",                   "etag: \"x\"",            "not modified"),
+    ("if-none-match: W/\"x\"", "",                 "etag: \"x\"",            "not modified"),
+    ("if-none-match: \"y\", \"x\"", "",            "etag: W/\"x\"",          "not modified"),
+    ("if-none-match: \"y\"", "",                   "etag: \"x\"",            "kept"),
+    ("if-none-match: \"y\"", "",                   "",                       "kept"),
+    ("if-modified-since: Wed, 01 Jan 2025 00:00:00 GMT", "",
+     "last-modified: Tue, 31 Dec 2024 00:00:00 GMT",                         "not modified"),
+    ("if-modified-since: Mon, 30 Dec 2024 00:00:00 GMT", "",
+     "last-modified: Tue, 31 Dec 2024 00:00:00 GMT",                         "kept"),
+    ("if-modified-since: never", "",  "last-modified: Tue, 31 Dec 2024 00:00:00 GMT", "kept"),
+    ("if-none-match: \"y\" | if-modified-since: Wed, 01 Jan 2025 00:00:00 GMT", "",
+     "etag: \"x\" | last-modified: Tue, 31 Dec 2024 00:00:00 GMT",           "kept"),
+    # bodies
+    ("content-length: 3",   "",                    "",                       "request has a body"),
+    ("content-length: 0",   "",                    "",                       "kept"),
+    ("transfer-encoding: chunked", "",             "",                       "request has a body"),
+    # nothing is known of the response
+    ("",                    "",                    None,                     "head not known yet"),
+    ("cookie: a=1",         "",                    None,                     "cookie differs"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("asks", "sent", "got", "expected"), MATRIX)
+def test_the_matrix(asks: str, sent: str, got: str | None, expected: str) -> None:
+    own = fields(asks)
+    names = {name for name, _ in own}
+    request = own + [(name, value) for name, value in SENT if name not in names]
+    verdict = may_use(promised(sent=sent, got=got), request, "GET", URL, 1.0)
+    assert verdict.reason == expected
+    assert verdict.use == (expected in ("kept", "not modified", "head not known yet"))
+    assert verdict.not_modified == (expected == "not modified")
+    assert verdict.final == (expected != "head not known yet")
+
+
+@pytest.mark.parametrize(
+    ("method", "url", "now", "expected"),
+    [
+        ("GET", URL, LIFETIME, "kept"),
+        ("GET", URL + "#fragment", 1.0, "kept"),
+        ("GET", URL + "?", 1.0, "another URL"),
+        ("GET", URL, LIFETIME + 1, "too old"),
+        ("HEAD", URL, 1.0, "method is not GET"),
+        ("POST", URL, 1.0, "method is not GET"),
+    ],
+)
+def test_method_url_and_age(method: str, url: str, now: float, expected: str) -> None:
+    assert may_use(promised(), SENT, method, url, now).reason == expected
+
+
+@pytest.mark.parametrize(
+    ("status", "use"),
+    [(200, True), (204, True), (206, False), (301, True), (302, True), (307, True), (304, False),
+     (401, False), (403, False), (404, True), (410, True), (429, False), (500, False), (503, False)],
+)  # fmt: skip
+def test_only_answers_that_another_request_would_get_too(status: int, use: bool) -> None:
+    verdict = may_use(promised(status=status, got="location: /b"), SENT, "GET", URL, 1.0)
+    assert verdict.use is use
+
+
+@pytest.mark.parametrize(
+    ("got", "shared"),
+    [("", True), ("cache-control: no-cache", True), ("cache-control: No-Store", False),
+     ("set-cookie: a=1", False)],
+)  # fmt: skip
+def test_what_the_origin_meant_for_one_request_answers_one(got: str, shared: bool) -> None:
+    table, promise = PromiseTable(), promised(got=got)
+    table.add(promise)
+    for expected in (True, shared):
+        found = table.find(URL, 1, 1.0)
+        assert found is promise
+        assert may_use(found, SENT, "GET", URL, 1.0).use is expected
+        if expected:
+            table.take(found)
+
+
+def test_a_promise_is_of_its_document() -> None:
+    table = PromiseTable()
+    first, second = promised(document=1, component=2), promised(document=7, component=4)
+    table.add(first)
+    table.add(second)
+    assert table.find(URL + "#x", 1, 0.0) is first
+    assert table.find(URL, 7, 0.0) is second
+    assert table.find(URL, 9, 0.0) is None
+    assert table.find(URL, None, 0.0) is second
+    assert table.close_document(7) == [second]
+    assert table.find(URL, None, 0.0) is first
+    assert table.find(URL, None, LIFETIME + 1) is None
+
+
+def test_the_second_promise_of_the_same_is_turned_away() -> None:
+    table, again = PromiseTable(), promised(component=4)
+    table.add(promised())
+    assert table.add(again) == [again]
+    assert len(table) == 1
+
+
+def test_counts() -> None:
+    table = PromiseTable()
+    one, two, three = (promised(url=f"{URL}?{n}", component=n, at=float(n)) for n in range(3))
+    for promise in (one, two, three):
+        table.add(promise)
+        promise.held = 10
+    table.take(one)
+    table.take(one)
+    table.fail(two)
+    table.fail(two)
+    statistics = table.statistics()
+    assert (statistics.open, statistics.held) == (2, 20)
+    assert (statistics.made, statistics.kept, statistics.answers, statistics.wasted) == (3, 1, 2, 1)
+    assert table.expire(LIFETIME + 1.5) == [one]
+    assert table.close_document(1) == [three]
+    assert table.statistics().wasted == 2
+    assert len(table) == 0
+
+
+def test_bounds_in_number_and_in_bytes() -> None:
+    table = PromiseTable(max_promises=3)
+    promises = [promised(url=f"{URL}?{n}", component=n) for n in range(5)]
+    gone = [old for promise in promises for old in table.add(promise)]
+    assert gone == promises[:2]
+    for promise in promises[2:]:
+        promise.held = 100
+    table.take(promises[3])
+    assert table.trim(max_bytes=250) == [promises[3]]  # It has answered; the others may yet.
+    assert table.trim(max_bytes=100) == [promises[2]]
+    assert table.trim(max_bytes=100) == []
