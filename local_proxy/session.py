@@ -36,8 +36,10 @@ MAX_UNREAD: Final = 1 << 20
 """Bytes of a component without levels that may wait unread before its sender is stopped."""
 MAX_SHARED: Final = 4 << 20
 """Bytes of a promise without levels up to which it is kept for a second request."""
-MAX_DECODED: Final = 256 * 1024 * 1024
-"""Bytes that one coded text may decode to."""
+MAX_DECODED: Final = 1 << 40
+"""Bytes that one coded text may decode to: memory is bounded by MAX_UNREAD, not by this."""
+SLICE: Final = 256
+"""Bytes of coded text that are decoded at a time."""
 MAX_ARRIVALS: Final = 16_384
 """Components on their way in that the remote may promise."""
 MAX_CLOSED: Final = 1024
@@ -69,6 +71,10 @@ class _Arrival:
     uncredited: int = 0
     """Link bytes that came and were not yet counted as consumed."""
     decoder: TextDecoder | None = None
+    waiting: bytearray = field(default_factory=bytearray)
+    """Bytes as they came, which the reader is too far behind to be given. Bounded by credit."""
+    last: bool = False
+    """All have come."""
 
 
 class LocalSession:
@@ -223,6 +229,8 @@ class LocalSession:
         """The link is gone, and with it what was coming."""
         self.session.link_lost()
         for arrival in self._arrivals.values():
+            if arrival.last:
+                continue  # all of it is here, its reader will take it
             self._fail(arrival.component, 504, "the link to the remote proxy was lost")
         self._arrivals.clear()
         for outgoing in self.outbox.components():
@@ -308,19 +316,9 @@ class LocalSession:
         if component.head is None:
             raise PeerError(f"bytes of component {component.id} before its head")
         arrival.credit.arrive(len(frame.payload))
-        arrival.uncredited += len(frame.payload)
-        try:
-            component.data += (
-                arrival.decoder.decode(frame.payload) if arrival.decoder else frame.payload
-            )
-        except TextError as error:
-            self._end(frame.component, 502, str(error))
-            return
-        if frame.last:
-            self._complete(arrival)
-        else:
-            self._give_credit(arrival)
-        component.notify()
+        arrival.waiting += frame.payload
+        arrival.last = frame.last
+        self._absorb(arrival)
         self._listener.progressed(component, len(frame.payload))
 
     # -- arrivals ------------------------------------------------------------------------------
@@ -335,7 +333,12 @@ class LocalSession:
         component = arrival.component
         if not component.promised or component.received > MAX_SHARED:
             component.trim()
-        self._give_credit(arrival)
+        if arrival.waiting:
+            self._absorb(arrival)
+            if component.complete:
+                self._listener.progressed(component, 0)
+        else:
+            self._give_credit(arrival)
 
     @staticmethod
     def _component(document: int, part: Part) -> Component:
@@ -351,6 +354,36 @@ class LocalSession:
             promised=True,
         )
 
+    def _absorb(self, arrival: _Arrival) -> None:
+        """Bytes that came become bytes of the component, but not far ahead of its reader.
+
+        Coded text is taken in slices: a few bytes of it can stand for very many.
+        """
+        component = arrival.component
+        if component.failure is not None:
+            return
+        at, waiting = 0, arrival.waiting
+        try:
+            while at < len(waiting) and (component.levels or component.unread < MAX_UNREAD):
+                slice_ = bytes(waiting[at : at + SLICE]) if arrival.decoder else bytes(waiting)
+                component.data += arrival.decoder.decode(slice_) if arrival.decoder else slice_
+                at += len(slice_)
+        except TextError as error:
+            waiting.clear()
+            if component.id in self._arrivals:
+                self._end(component.id, 502, str(error))
+            else:  # the link has closed since
+                self._fail(component, 502, str(error))
+            return
+        del waiting[:at]
+        arrival.uncredited += at
+        if arrival.last and not waiting:
+            self._complete(arrival)
+        else:
+            self._give_credit(arrival)
+        if at or component.complete:
+            component.notify()
+
     def _give_credit(self, arrival: _Arrival) -> None:
         """Pictures are kept whole; of all else only so much may wait unread."""
         component = arrival.component
@@ -364,8 +397,9 @@ class LocalSession:
 
     def _complete(self, arrival: _Arrival) -> None:
         component = arrival.component
-        del self._arrivals[component.id]
+        self._arrivals.pop(component.id, None)  # gone already where the link has closed since
         if arrival.decoder is not None and not arrival.decoder.finished:
+            self._close_node(component.document)
             self._fail(component, 502, "the text ended inside its coding")
             return
         component.complete = True

@@ -325,9 +325,9 @@ def test_random_frames_with_a_true_beginning_hurt_nobody() -> None:
         async with all_three() as (origin, both):
             start = frames(HELLO, GET)
             noise = [start + chance.randbytes(chance.randrange(1, 3000)) for _ in range(60)]
-            for at in range(0, len(noise), 20):
+            for at in range(0, len(noise), 12):
                 await asyncio.gather(
-                    *(say(("127.0.0.1", both.remote.port), one) for one in noise[at : at + 20])
+                    *(say(("127.0.0.1", both.remote.port), one) for one in noise[at : at + 12])
                 )
             await until(lambda: len(both.remote.sessions) == 1)
             await well(origin, both)

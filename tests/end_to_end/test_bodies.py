@@ -225,6 +225,23 @@ def test_a_reader_that_pauses_bounds_memory_on_both_sides_and_hinders_nobody() -
     run(go())
 
 
+def test_text_that_shrinks_a_thousandfold_is_not_unpacked_ahead_of_its_reader() -> None:
+    async def go() -> None:
+        async with all_three() as (origin, both):
+            size = 40 * MIB
+            origin.serve("/zeros", bytes(size), "text/plain")
+            async with both.client.open(origin.base + "/zeros", PLAIN) as answer:
+                got = len(await anext(answer.stream))
+                await until(lambda: both.session.statistics().deliveries == 0)
+                assert held(both) < 8 * MIB
+                async for chunk in answer.stream:
+                    assert not chunk.strip(b"\0")
+                    got += len(chunk)
+            assert got == size
+
+    run(go())
+
+
 def test_what_plain_clients_had_is_not_kept() -> None:
     async def go() -> None:
         async with all_three() as (origin, both):

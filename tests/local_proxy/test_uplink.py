@@ -1,0 +1,111 @@
+"""Whoever needs a session waits for one, and never in a circle; ids outlive sessions."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+
+from bench.links.memory import LinkModel, MemoryLink, memory_links
+from bench.virtual_time import run as run_virtually
+from local_proxy.components import Component
+from local_proxy.http import Headers
+from local_proxy.session import LocalSession
+from local_proxy.uplink import BACKOFF, Uplink
+from transport.link import Link, LinkError
+from wire import messages as m
+from wire.frames import Control
+
+
+class Silent:
+    """A remote that can say hello and nothing else."""
+
+    quantum = 1024
+
+    def __init__(self, link: MemoryLink) -> None:
+        self.link = link
+        self.said = [Control(m.encode(m.Hello([1], "test")))]
+        link.start(self, self)
+
+    def next_frame(self, *, now: float, urgent: bool) -> Control | None:
+        return self.said.pop() if self.said else None
+
+    def frames_received(self, frames: object, *, now: float) -> None:
+        assert frames
+
+    def link_closed(self, error: LinkError | None) -> None:
+        self.said.clear()
+
+
+class Ear:
+    """A listener that passes on what the uplink must know."""
+
+    def __init__(self) -> None:
+        self.uplink: Uplink | None = None
+        self.closed = 0
+
+    def session_opened(self, session: LocalSession) -> None:
+        assert self.uplink is not None
+        self.uplink.opened()
+
+    def skeleton_grew(
+        self, document: int, components: list[Component], headers: Headers, promised: bool
+    ) -> None: ...
+
+    def progressed(self, component: Component, amount: int) -> None: ...
+
+    def session_closed(self, session: LocalSession, error: LinkError | None) -> None:
+        self.closed += 1
+
+
+def test_a_request_in_the_very_moment_of_the_loss_waits_for_the_next_session() -> None:
+    async def go() -> None:
+        remotes: list[Silent] = []
+
+        async def dial() -> Link:
+            near, far = memory_links(LinkModel(rate_up=1e5, rate_down=1e5, delay=0.01))
+            remotes.append(Silent(far))
+            return near
+
+        ear = Ear()
+        uplink = ear.uplink = Uplink(dial, ear, remote="test", device="test")
+        running = asyncio.ensure_future(uplink.run())
+        first = await uplink.wait_session(10.0)
+        assert first is not None
+        first.new_id()
+        first.close()
+        assert uplink.session is None
+        second = await uplink.wait_session(10.0)  # at once: nobody has tidied up yet
+        assert second is not None
+        assert second is not first
+        assert second.new_id() == 3
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        assert ear.closed == 2
+
+    run_virtually(go())
+
+
+def test_the_back_off_grows_unless_somebody_waits() -> None:
+    async def go() -> None:
+        attempts: list[float] = []
+        clock = asyncio.get_running_loop().time
+
+        async def refused() -> Link:
+            attempts.append(clock())
+            raise LinkError("refused")
+
+        ear = Ear()
+        uplink = ear.uplink = Uplink(refused, ear, remote="test", device="test")
+        running = asyncio.ensure_future(uplink.run())
+        await asyncio.sleep(60.0)
+        apart = [b - a for a, b in pairwise(attempts)]
+        assert apart[:6] == sorted(apart[:6])
+        assert max(apart) <= BACKOFF[-1] + 0.01
+        before = len(attempts)
+        assert await uplink.wait_session(5.0) is None
+        assert len(attempts) - before >= 8  # every half second while somebody waits
+        assert uplink.state().reason == "refused"
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    run_virtually(go())
