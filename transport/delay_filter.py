@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
-MEMORY: Final = 15.0
-"""Seconds a minimum holds: three drains (transport/gate.py), and clocks drift by < 1 ms."""
+MEMORY: Final = 30.0
+"""Seconds a minimum holds: three drains (transport/gate.py), and clocks drift by about 1 ms."""
 _ROUND_FLOOR: Final = 0.02
 """Seconds; a round of a very short path still has a few reports."""
 _MOST_JITTER: Final = 0.1

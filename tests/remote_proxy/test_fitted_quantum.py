@@ -50,5 +50,5 @@ async def _quanta(estimates: list[BandwidthEstimate | None]) -> list[int]:
 def test_a_guess_does_not_move_the_quantum_and_a_measurement_does() -> None:
     guess = BandwidthEstimate(5e7, 0.0, 0.1, "tcp_info")
     modem = BandwidthEstimate(7_000, 0.0, 1.0, "reports")
-    dsl = BandwidthEstimate(48_000, 0.0, 0.6, "reports")
-    assert run(_quanta([None, guess, modem, guess, dsl])) == [1024, 1024, 256, 256, 480]
+    dsl = BandwidthEstimate(62_500, 0.0, 0.6, "reports")
+    assert run(_quanta([None, guess, modem, guess, dsl])) == [1024, 1024, 512, 512, 625]

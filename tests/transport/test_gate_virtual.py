@@ -37,7 +37,7 @@ def link(rate: float, *, rtt: float = 0.08, queue: int = 65_536, **more: float) 
 def test_little_waits_ahead_of_an_urgent_chunk_and_the_link_stays_busy(
     rate: int, quantum: int, median: float, goodput: float, queue: int
 ) -> None:
-    outcome = simulate(link(rate, queue=queue), quantum=quantum, seconds=13)
+    outcome = simulate(link(rate, queue=queue), quantum=quantum, seconds=24)
     assert outcome.median <= median
     assert outcome.goodput >= goodput
     assert outcome.full_after <= 1.0
