@@ -176,7 +176,10 @@ class Delivery:
                 await self._as_it_is(response, content_type, bytes(data))
                 return
         options = picture_options(
-            self._decision(Kind.IMAGE, len(data)), width=self.job.width, height=self.job.height
+            self._decision(Kind.IMAGE, len(data)),
+            width=self.job.width,
+            height=self.job.height,
+            accept=header(self.job.headers, "accept"),
         )
         picture = await transcoders.picture(bytes(data), content_type, options)
         if picture is None:

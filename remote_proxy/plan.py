@@ -32,11 +32,12 @@ class Plan:
         return decide(self._rules, subject)
 
 
-def picture_options(decision: Decision, *, width: int, height: int) -> PictureOptions:
-    """What a decision asks of the transcoder."""
+def picture_options(decision: Decision, *, width: int, height: int, accept: str) -> PictureOptions:
+    """What a decision asks of the transcoder, for a browser with this `Accept`."""
     stop = decision.level if decision.level in LEVELS else "original"
     return PictureOptions(
         stop=stop,
         quality=decision.quality,
         layout=(width, height) if decision.fit_layout and width and height else None,
+        avif="image/avif" in accept,
     )

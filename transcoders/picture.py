@@ -24,6 +24,8 @@ class PictureOptions:
     """1 to 95: re-encode where that is smaller than the origin's bytes; None: lossless."""
     layout: tuple[int, int] | None = None
     """Pixels: scale the picture down to cover this box. The caller knows that it is shown so."""
+    avif: bool = False
+    """Who will see it takes AVIF, for coarse versions."""
     min_bytes: int = 4096
     """Smaller pictures are left alone (HATS, section 4.1.1)."""
 

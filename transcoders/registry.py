@@ -132,20 +132,22 @@ class Transcoders:
                 except Unfit:
                     pass  # the lossless way is open still
             if kind is Format.JPEG:
-                made = await self._jpeg(data, slot)
+                made = await self._jpeg(data, slot, avif=options.avif)
             else:
-                job = partial(still.versions, data, kind, max_pixels=self._max_pixels)
+                limit = self._max_pixels
+                job = partial(still.versions, data, kind, max_pixels=limit, avif=options.avif)
                 made = await slot.call(job)
             return up_to(made, options.stop)
 
-    async def _jpeg(self, data: bytes, slot: Slot) -> Picture:
+    async def _jpeg(self, data: bytes, slot: Slot, *, avif: bool) -> Picture:
         limit = self._max_pixels
         source = await slot.call(partial(jpeg.inspect, data, max_pixels=limit))
         if self._rearranger is not None and (source.slim or source.jpeg.progressive):
             return await jpeg.rearranged(data, source, self._rearranger, slot)
         if source.jpeg.progressive:
             return jpeg.in_place(data, source)
-        return await slot.call(partial(still.jpeg_versions, data, source.jpeg, max_pixels=limit))
+        job = partial(still.jpeg_versions, data, source.jpeg, max_pixels=limit, avif=avif)
+        return await slot.call(job)
 
     async def _smaller(
         self, data: bytes, kind: Format, options: PictureOptions, slot: Slot

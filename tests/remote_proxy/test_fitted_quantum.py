@@ -51,4 +51,4 @@ def test_a_guess_does_not_move_the_quantum_and_a_measurement_does() -> None:
     guess = BandwidthEstimate(5e7, 0.0, 0.1, "tcp_info")
     modem = BandwidthEstimate(7_000, 0.0, 1.0, "reports")
     dsl = BandwidthEstimate(62_500, 0.0, 0.6, "reports")
-    assert run(_quanta([None, guess, modem, guess, dsl])) == [1024, 1024, 512, 512, 625]
+    assert run(_quanta([None, guess, modem, guess, dsl])) == [1024, 1024, 384, 384, 625]

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable
 
 import pytest
-from PIL import Image, ImageChops, ImageOps, ImageStat
+from PIL import Image, ImageChops, ImageOps, ImageStat, features
 
 from transcoders.registry import Picture, PictureOptions, Transcoders
 from transcoders.sniff import sniff
@@ -240,3 +240,20 @@ def test_a_layout_of_about_its_size_changes_nothing(pictures: dict[str, bytes]) 
 def test_senseless_options_are_a_callers_mistake(bad: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=next(iter(bad)) if "stop" not in bad else "finest"):
         PictureOptions(**bad)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["photo.png", "alpha.png", "palette.png"])
+def test_a_coarse_version_is_avif_where_the_browser_takes_it(
+    pictures: dict[str, bytes], name: str
+) -> None:
+    if not features.check("avif"):
+        pytest.skip("this Pillow can't write AVIF")
+    webp = transcode(pictures[name])
+    avif = transcode(pictures[name], options=PictureOptions(avif=True))
+    assert webp is not None
+    assert avif is not None
+    assert webp.levels[0].content_type == "image/webp"
+    assert avif.levels[0].content_type == "image/avif"
+    low = Image.open(io.BytesIO(files(avif)[0]))
+    assert low.size == Image.open(io.BytesIO(pictures[name])).size
+    assert files(avif)[-1] == pictures[name]
