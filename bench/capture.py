@@ -4,9 +4,9 @@ They are not free: a load of 13 s of a page 15 600 pixels high costs Chromium 13
 with frames and 2.5 s without (measured), so leave the machine a second processor.
 
 Chromium sends a screencast frame when something was painted and drops what comes while three are
-unacknowledged. So acknowledgements set the pace; and when frames may have been dropped and then
-nothing more is painted, starting the screencast anew gets the state as it is. Knows CDP; knows
-nothing of what the frames mean.
+unacknowledged, or soon after another. So acknowledgements set the pace; and when nothing more comes after a change, starting the screencast
+anew gets the state as it is, until that is what was seen already. Knows CDP; knows nothing of what
+the frames mean.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ from PIL import Image
 
 from bench.cdp import BrowserError, Tab
 
-IN_FLIGHT: Final = 3
-"""Frames that Chromium sends before it waits for an acknowledgement (page_handler.cc)."""
 INTERVAL: Final = 0.25
 """Seconds between frames, and so the error of a time read from them, which is always late."""
 RESOLUTION: Final = 0.015
@@ -62,8 +60,8 @@ class Capture:
         self._began = 0.0
         self._next = 0.0
         """When the latest acknowledgement goes out; the one after it waits an interval more."""
-        self._unacknowledged = 0
-        self._may_be_stale = False
+        self._changed = False
+        """Something new was seen since the state was last asked for."""
         self._session = 0
         """Chromium's number of the screencast that the latest frame is of."""
         self._arrived = asyncio.Event()
@@ -73,8 +71,7 @@ class Capture:
 
     async def start(self) -> None:
         """Get the present state as a frame, and from here on each change."""
-        self._unacknowledged = 0
-        self._may_be_stale = False
+        self._changed = False
         with contextlib.suppress(BrowserError):  # Between two renderers there is no page.
             # Without the stop a second start is without effect.
             await self._tab.call("Page.stopScreencast")
@@ -104,11 +101,10 @@ class Capture:
         jpeg = base64.b64decode(params["data"])
         if not self.frames or self.frames[-1].jpeg != jpeg:
             self.frames.append(Frame(params["metadata"]["timestamp"], jpeg))
+            self._changed = True
         self._session = params["sessionId"]
         self._arrived.set()
         self._began = self._began or asyncio.get_running_loop().time()
-        self._unacknowledged += 1
-        self._may_be_stale |= self._unacknowledged >= IN_FLIGHT
         task = asyncio.create_task(self._acknowledge(params["sessionId"]))
         self._acks.add(task)
         task.add_done_callback(self._acks.discard)
@@ -117,20 +113,19 @@ class Capture:
         now = asyncio.get_running_loop().time()
         self._next = max(now, self._next) + interval(now - self._began)
         await asyncio.sleep(self._next - now)
-        self._unacknowledged = max(0, self._unacknowledged - 1)
         with contextlib.suppress(BrowserError):
             await self._tab.call("Page.screencastFrameAck", sessionId=number)
 
     async def refresh(self) -> None:
-        """Ask for the present state whenever frames may have been dropped and none came since."""
+        """Ask for the present state when nothing has come for a while after a change."""
         while True:
             self._arrived.clear()
-            pause = 2 * interval(asyncio.get_running_loop().time() - self._began)
+            pause = interval(asyncio.get_running_loop().time() - self._began)
             try:
                 async with asyncio.timeout(pause):
                     await self._arrived.wait()
             except TimeoutError:
-                if self._may_be_stale:
+                if self._changed:
                     await self.start()
 
     async def stop(self) -> None:
