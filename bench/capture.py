@@ -4,9 +4,9 @@ They are not free: a load of 13 s of a page 15 600 pixels high costs Chromium 13
 with frames and 2.5 s without (measured), so leave the machine a second processor.
 
 Chromium sends a screencast frame when something was painted and drops what comes while three are
-unacknowledged, or soon after another. So acknowledgements set the pace; and when nothing more comes after a change, starting the screencast
-anew gets the state as it is, until that is what was seen already. Knows CDP; knows nothing of what
-the frames mean.
+unacknowledged, or soon after another. So acknowledgements set the pace; and when nothing comes for
+a while after a change, starting the screencast anew gets the state as it is, until that is what was
+seen already. Knows CDP; knows nothing of what the frames mean.
 """
 
 from __future__ import annotations
