@@ -16,10 +16,11 @@ import structlog
 from policies.plan import Decision
 from remote_proxy.decoding import decode
 from remote_proxy.failures import Failure, OriginError
-from remote_proxy.importing import Importer
 from remote_proxy.jobs import Job, kind_of
+from remote_proxy.obedience import Obedience
 from remote_proxy.origin import FetchRequest, Origin, OriginResponse
 from remote_proxy.plan import Plan, picture_options
+from remote_proxy.promising import Promising
 from remote_proxy.tree import Tree
 from remote_proxy.tunnelling import dial, pump
 from transcoders.registry import Transcoders
@@ -58,18 +59,14 @@ class Sender(Protocol):
     tree: Tree
     plan: Plan
     outbox: TreeOutbox
+    obedience: Obedience
+    promising: Promising
 
     @property
     def rate(self) -> float | None:
         """Bytes/second of the link; None: not measured yet."""
 
     def say(self, message: m.Message, headers: Headers | None = None) -> None: ...
-
-    def importer(self, job: Job, response: OriginResponse) -> Importer | None: ...
-
-    def entered(self, job: Job, kind: Kind) -> None: ...
-
-    def place(self, job: Job, kind: Kind) -> int: ...
 
 
 class Delivery:
@@ -148,7 +145,7 @@ class Delivery:
 
     async def _text(self, response: OriginResponse, content_type: str) -> None:
         """Decode what the origin coded, read it for sub-resources, code it for the link."""
-        importer = self._sender.importer(self.job, response)
+        importer = self._sender.promising.importer(self.job, response)
         headers, body = decode(response.headers, response.body)
         length = response.length if headers == response.headers else None
         self._head(response, headers, length=length, coding="br")
@@ -231,8 +228,8 @@ class Delivery:
     def _open(self, kind: Kind) -> Outgoing:
         """Enter the tree (a promised component has been there since its promise)."""
         job = self.job
-        self._sender.entered(job, kind)
-        order = self._sender.place(job, kind)
+        self._sender.obedience.entered(job, kind)
+        order = self._sender.obedience.place(job, kind)
         leaf = self._sender.tree.leaf(job.document, job.component, kind=kind.value, order=order)
         self._outgoing = self._sender.outbox.open(job.component, leaf, preface=self._preface)
         return self._outgoing

@@ -1,0 +1,132 @@
+"""Carries out what policies command: schedulers, shares, plans, holds (HATS, section 3.2.4).
+
+Each command changes the tree at once, so the very next quantum obeys. A command that can't be
+carried out is logged and changes nothing. Knows the tree and the plan; not links, not fetches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Final
+
+import structlog
+
+from hats.errors import HatsError, SchedulerError
+from policies.plan import PlanError, Subject
+from remote_proxy.jobs import Job
+from remote_proxy.plan import Plan
+from remote_proxy.tree import Tree
+from wire import messages as m
+from wire.skeleton import Kind
+
+MAX_PARTS: Final = 1 << 20
+"""Of one document, far above what is ever promised: the distance between two tiers."""
+MIN_QUANTUM: Final = 64
+MAX_QUANTUM: Final = 16_384
+"""Bytes that a policy may set; 0 leaves the choice to the session."""
+_log = structlog.get_logger("sluice.remote")
+
+
+class Obedience:
+    """One device's policies, as the remote proxy obeys them."""
+
+    def __init__(self, tree: Tree, plan: Plan) -> None:
+        self._tree = tree
+        self._plan = plan
+        self.fixed_quantum = 0
+        """Bytes, while a policy has set it for all; 0: fit it to the link."""
+        self._subjects: dict[int, Subject] = {}
+        """What the plan can ask about each component that has entered the tree."""
+        self._fetched: set[int] = set()
+        """Components that a policy wants whatever the plan says."""
+
+    # -- components --------------------------------------------------------------------------------
+
+    def entered(self, job: Job, kind: Kind) -> None:
+        """A component is about to enter the tree as what it turned out to be."""
+        self._subjects[job.component] = _subject(job, kind)
+        self._hold_by_plan(self._subjects[job.component])
+
+    def place(self, job: Job, kind: Kind) -> int:
+        """Its place among its siblings: by the plan's tiers, then in document order."""
+        return self._plan.decide_on(_subject(job, kind)).tier * MAX_PARTS + job.order
+
+    def forget(self, component: int) -> None:
+        """It has left."""
+        self._subjects.pop(component, None)
+        self._fetched.discard(component)
+
+    def sweep(self, live: Collection[int]) -> None:
+        """Forget all but these."""
+        self._subjects = {id_: what for id_, what in self._subjects.items() if id_ in live}
+        self._fetched.intersection_update(live)
+
+    # -- commands ----------------------------------------------------------------------------------
+
+    def set_scheduler(self, command: m.SetScheduler) -> None:
+        """Install a scheduler at all nodes that the path names."""
+        self._obey(
+            lambda: self._tree.set_scheduler(tuple(command.path), command.name, command.params)
+        )
+
+    def set_weight(self, command: m.SetWeight) -> None:
+        """Change a node's share."""
+        self._obey(lambda: self._tree.set_weight(tuple(command.path), command.weight))
+
+    def set_quantum(self, command: m.SetQuantum) -> None:
+        """Change the quantum of a node, or of all."""
+        self._obey(lambda: self._set_quantum(tuple(command.path), command.quantum))
+
+    def set_plan(self, command: m.SetPlan) -> None:
+        """Other standing rules; what is under way obeys them too."""
+        self._obey(lambda: self._plan.replace(command.rules))
+        for subject in self._subjects.values():
+            self._hold_by_plan(subject)
+
+    def fetch(self, command: m.Fetch, *, running: bool) -> None:
+        """Send it whatever the plan says."""
+        if running or command.component in self._subjects:
+            self._fetched.add(command.component)
+            for why in ("command", "plan"):
+                self._tree.hold(command.component, on=False, why=why)
+        self._tree.set_priority(command.component, command.urgency)
+
+    def move(self, command: m.Raise) -> None:
+        """Change its urgency among its siblings."""
+        self._tree.set_priority(command.component, command.urgency)
+
+    def hold(self, command: m.Hold, *, running: bool) -> None:
+        """Defer it, or resume it."""
+        if running or command.component in self._subjects:
+            self._tree.hold(command.component, on=command.on)
+
+    # -- how ---------------------------------------------------------------------------------------
+
+    def _set_quantum(self, path: tuple[str, ...], quantum: int) -> None:
+        if quantum and not MIN_QUANTUM <= quantum <= MAX_QUANTUM:
+            raise SchedulerError(
+                f"quantum of {quantum} bytes: must be {MIN_QUANTUM} to {MAX_QUANTUM}, or 0"
+            )
+        if path:
+            self._tree.set_quantum(path, quantum)
+            return
+        self.fixed_quantum = quantum
+        if quantum:
+            self._tree.multiplexer.quantum = quantum
+
+    def _hold_by_plan(self, subject: Subject) -> None:
+        """Send it or not, as the plan has it; a Fetch overrules the plan."""
+        withheld = self._plan.decide_on(subject).level == "none"
+        held = withheld and subject.component not in self._fetched
+        self._tree.hold(subject.component, on=held, why="plan")
+
+    @staticmethod
+    def _obey(command: Callable[[], None]) -> None:
+        try:
+            command()
+        except (HatsError, PlanError) as error:
+            _log.warning("a policy command was refused", error=str(error))
+
+
+def _subject(job: Job, kind: Kind) -> Subject:
+    return Subject(component=job.component, document=job.document, kind=kind, use=job.use)

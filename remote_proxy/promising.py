@@ -1,0 +1,112 @@
+"""Promises: what a document needs is fetched without being asked, and the local proxy told so.
+
+Joins import drivers and prefetch rules (importing.py) with the tree and the wire. The promise is
+said before the first byte of what it promises, so that no request for it crosses the link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from typing import Final
+
+from remote_proxy.importing import HTML_TYPES, DocumentImport, Importer
+from remote_proxy.jobs import Job
+from remote_proxy.obedience import Obedience
+from remote_proxy.origin import OriginResponse
+from remote_proxy.plan import Plan
+from remote_proxy.prefetch import Document, Prefetch
+from remote_proxy.tree import Tree
+from wire import messages as m
+from wire.session import Headers, Session, header
+from wire.skeleton import Kind, Use
+
+MAX_SKELETON: Final = 32_768
+"""Bytes of parts in one Skeleton message: half a frame, the shared headers have the rest."""
+MAX_SHARED: Final = 16_384
+"""Bytes of request headers that promises share; with more of them nothing is promised."""
+PART: Final = 48
+"""Bytes of a part besides its URL, generously."""
+
+
+class Promising:
+    """The promises of one session."""
+
+    def __init__(
+        self,
+        session: Session,
+        tree: Tree,
+        plan: Plan,
+        obedience: Obedience,
+        *,
+        start: Callable[[Job], None],
+    ) -> None:
+        """`start` begins a delivery."""
+        self._session = session
+        self._tree = tree
+        self._plan = plan
+        self._obedience = obedience
+        self._start = start
+        self._imports: dict[int, DocumentImport] = {}
+
+    def importer(self, job: Job, response: OriginResponse) -> Importer | None:
+        """Who reads a text for sub-resources: pages and the style sheets of documents."""
+        if job.method != "GET" or response.status != 200:
+            return None
+        content_type = header(response.headers, "content-type")
+        essence = content_type.partition(";")[0].strip().lower()
+        if job.use is Use.DOCUMENT and essence in HTML_TYPES:
+            imports = DocumentImport(
+                Document(job.url, job.headers, response.headers),
+                lambda wanted: self._promise(job.document, wanted),
+            )
+            self._imports.setdefault(job.document, imports)
+            return imports.page()
+        known = self._imports.get(job.document)
+        if known is not None and essence == "text/css":
+            return known.sheet(job.url, content_type=content_type)
+        return None
+
+    def close_document(self, document: int) -> None:
+        """Nothing more is found in it."""
+        self._imports.pop(document, None)
+
+    def _promise(self, document: int, wanted: list[Prefetch]) -> None:
+        jobs = [
+            Job.prefetch(one, component=self._session.new_component(), document=document)
+            for one in wanted
+            if self._pushes(document, one)
+        ]
+        for headers, same in groupby(jobs, key=lambda job: job.headers):
+            if sum(len(name) + len(value) for name, value in headers) > MAX_SHARED:
+                continue
+            for batch in _batches(list(same)):
+                self._promise_alike(document, batch, headers)
+
+    def _promise_alike(self, document: int, jobs: list[Job], headers: Headers) -> None:
+        """Promises that share their request headers, in a message that fits a frame."""
+        self._session.enqueue(m.Skeleton(document, [job.part for job in jobs], True), headers)
+        for job in jobs:
+            kind = job.kind or Kind.OTHER
+            self._obedience.entered(job, kind)
+            order = self._obedience.place(job, kind)
+            self._tree.promise(document, job.component, kind=kind.value, order=order)
+            self._start(job)
+
+    def _pushes(self, document: int, prefetch: Prefetch) -> bool:
+        """Whether the plan lets it come unasked. Component 0: it has no number yet."""
+        found = prefetch.found
+        return self._plan.decide(0, document, found.kind, found.use).fetch == "push"
+
+
+def _batches(jobs: list[Job]) -> Iterator[list[Job]]:
+    """The jobs in order, cut where their URLs would fill a Skeleton message."""
+    batch: list[Job] = []
+    size = 0
+    for job in jobs:
+        size += len(job.url) + PART
+        if batch and size > MAX_SKELETON:
+            yield batch
+            batch, size = [], len(job.url) + PART
+        batch.append(job)
+    yield batch
