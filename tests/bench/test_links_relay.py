@@ -1,6 +1,7 @@
 """The relay between real sockets: what goes in comes out, at the rate, and it ends cleanly."""
 
 import asyncio
+import contextlib
 import socket
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -24,7 +25,8 @@ async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
     while data := await reader.read(65_536):
         writer.write(data)
         await writer.drain()
-    writer.write_eof()
+    with contextlib.suppress(OSError):  # whoever reset it is not there to be told of the end
+        writer.write_eof()
     writer.close()
 
 
