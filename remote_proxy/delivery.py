@@ -7,7 +7,7 @@ bytes. Prefetched and requested components go the same way. A tunnel is a compon
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -40,6 +40,9 @@ MAX_HEADERS: Final = 60_000
 FIELD: Final = 8
 """Bytes that HPACK adds to a field at most, for its lengths (RFC 7541, 6.2)."""
 TEXTS: Final = frozenset((Kind.TEXT, Kind.STYLE, Kind.SCRIPT))
+FIRST: Final = 4096
+"""Bytes of a text that are coded alone, so that the link has something to carry while the rest is
+coded: dense coding takes 20 ms for a page."""
 PIECE: Final = 65536
 """Bytes handed to a parser or coder at a time, so that the event loop is never held for long."""
 _log = structlog.get_logger("sluice.remote")
@@ -152,8 +155,7 @@ class Delivery:
         outgoing = self._open(self.job.kind or kind_of(content_type))
         encoder = TextEncoder(quality=quality_for(self._sender.rate))
         async for chunk in body:
-            for at in range(0, len(chunk), PIECE):
-                piece = chunk[at : at + PIECE]
+            for piece in _pieces(chunk, first=FIRST if not outgoing.written else PIECE):
                 if importer is not None:
                     importer.feed(piece)  # first: its fetches run while the text is coded
                 outgoing.write(await _encode(encoder, piece))
@@ -244,6 +246,13 @@ class Delivery:
             self._sender.say(m.Failed(component, status, reason))
         else:
             self._sender.say(m.Reset(component, reason))
+
+
+def _pieces(chunk: bytes, *, first: int) -> Iterator[bytes]:
+    """The chunk cut into pieces: one of `first` bytes, the others of PIECE."""
+    yield chunk[:first]
+    for at in range(first, len(chunk), PIECE):
+        yield chunk[at : at + PIECE]
 
 
 async def _encode(encoder: TextEncoder, piece: bytes) -> bytes:
