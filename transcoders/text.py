@@ -23,7 +23,7 @@ DENSE: Final = 10
 SLOW_LINK: Final = 200_000.0
 """Bytes/second. At this rate coding densely takes a twelfth of the time that sending does."""
 WINDOW_LOG: Final = 18
-"""256 KiB: whole pages fit; an encoder takes 2 MB for it, times two when dense."""
+"""256 KiB: whole pages fit; an encoder takes under 2 MB (measured on 79 KB of HTML)."""
 
 _COMPRESSIBLE: Final = frozenset(
     {

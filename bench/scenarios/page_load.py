@@ -131,7 +131,7 @@ def checks(
             found[f"{about}: {name}"] = _at_most(row, name, goal)
         if other is None:
             continue
-        found[f"{about}: pictures painted sooner"] = _ratio(other, row, "painted_s", goal=1.0)
+        found[f"{about}: pictures painted sooner"] = _ratio(other, row, "painted_s", goal=2.0)
         found[f"{about}: text later by"] = _later(other, row, "text_s")
         found[f"{about}: load event later by"] = _later(other, row, "load_s")
         found[f"{about}: final pixels later by"] = _later(other, row, "final_s")

@@ -80,7 +80,7 @@ def test_a_report_describes_itself_and_survives_json() -> None:
     assert made["seed"] == 7
     check = made["checks"]["news, sluice: pictures painted sooner"]
     assert check == {
-        "value": 3.0, "unit": "times as soon as direct", "goal": "at least 1.0", "ok": True
+        "value": 3.0, "unit": "times as soon as direct", "goal": "at least 2.0", "ok": True
     }  # fmt: skip
 
 

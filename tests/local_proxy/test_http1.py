@@ -390,9 +390,11 @@ def test_a_client_that_leaves_cancels_its_handler() -> None:
         writer.write(GET % b"")
         await entered.wait()
         writer.close()
-        await cancelled.wait()
+        async with asyncio.timeout(5):
+            await cancelled.wait()
 
     served(SmallCore(handler), talk)
+    assert cancelled.is_set()
 
 
 def test_a_client_that_leaves_during_the_body() -> None:
