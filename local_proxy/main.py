@@ -64,7 +64,10 @@ class LocalProxy:
         connect: Connect | None = None,
         worker: Callable[[], Worker] = PolicyWorker,
     ) -> None:
-        """`connect` makes the link, a lasting one over TCP unless given; `worker` what policies react in."""
+        """`connect` makes the link, a lasting one over TCP unless given.
+
+        `worker` makes what policies react in.
+        """
         self._settings = settings
         self._lasting: LastingLink | None = None
         loop = asyncio.get_running_loop()
@@ -74,7 +77,11 @@ class LocalProxy:
         self.tracker: Tracker = bridge
         """Told what users do, by whatever watches them."""
         self.uplink = Uplink(
-            connect or self._connect, bridge, remote=settings.remote, device=settings.device
+            connect or self._connect,
+            bridge,
+            remote=settings.remote,
+            device=settings.device,
+            patience=settings.patience,
         )
         self._runtime = PolicyRuntime(policies, send=bridge.command, worker=worker)
         self._overview = Overview(self.uplink, self._runtime)

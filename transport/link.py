@@ -22,6 +22,10 @@ class LinkError(Exception):
     """The transport's fault: refused, reset, timed out, or the peer broke the protocol."""
 
 
+class LinkExpired(LinkError):
+    """The link has waited for a connection as long as it was told to."""
+
+
 @dataclass(frozen=True, slots=True)
 class BandwidthEstimate:
     """What the link can do, as far as is known."""
