@@ -23,6 +23,7 @@ from local_proxy.uplink import Connect, Uplink
 from policies.api import Policy, SessionOpened
 from policies.loader import load
 from policies.plan import Decision, Subject, decide
+from transport.interfaces import Change, InterfaceWatch
 from transport.lasting import LastingLink
 from transport.link import Link
 from transport.tcp import dial
@@ -118,13 +119,21 @@ class LocalProxy:
     async def run(self) -> None:
         """Keep the link up until cancelled, then end everything."""
         self._runtime.hear(SessionOpened())  # what policies set first stands before any request
+        watch = InterfaceWatch(self._network_changed)
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self.uplink.run())
+                tasks.create_task(self.uplink.keep_alive())
                 tasks.create_task(self._overview.watch_bandwidth())
         finally:
+            watch.close()
             await self._front.close()
             self._runtime.close()
+
+    def _network_changed(self, change: Change) -> None:
+        self.uplink.hurry()
+        if self._lasting is not None:
+            self._lasting.network_changed(change.gone)
 
     def _decide(self, subject: Subject) -> Decision:
         return decide(self._runtime.rules, subject)

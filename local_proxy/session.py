@@ -103,6 +103,15 @@ class LocalSession:
         """The link below, for its statistics."""
         return self._link
 
+    @property
+    def expecting(self) -> bool:
+        """Whether anything is on its way in."""
+        return bool(self._arrivals)
+
+    def ping(self) -> None:
+        """Have the remote answer."""
+        self.say(m.Ping(0))
+
     def start(self) -> None:
         """Begin: say hello and listen."""
         self._link.start(self.outbox, self)
