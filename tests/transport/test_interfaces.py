@@ -48,10 +48,9 @@ def test_the_kernel_tells() -> None:
         address = "127.66.0.9"
         try:
             for verb in ("add", "del"):
-                subprocess.run(
-                    ["ip", "address", verb, f"{address}/32", "dev", "lo"],
-                    check=True,
-                )
+                command = ("ip", "address", verb, f"{address}/32", "dev", "lo")
+                process = await asyncio.create_subprocess_exec(*command)
+                assert await process.wait() == 0
             async with asyncio.timeout(5):
                 while (await heard.get()).gone != address:
                     pass
