@@ -27,6 +27,12 @@ class SettingsError(Exception):
     """A setting is wrong; the text names the key and what it may be."""
 
 
+def state_directory(environ: Mapping[str, str]) -> Path:
+    """Where state is kept unless set (XDG Base Directory Specification)."""
+    base = environ.get("XDG_DATA_HOME", "")
+    return (Path(base) if base.startswith("/") else Path.home() / ".local" / "share") / "sluice"
+
+
 class LocalSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """[local]: the proxy on the device behind the slow link."""
 
@@ -44,6 +50,8 @@ class LocalSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """How pictures are refined in the browser: auto, swap, multipart, stream."""
     congestion: str = "cubic"
     """TCP congestion control of the link: cubic, bbr, reno."""
+    state: str = msgspec.field(default_factory=lambda: str(state_directory(os.environ)))
+    """Directory of what outlives a run: the certificate authority, hosts not to be adapted."""
 
 
 class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
