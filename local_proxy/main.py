@@ -78,7 +78,7 @@ class LocalProxy:
         """
         self._settings = settings
         loop = asyncio.get_running_loop()
-        promises = PromiseKeeper(self._urge)
+        self.promises = promises = PromiseKeeper(self._urge)
         self.components = Components()
         bridge = Bridge(self.components, promises, now=loop.time)
         self.tracker: Tracker = bridge
@@ -88,7 +88,7 @@ class LocalProxy:
         )
         self._runtime = PolicyRuntime(policies, send=bridge.command, worker=worker)
         self._overview = Overview(self.uplink, self._runtime)
-        export = BrowserExport(
+        self.export = export = BrowserExport(
             now=loop.time,
             tracker=bridge,
             fetch=self._handle,
