@@ -219,7 +219,7 @@ class _Heard:
             return
         except ConnectionError as failed:
             log.info("no TLS with the client", host=self.host, why=str(failed))
-            if isinstance(failed, HandshakeFailed) and failed.distrust:
+            if isinstance(failed, HandshakeFailed) and failed.lasting:
                 self.https.rejected(self.host, self.client, sure=True)
             client.close()
             return
