@@ -19,6 +19,7 @@ from tests.end_to_end.pair import FakeOrigin, Pair, pair, run, until
 from tests.end_to_end.roots import Root
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="no curl on this machine")
 TEXT = b"the secret " * 500
 
 
@@ -90,22 +91,17 @@ def host_of(origin: FakeOrigin) -> str:
 # -- what is adapted -------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="no curl on this machine")
+@needs_curl
 @pytest.mark.parametrize("version", ["--tlsv1.3", "--tls-max=1.2"])
 def test_curl_that_trusts_the_authority_sees_the_origins_page(tmp_path: Path, version: str) -> None:
     async def go() -> None:
         async with secure(tmp_path) as (origin, both, authority):
             origin.serve("/page", TEXT, "text/plain", headers=[("alt-svc", 'h3=":443"')])
-            process = await asyncio.create_subprocess_exec(
-                *("curl", "-sS", "-i", "--http1.1", *version.split("="), "--max-time", "20"),
-                *("--proxy", f"http://{both.address[0]}:{both.address[1]}"),
-                *("--cacert", str(authority.certificate_path), "-w", "%{num_connects}"),
-                *(origin.base + "/page", origin.base + "/page"),
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-            )
-            out, err = await process.communicate()
-            assert process.returncode == 0, err
+            code, out, words = await curl(
+                both, authority.certificate_path, *version.split("="), "-w", "%{num_connects}",
+                origin.base + "/page", origin.base + "/page",
+            )  # fmt: skip
+            assert code == 0, words
             assert out.count(TEXT) == 2
             assert b"alt-svc" not in out.lower()
             assert out.endswith(b"0"), "the second request has a connection of its own"
@@ -288,26 +284,62 @@ def test_hosts_that_are_never_adapted(tmp_path: Path, pattern: str) -> None:
     run(go())
 
 
+async def curl(both: Pair, ca: Path, *arguments: str) -> tuple[int, bytes, str]:
+    """Exit code, output and complaints of a curl that trusts the certificates in one file."""
+    process = await asyncio.create_subprocess_exec(
+        *("curl", "-sS", "-i", "--http1.1", "--max-time", "20", "--cacert", str(ca)),
+        *("--proxy", "http://{}:{}".format(*both.address), *arguments),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    out, err = await process.communicate()
+    assert process.returncode is not None
+    return process.returncode, out, err.decode()
+
+
+@needs_curl
+@pytest.mark.parametrize("version", ["--tlsv1.3", "--tls-max=1.2"])
 def test_a_client_that_rejects_the_authority_gets_a_tunnel_at_the_second_try(
-    tmp_path: Path,
+    tmp_path: Path, version: str
 ) -> None:
     async def go() -> None:
         root = Root(tmp_path)
         async with secure(tmp_path, root=root) as (origin, both, authority):
             origin.serve("/", TEXT)
-            with pytest.raises((ssl.SSLError, ConnectionError)):
-                await direct(both, origin, root, agent="foreign")
             https = both.local.https
             assert https is not None
+            arguments = (*version.split("="), origin.base + "/")
+            code, _, words = await curl(both, root.file, *arguments)
+            assert code == 60, words
             await until(https.learnt)
-            assert await direct(both, origin, root, agent="foreign") == 200
+            code, out, words = await curl(both, root.file, *arguments)
+            assert (code, out[-len(TEXT) :]) == (0, TEXT), words
             (learnt,) = https.learnt()
-            assert (learnt.client, learnt.host) == ("foreign", "*")
-            # A client that trusts us is adapted all the while.
+            assert learnt.client.startswith("curl/")
+            assert learnt.host == "*"
+            # A client of another name, which trusts us, is adapted all the while.
             host = host_of(origin)
             streams = await tls_through(both, host, trusting(authority.certificate_pem))
             assert (await get(streams, "/", host))[0] == 200
             streams[1].close()
+
+    run(go())
+
+
+def test_a_client_that_leaves_in_silence_gets_a_tunnel_at_the_third_try(tmp_path: Path) -> None:
+    """asyncio's own clients send no alert."""
+
+    async def go() -> None:
+        root = Root(tmp_path)
+        async with secure(tmp_path, root=root) as (origin, both, _):
+            origin.serve("/", TEXT)
+            https = both.local.https
+            assert https is not None
+            for _ in range(2):
+                with pytest.raises((ssl.SSLError, ConnectionError)):
+                    await direct(both, origin, root)
+            await until(https.learnt)
+            assert await direct(both, origin, root) == 200
 
     run(go())
 

@@ -39,7 +39,7 @@ def test_it_is_tried_again_after_ever_longer_pauses() -> None:
 
 def test_a_client_that_trusts_us_is_left_alone_at_the_host_that_it_pins() -> None:
     known = Rejections()
-    known.accepted("a.test", "app")
+    known.accepted("a.test", "app", now=0.0)
     assert "only the site's own" in (known.rejected("bank.test", "app", now=5.0) or "")
     assert known.refuses("bank.test", "app", now=5.0)
     assert not known.refuses("a.test", "app", now=5.0)
@@ -50,7 +50,7 @@ def test_a_client_that_trusts_us_is_left_alone_at_the_host_that_it_pins() -> Non
 def test_a_client_that_has_learnt_to_trust_us_is_adapted_at_once() -> None:
     known = Rejections()
     known.rejected("a.test", "fox", now=0.0)
-    known.accepted("b.test", "fox")
+    known.accepted("b.test", "fox", now=0.5)
     assert not known.refuses("a.test", "fox", now=1.0)
 
 
@@ -65,16 +65,27 @@ def test_leaving_without_a_word_counts_from_the_second_time() -> None:
 
 def test_a_trusting_browsers_unused_connections_mean_nothing() -> None:
     known = Rejections()
-    known.accepted("a.test", "chrome")
+    known.accepted("a.test", "chrome", now=0.0)
     for now in range(20):
         assert known.suspected("a.test", "chrome", now=float(now)) is None
     assert known.learnt(now=20.0) == ()
 
 
+def test_a_trusting_program_that_pins_in_silence_is_let_through_for_a_while() -> None:
+    known = Rejections()
+    known.accepted("a.test", "app", now=0.0)
+    for now in (1.0, 2.0, 3.0):
+        assert not known.refuses("bank.test", "app", now=now)
+        known.suspected("bank.test", "app", now=now)
+    assert known.refuses("bank.test", "app", now=4.0)
+    assert not known.refuses("bank.test", "app", now=3.0 + FIRST_PAUSE)
+    assert not known.refuses("a.test", "app", now=4.0)
+
+
 def test_it_is_bounded_and_forgets() -> None:
     known = Rejections()
     for number in range(3 * MAX_HOSTS):
-        known.accepted("a.test", "app")
+        known.accepted("a.test", "app", now=0.0)
         known.rejected(f"{number}.test", "app", now=0.0)
         known.suspected(f"{number}.test", "silent", now=0.0)
     assert len(known.learnt(now=1.0)) == MAX_HOSTS

@@ -202,6 +202,7 @@ def test_a_client_that_leaves_in_the_handshake(tmp_path: Path, answered: bool) -
         below.coming.put_nowait(b"")
         with pytest.raises(HandshakeFailed) as raised:
             await stream.handshake(hello if answered else hello[:50])
-        assert raised.value.lasting is answered
+        assert not raised.value.lasting
+        assert raised.value.answered is answered
 
     asyncio.run(go())
