@@ -447,8 +447,8 @@ def test_a_hello_in_single_bytes_is_one_all_the_same(tmp_path: Path) -> None:
 def test_clients_that_stop_in_the_handshake_hinder_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("local_proxy.https.HANDSHAKE_TIME", 0.2)
-    monkeypatch.setattr("local_proxy.https.HELLO_TIME", 0.2)
+    monkeypatch.setattr("local_proxy.https.HANDSHAKE_TIME", 0.5)
+    monkeypatch.setattr("local_proxy.https.HELLO_TIME", 0.5)
 
     async def go() -> None:
         async with talker(b"") as address, secure(tmp_path) as (origin, both, authority):
