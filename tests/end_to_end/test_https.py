@@ -227,6 +227,47 @@ def test_an_origin_of_an_unknown_authority_is_refused(tmp_path: Path) -> None:
     run(go())
 
 
+@asynccontextmanager
+async def demanding(root: Root, folder: Path, version: str) -> AsyncIterator[str]:
+    """OpenSSL's server, which wants its client's certificate, and says so by an alert."""
+    root.server("127.0.0.1")
+    process = await asyncio.create_subprocess_exec(
+        *("openssl", "s_server", "-accept", "127.0.0.1:0", "-cert", folder / "127.0.0.1.pem"),
+        *("-Verify", "1", "-verify_return_error", "-www", version),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    assert process.stdout is not None
+    try:
+        async for line in process.stdout:
+            if line.startswith(b"ACCEPT "):
+                yield line.decode().split()[1]
+                break
+    finally:
+        process.kill()
+        await process.communicate()
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl on this machine")
+@pytest.mark.parametrize("version", ["-tls1_3", "-tls1_2"])
+def test_a_site_that_wants_a_certificate_of_the_clients_says_how_to_reach_it(
+    tmp_path: Path, version: str
+) -> None:
+    async def go() -> None:
+        root = Root(tmp_path)
+        async with (
+            secure(tmp_path, root=root) as (_, both, authority),
+            demanding(root, tmp_path, version) as host,
+        ):
+            streams = await tls_through(both, host, trusting(authority.certificate_pem))
+            status, body = await get(streams, "/", host)
+            assert status == 502
+            assert "[local] tunnel" in body.decode()
+            streams[1].close()
+
+    run(go())
+
+
 @pytest.mark.parametrize(
     ("speaks", "status", "words"),
     [
