@@ -48,6 +48,10 @@ class AuthorityError(Exception):
     """The authority's files can't be used; the text says which, why, and what to do."""
 
 
+class NoPlaceError(AuthorityError):
+    """Its directory can't be written: nothing is wrong, but there is no authority."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Leaf:
     context: ssl.SSLContext
@@ -86,8 +90,8 @@ class Authority:
     def open(cls, directory: Path, *, now: Callable[[], datetime] = _utc_now) -> Self:
         """The authority kept in `directory`; made there when there is none yet.
 
-        Raises AuthorityError when a file is damaged, another's or open to others, and when the
-        directory can't be written.
+        Raises AuthorityError when a file is damaged, another's or open to others, and its
+        NoPlaceError when the directory can't be written.
         """
         secret = directory / SECRET
         try:
@@ -111,7 +115,7 @@ class Authority:
                 _replace(public, pem, 0o644)
         except OSError as error:
             where = error.filename or directory
-            raise AuthorityError(
+            raise NoPlaceError(
                 f"{where}: {error.strerror or error}. The local certificate authority is kept in "
                 f"{directory}; make it writable, or name another place in [local] state."
             ) from error

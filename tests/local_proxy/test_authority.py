@@ -9,12 +9,23 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+import structlog.testing
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from local_proxy.authority import KEEP_LEAF, MAX_LEAVES, PUBLIC, SECRET, Authority, AuthorityError
+from configuration import LocalSettings
+from local_proxy.authority import (
+    KEEP_LEAF,
+    MAX_LEAVES,
+    PUBLIC,
+    SECRET,
+    Authority,
+    AuthorityError,
+    NoPlaceError,
+)
 from local_proxy.certificates import LEAF_LIFE, ROOT_LIFE, key_pem, leaf_certificate
+from local_proxy.main import open_authority
 
 HTTP = ("http/1.1",)
 
@@ -163,8 +174,24 @@ def test_a_directory_that_others_can_write_is_not_used(tmp_path: Path) -> None:
 
 def test_a_place_that_is_no_directory_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(AuthorityError, match=r"\[local\] state"):
+    with pytest.raises(NoPlaceError, match=r"\[local\] state"):
         Authority.open(tmp_path / "file")
+
+
+def test_the_proxy_goes_without_an_authority_that_has_no_place(tmp_path: Path) -> None:
+    """But not past one that somebody must look at."""
+    (tmp_path / "file").write_text("")
+    nowhere = LocalSettings(state=str(tmp_path / "file"))
+    with structlog.testing.capture_logs() as logs:
+        assert open_authority(nowhere) is None
+    assert "not be adapted" in logs[0]["event"]
+    state = tmp_path / "state"
+    assert open_authority(LocalSettings(state=str(state), tunnel=["*"])) is None
+    assert not state.exists()
+    assert open_authority(LocalSettings(state=str(state))) is not None
+    (state / SECRET).write_bytes(b"")
+    with pytest.raises(OSError, match="Move it away"):
+        open_authority(LocalSettings(state=str(state)))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
