@@ -80,11 +80,25 @@ class _Arrival:
 class LocalSession:
     """One session over one link."""
 
-    def __init__(self, link: Link, listener: Listener, *, device: str, first_id: int = 1) -> None:
-        """`first_id`: odd; ids name documents, which outlive the session."""
+    def __init__(
+        self,
+        link: Link,
+        listener: Listener,
+        *,
+        device: str,
+        first_id: int = 1,
+        accepts: Sequence[str] = (),
+    ) -> None:
+        """`first_id`: odd; ids name documents, which outlive the session.
+
+        `accepts`: codings of pictures that whoever shows them undoes.
+        """
         self._link = link
         self._listener = listener
-        self.session = Session(Side.LOCAL, agent=AGENT, device=device, first_component=first_id)
+        self._accepts = tuple(accepts)
+        self.session = Session(
+            Side.LOCAL, agent=AGENT, device=device, first_component=first_id, accepts=accepts
+        )
         hierarchy = Hierarchy(root=create("round_robin", {}))
         self._uploads = hierarchy
         self.outbox = TreeOutbox(
@@ -277,10 +291,12 @@ class LocalSession:
         arrival = self._arrivals.get(message.component)
         if arrival is None:
             return
-        if message.coding not in ("", "br"):
-            raise PeerError(f"unknown coding {message.coding!r}")
-        if message.coding:
+        if message.coding == "br":
             arrival.decoder = TextDecoder(max_bytes=MAX_DECODED)
+        elif message.coding in self._accepts and arrival.component.levels:
+            arrival.component.coding = message.coding
+        elif message.coding:
+            raise PeerError(f"unknown coding {message.coding!r}")
         length = message.length if message.length >= 0 else None
         arrival.component.head = Head(message.status, headers, length, message.final_url)
         self._changed(arrival.component)

@@ -7,7 +7,7 @@ patience lasts.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -48,7 +48,17 @@ class UplinkState:
 class Uplink:
     """Holds at most one session at a time."""
 
-    def __init__(self, connect: Connect, listener: Listener, *, remote: str, device: str) -> None:
+    def __init__(
+        self,
+        connect: Connect,
+        listener: Listener,
+        *,
+        remote: str,
+        device: str,
+        accepts: Callable[[], Sequence[str]] = tuple,
+    ) -> None:
+        """`accepts`: codings that this side can undo, asked at each new session."""
+        self._accepts = accepts
         self._connect = connect
         self._listener = listener
         self._remote = remote
@@ -136,7 +146,11 @@ class Uplink:
         before = self._session_before
         first = before.session.next_component if before is not None else 1
         session = LocalSession(
-            link, self._listener, device=self._device, first_id=first if first < RENUMBER else 1
+            link,
+            self._listener,
+            device=self._device,
+            first_id=first if first < RENUMBER else 1,
+            accepts=self._accepts(),
         )
         self._session_before = session
         self._session = session

@@ -92,9 +92,18 @@ class Session:
     """One side of one session over one connection."""
 
     def __init__(
-        self, side: Side, *, agent: str, device: str = "", first_component: int | None = None
+        self,
+        side: Side,
+        *,
+        agent: str,
+        device: str = "",
+        first_component: int | None = None,
+        accepts: Iterable[str] = (),
     ) -> None:
-        """`first_component`: go on counting where an earlier session of this side ended."""
+        """`first_component`: go on counting where an earlier session of this side ended.
+
+        `accepts`: codings that this side can undo.
+        """
         self.side = side
         self.state = State.OPENING
         self.version: int | None = None
@@ -105,7 +114,8 @@ class Session:
         self._encoder = hpack.Encoder()
         self._decoder = hpack.Decoder(max_header_list_size=MAX_HEADER_BYTES)
         self._next_component = first_component or (1 if side is Side.LOCAL else 2)
-        self._queue.append((m.Hello(list(m.VERSIONS), agent, device), None))
+        hello = m.Hello(list(m.VERSIONS), agent, device, list(accepts))
+        self._queue.append((hello, None))
 
     def __repr__(self) -> str:
         return f"<Session {self.side.value} {self.state.value} queued={len(self._queue)}>"
