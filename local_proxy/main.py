@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Callable
 from typing import Final, Protocol
 
@@ -23,9 +24,10 @@ from local_proxy.uplink import Connect, Uplink
 from policies.api import Policy, SessionOpened
 from policies.loader import load
 from policies.plan import Decision, Subject, decide
+from transcoders.arithmetic import ArithmeticDecoder
 from transport.link import Link
 from transport.tcp import connect
-from wire.messages import Raise
+from wire.messages import ARITHMETIC, Raise
 
 URGENT: Final = 2
 """Urgency of a component whose head a browser waits for: before all tiers."""
@@ -60,8 +62,10 @@ class LocalProxy:
         *,
         dial: Connect | None = None,
         worker: Callable[[], Worker] = PolicyWorker,
+        jpegtran: str | None = shutil.which("jpegtran"),
     ) -> None:
-        """`dial` makes the link, by TCP unless given; `worker` what policies react in."""
+        """`dial` makes the link, by TCP unless given; `worker` what policies react in;
+        `jpegtran` undoes the arithmetic coding of pictures; None: they come without."""
         self._settings = settings
         loop = asyncio.get_running_loop()
         promises = PromiseKeeper(self._urge)
@@ -69,8 +73,13 @@ class LocalProxy:
         bridge = Bridge(self.components, promises, now=loop.time)
         self.tracker: Tracker = bridge
         """Told what users do, by whatever watches them."""
+        self._arithmetic = ArithmeticDecoder(jpegtran)
         self.uplink = Uplink(
-            dial or self._dial, bridge, remote=settings.remote, device=settings.device
+            dial or self._dial,
+            bridge,
+            remote=settings.remote,
+            device=settings.device,
+            accepts=lambda: (ARITHMETIC,) if self._arithmetic.works else (),
         )
         self._runtime = PolicyRuntime(policies, send=bridge.command, worker=worker)
         self._overview = Overview(self.uplink, self._runtime)
@@ -79,6 +88,7 @@ class LocalProxy:
             tracker=bridge,
             fetch=self._handle,
             multipart=settings.export == "multipart",
+            decode=self._arithmetic.huffman,
         )
         self.core = ProxyCore(
             uplink=self.uplink,
@@ -107,10 +117,13 @@ class LocalProxy:
         """Keep the link up until cancelled, then end everything."""
         self._runtime.hear(SessionOpened())  # what policies set first stands before any request
         try:
+            if self._settings.export != "stream":  # there a picture is one response, as it comes
+                await self._arithmetic.probe()
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self.uplink.run())
                 tasks.create_task(self._overview.watch_bandwidth())
         finally:
+            await self._arithmetic.close()
             await self._front.close()
             self._runtime.close()
 
