@@ -29,7 +29,7 @@ from local_proxy.export_drivers.page import AGAIN, Page, Step
 from local_proxy.http import Handler, Headers, Request, Response, header
 from local_proxy.injection import Injector, injectable, script_tag
 from local_proxy.tracking_drivers.browser import MAX_BEACON, Tracker, parse_beacon, report
-from wire.skeleton import Level, Use
+from wire.skeleton import Use
 
 PATH: Final = "/.well-known/sluice/"
 _LEVEL: Final = re.compile(r"[?&]sluice-level=([\w-]{1,64})\.(\d{1,12})\.(\w{1,16})$")
@@ -220,7 +220,8 @@ class BrowserExport:
         if self._multipart:
             first = await self._files.best(component)
             self._counts["multipart"] += 1
-            return pictures.multipart(component, head, first, self._file_or_again(request))
+            file_of, anew = self._files.file, self._anew(request)
+            return pictures.multipart(component, head, first, file_of, anew)
         if page is None or not await self._driver_there(page):
             return self._stream(component, head, request)
         level, file = await self._files.best(component)
@@ -256,22 +257,17 @@ class BrowserExport:
     def _stream(self, component: Component, head: Head, request: Request) -> Response:
         self._counts["streamed"] += 1
         if component.coding:
-            file_of = self._file_or_again(request)
-            return pictures.whole_level_by_level(component, head, file_of)
+            file_of, anew = self._files.file, self._anew(request)
+            return pictures.whole_level_by_level(component, head, file_of, anew)
         return pictures.whole_as_it_comes(component, head)
 
-    def _file_or_again(self, request: Request) -> pictures.FileOf:
-        """Levels as files; the last one is fetched anew where it can't be had otherwise."""
+    def _anew(self, request: Request) -> pictures.Anew:
+        """How to have a picture whose last level can't be decoded."""
 
-        async def file_of(component: Component, level: Level) -> bytes:
-            try:
-                return await self._files.file(component, level)
-            except NoFile:
-                if level != component.levels[-1]:
-                    raise
-                return await pictures.body_of(await self._again(request, request.url))
+        async def anew() -> bytes:
+            return await pictures.body_of(await self._again(request, request.url))
 
-        return file_of
+        return anew
 
     # -- our own addresses -------------------------------------------------------------------
 

@@ -31,7 +31,8 @@ class LevelFiles:
         """`decode`: None where no component is coded."""
         self._decode = decode
         self._held: OrderedDict[tuple[Component, str], bytes] = OrderedDict()
-        self._size = 0
+        self.size = 0
+        """Bytes held."""
         self.decoded = 0
         """Levels decoded since the start."""
         self.failed = 0
@@ -77,10 +78,10 @@ class LevelFiles:
         if len(file) > HELD or key in self._held:
             return
         self._held[key] = file
-        self._size += len(file)
-        while self._size > HELD:
+        self.size += len(file)
+        while self.size > HELD:
             _, oldest = self._held.popitem(last=False)
-            self._size -= len(oldest)
+            self.size -= len(oldest)
 
 
 async def _finer(component: Component, *, than: Level) -> bool:

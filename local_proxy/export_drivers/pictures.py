@@ -33,6 +33,8 @@ def final_level(component: Component) -> Level | None:
 
 FileOf = Callable[[Component, Level], Awaitable[bytes]]
 """A received level as a whole file. Raises NoFile."""
+Anew = Callable[[], Awaitable[bytes]]
+"""Fetches the picture once more, whole, without levels. Raises ComponentFailed."""
 
 
 def bare(component: Component, head: Head) -> Response:
@@ -60,10 +62,10 @@ def whole_as_it_comes(component: Component, head: Head) -> Response:
     return Response(head.status, headers, _range(component, final), length)
 
 
-def whole_level_by_level(component: Component, head: Head, file_of: FileOf) -> Response:
+def whole_level_by_level(component: Component, head: Head, file_of: FileOf, anew: Anew) -> Response:
     """The same for a coded picture: as each level comes, what it adds to the one before."""
     headers = _whole_headers(head, component.levels[-1].content_type)
-    return Response(head.status, headers, _additions(component, file_of))
+    return Response(head.status, headers, _additions(component, file_of, anew))
 
 
 def coarse(head: Head, level: Level, file: bytes) -> Response:
@@ -85,7 +87,7 @@ def finer(head: Head, level: Level, file: bytes) -> Response:
 
 
 def multipart(
-    component: Component, head: Head, first: tuple[Level, bytes], file_of: FileOf
+    component: Component, head: Head, first: tuple[Level, bytes], file_of: FileOf, anew: Anew
 ) -> Response:
     """Each level as a part that replaces the one before (multipart/x-mixed-replace)."""
     level = first[0]
@@ -93,7 +95,7 @@ def multipart(
     headers = [(name, value) for name, value in headers if name != "content-type"]
     headers.append(("content-type", f"multipart/x-mixed-replace; boundary={BOUNDARY}"))
     headers.append(("cache-control", "no-store"))
-    return Response(200, headers, _parts(component, first, file_of))
+    return Response(200, headers, _parts(component, first, file_of, anew))
 
 
 async def body_of(response: Response) -> bytes:
@@ -147,7 +149,7 @@ async def _range(component: Component, level: Level) -> AsyncIterator[bytes]:
         yield level.suffix
 
 
-async def _additions(component: Component, file_of: FileOf) -> AsyncIterator[bytes]:
+async def _additions(component: Component, file_of: FileOf, anew: Anew) -> AsyncIterator[bytes]:
     """A level's file begins with that of each coarser one, but for the end marker."""
     sent = b""
     for level in component.levels:
@@ -156,9 +158,11 @@ async def _additions(component: Component, file_of: FileOf) -> AsyncIterator[byt
         try:
             file = await file_of(component, level)
         except NoFile as error:
-            if final:
+            if not final:
+                continue
+            if sent:
                 raise ComponentFailed(502, f"the picture's coding: {error}") from error
-            continue
+            file = await anew()
         body = file if final else file.removesuffix(END)
         if body.startswith(sent):
             yield body[len(sent) :]
@@ -168,7 +172,7 @@ async def _additions(component: Component, file_of: FileOf) -> AsyncIterator[byt
 
 
 async def _parts(
-    component: Component, first: tuple[Level, bytes], file_of: FileOf
+    component: Component, first: tuple[Level, bytes], file_of: FileOf, anew: Anew
 ) -> AsyncIterator[bytes]:
     """Parts in order; the next part's head goes out at once, else Chromium shows each one late."""
     level, file = first
@@ -180,14 +184,16 @@ async def _parts(
             yield part + f"--{BOUNDARY}--\r\n".encode()
             return
         yield part + _part_head(component.levels[index + 1])
-        level, file = await _next_part(component, index + 1, file_of)
+        level, file = await _next_part(component, index + 1, file_of, anew)
 
 
 def _part_head(level: Level) -> bytes:
     return f"--{BOUNDARY}\r\nContent-Type: {level.content_type}\r\n\r\n".encode()
 
 
-async def _next_part(component: Component, index: int, file_of: FileOf) -> tuple[Level, bytes]:
+async def _next_part(
+    component: Component, index: int, file_of: FileOf, anew: Anew
+) -> tuple[Level, bytes]:
     """The finest level here once the announced one is, of the announced type.
 
     Coded levels are all of one type, so one whose coding can't be undone is passed over.
@@ -198,10 +204,10 @@ async def _next_part(component: Component, index: int, file_of: FileOf) -> tuple
         best = _best_of_type(component, index)
         try:
             return best, await file_of(component, best)
-        except NoFile as error:
+        except NoFile:
             index = component.levels.index(best) + 1
             if index == len(component.levels):
-                raise ComponentFailed(502, f"the picture's coding: {error}") from error
+                return best, await anew()
 
 
 def _best_of_type(component: Component, index: int) -> Level:
