@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import shutil
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager
@@ -400,9 +401,9 @@ class Pair:
 async def pair(
     *, policy: Iterable[str] = ("default",), patience: float = 2.0, export: str = "auto",
     config: OriginConfig | None = None, memory: int = 64 << 20, start_remote: bool = True,
-    remote_port: int = 0,
+    remote_port: int = 0, jpegtran: str | None = shutil.which("jpegtran"),
 ) -> AsyncIterator[Pair]:  # fmt: skip
-    """Start both, end both. Raises what the local proxy raised."""
+    """Start both, end both. Raises what the local proxy raised. `jpegtran`: the device's."""
     remote = Remote(config, memory=memory)
     remote.port = remote_port
     if start_remote:
@@ -415,7 +416,7 @@ async def pair(
         patience=patience,
         export=export,
     )
-    local = LocalProxy(settings, [load(name) for name in settings.policy])
+    local = LocalProxy(settings, [load(name) for name in settings.policy], jpegtran=jpegtran)
     address = await local.listen()
     running = asyncio.ensure_future(local.run())
     both = Pair(remote, local, address)
