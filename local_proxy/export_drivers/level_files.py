@@ -5,6 +5,7 @@ Must not know: HTTP, documents, which level is wanted when.
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -15,6 +16,9 @@ from wire.skeleton import Level
 HELD: Final = 8 << 20
 """Bytes of decoded files that are held: a level is asked for twice, by the driver and by the
 style rule that shows it."""
+
+AT_ONCE: Final = 4
+"""Levels given to `decode` at a time; the others wait without a copy of their bytes."""
 
 Decode = Callable[[bytes], Awaitable[bytes]]
 """Undoes the coding of one file. Raises whatever its own errors are."""
@@ -30,6 +34,7 @@ class LevelFiles:
     def __init__(self, decode: Decode | None) -> None:
         """`decode`: None where no component is coded."""
         self._decode = decode
+        self._turn = asyncio.Semaphore(AT_ONCE)
         self._held: OrderedDict[tuple[Component, str], bytes] = OrderedDict()
         self.size = 0
         """Bytes held."""
@@ -40,24 +45,24 @@ class LevelFiles:
 
     async def file(self, component: Component, level: Level) -> bytes:
         """The level, which must have been received, as a whole file. Raises NoFile."""
-        whole = component.file(level)
         if not component.coding:
-            return whole
-        key = (component, level.name)
-        held = self._held.get(key)
-        if held is not None:
-            self._held.move_to_end(key)
-            return held
+            return component.file(level)
         if self._decode is None:
             raise NoFile(f"coded as {component.coding}")
-        try:
-            file = await self._decode(whole)
-        except Exception as error:
-            self.failed += 1
-            raise NoFile(str(error)) from error
-        self.decoded += 1
-        self._hold(key, file)
-        return file
+        async with self._turn:
+            key = (component, level.name)
+            held = self._held.get(key)
+            if held is not None:
+                self._held.move_to_end(key)
+                return held
+            try:
+                file = await self._decode(component.file(level))
+            except Exception as error:
+                self.failed += 1
+                raise NoFile(str(error)) from error
+            self.decoded += 1
+            self._hold(key, file)
+            return file
 
     async def best(self, component: Component) -> tuple[Level, bytes]:
         """The finest level here, or the next that comes where this one's coding can't be undone.

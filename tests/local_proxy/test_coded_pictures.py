@@ -9,7 +9,7 @@ import pytest
 
 from local_proxy.components import Component, ComponentFailed, Head
 from local_proxy.export_drivers.browser import BrowserExport
-from local_proxy.export_drivers.level_files import HELD, LevelFiles, NoFile
+from local_proxy.export_drivers.level_files import AT_ONCE, HELD, LevelFiles, NoFile
 from local_proxy.http import Request, Response, header
 from tests.local_proxy.site import Quiet
 from wire.skeleton import Kind, Level, Use
@@ -288,5 +288,31 @@ def test_a_coded_level_is_never_handed_out_without_a_decoder() -> None:
         one.data += DATA
         with pytest.raises(NoFile):
             await LevelFiles(None).file(one, LEVELS[0])
+
+    run(main())
+
+
+def test_a_crowd_waits_its_turn() -> None:
+    """A fast link brings a hundred pictures at once: none is refused, few are decoded at a time."""
+
+    async def main() -> None:
+        working = most = 0
+
+        async def decode(data: bytes) -> bytes:
+            nonlocal working, most
+            working += 1
+            most = max(most, working)
+            await asyncio.sleep(0)
+            working -= 1
+            return data.upper()
+
+        files = LevelFiles(decode)
+        crowd = []
+        for number in range(100):
+            one = Component(number, 1, URL, levels=LEVELS, coding="test")
+            one.data += DATA
+            crowd.append(files.file(one, LEVELS[-1]))
+        assert set(await asyncio.gather(*crowd)) == {DATA.upper()}
+        assert most == AT_ONCE
 
     run(main())
