@@ -34,7 +34,7 @@ from wire.skeleton import Level
 
 WORTH: Final = 0.98
 """Share of the Huffman file's bytes above which undoing the coding is not worth the device's time.
-17 web photos: 0.92 to 0.96."""
+112 web photos: 0.89 to 0.97, median 0.938."""
 LEAST: Final = 0.08
 """Share of the bytes below which no scan's end is the low level (jpeg.SNAP has the same)."""
 PATIENCE: Final = 2.0
@@ -61,8 +61,8 @@ _RAMP: Final = base64.b64decode(
 def scan_script(components: int, *, luma_first: bool) -> str:
     """jpeg.scan_script with its first band in two, so that a scan ends at a tenth of the bytes.
 
-    Splitting costs 0.3 % (no tables, but contexts learn anew). 17 web photos: that scan ends at
-    9.2 to 13.4 %, where luma SSIM is .72 in the median; a Huffman file cut at 10 % has .64.
+    Splitting costs 0.3 % (no tables, but contexts learn anew). 92 web photos at their low levels,
+    luma SSIM, median and 10th percentile: .724 .638; Huffman files cut at 10 % have .687 .608.
     """
     script = jpeg.scan_script(components, luma_first=luma_first)
     return _FIRST_BAND.sub(r"\1: 1-2, \2\n\1: 3-5, \2", script)
