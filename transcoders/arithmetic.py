@@ -38,7 +38,8 @@ WORTH: Final = 0.98
 LEAST: Final = 0.08
 """Share of the bytes below which no scan's end is the low level (jpeg.SNAP has the same)."""
 PATIENCE: Final = 2.0
-"""Seconds for coding one picture; then it goes as it is. 10 ms for 40 KB of a web photo."""
+"""Seconds for coding one picture; then it goes as it is. 10 ms for 40 KB of a web photo. As long
+a local proxy that starts waits to learn whether its jpegtran works."""
 MAX_PIXELS: Final = 8_000_000
 """jpegtran on the device holds up to 6 bytes of each, 8 of CMYK."""
 MEMORY_KB: Final = 80_000
@@ -161,7 +162,9 @@ class ArithmeticDecoder:
     async def probe(self) -> bool:
         """Try it on a tiny picture; remembers the answer in `works`."""
         try:
-            with Image.open(io.BytesIO(await self.huffman(_RAMP))) as image:
+            async with asyncio.timeout(PATIENCE):
+                ramp = await self.huffman(_RAMP)
+            with Image.open(io.BytesIO(ramp)) as image:
                 row = list(image.convert("L").tobytes()[:8])
             self.works = row == sorted(row) and row[0] < 32 and row[-1] > 192
         except Exception:  # Pillow raises a dozen kinds

@@ -215,6 +215,11 @@ def test_a_tool_that_hangs_is_given_up(tmp_path: Path) -> None:
         with_decoder(lambda decoder: decoder.huffman(picture.data), hanging, 0.2)
 
 
+def test_the_probe_does_not_wait_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transcoders.arithmetic.PATIENCE", 0.2)
+    assert not with_decoder(lambda decoder: decoder.probe(), tool(tmp_path, "exec sleep 60"))
+
+
 def test_a_picture_larger_than_the_device_may_hold_is_refused() -> None:
     picture = coded(PHOTO.read_bytes())
     assert picture is not None
