@@ -39,6 +39,7 @@ from remote_proxy.delivery import Services
 from remote_proxy.server import RemoteServer
 from remote_proxy.session import RemoteSession
 from transport import tcp
+from transport.lasting import LastingLink
 from transport.link import Inbox, Link, LinkError, LinkStatistics, Outbox
 from wire.frames import Control, Data
 from wire.skeleton import LEVELS, Part
@@ -223,7 +224,13 @@ async def tcp_pair(
     ):
 
         async def dial() -> Link:
-            return await tcp.connect(*relay.address)
+            lasting = LastingLink(
+                lambda: tcp.dial(*relay.address),
+                congestion="cubic",
+                patience=0.0,
+                on_change=lambda error: None,
+            )
+            return await lasting.open()
 
         async with _running(server, dial, policies, PolicyWorker, relay) as pair:
             yield pair
@@ -244,7 +251,7 @@ def undisturbed(measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 
 def _server(services: Services) -> RemoteServer:
-    return RemoteServer(services, quantum=QUANTUM, memory=MEMORY, congestion="cubic")
+    return RemoteServer(services, quantum=QUANTUM, memory=MEMORY, congestion="cubic", patience=0.0)
 
 
 @asynccontextmanager
@@ -269,7 +276,7 @@ async def _running(
 
     settings = LocalSettings(device="bench")
     local = LocalProxy(
-        settings, [*policies, witness], dial=tapped, worker=worker, jpegtran=jpegtran
+        settings, [*policies, witness], connect=tapped, worker=worker, jpegtran=jpegtran
     )
     running = asyncio.create_task(local.run())
     try:

@@ -25,8 +25,9 @@ from policies.api import Policy, SessionOpened
 from policies.loader import load
 from policies.plan import Decision, Subject, decide
 from transcoders.arithmetic import ArithmeticDecoder
+from transport.lasting import LastingLink
 from transport.link import Link
-from transport.tcp import connect
+from transport.tcp import dial
 from wire.messages import ARITHMETIC, Raise
 
 URGENT: Final = 2
@@ -47,6 +48,8 @@ class Settings(Protocol):
     @property
     def patience(self) -> float: ...
     @property
+    def notice(self) -> float: ...
+    @property
     def export(self) -> str: ...
     @property
     def congestion(self) -> str: ...
@@ -60,13 +63,17 @@ class LocalProxy:
         settings: Settings,
         policies: list[Policy],
         *,
-        dial: Connect | None = None,
+        connect: Connect | None = None,
         worker: Callable[[], Worker] = PolicyWorker,
         jpegtran: str | None = shutil.which("jpegtran"),
     ) -> None:
-        """`dial` makes the link, by TCP unless given; `worker` what policies react in;
-        `jpegtran` undoes the arithmetic coding of pictures; None: they come without."""
+        """`connect` makes the link, a lasting one over TCP unless given.
+
+        `worker` makes what policies react in. `jpegtran` undoes the arithmetic coding of pictures;
+        None: they come without.
+        """
         self._settings = settings
+        self._lasting: LastingLink | None = None
         loop = asyncio.get_running_loop()
         promises = PromiseKeeper(self._urge)
         self.components = Components()
@@ -75,10 +82,11 @@ class LocalProxy:
         """Told what users do, by whatever watches them."""
         self._arithmetic = ArithmeticDecoder(jpegtran)
         self.uplink = Uplink(
-            dial or self._dial,
+            connect or self._connect,
             bridge,
             remote=settings.remote,
             device=settings.device,
+            patience=settings.patience,
             accepts=lambda: (ARITHMETIC,) if self._arithmetic.works else (),
         )
         self._runtime = PolicyRuntime(policies, send=bridge.command, worker=worker)
@@ -99,6 +107,7 @@ class LocalProxy:
             pages=StatusPage(self._overview.snapshot),
             plan=self._decide,
             patience=settings.patience,
+            notice=settings.notice,
         )
         self._front = Http1Front(self.core)
         bridge.connect(
@@ -138,9 +147,15 @@ class LocalProxy:
     async def _handle(self, request: Request) -> Response:
         return await self.core.handle(request)
 
-    async def _dial(self) -> Link:
+    async def _connect(self) -> Link:
         host, _, port = self._settings.remote.rpartition(":")
-        return await connect(host.strip("[]"), int(port), congestion=self._settings.congestion)
+        self._lasting = LastingLink(
+            lambda: dial(host.strip("[]"), int(port)),
+            congestion=self._settings.congestion,
+            patience=self._settings.patience,
+            on_change=self.uplink.link_changed,
+        )
+        return await self._lasting.open()
 
 
 async def run(settings: Settings) -> None:

@@ -98,10 +98,12 @@ class Session:
         agent: str,
         device: str = "",
         first_component: int | None = None,
+        first_promise: int = 2,
         accepts: Iterable[str] = (),
     ) -> None:
         """`first_component`: go on counting where an earlier session of this side ended.
 
+        `first_promise`: where the remote's counting goes on, said by the local side.
         `accepts`: codings that this side can undo.
         """
         self.side = side
@@ -114,7 +116,7 @@ class Session:
         self._encoder = hpack.Encoder()
         self._decoder = hpack.Decoder(max_header_list_size=MAX_HEADER_BYTES)
         self._next_component = first_component or (1 if side is Side.LOCAL else 2)
-        hello = m.Hello(list(m.VERSIONS), agent, device, list(accepts))
+        hello = m.Hello(list(m.VERSIONS), agent, device, first_promise, list(accepts))
         self._queue.append((hello, None))
 
     def __repr__(self) -> str:
@@ -190,6 +192,10 @@ class Session:
             ours = ", ".join(map(str, m.VERSIONS))
             theirs = ", ".join(map(str, message.versions[:8]))
             raise PeerError(f"no common protocol version: ours {ours}, theirs {theirs}")
+        if message.first_promise < 2 or message.first_promise % 2:
+            raise PeerError(f"promises can't begin at {message.first_promise}")
+        if self.side is Side.REMOTE:
+            self._next_component = max(self._next_component, message.first_promise)
         self.version, self.peer = common[0], message
         self._step(Step.HELLO_RECEIVED)
 

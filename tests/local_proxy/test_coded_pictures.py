@@ -13,6 +13,7 @@ from local_proxy.components import Component, ComponentFailed, Head
 from local_proxy.export_drivers.browser import BrowserExport
 from local_proxy.export_drivers.level_files import AT_ONCE, HELD, LevelFiles, NoFile
 from local_proxy.http import Headers, Request, Response, header
+from local_proxy.resumption import Memory
 from local_proxy.session import LocalSession
 from tests.local_proxy.site import Quiet
 from transport.link import LinkError
@@ -357,7 +358,7 @@ def test_only_a_coding_that_was_said_to_be_accepted_is(
         part = Part(2, URL, Kind.IMAGE, Use.ELEMENT, 1)
         Remote(far, [m.Hello([1], "test"), m.Skeleton(1, [part], True), *said])
         ear = Ear()
-        session = LocalSession(near, ear, device="test", accepts=accepts)
+        session = LocalSession(near, ear, Memory(), device="test", accepts=accepts)
         session.start()
         if taken:
             await ear.heads.wait()
