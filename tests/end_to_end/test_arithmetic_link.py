@@ -160,3 +160,32 @@ def test_a_tool_that_fails_later_costs_a_fetch_and_no_picture(tmp_path: Path) ->
             assert origin.counts()["/a.jpg"] == 2
 
     run(go())
+
+
+def test_a_picture_goes_on_after_the_remote_was_restarted() -> None:
+    """The rest is asked for with the digest of what is here: it is coded the same again."""
+
+    async def go() -> None:
+        async with FakeOrigin().running() as origin, pair(start_remote=False) as idle:
+            await idle.remote.start()
+            target = ("127.0.0.1", idle.remote.port)
+            async with (
+                Relay(target=target, rate_up=40_000, rate_down=40_000, delay=0.01) as link,
+                pair(start_remote=False, remote_port=link.address[1], patience=10.0) as both,
+            ):
+                await both.connected()
+                page = site_of(origin)
+                await both.browser.navigate(page)
+                component = on_the_link(both, origin.base + "/a.jpg")
+                await until(lambda: component.reached())
+                assert not component.complete
+                await idle.remote.stop()
+                await idle.remote.start()
+                answer = await both.browser.image(origin.base + "/a.jpg", page)
+                assert component.complete
+                assert component.coding == ARITHMETIC
+                assert parse(answer.body).frame == HUFFMAN_FRAME
+                assert same_pixels(answer.body, PHOTO.read_bytes())
+                assert origin.counts()["/a.jpg"] == 2
+
+    run(go())
