@@ -337,8 +337,15 @@ class Browser(Client):
 class Remote:
     """A remote proxy that can be stopped and started again on the same port."""
 
-    def __init__(self, config: OriginConfig | None = None, *, memory: int = 64 << 20) -> None:
+    def __init__(
+        self,
+        config: OriginConfig | None = None,
+        *,
+        memory: int = 64 << 20,
+        patience: float = 60.0,
+    ) -> None:
         self.port = 0
+        self._patience = patience
         self._config = config
         self._memory = memory
         self._origin: Origin | None = None
@@ -355,7 +362,7 @@ class Remote:
         self._transcoders = Transcoders(workers=2)
         services = Services(self._origin, self._transcoders)
         self._server = RemoteServer(
-            services, quantum=1024, memory=self._memory, congestion="cubic", patience=60.0
+            services, quantum=1024, memory=self._memory, congestion="cubic", patience=self._patience
         )
         self._listener = await self._server.listen("127.0.0.1", self.port)
         self.port = self._listener.address[1]
@@ -403,10 +410,11 @@ class Pair:
 async def pair(
     *, policy: Iterable[str] = ("default",), patience: float = 2.0, export: str = "auto",
     config: OriginConfig | None = None, memory: int = 64 << 20, start_remote: bool = True,
-    remote_port: int = 0, jpegtran: str | None = shutil.which("jpegtran"),
+    remote_port: int = 0, remote_patience: float = 60.0,
+    jpegtran: str | None = shutil.which("jpegtran"),
 ) -> AsyncIterator[Pair]:  # fmt: skip
     """Start both, end both. Raises what the local proxy raised. `jpegtran`: the device's."""
-    remote = Remote(config, memory=memory)
+    remote = Remote(config, memory=memory, patience=remote_patience)
     remote.port = remote_port
     if start_remote:
         await remote.start()

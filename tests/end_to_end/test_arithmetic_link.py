@@ -177,7 +177,7 @@ def test_a_picture_goes_on_after_the_remote_was_restarted() -> None:
                 page = site_of(origin)
                 await both.browser.navigate(page)
                 component = on_the_link(both, origin.base + "/a.jpg")
-                await until(lambda: component.reached())
+                await until(component.reached)
                 assert not component.complete
                 await idle.remote.stop()
                 await idle.remote.start()
