@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Protocol
@@ -28,11 +29,12 @@ from local_proxy.uplink import Connect, Uplink
 from policies.api import Policy, SessionOpened
 from policies.loader import load
 from policies.plan import Decision, Subject, decide
+from transcoders.arithmetic import ArithmeticDecoder
 from transport.interfaces import Change, InterfaceWatch
 from transport.lasting import LastingLink
 from transport.link import Link
 from transport.tcp import dial
-from wire.messages import Raise
+from wire.messages import ARITHMETIC, Raise
 
 URGENT: Final = 2
 """Urgency of a component whose head a browser waits for: before all tiers."""
@@ -75,11 +77,13 @@ class LocalProxy:
         connect: Connect | None = None,
         worker: Callable[[], Worker] = PolicyWorker,
         authority: Authority | None = None,
+        jpegtran: str | None = shutil.which("jpegtran"),
     ) -> None:
         """`connect` makes the link, a lasting one over TCP unless given.
 
         `worker` makes what policies react in. `authority` vouches for https sites to browsers;
-        without one their tunnels stay opaque.
+        without one their tunnels stay opaque. `jpegtran` undoes the arithmetic coding of pictures;
+        None: they come without.
         """
         self._settings = settings
         self._lasting: LastingLink | None = None
@@ -89,12 +93,14 @@ class LocalProxy:
         bridge = Bridge(self.components, promises, now=loop.time)
         self.tracker: Tracker = bridge
         """Told what users do, by whatever watches them."""
+        self._arithmetic = ArithmeticDecoder(jpegtran)
         self.uplink = Uplink(
             connect or self._connect,
             bridge,
             remote=settings.remote,
             device=settings.device,
             patience=settings.patience,
+            accepts=lambda: (ARITHMETIC,) if self._arithmetic.works else (),
         )
         self._runtime = PolicyRuntime(policies, send=bridge.command, worker=worker)
         self._overview = Overview(self.uplink, self._runtime)
@@ -103,6 +109,7 @@ class LocalProxy:
             tracker=bridge,
             fetch=self._handle,
             multipart=settings.export == "multipart",
+            decode=self._arithmetic.huffman,
         )
         self.core = ProxyCore(
             uplink=self.uplink,
@@ -137,12 +144,15 @@ class LocalProxy:
         self._runtime.hear(SessionOpened())  # what policies set first stands before any request
         watch = InterfaceWatch(self._network_changed)
         try:
+            if self._settings.export != "stream":  # there a picture is one response, as it comes
+                await self._arithmetic.probe()
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self.uplink.run())
                 tasks.create_task(self.uplink.keep_alive())
                 tasks.create_task(self._overview.watch_bandwidth())
         finally:
             watch.close()
+            await self._arithmetic.close()
             await self._front.close()
             self._runtime.close()
 

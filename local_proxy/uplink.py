@@ -7,7 +7,7 @@ patience lasts.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -86,8 +86,13 @@ class Uplink:
         remote: str,
         device: str,
         patience: float = 0.0,
+        accepts: Callable[[], Sequence[str]] = tuple,
     ) -> None:
-        """`patience`: seconds that what was under way waits for another session."""
+        """`patience`: seconds that what was under way waits for another session.
+
+        `accepts`: codings that this side can undo, asked at each new session.
+        """
+        self._accepts = accepts
         self._patience = patience
         self._memory = Memory()
         self._expiry: asyncio.TimerHandle | None = None
@@ -274,7 +279,12 @@ class Uplink:
             self._give_up()
             self._memory, first = Memory(), 1
         session = LocalSession(
-            link, self._listener, self._memory, device=self._device, first_id=first
+            link,
+            self._listener,
+            self._memory,
+            device=self._device,
+            first_id=first,
+            accepts=self._accepts(),
         )
         self._session_before = session
         self._session = session

@@ -31,7 +31,7 @@ from transport.outbox import TreeOutbox
 from transport.outgoing import Introduction, Outgoing
 from wire import messages as m
 from wire.session import Headers, header
-from wire.skeleton import Kind
+from wire.skeleton import Kind, Use
 
 SMALL: Final = 4096
 """Bytes below which a picture is left alone (HATS, section 4.1.1); so many are gathered before
@@ -72,6 +72,8 @@ class Sender(Protocol):
     @property
     def rate(self) -> float | None:
         """Bytes/second of the link; None: not measured yet."""
+
+    def accepts(self, coding: str) -> bool: ...
 
     def say(self, message: m.Message, headers: Headers | None = None) -> None: ...
 
@@ -188,6 +190,7 @@ class Delivery:
             width=self.job.width,
             height=self.job.height,
             accept=header(self.job.headers, "accept"),
+            arithmetic=self._goes_level_by_level() and self._sender.accepts(m.ARITHMETIC),
         )
         picture = await transcoders.picture(bytes(data), content_type, options)
         if picture is None:
@@ -197,7 +200,8 @@ class Delivery:
         else:
             levels, size = list(picture.levels), len(picture.data)
             self._introduce(m.Levels(self.job.component, levels, size), None)
-            self._head(response, response.headers, length=size)
+            length = None if picture.coding else size
+            self._head(response, response.headers, length=length, coding=picture.coding)
             outgoing = self._open(Kind.IMAGE)
             there = self._rest.skip
             marks = tuple(level.end - there for level in levels if level.end > there)
@@ -205,6 +209,11 @@ class Delivery:
             outgoing.write(self._rest.after(picture.data))
         self._rest.end()
         outgoing.finish()
+
+    def _goes_level_by_level(self) -> bool:
+        """Whether the device will show it as one whole file after the other: the import driver
+        found it in an <img>. Any other goes to the browser byte by byte as it comes."""
+        return self.job.use is Use.ELEMENT
 
     async def _as_it_is(self, response: OriginResponse, content_type: str, begun: bytes) -> None:
         """The origin's bytes, untouched; `begun` were read already."""

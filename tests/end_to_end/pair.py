@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import shutil
 import ssl
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
@@ -422,10 +423,12 @@ async def pair(
     config: OriginConfig | None = None, memory: int = 64 << 20, start_remote: bool = True,
     remote_port: int = 0, remote_patience: float = 60.0, tls: ssl.SSLContext | None = None,
     authority: Authority | None = None, tunnel: Iterable[str] = (),
+    jpegtran: str | None = shutil.which("jpegtran"),
 ) -> AsyncIterator[Pair]:  # fmt: skip
     """Start both, end both. Raises what the local proxy raised.
 
     `tls`: whom the remote trusts. `authority`: the local proxy takes TLS off, but to `tunnel`.
+    `jpegtran`: the device's.
     """
     remote = Remote(config, memory=memory, patience=remote_patience, tls=tls)
     remote.port = remote_port
@@ -441,7 +444,12 @@ async def pair(
         export=export,
         tunnel=list(tunnel),
     )
-    local = LocalProxy(settings, [load(name) for name in settings.policy], authority=authority)
+    local = LocalProxy(
+        settings,
+        [load(name) for name in settings.policy],
+        authority=authority,
+        jpegtran=jpegtran,
+    )
     address = await local.listen()
     running = asyncio.ensure_future(local.run())
     both = Pair(remote, local, address)
