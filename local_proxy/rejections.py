@@ -19,10 +19,9 @@ FIRST_PAUSE: Final = 600.0
 """Seconds until a client that trusts us in nothing is tried again; doubles up to PIN."""
 DOUBT: Final = 60.0
 """Seconds in which connections that end without a word add up to a refusal."""
-SILENT: Final = 2
-"""So many of them, of a client that trusts us in nothing yet."""
-SILENT_TRUSTING: Final = 3
-"""So many of them, to a host at which a client that trusts us has never made a request."""
+SILENT: Final = 3
+"""So many of them, to a host at which the client has never made a request. They tell of that host
+alone: a busy browser drops connections that it opened ahead of need, and says nothing."""
 MAX_CLIENTS: Final = 64
 MAX_HOSTS: Final = 512
 """Per client."""
@@ -72,11 +71,8 @@ class Rejections:
             return False
         return known.until > now or known.hosts.get(host, 0.0) > now
 
-    def rejected(self, host: str, client: str, *, now: float, pause: float = PIN) -> str | None:
-        """It refused our certificate; what that means, in words for a log, if it is news.
-
-        `pause`: seconds for which a single host is left alone.
-        """
+    def rejected(self, host: str, client: str, *, now: float) -> str | None:
+        """It refused our certificate; what that means, in words for a log, if it is news."""
         known = self._known(client)
         known.suspected.pop(host, None)
         known.taken.pop(host, None)
@@ -89,14 +85,7 @@ class Rejections:
                 "device, so its https pages pass through without being made faster; to change "
                 "that, let it trust sluice's certificate authority"
             )
-        news = known.hosts.get(host, 0.0) <= now
-        _put(known.hosts, host, now + pause)
-        if not news:
-            return None
-        return (
-            "this program takes only the site's own certificate, so its connections to it pass "
-            "through untouched for now; [local] tunnel makes that permanent"
-        )
+        return self._leave_alone(known, host, now=now, until=now + PIN)
 
     def suspected(self, host: str, client: str, *, now: float) -> str | None:
         """It had our certificate and left without a request: once is no news.
@@ -108,8 +97,9 @@ class Rejections:
         if now - known.taken.get(host, -PIN) < PIN:
             return None
         times = [at for at in known.suspected.get(host, []) if now - at < DOUBT]
-        if len(times) + 1 >= (SILENT_TRUSTING if known.trusts else SILENT):
-            return self.rejected(host, client, now=now, pause=FIRST_PAUSE)
+        if len(times) + 1 >= SILENT:
+            known.suspected.pop(host, None)
+            return self._leave_alone(known, host, now=now, until=now + FIRST_PAUSE)
         _put(known.suspected, host, [*times, now])
         return None
 
@@ -133,6 +123,17 @@ class Rejections:
     def forget(self) -> None:
         """Try everybody again, as after the authority was installed."""
         self._clients.clear()
+
+    @staticmethod
+    def _leave_alone(known: _Client, host: str, *, now: float, until: float) -> str | None:
+        news = known.hosts.get(host, 0.0) <= now
+        _put(known.hosts, host, until)
+        if not news:
+            return None
+        return (
+            "this program takes only the site's own certificate, so its connections to it pass "
+            "through untouched for now; [local] tunnel makes that permanent"
+        )
 
     def _known(self, client: str) -> _Client:
         name = client[:_MAX_NAME]

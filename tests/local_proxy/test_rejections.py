@@ -54,13 +54,15 @@ def test_a_client_that_has_learnt_to_trust_us_is_adapted_at_once() -> None:
     assert not known.refuses("a.test", "fox", now=1.0)
 
 
-def test_leaving_without_a_word_counts_from_the_second_time() -> None:
+def test_leaving_without_a_word_counts_from_the_third_time_and_for_that_host_alone() -> None:
     known = Rejections()
     assert known.suspected("a.test", "wget", now=0.0) is None
     assert known.suspected("b.test", "wget", now=1.0) is None
     assert known.suspected("a.test", "wget", now=DOUBT + 2) is None, "too long ago"
-    assert known.suspected("a.test", "wget", now=DOUBT + 3) is not None
-    assert known.refuses("a.test", "wget", now=DOUBT + 3)
+    assert known.suspected("a.test", "wget", now=DOUBT + 3) is None
+    assert known.suspected("a.test", "wget", now=DOUBT + 4) is not None
+    assert known.refuses("a.test", "wget", now=DOUBT + 4)
+    assert not known.refuses("b.test", "wget", now=DOUBT + 4)
 
 
 def test_a_trusting_browsers_unused_connections_mean_nothing() -> None:
