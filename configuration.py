@@ -59,6 +59,9 @@ class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Bytes per quantum before the link has been measured."""
     congestion: str = "cubic"
     """TCP congestion control of the link: cubic, bbr, reno."""
+    allow: list[str] = msgspec.field(default_factory=list)
+    """Hosts, *.domains, addresses or networks, each with a :port or without, that may be reached
+    though they are not on the public internet (docs/security.md)."""
 
 
 class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -72,6 +75,8 @@ _SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "local": LocalSettings,
     "remote": RemoteSettings,
 }
+_LISTS: Final = frozenset(("policy", "allow"))
+"""Settings that are lists."""
 
 
 def load(
@@ -96,6 +101,10 @@ def load(
     return _convert(merged)
 
 
+def _list(value: str) -> list[str]:
+    return [item.strip() for item in value.split(",") if item.strip()]
+
+
 def _file(path: Path | None) -> dict[str, Any] | None:
     """The parsed file, or None when none was asked for and none is there."""
     if path is None:
@@ -114,7 +123,7 @@ def _merge_environment(merged: dict[str, dict[str, Any]], environ: Mapping[str, 
         for name in struct.__struct_fields__:
             value = environ.get(f"SLUICE_{section}_{name}".upper())
             if value is not None:
-                merged[section][name] = value.split(",") if name == "policy" else value
+                merged[section][name] = _list(value) if name in _LISTS else value
 
 
 def _convert(merged: dict[str, dict[str, Any]]) -> Settings:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Protocol
 
 from remote_proxy.delivery import Services
+from remote_proxy.guard import Guard
 from remote_proxy.origin import Origin
 from remote_proxy.server import NotLoopback, RemoteServer
 from transcoders.registry import Transcoders
@@ -25,13 +27,19 @@ class Settings(Protocol):
     def quantum(self) -> int: ...
     @property
     def congestion(self) -> str: ...
+    @property
+    def allow(self) -> Sequence[str]: ...
 
 
 async def run(settings: Settings) -> None:
     """Listen and serve until cancelled. Prints one line when ready. Raises OSError."""
     host, _, port = settings.listen.rpartition(":")
+    try:
+        guard = Guard(settings.allow)
+    except ValueError as error:
+        raise OSError(f"remote.allow: {error}") from error
     transcoders = Transcoders(workers=settings.workers)
-    async with Origin() as origin:
+    async with Origin(guard=guard) as origin:
         server = RemoteServer(
             Services(origin, transcoders),
             quantum=settings.quantum,

@@ -9,17 +9,19 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import h11
+from aiohttp.abc import AbstractResolver
 
 from configuration import LocalSettings
 from local_proxy.main import LocalProxy
 from policies.loader import load
 from remote_proxy.delivery import Services
+from remote_proxy.guard import Guard
 from remote_proxy.origin import Origin, OriginConfig
 from remote_proxy.server import RemoteServer
 from remote_proxy.session import RemoteSession
@@ -30,6 +32,9 @@ T = TypeVar("T")
 Headers = list[tuple[str, str]]
 Address = tuple[str, int]
 
+LOOPBACK = ("127.0.0.0/8", "127.0.0.1:1")
+"""Where tests have their origins, and a port where nobody listens; a remote proxy reaches only the
+public internet by itself."""
 TIMEOUT = 30.0
 """Seconds a test may take; they take a fraction of one."""
 
@@ -336,10 +341,15 @@ class Browser(Client):
 class Remote:
     """A remote proxy that can be stopped and started again on the same port."""
 
-    def __init__(self, config: OriginConfig | None = None, *, memory: int = 64 << 20) -> None:
+    def __init__(
+        self, config: OriginConfig | None = None, *, memory: int = 64 << 20,
+        allow: Sequence[str] = LOOPBACK, resolver: AbstractResolver | None = None,
+    ) -> None:  # fmt: skip
         self.port = 0
         self._config = config
         self._memory = memory
+        self._allow = allow
+        self._resolver = resolver
         self._origin: Origin | None = None
         self._transcoders: Transcoders | None = None
         self._server: RemoteServer | None = None
@@ -350,7 +360,8 @@ class Remote:
         return self._server.sessions if self._server is not None else []
 
     async def start(self) -> None:
-        self._origin = await Origin(self._config).__aenter__()
+        guard = Guard(self._allow)
+        self._origin = await Origin(self._config, guard=guard, resolver=self._resolver).__aenter__()
         self._transcoders = Transcoders(workers=2)
         services = Services(self._origin, self._transcoders)
         self._server = RemoteServer(services, quantum=1024, memory=self._memory, congestion="cubic")
@@ -400,10 +411,11 @@ class Pair:
 async def pair(
     *, policy: Iterable[str] = ("default",), patience: float = 2.0, export: str = "auto",
     config: OriginConfig | None = None, memory: int = 64 << 20, start_remote: bool = True,
-    remote_port: int = 0,
+    remote_port: int = 0, allow: Sequence[str] = LOOPBACK,
+    resolver: AbstractResolver | None = None,
 ) -> AsyncIterator[Pair]:  # fmt: skip
     """Start both, end both. Raises what the local proxy raised."""
-    remote = Remote(config, memory=memory)
+    remote = Remote(config, memory=memory, allow=allow, resolver=resolver)
     remote.port = remote_port
     if start_remote:
         await remote.start()
