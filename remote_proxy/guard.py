@@ -85,7 +85,9 @@ class Entry:
 def entry(text: str) -> Entry:
     """A line of the allow-list. Raises ValueError, in words for the operator."""
     host, port = _split(text)
-    number = _port(port) if port else None
+    if port and not (port.isascii() and port.isdecimal() and 0 < int(port[:8]) < 65536):
+        raise ValueError(f"{text!r}: {port!r} is no port")
+    number = int(port) if port else None
     if "/" in host or ":" in host or re.fullmatch(r"[0-9.]+", host):
         try:
             return Entry(ip_network(host), "", number)
@@ -100,15 +102,9 @@ def entry(text: str) -> Entry:
     return Entry(None, name, number)
 
 
-def _port(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and 0 < int(text[:8]) < 65536):
-        raise ValueError(f"{text!r} is no port")
-    return int(text)
-
-
 def _split(text: str) -> tuple[str, str]:
     """Host and port as text: a:1, [::1]:1, [::1], ::1, fd00::/8, 10.0.0.0/8:1."""
-    if text.startswith("["):
+    if text.startswith("[") and "]" in text:
         host, _, port = text[1:].partition("]")
         return host, port.removeprefix(":")
     host, colon, port = text.rpartition(":")

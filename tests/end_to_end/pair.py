@@ -149,8 +149,8 @@ class FakeOrigin:
         self.paths[path] = handler
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[FakeOrigin]:
-        server = await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=1 << 20)
+    async def running(self, host: str = "127.0.0.1") -> AsyncIterator[FakeOrigin]:
+        server = await asyncio.start_server(self._connected, host, 0, limit=1 << 20)
         self.address = server.sockets[0].getsockname()[:2]
         try:
             yield self
