@@ -62,6 +62,14 @@ class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     allow: list[str] = msgspec.field(default_factory=list)
     """Hosts, *.domains, addresses or networks, each with a :port or without, that may be reached
     though they are not on the public internet (docs/security.md)."""
+    max_requests: Annotated[int, Meta(ge=0)] = 1024
+    """Requests of one device under way at a time. 0: no limit; so with those below."""
+    max_requests_per_minute: Annotated[int, Meta(ge=0)] = 6000
+    """Requests that one device may make within a minute."""
+    max_connections: Annotated[int, Meta(ge=0)] = 256
+    """Connections to origins at a time for one device; further requests wait, tunnels fail."""
+    max_bytes_per_day: Annotated[int, Meta(ge=0)] = 0
+    """Bytes to and from origins for one device within 24 hours."""
 
 
 class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

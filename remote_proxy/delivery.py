@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 import structlog
@@ -17,6 +17,7 @@ from policies.plan import Decision
 from remote_proxy.decoding import decode
 from remote_proxy.failures import Failure, OriginError
 from remote_proxy.jobs import Job, kind_of
+from remote_proxy.limits import Devices
 from remote_proxy.obedience import Obedience
 from remote_proxy.origin import FetchRequest, Origin, OriginResponse
 from remote_proxy.plan import Plan, picture_options
@@ -54,6 +55,7 @@ class Services:
 
     origin: Origin
     transcoders: Transcoders
+    devices: Devices = field(default_factory=Devices)
 
 
 class Sender(Protocol):
@@ -69,7 +71,13 @@ class Sender(Protocol):
     def rate(self) -> float | None:
         """Bytes/second of the link; None: not measured yet."""
 
+    @property
+    def device(self) -> str:
+        """Names the device."""
+
     def say(self, message: m.Message, headers: Headers | None = None) -> None: ...
+    def count(self, amount: int) -> None:
+        """Bytes have passed. Raises OriginError where they are too many."""
 
 
 class Delivery:
@@ -101,7 +109,10 @@ class Delivery:
     async def _fetch(self) -> None:
         job = self.job
         body = job.upload.read() if job.upload is not None else None
-        request = FetchRequest(job.method, job.url, job.headers, body)
+        sender = self._sender
+        request = FetchRequest(
+            job.method, job.url, job.headers, body, device=sender.device, count=sender.count
+        )
         response = await self._services.origin.fetch(request)
         try:
             await self._respond(response)
@@ -114,7 +125,8 @@ class Delivery:
         reader, writer = await dial(job.url, self._services.origin.reach)
         self._sender.say(m.Head(job.component, 200, b""), [])
         try:
-            await pump(reader, writer, job.upload, self._open(Kind.OTHER))
+            down = self._open(Kind.OTHER)
+            await pump(reader, writer, job.upload, down, count=self._sender.count)
         except OSError as error:
             self._fail(502, str(error))
 

@@ -8,7 +8,8 @@ from typing import Protocol
 
 from remote_proxy.delivery import Services
 from remote_proxy.guard import Guard
-from remote_proxy.origin import Origin
+from remote_proxy.limits import Devices, Limits
+from remote_proxy.origin import Origin, OriginConfig
 from remote_proxy.server import NotLoopback, RemoteServer
 from transcoders.registry import Transcoders
 from transport.link import LinkError
@@ -29,6 +30,14 @@ class Settings(Protocol):
     def congestion(self) -> str: ...
     @property
     def allow(self) -> Sequence[str]: ...
+    @property
+    def max_requests(self) -> int: ...
+    @property
+    def max_requests_per_minute(self) -> int: ...
+    @property
+    def max_connections(self) -> int: ...
+    @property
+    def max_bytes_per_day(self) -> int: ...
 
 
 async def run(settings: Settings) -> None:
@@ -38,10 +47,16 @@ async def run(settings: Settings) -> None:
         guard = Guard(settings.allow)
     except ValueError as error:
         raise OSError(f"remote.allow: {error}") from error
+    limits = Limits(
+        requests=settings.max_requests,
+        requests_per_minute=settings.max_requests_per_minute,
+        connections=settings.max_connections,
+        bytes_per_day=settings.max_bytes_per_day,
+    )
     transcoders = Transcoders(workers=settings.workers)
-    async with Origin(guard=guard) as origin:
+    async with Origin(OriginConfig(total=limits.connections), guard=guard) as origin:
         server = RemoteServer(
-            Services(origin, transcoders),
+            Services(origin, transcoders, Devices(limits)),
             quantum=settings.quantum,
             memory=settings.memory,
             congestion=settings.congestion,

@@ -22,6 +22,8 @@ from yarl import URL
 
 from remote_proxy.failures import Failure, OriginError, translated
 from remote_proxy.guard import Guard
+from remote_proxy.limits import Count
+from remote_proxy.pools import Pools
 from remote_proxy.reaching import GuardedConnector, Reach
 from remote_proxy.receiving import CHUNK, Response, body_of
 from remote_proxy.uploading import sending_restarts_the_clock, uploaded
@@ -59,6 +61,7 @@ class OriginConfig:
     per_host: int = 12
     """Connections; a browser uses 6, but asks for one page at a time."""
     total: int = 256
+    """Connections for one device."""
     max_line: int = 16 << 10
     """Of the status line."""
     max_field: int = 32 << 10
@@ -74,6 +77,10 @@ class FetchRequest:
     url: str
     headers: Headers
     body: AsyncIterator[bytes] | None = None
+    device: str = ""
+    """Whose connections to use."""
+    count: Count = lambda amount: None
+    """Of the bytes of bodies, both ways."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,16 +116,14 @@ class Origin:
             guard or Guard(), resolver=resolver, timeout=self._config.connect_timeout
         )
         self._tls = tls
-        self._pooled: aiohttp.ClientSession | None = None
-        self._fresh: aiohttp.ClientSession | None = None
+        self.pools = Pools(self._open)
+        self._entered = False
 
     async def __aenter__(self) -> Self:
-        # A request that may change something never goes out on a connection that the server may
-        # be closing at that moment: it could not be repeated.
-        self._pooled, self._fresh = self._open(reuse=True), self._open(reuse=False)
+        self._entered = True
         return self
 
-    def _open(self, *, reuse: bool) -> aiohttp.ClientSession:
+    def _open(self, reuse: bool) -> aiohttp.ClientSession:
         config = self._config
         connector = GuardedConnector(
             self.reach,
@@ -151,15 +156,16 @@ class Origin:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        for session in (self._pooled, self._fresh):
-            if session is not None:
-                await session.close()
+        self._entered = False
+        await self.pools.close()
 
     async def fetch(self, request: FetchRequest) -> OriginResponse:
         """The head of the response. Raises OriginError."""
-        session = self._pooled if request.method in _REPEATABLE else self._fresh
-        if session is None:
+        if not self._entered:
             raise RuntimeError("Origin is used outside of its `async with`")
+        # A request that may change something never goes out on a connection that the server may
+        # be closing at that moment: it could not be repeated.
+        session = self.pools.session(request.device, reuse=request.method in _REPEATABLE)
         url, body = _url(request.url), request.body
         with translated(url.raw_host or ""):
             # The clock stands while the request waits for a free connection: others move bytes.
@@ -168,7 +174,8 @@ class Origin:
                     request.method,
                     url,
                     headers=_outgoing(request),
-                    data=body and uploaded(body, request.headers, clock, self._config),
+                    data=body
+                    and uploaded(body, request.headers, clock, self._config, request.count),
                     allow_redirects=False,
                     trace_request_ctx=clock,
                 )
@@ -190,7 +197,7 @@ class Origin:
         bodiless = request.method == "HEAD" or response.status in (204, 304)
         length = 0 if bodiless else None if chunked else response.content_length
         if response.connection is not None and response.connection.protocol is not None:
-            # From here on the body's own patience counts (_body).
+            # From here on the body's own patience counts (body_of).
             response.connection.protocol.read_timeout = None
             response.connection.protocol.start_timeout()
         return OriginResponse(
@@ -201,6 +208,7 @@ class Origin:
                 response,
                 host,
                 self._config.idle_timeout,
+                request.count,
                 until_close=length is None and not chunked,
             ),
             length,

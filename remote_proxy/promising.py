@@ -41,14 +41,16 @@ class Promising:
         *,
         start: Callable[[Job], None],
         may: Callable[[str], bool],
+        spare: Callable[[], int],
     ) -> None:
-        """`start` begins a delivery; `may`: whether a URL may come unasked."""
+        """`start` begins a delivery. Whether a URL `may` come unasked, and how many to `spare`."""
         self._session = session
         self._tree = tree
         self._plan = plan
         self._obedience = obedience
         self._start = start
         self._may = may
+        self._spare = spare
         self._imports: dict[int, DocumentImport] = {}
 
     def importer(self, job: Job, response: OriginResponse) -> Importer | None:
@@ -74,10 +76,10 @@ class Promising:
         self._imports.pop(document, None)
 
     def _promise(self, document: int, wanted: list[Prefetch]) -> None:
+        pushed = [one for one in wanted if self._pushes(document, one)][: self._spare()]
         jobs = [
             Job.prefetch(one, component=self._session.new_component(), document=document)
-            for one in wanted
-            if self._pushes(document, one)
+            for one in pushed
         ]
         for headers, same in groupby(jobs, key=lambda job: job.headers):
             if sum(len(name) + len(value) for name, value in headers) > MAX_SHARED:

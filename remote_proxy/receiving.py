@@ -14,6 +14,7 @@ import aiohttp
 from aiohttp.connector import Connection
 
 from remote_proxy.failures import Failure, OriginError, translated
+from remote_proxy.limits import Count
 
 CHUNK: Final = 64 << 10
 """Bytes of a body handed on at a time, at most."""
@@ -49,7 +50,7 @@ def _looked_at(ended: asyncio.Future[None]) -> None:
 
 
 async def body_of(
-    response: aiohttp.ClientResponse, host: str, idle: float, *, until_close: bool
+    response: aiohttp.ClientResponse, host: str, idle: float, count: Count, *, until_close: bool
 ) -> AsyncIterator[bytes]:
     try:
         with translated(host):
@@ -58,6 +59,7 @@ async def body_of(
                     chunk = await response.content.read(CHUNK)
                 if not chunk:
                     break
+                count(len(chunk))
                 yield chunk
         if until_close and _was_reset(response):
             raise OriginError(Failure.RESET, f"{host} broke the connection off")

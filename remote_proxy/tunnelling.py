@@ -9,6 +9,7 @@ from typing import Final
 from aiohappyeyeballs import AddrInfoType, start_connection
 
 from remote_proxy.failures import Failure, OriginError
+from remote_proxy.limits import Count
 from remote_proxy.reaching import Reach
 from transport.incoming import Incoming, StreamCut
 from transport.outgoing import Outgoing
@@ -52,13 +53,19 @@ async def dial(authority: str, reach: Reach) -> tuple[asyncio.StreamReader, asyn
 
 
 async def pump(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, up: Incoming, down: Outgoing
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    up: Incoming,
+    down: Outgoing,
+    *,
+    count: Count,
 ) -> None:
-    """Both ways until both have ended. Raises OSError when the host resets."""
+    """Both ways until both have ended. Raises OSError when the host resets; what `count` raises."""
 
     async def upwards() -> None:
         try:
             async for chunk in up.read():
+                count(len(chunk))
                 writer.write(chunk)
                 await writer.drain()
             if writer.can_write_eof():
@@ -68,6 +75,7 @@ async def pump(
 
     async def downwards() -> None:
         while chunk := await reader.read(READ):
+            count(len(chunk))
             down.write(chunk)
             await down.room()
         down.finish()
@@ -76,7 +84,7 @@ async def pump(
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(upwards())
             tasks.create_task(downwards())
-    except* OSError as failures:
-        raise OSError(str(failures.exceptions[0])) from failures
+    except ExceptionGroup as failures:  # not except*, which would raise a group again
+        raise failures.exceptions[0] from failures
     finally:
         writer.close()

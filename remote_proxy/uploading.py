@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import aiohttp
 
 from remote_proxy.failures import Failure, OriginError
+from remote_proxy.limits import Count
 
 
 class Patience(Protocol):
@@ -46,11 +47,12 @@ def _set(clock: asyncio.Timeout, seconds: float | None) -> None:
 
 def uploaded(
     body: AsyncIterator[bytes], headers: list[tuple[str, str]], clock: asyncio.Timeout,
-    patience: Patience,
+    patience: Patience, count: Count,
 ) -> AsyncIterator[bytes]:  # fmt: skip
     """The request's body; fails where its length is not the one announced, lest both ends wait."""
-    announced = next((value for name, value in headers if name == "content-length"), "")
-    return _upload(body, int(announced) if announced.isdecimal() else None, clock, patience)
+    length = next((value for name, value in headers if name == "content-length"), "")
+    announced = int(length) if length.isdecimal() else None
+    return _upload(body, announced, clock, patience, count)
 
 
 async def _upload(
@@ -58,6 +60,7 @@ async def _upload(
     announced: int | None,
     clock: asyncio.Timeout,
     patience: Patience,
+    count: Count,
 ) -> AsyncIterator[bytes]:
     """The clock runs while the server is to take a chunk, and stands while we wait for the next
     one, which comes over the slow link."""
@@ -65,6 +68,7 @@ async def _upload(
     _set(clock, None)
     async for chunk in body:
         sent += len(chunk)
+        count(len(chunk))
         if announced is not None and sent > announced:
             raise OriginError(Failure.PROTOCOL, "the upload is longer than announced")
         _set(clock, patience.upload_idle_timeout)

@@ -22,6 +22,7 @@ from local_proxy.main import LocalProxy
 from policies.loader import load
 from remote_proxy.delivery import Services
 from remote_proxy.guard import Guard
+from remote_proxy.limits import Devices, Limits
 from remote_proxy.origin import Origin, OriginConfig
 from remote_proxy.server import RemoteServer
 from remote_proxy.session import RemoteSession
@@ -343,12 +344,14 @@ class Remote:
 
     def __init__(
         self, config: OriginConfig | None = None, *, memory: int = 64 << 20,
-        allow: Sequence[str] = LOOPBACK, resolver: AbstractResolver | None = None,
+        limits: Limits | None = None, allow: Sequence[str] = LOOPBACK,
+        resolver: AbstractResolver | None = None,
     ) -> None:  # fmt: skip
         self.port = 0
         self._config = config
         self._memory = memory
         self._allow = allow
+        self._devices = Devices(limits)
         self._resolver = resolver
         self._origin: Origin | None = None
         self._transcoders: Transcoders | None = None
@@ -363,7 +366,7 @@ class Remote:
         guard = Guard(self._allow)
         self._origin = await Origin(self._config, guard=guard, resolver=self._resolver).__aenter__()
         self._transcoders = Transcoders(workers=2)
-        services = Services(self._origin, self._transcoders)
+        services = Services(self._origin, self._transcoders, self._devices)
         self._server = RemoteServer(services, quantum=1024, memory=self._memory, congestion="cubic")
         self._listener = await self._server.listen("127.0.0.1", self.port)
         self.port = self._listener.address[1]
@@ -412,10 +415,10 @@ async def pair(
     *, policy: Iterable[str] = ("default",), patience: float = 2.0, export: str = "auto",
     config: OriginConfig | None = None, memory: int = 64 << 20, start_remote: bool = True,
     remote_port: int = 0, allow: Sequence[str] = LOOPBACK,
-    resolver: AbstractResolver | None = None,
+    limits: Limits | None = None, resolver: AbstractResolver | None = None,
 ) -> AsyncIterator[Pair]:  # fmt: skip
     """Start both, end both. Raises what the local proxy raised."""
-    remote = Remote(config, memory=memory, allow=allow, resolver=resolver)
+    remote = Remote(config, memory=memory, allow=allow, limits=limits, resolver=resolver)
     remote.port = remote_port
     if start_remote:
         await remote.start()
