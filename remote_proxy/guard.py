@@ -84,6 +84,8 @@ class Entry:
 
 def entry(text: str) -> Entry:
     """A line of the allow-list. Raises ValueError, in words for the operator."""
+    if "://" in text:
+        raise ValueError(f"{text!r} is a URL; an entry is its host, with or without :port")
     host, port = _split(text)
     if port and not (port.isascii() and port.isdecimal() and 0 < int(port[:8]) < 65536):
         raise ValueError(f"{text!r}: {port!r} is no port")

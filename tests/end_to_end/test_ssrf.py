@@ -24,10 +24,11 @@ NOTATIONS = [
     "LOCALHOST", "localhost.", "app.localhost", "App.LocalHost.", "[::]", "[::1]",
     "[0:0:0:0:0:0:0:1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::FFFF:7F00:0001]",
     "[::127.0.0.1]", "[::7f00:1]", "[64:ff9b::7f00:1]", "[64:ff9b::127.0.0.1]",
-    "[64:ff9b:1::7f00:1]", "[2002:7f00:1::]", "[2001:0:7f00:1::1]", "[fc00::1]", "[fe80::1]", "[fec0::1]", "[ff02::1]", "[2001:db8::1]",
-    "[fd00:ec2::254]", "10.0.0.1", "172.16.0.1", "192.168.1.1", "100.64.0.1", "100.100.100.200",
-    "169.254.169.254", "0xa9fea9fe", "168.63.129.16", "192.0.0.192", "198.18.0.1", "192.0.2.1",
-    "224.0.0.1", "255.255.255.255", "printer.local", "metadata.google.internal", "nas.home.arpa",
+    "[64:ff9b:1::7f00:1]", "[2002:7f00:1::]", "[2001:0:7f00:1::1]", "[fc00::1]", "[fe80::1]",
+    "[fec0::1]", "[ff02::1]", "[2001:db8::1]", "[fd00:ec2::254]", "10.0.0.1", "172.16.0.1",
+    "192.168.1.1", "100.64.0.1", "100.100.100.200", "169.254.169.254", "0xa9fea9fe",
+    "168.63.129.16", "192.0.0.192", "198.18.0.1", "192.0.2.1", "224.0.0.1", "255.255.255.255",
+    "printer.local", "metadata.google.internal", "nas.home.arpa",
 ]  # fmt: skip
 ODD = [
     "user:secret@127.0.0.1", "example.com@127.0.0.1", "[::1%25lo]", "[fe80::1%25lo]", "[::1%lo]",
@@ -315,3 +316,30 @@ def test_the_remote_proxy_does_not_call_itself() -> None:
             assert len(both.remote.sessions) == 1
 
     run(go())
+
+
+def test_ipv6_is_reached_where_it_is_allowed() -> None:
+    async def go() -> None:
+        async with FakeOrigin().running("::1") as six:
+            six.serve("/", b"six", "text/plain")
+            port = six.address[1]
+            async with pair(allow=[f"[::1]:{port}"]) as both:
+                assert (await both.client.get(f"http://[::1]:{port}/")).body == b"six"
+                assert (await both.client.get(f"http://localhost:{port}/")).body == b"six"
+                status, _, writer = await both.client.connect(f"[::1]:{port}")
+                assert status == 200
+                writer.close()
+                assert (await both.client.get(f"http://[::ffff:127.0.0.1]:{port}/")).status == 403
+
+    if not _has_ipv6():
+        pytest.skip("this machine has no IPv6")
+    run(go())
+
+
+def _has_ipv6() -> bool:
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+    except OSError:
+        return False
+    return True
