@@ -38,6 +38,8 @@ class Settings(Protocol):
     def max_connections(self) -> int: ...
     @property
     def max_bytes_per_day(self) -> int: ...
+    @property
+    def patience(self) -> float: ...
 
 
 async def run(settings: Settings) -> None:
@@ -60,6 +62,7 @@ async def run(settings: Settings) -> None:
             quantum=settings.quantum,
             memory=settings.memory,
             congestion=settings.congestion,
+            patience=settings.patience,
         )
         try:
             listening = await server.listen(host.strip("[]"), int(port))
