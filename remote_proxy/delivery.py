@@ -42,6 +42,8 @@ MAX_HEADERS: Final = 60_000
 FIELD: Final = 8
 """Bytes that HPACK adds to a field at most, for its lengths (RFC 7541, 6.2)."""
 TEXTS: Final = frozenset((Kind.TEXT, Kind.STYLE, Kind.SCRIPT))
+MAX_REASON: Final = 2000
+"""Characters of a failure's reason: what was asked for may be in it, and it must fit a frame."""
 FIRST: Final = 4096
 """Bytes of a text that are coded alone, so that the link has something to carry while the rest is
 coded: dense coding takes 20 ms for a page."""
@@ -264,7 +266,7 @@ class Delivery:
 
     def _fail(self, status: int, reason: str) -> None:
         """Tell the local proxy; what has begun is cut short, so that nobody takes it for whole."""
-        component = self.job.component
+        component, reason = self.job.component, reason[:MAX_REASON]
         _log.info("a fetch failed", url=self.job.url, reason=reason)
         self._sender.outbox.drop(component)
         self._sender.tree.forget(component)

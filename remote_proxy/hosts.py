@@ -16,6 +16,8 @@ from urllib.parse import unquote
 
 Address = IPv4Address | IPv6Address
 
+MAX_NAME: Final = 253
+"""Characters (RFC 1035, 2.3.4)."""
 _DOTS: Final = str.maketrans("\u3002\uff0e\uff61", "...")
 """What IDNA takes for full stops (RFC 3490, 3.1)."""
 _DIGITS: Final = {8: "01234567", 10: "0123456789", 16: "0123456789abcdef"}
@@ -49,7 +51,7 @@ def parse(text: str) -> Host:
         address = IPv6Address(literal)
         return Host(str(address), address, True, zone)
     name = plain[:-1] if plain.endswith(".") else plain
-    if not name or any(not label for label in name.split(".")):
+    if not 0 < len(name) <= MAX_NAME or not all(name.split(".")):
         raise ValueError(f"{text!r} is no host")
     if not _ends_in_a_number(name):
         return Host(name, absolute=plain.endswith("."))

@@ -76,7 +76,8 @@ class TokenBucket:
     def left(self, now: float) -> float:
         """Tokens there are at `now` (seconds, any origin)."""
         if self._at is not None:
-            gained = max(0.0, now - self._at) * self._size / 60
+            now = max(now, self._at)
+            gained = (now - self._at) * self._size / 60
             self._tokens = min(self._size, self._tokens + gained)
         self._at = now
         return self._tokens

@@ -127,6 +127,7 @@ class FakeOrigin:
     def __init__(self) -> None:
         self.paths: dict[str, Handler] = {}
         self.asked: list[Asked] = []
+        self.connections = 0
         self.address: Address = ("", 0)
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -150,8 +151,8 @@ class FakeOrigin:
         self.paths[path] = handler
 
     @asynccontextmanager
-    async def running(self, host: str = "127.0.0.1") -> AsyncIterator[FakeOrigin]:
-        server = await asyncio.start_server(self._connected, host, 0, limit=1 << 20)
+    async def running(self, host: str = "127.0.0.1", port: int = 0) -> AsyncIterator[FakeOrigin]:
+        server = await asyncio.start_server(self._connected, host, port, limit=1 << 20)
         self.address = server.sockets[0].getsockname()[:2]
         try:
             yield self
@@ -166,6 +167,7 @@ class FakeOrigin:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
+        self.connections += 1
         try:
             while (asked := await _asked(reader, writer)) is not None:
                 self.asked.append(asked)

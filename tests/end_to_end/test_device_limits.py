@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 
@@ -16,12 +16,15 @@ from remote_proxy.origin import OriginConfig
 from tests.end_to_end.pair import Asked, Broken, Browser, Handler, Pair, all_three, run, until
 
 
-@asynccontextmanager
-async def device(both: Pair, name: str) -> AsyncIterator[Browser]:
+def device(both: Pair, name: str) -> AbstractAsyncContextManager[Browser]:
     """One more local proxy at the same remote, under a name."""
-    settings = LocalSettings(
-        listen="127.0.0.1:0", remote=f"127.0.0.1:{both.remote.port}", device=name
-    )
+    return local_proxy(both.remote.port, name)
+
+
+@asynccontextmanager
+async def local_proxy(port: int, name: str) -> AsyncIterator[Browser]:
+    """A local proxy of a remote that is at this port of loopback."""
+    settings = LocalSettings(listen="127.0.0.1:0", remote=f"127.0.0.1:{port}", device=name)
     local = LocalProxy(settings, [load("default")])
     address = await local.listen()
     running = asyncio.ensure_future(local.run())

@@ -151,6 +151,17 @@ def test_a_hostile_device_gets_no_further(method: str) -> None:
     run(go())
 
 
+def test_a_hostile_name_of_any_length_is_answered() -> None:
+    async def go() -> None:
+        async with house() as (both, _, _):
+            for host in ("a" * 40_000, "%EF%B7%BA" * 900, "9" * 8000, "a." * 4000):
+                assert (await asked(both, f"http://{host}/")).status in (403, 502)
+                far = await both.local.core.connect(host, 80)
+                assert isinstance(far, Response) and far.status in (403, 502)
+
+    run(go())
+
+
 def test_a_tunnel_needs_a_port() -> None:
     async def go() -> None:
         async with house() as (both, _, canary):

@@ -131,7 +131,7 @@ def test_the_public_internet_is_open(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text", ["", ".", "..", "a..b", ".a", "1.2.3.4.5", "256.1.1.1", "0x100000000", "1.2.3.08",
-             "a.9z.1", "[::1", "[1:2]", "[:::]", "[1::2::3]", "9" * 5000]
+             "a.9z.1", "[::1", "[1:2]", "[:::]", "[1::2::3]", "9" * 5000, "a" * 254]
 )  # fmt: skip
 def test_what_is_no_host(text: str) -> None:
     with pytest.raises(ValueError):

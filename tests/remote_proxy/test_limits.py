@@ -105,6 +105,8 @@ def test_a_clock_that_stands_or_jumps_back_gives_nothing() -> None:
     assert bucket.take(10.0)
     assert not bucket.take(10.0)
     assert not bucket.take(5.0)
+    assert not bucket.take(69.0)
+    assert bucket.take(70.0)
 
 
 def test_a_new_link_is_no_new_allowance() -> None:
