@@ -19,7 +19,7 @@ from local_proxy.arrivals import Arrival, Asked, shared_too_long
 from local_proxy.components import Component, ComponentFailed, Head
 from local_proxy.resumption import CHANGED, LOST, NOT_REPEATED, Memory, fits
 from transcoders.text import TextError
-from transport.link import Link, LinkError, LinkExpired
+from transport.link import Link, LinkError, LinkExpired, PeerFault
 from transport.outbox import TreeOutbox
 from transport.outgoing import Budget, Outgoing
 from wire import messages as m
@@ -215,7 +215,7 @@ class LocalSession:
                     self._handlers[type(message)](message, headers)
         except WireError as error:
             _log.warning("the remote proxy broke the protocol", error=str(error))
-            self._link.close(LinkError(str(error)))
+            self._link.close(PeerFault(str(error)))
         self._link.wake()
 
     def link_closed(self, error: LinkError | None) -> None:
@@ -229,6 +229,8 @@ class LocalSession:
                 self._fail(arrival.component, 504, NOT_REPEATED)
             elif isinstance(error, LinkExpired):
                 self._fail(arrival.component, 504, LOST)
+            elif isinstance(error, PeerFault):
+                self._fail(arrival.component, 502, f"the remote proxy broke the protocol: {error}")
             else:
                 arrival.begin_again()
                 self._memory.orphans.append(arrival)

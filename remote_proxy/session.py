@@ -23,7 +23,7 @@ from remote_proxy.plan import Plan
 from remote_proxy.promising import Promising
 from remote_proxy.tree import Tree
 from transport.incoming import Incoming
-from transport.link import Link, LinkError
+from transport.link import Link, LinkError, PeerFault
 from transport.outbox import TreeOutbox
 from transport.outgoing import Budget
 from wire import messages as m
@@ -179,7 +179,7 @@ class RemoteSession:
                     self._handlers[type(message)](message, headers)
         except WireError as error:
             _log.warning("the local proxy broke the protocol", error=str(error))
-            self._link.close(LinkError(str(error)))
+            self._link.close(PeerFault(str(error)))
         self._link.wake()
 
     def link_closed(self, error: LinkError | None) -> None:

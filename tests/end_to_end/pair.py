@@ -346,10 +346,11 @@ class Remote:
 
     def __init__(
         self, config: OriginConfig | None = None, *, memory: int = 64 << 20,
-        limits: Limits | None = None, allow: Sequence[str] = LOOPBACK,
+        patience: float = 60.0, limits: Limits | None = None, allow: Sequence[str] = LOOPBACK,
         resolver: AbstractResolver | None = None,
     ) -> None:  # fmt: skip
         self.port = 0
+        self._patience = patience
         self._config = config
         self._memory = memory
         self._allow = allow
@@ -370,7 +371,7 @@ class Remote:
         self._transcoders = Transcoders(workers=2)
         services = Services(self._origin, self._transcoders, self._devices)
         self._server = RemoteServer(
-            services, quantum=1024, memory=self._memory, congestion="cubic", patience=60.0
+            services, quantum=1024, memory=self._memory, congestion="cubic", patience=self._patience
         )
         self._listener = await self._server.listen("127.0.0.1", self.port)
         self.port = self._listener.address[1]
@@ -418,11 +419,14 @@ class Pair:
 async def pair(
     *, policy: Iterable[str] = ("default",), patience: float = 2.0, export: str = "auto",
     config: OriginConfig | None = None, memory: int = 64 << 20, start_remote: bool = True,
-    remote_port: int = 0, allow: Sequence[str] = LOOPBACK,
+    remote_port: int = 0, remote_patience: float = 60.0, allow: Sequence[str] = LOOPBACK,
     limits: Limits | None = None, resolver: AbstractResolver | None = None,
 ) -> AsyncIterator[Pair]:  # fmt: skip
     """Start both, end both. Raises what the local proxy raised."""
-    remote = Remote(config, memory=memory, allow=allow, limits=limits, resolver=resolver)
+    remote = Remote(
+        config, memory=memory, patience=remote_patience, allow=allow, limits=limits,
+        resolver=resolver,
+    )  # fmt: skip
     remote.port = remote_port
     if start_remote:
         await remote.start()
