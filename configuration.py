@@ -23,8 +23,18 @@ Address = Annotated[str, Meta(pattern=r"^(\[[0-9a-fA-F:.]+\]|[^:\[\]\s]+):\d{1,5
 """host:port, [v6]:port; port 0 takes a free one."""
 
 
+HostPattern = Annotated[str, Meta(pattern=r"^(\*|(\*\.)?[0-9A-Za-z._:-]+)$")]
+"""bank.example, *.bank.example (bank.example too), *."""
+
+
 class SettingsError(Exception):
     """A setting is wrong; the text names the key and what it may be."""
+
+
+def state_directory(environ: Mapping[str, str]) -> Path:
+    """Where state is kept unless set (XDG Base Directory Specification)."""
+    base = environ.get("XDG_DATA_HOME", "")
+    return (Path(base) if base.startswith("/") else Path.home() / ".local" / "share") / "sluice"
 
 
 class LocalSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -46,6 +56,10 @@ class LocalSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """How pictures are refined in the browser: auto, swap, multipart, stream."""
     congestion: str = "cubic"
     """TCP congestion control of the link: cubic, bbr, reno."""
+    state: str = msgspec.field(default_factory=lambda: str(state_directory(os.environ)))
+    """Directory of what outlives a run: the certificate authority that browsers trust."""
+    tunnel: list[HostPattern] = []
+    """Hosts whose https is never adapted: names, *.name (and name itself), * for all."""
 
 
 class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -72,6 +86,8 @@ class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Connections to origins at a time for one device; further requests wait, tunnels fail."""
     max_bytes_per_day: Annotated[int, Meta(ge=0)] = 0
     """Bytes to and from origins for one device within 24 hours."""
+    ca_file: str = ""
+    """A PEM file of root certificates to trust besides the system's, for private sites."""
     patience: Annotated[float, Meta(ge=0, le=86_400)] = 660.0
     """Seconds for which a device that has lost its link is expected back."""
 
@@ -83,12 +99,12 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     remote: RemoteSettings = RemoteSettings()
 
 
+_LISTS: Final = ("policy", "tunnel", "allow")
+"""Settings whose values are separated by commas in the environment."""
 _SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "local": LocalSettings,
     "remote": RemoteSettings,
 }
-_LISTS: Final = frozenset(("policy", "allow"))
-"""Settings that are lists."""
 
 
 def load(

@@ -211,6 +211,8 @@ class ProxyCore:
             if component.levels and wants_picture(request):
                 picture = await self._export.picture(component, request)
                 return self._watched(picture, component)
+            if component.coding:
+                return await self._anew(request, component)
         except ComponentFailed as failure:
             return self._failed(request, failure)
         except asyncio.CancelledError:
@@ -220,6 +222,15 @@ class ProxyCore:
         if component.use is Use.DOCUMENT:
             response = self._export.document_response(component.id, response)
         return response
+
+    async def _anew(self, request: Request, component: Component) -> Response:
+        """The origin's bytes, for who can't be given a picture as it was promised."""
+        if not component.promised:
+            return error_page(502, "The remote proxy coded what it was not asked to.")
+        session = self._uplink.session
+        if session is None:
+            return self._link_down(request)
+        return await self._answer(request, self._ask(session, request, component.document))
 
     def _plain(self, request: Request, component: Component, head: Head) -> Response:
         """The origin's own response."""

@@ -56,18 +56,30 @@ class LocalSession:
     """One session over one link."""
 
     def __init__(
-        self, link: Link, listener: Listener, memory: Memory, *, device: str, first_id: int = 1
+        self,
+        link: Link,
+        listener: Listener,
+        memory: Memory,
+        *,
+        device: str,
+        first_id: int = 1,
+        accepts: Sequence[str] = (),
     ) -> None:
-        """`first_id`: odd; ids name documents, which outlive the session, as `memory` does."""
+        """`first_id`: odd; ids name documents, which outlive the session, as `memory` does.
+
+        `accepts`: codings of pictures that whoever shows them undoes.
+        """
         self._link = link
         self._listener = listener
         self._memory = memory
+        self._accepts = tuple(accepts)
         self.session = Session(
             Side.LOCAL,
             agent=AGENT,
             device=device,
             first_component=first_id,
             first_promise=memory.next_promise,
+            accepts=accepts,
         )
         hierarchy = Hierarchy(root=create("round_robin", {}))
         self._uploads = hierarchy
@@ -102,6 +114,15 @@ class LocalSession:
     def link(self) -> Link:
         """The link below, for its statistics."""
         return self._link
+
+    @property
+    def expecting(self) -> bool:
+        """Whether anything is on its way in."""
+        return bool(self._arrivals)
+
+    def ping(self) -> None:
+        """Have the remote answer."""
+        self.say(m.Ping(0))
 
     def start(self) -> None:
         """Begin: say hello and listen."""
@@ -288,17 +309,19 @@ class LocalSession:
         arrival = self._arrivals.get(message.component)
         if arrival is None:
             return
-        if message.coding not in ("", "br"):
-            raise PeerError(f"unknown coding {message.coding!r}")
         component = arrival.component
+        coding = message.coding if message.coding != "br" else ""
+        if coding and (coding not in self._accepts or not component.levels):
+            raise PeerError(f"unknown coding {message.coding!r}")
         length = message.length if message.length >= 0 else None
         head = Head(message.status, headers, length, message.final_url)
-        if not fits(component, head):
+        if not fits(component, head) or (component.head and coding != component.coding):
             self.cancel(component, status=502, reason=CHANGED)
             return
         arrival.headed = True
-        if message.coding:
+        if message.coding == "br":
             arrival.decode()
+        component.coding = coding
         if not component.received:
             component.head = head
             self._changed(component)

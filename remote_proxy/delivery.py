@@ -32,13 +32,16 @@ from transport.outbox import TreeOutbox
 from transport.outgoing import Introduction, Outgoing
 from wire import messages as m
 from wire.session import Headers, header
-from wire.skeleton import Kind
+from wire.skeleton import Kind, Use
 
 SMALL: Final = 4096
 """Bytes below which a picture is left alone (HATS, section 4.1.1); so many are gathered before
 the length counts."""
 MAX_HEADERS: Final = 60_000
 """Bytes of a response's header fields: with its message they must fit a frame (MAX_MESSAGE)."""
+UNTOLD: Final = frozenset(("alt-svc",))
+"""Fields that stay here: another way to the origin (HTTP/3, RFC 7838) would lead past the proxies,
+over the slow link and unadapted."""
 FIELD: Final = 8
 """Bytes that HPACK adds to a field at most, for its lengths (RFC 7541, 6.2)."""
 TEXTS: Final = frozenset((Kind.TEXT, Kind.STYLE, Kind.SCRIPT))
@@ -77,6 +80,8 @@ class Sender(Protocol):
     @property
     def device(self) -> str:
         """Names the device."""
+
+    def accepts(self, coding: str) -> bool: ...
 
     def say(self, message: m.Message, headers: Headers | None = None) -> None: ...
     def count(self, amount: int) -> None:
@@ -200,6 +205,7 @@ class Delivery:
             width=self.job.width,
             height=self.job.height,
             accept=header(self.job.headers, "accept"),
+            arithmetic=self._goes_level_by_level() and self._sender.accepts(m.ARITHMETIC),
         )
         picture = await transcoders.picture(bytes(data), content_type, options)
         if picture is None:
@@ -209,7 +215,8 @@ class Delivery:
         else:
             levels, size = list(picture.levels), len(picture.data)
             self._introduce(m.Levels(self.job.component, levels, size), None)
-            self._head(response, response.headers, length=size)
+            length = None if picture.coding else size
+            self._head(response, response.headers, length=length, coding=picture.coding)
             outgoing = self._open(Kind.IMAGE)
             there = self._rest.skip
             marks = tuple(level.end - there for level in levels if level.end > there)
@@ -217,6 +224,11 @@ class Delivery:
             outgoing.write(self._rest.after(picture.data))
         self._rest.end()
         outgoing.finish()
+
+    def _goes_level_by_level(self) -> bool:
+        """Whether the device will show it as one whole file after the other: the import driver
+        found it in an <img>. Any other goes to the browser byte by byte as it comes."""
+        return self.job.use is Use.ELEMENT
 
     async def _as_it_is(self, response: OriginResponse, content_type: str, begun: bytes) -> None:
         """The origin's bytes, untouched; `begun` were read already."""
@@ -237,6 +249,7 @@ class Delivery:
     def _head(
         self, response: OriginResponse, headers: Headers, *, length: int | None, coding: str = ""
     ) -> None:
+        headers = [(name, value) for name, value in headers if name not in UNTOLD]
         if sum(len(name) + len(value) + FIELD for name, value in headers) > MAX_HEADERS:
             raise OriginError(Failure.PROTOCOL, "the response's header is too large")
         head = m.Head(

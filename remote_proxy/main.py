@@ -6,6 +6,9 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
+import structlog
+
+from remote_proxy.certificates import NoRoots, client_context, has_roots
 from remote_proxy.delivery import Services
 from remote_proxy.guard import Guard
 from remote_proxy.limits import Devices, Limits
@@ -13,6 +16,8 @@ from remote_proxy.origin import Origin, OriginConfig
 from remote_proxy.server import NotLoopback, RemoteServer
 from transcoders.registry import Transcoders
 from transport.link import LinkError
+
+_log = structlog.get_logger("sluice.remote")
 
 
 class Settings(Protocol):
@@ -39,6 +44,8 @@ class Settings(Protocol):
     @property
     def max_bytes_per_day(self) -> int: ...
     @property
+    def ca_file(self) -> str: ...
+    @property
     def patience(self) -> float: ...
 
 
@@ -56,7 +63,14 @@ async def run(settings: Settings) -> None:
         bytes_per_day=settings.max_bytes_per_day,
     )
     transcoders = Transcoders(workers=settings.workers)
-    async with Origin(OriginConfig(total=limits.connections), guard=guard) as origin:
+    try:
+        tls = client_context(settings.ca_file)
+    except NoRoots as error:
+        raise OSError(str(error)) from error
+    if not has_roots():
+        _log.warning("no root certificates here: https sites will fail; install ca-certificates")
+    config = OriginConfig(total=limits.connections)
+    async with Origin(config, guard=guard, tls=tls) as origin:
         server = RemoteServer(
             Services(origin, transcoders, Devices(limits)),
             quantum=settings.quantum,

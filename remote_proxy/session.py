@@ -208,6 +208,10 @@ class RemoteSession:
         if exceeded is not None:
             raise OriginError(Failure.LIMIT, str(exceeded))
 
+    def accepts(self, coding: str) -> bool:
+        """Whether the device said that it can undo this coding."""
+        return self.session.peer is not None and coding in self.session.peer.accepts
+
     def say(self, message: m.Message, headers: Headers | None = None) -> None:
         """Queue a control message."""
         self.session.enqueue(message, headers)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import shutil
+import ssl
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
@@ -18,6 +20,7 @@ import h11
 from aiohttp.abc import AbstractResolver
 
 from configuration import LocalSettings
+from local_proxy.authority import Authority
 from local_proxy.main import LocalProxy
 from policies.loader import load
 from remote_proxy.delivery import Services
@@ -124,16 +127,21 @@ Handler = Callable[[Asked], Awaitable[None]]
 class FakeOrigin:
     """A server made of handlers by path; counts what it is asked."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, tls: ssl.SSLContext | None = None) -> None:
+        """`tls`: it speaks https."""
         self.paths: dict[str, Handler] = {}
         self.asked: list[Asked] = []
         self.connections = 0
         self.address: Address = ("", 0)
+        self.name = ""
+        """By which its certificate knows it; empty: its address."""
+        self._tls = tls
         self._tasks: set[asyncio.Task[Any]] = set()
 
     @property
     def base(self) -> str:
-        return f"http://{self.address[0]}:{self.address[1]}"
+        scheme = "https" if self._tls is not None else "http"
+        return f"{scheme}://{self.name or self.address[0]}:{self.address[1]}"
 
     def counts(self) -> Counter[str]:
         return Counter(asked.target for asked in self.asked)
@@ -152,7 +160,9 @@ class FakeOrigin:
 
     @asynccontextmanager
     async def running(self, host: str = "127.0.0.1", port: int = 0) -> AsyncIterator[FakeOrigin]:
-        server = await asyncio.start_server(self._connected, host, port, limit=1 << 20)
+        server = await asyncio.start_server(
+            self._connected, host, port, limit=1 << 20, ssl=self._tls
+        )
         self.address = server.sockets[0].getsockname()[:2]
         try:
             yield self
@@ -347,10 +357,11 @@ class Remote:
     def __init__(
         self, config: OriginConfig | None = None, *, memory: int = 64 << 20,
         patience: float = 60.0, limits: Limits | None = None, allow: Sequence[str] = LOOPBACK,
-        resolver: AbstractResolver | None = None,
+        resolver: AbstractResolver | None = None, tls: ssl.SSLContext | None = None,
     ) -> None:  # fmt: skip
         self.port = 0
         self._patience = patience
+        self._tls = tls
         self._config = config
         self._memory = memory
         self._allow = allow
@@ -367,7 +378,9 @@ class Remote:
 
     async def start(self) -> None:
         guard = Guard(self._allow)
-        self._origin = await Origin(self._config, guard=guard, resolver=self._resolver).__aenter__()
+        self._origin = await Origin(
+            self._config, guard=guard, resolver=self._resolver, tls=self._tls
+        ).__aenter__()
         self._transcoders = Transcoders(workers=2)
         services = Services(self._origin, self._transcoders, self._devices)
         self._server = RemoteServer(
@@ -419,13 +432,19 @@ class Pair:
 async def pair(
     *, policy: Iterable[str] = ("default",), patience: float = 2.0, export: str = "auto",
     config: OriginConfig | None = None, memory: int = 64 << 20, start_remote: bool = True,
-    remote_port: int = 0, remote_patience: float = 60.0, allow: Sequence[str] = LOOPBACK,
-    limits: Limits | None = None, resolver: AbstractResolver | None = None,
+    remote_port: int = 0, remote_patience: float = 60.0, tls: ssl.SSLContext | None = None,
+    allow: Sequence[str] = LOOPBACK, limits: Limits | None = None,
+    resolver: AbstractResolver | None = None, authority: Authority | None = None,
+    tunnel: Iterable[str] = (), jpegtran: str | None = shutil.which("jpegtran"),
 ) -> AsyncIterator[Pair]:  # fmt: skip
-    """Start both, end both. Raises what the local proxy raised."""
+    """Start both, end both. Raises what the local proxy raised.
+
+    `tls`: whom the remote trusts. `authority`: the local proxy takes TLS off, but to `tunnel`.
+    `jpegtran`: the device's.
+    """
     remote = Remote(
         config, memory=memory, patience=remote_patience, allow=allow, limits=limits,
-        resolver=resolver,
+        resolver=resolver, tls=tls,
     )  # fmt: skip
     remote.port = remote_port
     if start_remote:
@@ -438,8 +457,14 @@ async def pair(
         patience=patience,
         notice=patience,
         export=export,
+        tunnel=list(tunnel),
     )
-    local = LocalProxy(settings, [load(name) for name in settings.policy])
+    local = LocalProxy(
+        settings,
+        [load(name) for name in settings.policy],
+        authority=authority,
+        jpegtran=jpegtran,
+    )
     address = await local.listen()
     running = asyncio.ensure_future(local.run())
     both = Pair(remote, local, address)
