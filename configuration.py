@@ -75,6 +75,17 @@ class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Bytes per quantum before the link has been measured."""
     congestion: str = "cubic"
     """TCP congestion control of the link: cubic, bbr, reno."""
+    allow: list[str] = msgspec.field(default_factory=list)
+    """Hosts, *.domains, addresses or networks, each with a :port or without, that may be reached
+    though they are not on the public internet (docs/security.md)."""
+    max_requests: Annotated[int, Meta(ge=0)] = 1024
+    """Requests of one device under way at a time. 0: no limit; so with those below."""
+    max_requests_per_minute: Annotated[int, Meta(ge=0)] = 6000
+    """Requests that one device may make within a minute."""
+    max_connections: Annotated[int, Meta(ge=0)] = 256
+    """Connections to origins at a time for one device; further requests wait, tunnels fail."""
+    max_bytes_per_day: Annotated[int, Meta(ge=0)] = 0
+    """Bytes to and from origins for one device within 24 hours."""
     ca_file: str = ""
     """A PEM file of root certificates to trust besides the system's, for private sites."""
     patience: Annotated[float, Meta(ge=0, le=86_400)] = 660.0
@@ -88,7 +99,7 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     remote: RemoteSettings = RemoteSettings()
 
 
-_LISTS: Final = ("policy", "tunnel")
+_LISTS: Final = ("policy", "tunnel", "allow")
 """Settings whose values are separated by commas in the environment."""
 _SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "local": LocalSettings,
@@ -118,6 +129,10 @@ def load(
     return _convert(merged)
 
 
+def _list(value: str) -> list[str]:
+    return [item.strip() for item in value.split(",") if item.strip()]
+
+
 def _file(path: Path | None) -> dict[str, Any] | None:
     """The parsed file, or None when none was asked for and none is there."""
     if path is None:
@@ -136,7 +151,7 @@ def _merge_environment(merged: dict[str, dict[str, Any]], environ: Mapping[str, 
         for name in struct.__struct_fields__:
             value = environ.get(f"SLUICE_{section}_{name}".upper())
             if value is not None:
-                merged[section][name] = value.split(",") if name in _LISTS else value
+                merged[section][name] = _list(value) if name in _LISTS else value
 
 
 def _convert(merged: dict[str, dict[str, Any]]) -> Settings:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 import structlog
@@ -17,6 +17,7 @@ from policies.plan import Decision
 from remote_proxy.decoding import decode
 from remote_proxy.failures import Failure, OriginError
 from remote_proxy.jobs import Job, kind_of
+from remote_proxy.limits import Devices
 from remote_proxy.obedience import Obedience
 from remote_proxy.origin import FetchRequest, Origin, OriginResponse
 from remote_proxy.plan import Plan, picture_options
@@ -44,6 +45,8 @@ over the slow link and unadapted."""
 FIELD: Final = 8
 """Bytes that HPACK adds to a field at most, for its lengths (RFC 7541, 6.2)."""
 TEXTS: Final = frozenset((Kind.TEXT, Kind.STYLE, Kind.SCRIPT))
+MAX_REASON: Final = 2000
+"""Characters of a failure's reason: what was asked for may be in it, and it must fit a frame."""
 FIRST: Final = 4096
 """Bytes of a text that are coded alone, so that the link has something to carry while the rest is
 coded: dense coding takes 20 ms for a page."""
@@ -58,6 +61,7 @@ class Services:
 
     origin: Origin
     transcoders: Transcoders
+    devices: Devices = field(default_factory=Devices)
 
 
 class Sender(Protocol):
@@ -73,9 +77,15 @@ class Sender(Protocol):
     def rate(self) -> float | None:
         """Bytes/second of the link; None: not measured yet."""
 
+    @property
+    def device(self) -> str:
+        """Names the device."""
+
     def accepts(self, coding: str) -> bool: ...
 
     def say(self, message: m.Message, headers: Headers | None = None) -> None: ...
+    def count(self, amount: int) -> None:
+        """Bytes have passed. Raises OriginError where they are too many."""
 
 
 class Delivery:
@@ -108,7 +118,11 @@ class Delivery:
     async def _fetch(self) -> None:
         job = self.job
         body = job.upload.read() if job.upload is not None else None
-        request = FetchRequest(job.method, job.url, conditional(job.headers, job.resume), body)
+        sender = self._sender
+        headers = conditional(job.headers, job.resume)
+        request = FetchRequest(
+            job.method, job.url, headers, body, device=sender.device, count=sender.count
+        )
         response = await self._services.origin.fetch(request)
         if job.resume is not None and begins_there(response.status, response.headers, job.resume):
             self._rest = Rest(None)
@@ -120,10 +134,11 @@ class Delivery:
     async def _tunnel(self) -> None:
         job = self.job
         assert job.upload is not None
-        reader, writer = await dial(job.url)
+        reader, writer = await dial(job.url, self._services.origin.reach)
         self._sender.say(m.Head(job.component, 200, b""), [])
         try:
-            await pump(reader, writer, job.upload, self._open(Kind.OTHER))
+            down = self._open(Kind.OTHER)
+            await pump(reader, writer, job.upload, down, count=self._sender.count)
         except OSError as error:
             self._fail(502, str(error))
 
@@ -264,7 +279,7 @@ class Delivery:
 
     def _fail(self, status: int, reason: str) -> None:
         """Tell the local proxy; what has begun is cut short, so that nobody takes it for whole."""
-        component = self.job.component
+        component, reason = self.job.component, reason[:MAX_REASON]
         _log.info("a fetch failed", url=self.job.url, reason=reason)
         self._sender.outbox.drop(component)
         self._sender.tree.forget(component)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from typing import Final
 
 import aiohttp
 
@@ -25,6 +26,11 @@ class Failure(StrEnum):
     PROTOCOL = "protocol"
     FORBIDDEN = "forbidden"
     """Our own guard does not let this host be reached."""
+    LIMIT = "limit"
+    """The device has used what it may."""
+
+
+_STATUS: Final = {Failure.TIMEOUT: 504, Failure.FORBIDDEN: 403, Failure.LIMIT: 429}
 
 
 class OriginError(Exception):
@@ -33,7 +39,7 @@ class OriginError(Exception):
     def __init__(self, kind: Failure, text: str) -> None:
         super().__init__(text)
         self.kind = kind
-        self.status = {Failure.TIMEOUT: 504, Failure.FORBIDDEN: 403}.get(kind, 502)
+        self.status = _STATUS.get(kind, 502)
         """What the browser is told when it has no head yet."""
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Protocol
 
 import structlog
 
 from remote_proxy.certificates import NoRoots, client_context, has_roots
 from remote_proxy.delivery import Services
-from remote_proxy.origin import Origin
+from remote_proxy.guard import Guard
+from remote_proxy.limits import Devices, Limits
+from remote_proxy.origin import Origin, OriginConfig
 from remote_proxy.server import NotLoopback, RemoteServer
 from transcoders.registry import Transcoders
 from transport.link import LinkError
@@ -31,6 +34,16 @@ class Settings(Protocol):
     @property
     def congestion(self) -> str: ...
     @property
+    def allow(self) -> Sequence[str]: ...
+    @property
+    def max_requests(self) -> int: ...
+    @property
+    def max_requests_per_minute(self) -> int: ...
+    @property
+    def max_connections(self) -> int: ...
+    @property
+    def max_bytes_per_day(self) -> int: ...
+    @property
     def ca_file(self) -> str: ...
     @property
     def patience(self) -> float: ...
@@ -39,6 +52,16 @@ class Settings(Protocol):
 async def run(settings: Settings) -> None:
     """Listen and serve until cancelled. Prints one line when ready. Raises OSError."""
     host, _, port = settings.listen.rpartition(":")
+    try:
+        guard = Guard(settings.allow)
+    except ValueError as error:
+        raise OSError(f"remote.allow: {error}") from error
+    limits = Limits(
+        requests=settings.max_requests,
+        requests_per_minute=settings.max_requests_per_minute,
+        connections=settings.max_connections,
+        bytes_per_day=settings.max_bytes_per_day,
+    )
     transcoders = Transcoders(workers=settings.workers)
     try:
         tls = client_context(settings.ca_file)
@@ -46,9 +69,10 @@ async def run(settings: Settings) -> None:
         raise OSError(str(error)) from error
     if not has_roots():
         _log.warning("no root certificates here: https sites will fail; install ca-certificates")
-    async with Origin(tls=tls) as origin:
+    config = OriginConfig(total=limits.connections)
+    async with Origin(config, guard=guard, tls=tls) as origin:
         server = RemoteServer(
-            Services(origin, transcoders),
+            Services(origin, transcoders, Devices(limits)),
             quantum=settings.quantum,
             memory=settings.memory,
             congestion=settings.congestion,

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Final
 
 import structlog
 
 from remote_proxy.delivery import Delivery, Services
+from remote_proxy.failures import Failure, OriginError
 from remote_proxy.jobs import Job
+from remote_proxy.limits import UsageStatistics
 from remote_proxy.obedience import Obedience
 from remote_proxy.plan import Plan
 from remote_proxy.promising import Promising
@@ -33,8 +35,6 @@ AGENT: Final = "sluice"
 CONFIDENT: Final = 0.5
 """Confidence from which an estimate of the link counts. Two small messages that a relay passed on
 together look like a link of gigabits, and a quantum fitted to that is seconds of a slow one."""
-MAX_DELIVERIES: Final = 1024
-"""Components under way for one device; further requests are answered 503."""
 SWEEP: Final = 32
 """Deliveries begun between two looks for what can be forgotten."""
 _log = structlog.get_logger("sluice.remote")
@@ -57,6 +57,7 @@ class SessionStatistics:
     deliveries: int
     held: int
     payload_sent: int
+    usage: UsageStatistics
     documents: int = field(default=0)
 
 
@@ -80,7 +81,13 @@ class RemoteSession:
         self.plan = Plan()
         self.obedience = Obedience(self.tree, self.plan)
         self.promising = Promising(
-            self.session, self.tree, self.plan, self.obedience, start=self.start
+            self.session,
+            self.tree,
+            self.plan,
+            self.obedience,
+            start=self.start,
+            may=services.origin.reach.might,
+            spare=lambda: self._usage.spare(now=self._loop.time()),
         )
         self.budget = Budget(memory)
         self.outbox = TreeOutbox(
@@ -90,11 +97,14 @@ class RemoteSession:
             self.budget,
             wake=link.wake,
         )
+        self._loop = asyncio.get_running_loop()
+        self._usage = services.devices.of("")
+        self._held = False
         self._running: dict[int, _Running] = {}
         self._started = 0
         self._last_request = 0
         self._documents: dict[int, set[int]] = {}
-        self._closed: asyncio.Future[LinkError | None] = asyncio.get_running_loop().create_future()
+        self._closed: asyncio.Future[LinkError | None] = self._loop.create_future()
         self._tasks: asyncio.TaskGroup | None = None
         self._handlers: dict[type[m.Message], Callable[[m.Message, Headers], None]] = {
             m.Hello: self._on_hello,
@@ -117,6 +127,13 @@ class RemoteSession:
 
     async def run(self) -> None:
         """Serve until the link closes."""
+        try:
+            await self._serve()
+        finally:
+            if self._held:
+                await self._services.origin.pools.release(self.device)
+
+    async def _serve(self) -> None:
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
             self._link.start(self.outbox, self)
@@ -131,15 +148,21 @@ class RemoteSession:
                 running.task.cancel()
         for outgoing in self.outbox.components():
             self.outbox.drop(outgoing.component)
-        _log.info("session ended", reason=str(error) if error else "closed")
+        _log.info(
+            "session ended",
+            reason=str(error) if error else "closed",
+            device=self.device,
+            **asdict(self._usage.statistics(now=self._loop.time())),
+        )
 
     def statistics(self) -> SessionStatistics:
         """Counts for logs and tests."""
         return SessionStatistics(
-            device=self.session.peer.device if self.session.peer else "",
+            device=self.device,
             deliveries=len(self._running),
             held=self.budget.used,
             payload_sent=self.outbox.payload_sent,
+            usage=self._usage.statistics(now=self._loop.time()),
             documents=len(self._documents),
         )
 
@@ -174,6 +197,17 @@ class RemoteSession:
             return None
         return estimate.rate
 
+    @property
+    def device(self) -> str:
+        """Names the device; empty until it has said hello."""
+        return self.session.peer.device if self.session.peer else ""
+
+    def count(self, amount: int) -> None:
+        """Bytes have passed to or from an origin. Raises OriginError beyond the device's limit."""
+        exceeded = self._usage.spend(amount, now=self._loop.time())
+        if exceeded is not None:
+            raise OriginError(Failure.LIMIT, str(exceeded))
+
     def accepts(self, coding: str) -> bool:
         """Whether the device said that it can undo this coding."""
         return self.session.peer is not None and coding in self.session.peer.accepts
@@ -184,11 +218,14 @@ class RemoteSession:
         self._link.wake()
 
     def start(self, job: Job) -> None:
-        """Begin a delivery; beyond the limit it is refused with a clear answer."""
+        """Begin a delivery; beyond the device's limits it is refused with a clear answer."""
         if self._tasks is None or self.session.state is not State.OPEN:
             return
-        if len(self._running) >= MAX_DELIVERIES:
-            self.say(m.Failed(job.component, 503, "too many requests are under way"))
+        tunnel = job.method == "CONNECT"
+        exceeded = self._usage.begin(now=self._loop.time(), tunnel=tunnel)
+        if exceeded is not None:
+            _log.info("a limit was met", device=self.device, limit=exceeded.setting)
+            self.say(m.Failed(job.component, exceeded.status, str(exceeded)))
             return
         self._started += 1
         if self._started % SWEEP == 0:
@@ -196,6 +233,8 @@ class RemoteSession:
         self._documents.setdefault(job.document, set()).add(job.component)
         delivery = Delivery(job, self, self._services)
         task = self._tasks.create_task(self._deliver(delivery))
+        usage = self._usage
+        task.add_done_callback(lambda _: usage.end(tunnel=tunnel))
         self._running[job.component] = _Running(task, job.document, job.upload)
 
     def _sweep(self) -> None:
@@ -226,6 +265,9 @@ class RemoteSession:
 
     def _on_hello(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Hello)
+        self._usage = self._services.devices.of(message.device)
+        self._services.origin.pools.hold(message.device)
+        self._held = True
         _log.info("session opened", device=message.device, agent=message.agent)
 
     def _on_request(self, message: m.Message, headers: Headers) -> None:

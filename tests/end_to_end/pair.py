@@ -11,18 +11,21 @@ import gc
 import shutil
 import ssl
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import h11
+from aiohttp.abc import AbstractResolver
 
 from configuration import LocalSettings
 from local_proxy.authority import Authority
 from local_proxy.main import LocalProxy
 from policies.loader import load
 from remote_proxy.delivery import Services
+from remote_proxy.guard import Guard
+from remote_proxy.limits import Devices, Limits
 from remote_proxy.origin import Origin, OriginConfig
 from remote_proxy.server import RemoteServer
 from remote_proxy.session import RemoteSession
@@ -33,6 +36,9 @@ T = TypeVar("T")
 Headers = list[tuple[str, str]]
 Address = tuple[str, int]
 
+LOOPBACK = ("127.0.0.0/8", "127.0.0.1:1")
+"""Where tests have their origins, and a port where nobody listens; a remote proxy reaches only the
+public internet by itself."""
 TIMEOUT = 30.0
 """Seconds a test may take; they take a fraction of one."""
 
@@ -125,6 +131,7 @@ class FakeOrigin:
         """`tls`: it speaks https."""
         self.paths: dict[str, Handler] = {}
         self.asked: list[Asked] = []
+        self.connections = 0
         self.address: Address = ("", 0)
         self.name = ""
         """By which its certificate knows it; empty: its address."""
@@ -152,9 +159,9 @@ class FakeOrigin:
         self.paths[path] = handler
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[FakeOrigin]:
+    async def running(self, host: str = "127.0.0.1", port: int = 0) -> AsyncIterator[FakeOrigin]:
         server = await asyncio.start_server(
-            self._connected, "127.0.0.1", 0, limit=1 << 20, ssl=self._tls
+            self._connected, host, port, limit=1 << 20, ssl=self._tls
         )
         self.address = server.sockets[0].getsockname()[:2]
         try:
@@ -170,6 +177,7 @@ class FakeOrigin:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
+        self.connections += 1
         try:
             while (asked := await _asked(reader, writer)) is not None:
                 self.asked.append(asked)
@@ -347,18 +355,18 @@ class Remote:
     """A remote proxy that can be stopped and started again on the same port."""
 
     def __init__(
-        self,
-        config: OriginConfig | None = None,
-        *,
-        memory: int = 64 << 20,
-        patience: float = 60.0,
-        tls: ssl.SSLContext | None = None,
-    ) -> None:
+        self, config: OriginConfig | None = None, *, memory: int = 64 << 20,
+        patience: float = 60.0, limits: Limits | None = None, allow: Sequence[str] = LOOPBACK,
+        resolver: AbstractResolver | None = None, tls: ssl.SSLContext | None = None,
+    ) -> None:  # fmt: skip
         self.port = 0
         self._patience = patience
         self._tls = tls
         self._config = config
         self._memory = memory
+        self._allow = allow
+        self._devices = Devices(limits)
+        self._resolver = resolver
         self._origin: Origin | None = None
         self._transcoders: Transcoders | None = None
         self._server: RemoteServer | None = None
@@ -369,9 +377,12 @@ class Remote:
         return self._server.sessions if self._server is not None else []
 
     async def start(self) -> None:
-        self._origin = await Origin(self._config, tls=self._tls).__aenter__()
+        guard = Guard(self._allow)
+        self._origin = await Origin(
+            self._config, guard=guard, resolver=self._resolver, tls=self._tls
+        ).__aenter__()
         self._transcoders = Transcoders(workers=2)
-        services = Services(self._origin, self._transcoders)
+        services = Services(self._origin, self._transcoders, self._devices)
         self._server = RemoteServer(
             services, quantum=1024, memory=self._memory, congestion="cubic", patience=self._patience
         )
@@ -422,15 +433,19 @@ async def pair(
     *, policy: Iterable[str] = ("default",), patience: float = 2.0, export: str = "auto",
     config: OriginConfig | None = None, memory: int = 64 << 20, start_remote: bool = True,
     remote_port: int = 0, remote_patience: float = 60.0, tls: ssl.SSLContext | None = None,
-    authority: Authority | None = None, tunnel: Iterable[str] = (),
-    jpegtran: str | None = shutil.which("jpegtran"),
+    allow: Sequence[str] = LOOPBACK, limits: Limits | None = None,
+    resolver: AbstractResolver | None = None, authority: Authority | None = None,
+    tunnel: Iterable[str] = (), jpegtran: str | None = shutil.which("jpegtran"),
 ) -> AsyncIterator[Pair]:  # fmt: skip
     """Start both, end both. Raises what the local proxy raised.
 
     `tls`: whom the remote trusts. `authority`: the local proxy takes TLS off, but to `tunnel`.
     `jpegtran`: the device's.
     """
-    remote = Remote(config, memory=memory, patience=remote_patience, tls=tls)
+    remote = Remote(
+        config, memory=memory, patience=remote_patience, allow=allow, limits=limits,
+        resolver=resolver, tls=tls,
+    )  # fmt: skip
     remote.port = remote_port
     if start_remote:
         await remote.start()
