@@ -42,6 +42,9 @@ MAX_HEADERS: Final = 50_000
 """Bytes of a request's fields: with its URL they must fit a frame (wire.messages.MAX_MESSAGE)."""
 FIELD: Final = 8
 """Bytes that HPACK adds to a field at most, for its lengths (RFC 7541, 6.2)."""
+MAX_FIELDS: Final = 1000
+"""Of a request: HPACK counts 32 bytes for each beside its own, and the peer takes 128 KB in all
+(RFC 7541, 4.1; wire.session.MAX_HEADER_BYTES)."""
 _log = structlog.get_logger("sluice.local")
 
 
@@ -113,6 +116,8 @@ class ProxyCore:
             return self._link_down(request)
         if sum(len(name) + len(value) + FIELD for name, value in request.headers) > MAX_HEADERS:
             return error_page(431, f"The request's header is longer than {MAX_HEADERS} bytes.")
+        if len(request.headers) > MAX_FIELDS:
+            return error_page(431, f"The request's header has more than {MAX_FIELDS} fields.")
         if self._plan(_subject(request, document)).fetch == "never":
             return error_page(403, "A policy keeps this from being fetched.")
         return await self._answer(request, self._ask(session, request, document))

@@ -17,6 +17,7 @@ import structlog
 
 from local_proxy.error_page import error_page, phrase
 from local_proxy.http import Core, Duplex, Headers, Request, Response
+from local_proxy.http1_chunks import ChunkCheck
 from local_proxy.http1_head import (
     MAX_HEAD,
     Refused,
@@ -108,9 +109,12 @@ class Http1Front:
 class _Body:
     """A request's body as it comes; asks for it first where the client waits for that."""
 
-    def __init__(self, http: h11.Connection, client: ClientSocket, *, limit: int) -> None:
+    def __init__(
+        self, http: h11.Connection, client: ClientSocket, check: ChunkCheck | None, *, limit: int
+    ) -> None:
         self._http = http
         self._client = client
+        self._check = check
         self._left = limit
         self.refusal: Refused | None = None
         """What was wrong with it, once that is known."""
@@ -130,7 +134,12 @@ class _Body:
             while (event := self._next()) is h11.NEED_DATA:
                 data = await self._client.read()
                 if not self.over:
+                    if self._check is not None:
+                        self._check.feed(data)
                     self._http.receive_data(data)
+        except Refused as refused:
+            self.refusal = refused
+            raise
         except h11.RemoteProtocolError as error:
             self.refusal = _refusal(error)
             raise self.refusal from error
@@ -200,10 +209,13 @@ class _Connection:
             http.receive_data(head)
             event = http.next_event()
             assert isinstance(event, h11.Request)
+            check = ChunkCheck(limit=self._limits.body) if _chunked(event) else None
             if self._pending:
+                if check is not None:
+                    check.feed(bytes(self._pending))
                 http.receive_data(bytes(self._pending))
                 self._pending.clear()
-            return await self._watched(http, event)
+            return await self._watched(http, event, check)
         except Refused as refused:
             await self._refuse(http, refused)
         except h11.RemoteProtocolError as error:
@@ -240,7 +252,9 @@ class _Connection:
 
     # -- answering ---------------------------------------------------------------------------
 
-    async def _watched(self, http: h11.Connection, event: h11.Request) -> bool:
+    async def _watched(
+        self, http: h11.Connection, event: h11.Request, check: ChunkCheck | None
+    ) -> bool:
         """Answer, and stop at once when the client leaves before the end."""
         if event.method == b"CONNECT":
             return await self._tunnel(http, event)
@@ -250,19 +264,21 @@ class _Connection:
             return False
         self._client.on_leave = task.cancel
         try:
-            await self._answer(http, event)
+            await self._answer(http, event, check)
         finally:
             self._client.on_leave = None
         return await self._finish(http)
 
-    async def _answer(self, http: h11.Connection, event: h11.Request) -> None:
+    async def _answer(
+        self, http: h11.Connection, event: h11.Request, check: ChunkCheck | None
+    ) -> None:
         self._front.requests += 1
         request = to_request(event)
         length = next((int(v) for n, v in event.headers if n == b"content-length"), 0)
         if length > self._limits.body:
             raise _too_large()
-        body = _Body(http, self._client, limit=self._limits.body)
-        if length or any(name == b"transfer-encoding" for name, _ in event.headers):
+        body = _Body(http, self._client, check, limit=self._limits.body)
+        if length or check is not None:
             request.body = body
         else:
             http.next_event()  # the end of a message without a body
@@ -427,6 +443,10 @@ async def _dispose(response: Response, *, whole: bool) -> None:
             callback(whole)
         except Exception:
             log.exception("on_done failed")
+
+
+def _chunked(event: h11.Request) -> bool:
+    return any(name == b"transfer-encoding" for name, _ in event.headers)
 
 
 def _refusal(error: h11.RemoteProtocolError) -> Refused:

@@ -95,6 +95,15 @@ class OriginResponse:
     """Give the rest up; harmless after the end."""
 
 
+class _Method(str):
+    """A method as it is: aiohttp would write it in upper case (RFC 9110, 9.1: another method)."""
+
+    __slots__ = ()
+
+    def upper(self) -> str:
+        return self
+
+
 class Origin:
     """The connections to all origins. `async with`."""
 
@@ -165,7 +174,7 @@ class Origin:
             # The clock stands while the request waits for a free connection: others move bytes.
             async with asyncio.timeout(None) as clock:
                 response = await session.request(
-                    request.method,
+                    _Method(request.method),
                     url,
                     headers=_outgoing(request),
                     data=_uploaded(request, clock, self._config),
