@@ -22,6 +22,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.connector import Connection
 from yarl import URL
 
+from remote_proxy import one_answer
 from remote_proxy.failures import Failure, OriginError, translated
 
 Headers = list[tuple[str, str]]
@@ -135,6 +136,7 @@ class Origin:
             ssl=self._tls or True,
             force_close=not reuse,
         )
+        one_answer.install(connector)
         return aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),

@@ -11,7 +11,7 @@ from typing import Any
 import h11
 import pytest
 
-from tests.end_to_end.pair import Address, pair, run
+from tests.end_to_end.pair import Address, Asked, all_three, pair, run
 from tests.end_to_end.raw_origin import RawOrigin, Seen, echo
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -141,10 +141,13 @@ CASES = {
     "chunk: trailers": Case(
         OK + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nX: y\r\n\r\n", (ABC,)
     ),
-    "chunk: evil trailers": Case(
-        OK + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nContent-Length: 9\r\n"
-        b"Set-Cookie: a=b\r\n\r\n",
+    "chunk: Set-Cookie in a trailer": Case(
+        OK + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nSet-Cookie: a=b\r\n\r\n",
         (ABC,),
+    ),
+    "chunk: CL in a trailer": Case(
+        OK + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nContent-Length: 9\r\n\r\n",
+        (ABC, BAD, BROKEN),
     ),
 }  # fmt: skip
 
@@ -240,3 +243,27 @@ def test_one_reading_or_an_error(name: str) -> None:
     assert others[:-1] in ([(200, b"GET /sentinel ")], [])
     if first != BROKEN:
         assert len(others) == 2
+
+
+def test_an_answer_that_nobody_asked_for_is_nobodys() -> None:
+    """It comes while the connection is kept for the next request."""
+
+    async def go() -> None:
+        async with all_three() as (origin, both):
+            read, ended = asyncio.Event(), asyncio.Event()
+
+            async def first(asked: Asked) -> None:
+                await asked.answer(b"first", "text/plain")
+                await read.wait()
+                await asked.send(SMUGGLED)
+                assert await asked.reader.read() == b""
+                ended.set()
+
+            origin.paths["/first"] = first
+            origin.serve("/second", b"second", "text/plain")
+            assert (await both.client.get(origin.base + "/first")).body == b"first"
+            read.set()
+            await ended.wait()
+            assert (await both.client.get(origin.base + "/second")).body == b"second"
+
+    run(go())
