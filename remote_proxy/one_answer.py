@@ -20,8 +20,8 @@ _END: Final = b"\r\n\r\n"
 def install(connector: BaseConnector) -> None:
     """Let all connections that it will make read so."""
     loop = asyncio.get_running_loop()
-    made: functools.partial[ResponseHandler] = functools.partial(OneAnswer, loop=loop)
-    connector._factory = made
+    handler: type[ResponseHandler] = OneAnswer
+    connector._factory = functools.partial(handler, loop=loop)
 
 
 class OneAnswer(ResponseHandler):
