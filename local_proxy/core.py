@@ -88,7 +88,9 @@ class ProxyCore:
         pages: OwnPages,
         plan: Callable[[Subject], Decision],
         patience: float,
+        notice: float,
     ) -> None:
+        """`patience`: seconds a request waits for a link; `notice`: a page until it says so."""
         self._uplink = uplink
         self._export = export
         self._promises = promises
@@ -97,6 +99,7 @@ class ProxyCore:
         self._pages = pages
         self._plan = plan
         self._patience = patience
+        self._notice = min(notice, patience)
         self._uploads: set[asyncio.Task[None]] = set()
 
     async def handle(self, request: Request) -> Response:
@@ -111,6 +114,10 @@ class ProxyCore:
         kept = await self._promises.find(request, document=document, now=now)
         if kept is not None:
             return await self._keep(request, kept)
+        if request.method == "GET" and is_navigation(request):
+            # People would look at an empty window; this page says why and loads itself again.
+            if not await self._uplink.wait_connected(self._notice):
+                return self._link_down(request)
         session = await self._uplink.wait_session(self._patience)
         if session is None:
             return self._link_down(request)

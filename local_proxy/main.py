@@ -23,8 +23,9 @@ from local_proxy.uplink import Connect, Uplink
 from policies.api import Policy, SessionOpened
 from policies.loader import load
 from policies.plan import Decision, Subject, decide
+from transport.lasting import LastingLink
 from transport.link import Link
-from transport.tcp import connect
+from transport.tcp import dial
 from wire.messages import Raise
 
 URGENT: Final = 2
@@ -45,6 +46,8 @@ class Settings(Protocol):
     @property
     def patience(self) -> float: ...
     @property
+    def notice(self) -> float: ...
+    @property
     def export(self) -> str: ...
     @property
     def congestion(self) -> str: ...
@@ -58,11 +61,12 @@ class LocalProxy:
         settings: Settings,
         policies: list[Policy],
         *,
-        dial: Connect | None = None,
+        connect: Connect | None = None,
         worker: Callable[[], Worker] = PolicyWorker,
     ) -> None:
-        """`dial` makes the link, by TCP unless given; `worker` what policies react in."""
+        """`connect` makes the link, a lasting one over TCP unless given; `worker` what policies react in."""
         self._settings = settings
+        self._lasting: LastingLink | None = None
         loop = asyncio.get_running_loop()
         promises = PromiseKeeper(self._urge)
         self.components = Components()
@@ -70,7 +74,7 @@ class LocalProxy:
         self.tracker: Tracker = bridge
         """Told what users do, by whatever watches them."""
         self.uplink = Uplink(
-            dial or self._dial, bridge, remote=settings.remote, device=settings.device
+            connect or self._connect, bridge, remote=settings.remote, device=settings.device
         )
         self._runtime = PolicyRuntime(policies, send=bridge.command, worker=worker)
         self._overview = Overview(self.uplink, self._runtime)
@@ -89,6 +93,7 @@ class LocalProxy:
             pages=StatusPage(self._overview.snapshot),
             plan=self._decide,
             patience=settings.patience,
+            notice=settings.notice,
         )
         self._front = Http1Front(self.core)
         bridge.connect(
@@ -125,9 +130,15 @@ class LocalProxy:
     async def _handle(self, request: Request) -> Response:
         return await self.core.handle(request)
 
-    async def _dial(self) -> Link:
+    async def _connect(self) -> Link:
         host, _, port = self._settings.remote.rpartition(":")
-        return await connect(host.strip("[]"), int(port), congestion=self._settings.congestion)
+        self._lasting = LastingLink(
+            lambda: dial(host.strip("[]"), int(port)),
+            congestion=self._settings.congestion,
+            patience=self._settings.patience,
+            on_change=self.uplink.link_changed,
+        )
+        return await self._lasting.open()
 
 
 async def run(settings: Settings) -> None:

@@ -55,6 +55,8 @@ class Uplink:
         self._device = device
         self._session: LocalSession | None = None
         self._opened = asyncio.Event()
+        self._changed = asyncio.Event()
+        """Set for a moment whenever the link has come or gone."""
         self._since = asyncio.get_running_loop().time()
         self._attempts = 0
         self._reason = "not connected yet"
@@ -71,9 +73,39 @@ class Uplink:
         session = self._session
         return session if session is not None and session.open else None
 
+    @property
+    def connected(self) -> bool:
+        """Whether there is a session, and something carries its bytes now."""
+        session = self.session
+        return session is not None and session.link.statistics().connected
+
+    def link_changed(self, error: LinkError | None) -> None:
+        """The session's link has lost its connection, and why; None: it has another."""
+        self._since = asyncio.get_running_loop().time()
+        self._reason = str(error) if error is not None else ""
+        self._pulse()
+
+    def _pulse(self) -> None:
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+    async def wait_connected(self, patience: float) -> bool:
+        """Whether bytes can cross, waiting up to `patience` seconds for that."""
+        self._hurry.set()
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(patience):
+                while not self.connected:
+                    await self._changed.wait()
+        except TimeoutError:
+            return False
+        finally:
+            self._waiting -= 1
+        return True
+
     def state(self) -> UplinkState:
         """How the link is."""
-        connected = self.session is not None
+        connected = self.connected
         return UplinkState(
             connected,
             self._remote,
@@ -89,6 +121,7 @@ class Uplink:
         self._attempts = 0
         self._was_up = True
         self._opened.set()
+        self._pulse()
 
     async def wait_session(self, patience: float) -> LocalSession | None:
         """The session, waiting up to `patience` seconds for one; None if there is still none."""

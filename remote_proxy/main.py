@@ -25,6 +25,8 @@ class Settings(Protocol):
     def quantum(self) -> int: ...
     @property
     def congestion(self) -> str: ...
+    @property
+    def patience(self) -> float: ...
 
 
 async def run(settings: Settings) -> None:
@@ -37,6 +39,7 @@ async def run(settings: Settings) -> None:
             quantum=settings.quantum,
             memory=settings.memory,
             congestion=settings.congestion,
+            patience=settings.patience,
         )
         try:
             listening = await server.listen(host.strip("[]"), int(port))
