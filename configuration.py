@@ -79,6 +79,9 @@ class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Seconds for which a device that has lost its link is expected back."""
     ca_file: str = ""
     """A PEM file of root certificates to trust besides the system's, for private sites."""
+    allow: list[str] = msgspec.field(default_factory=list)
+    """Hosts, *.domains, addresses or networks, each with a :port or without, that may be reached
+    though they are not on the public internet (docs/security.md)."""
 
 
 class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -88,12 +91,12 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     remote: RemoteSettings = RemoteSettings()
 
 
-_LISTS: Final = ("policy", "tunnel")
-"""Settings whose values are separated by commas in the environment."""
 _SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "local": LocalSettings,
     "remote": RemoteSettings,
 }
+_LISTS: Final = frozenset(("policy", "tunnel", "allow"))
+"""Settings that are lists."""
 
 
 def load(
@@ -118,6 +121,10 @@ def load(
     return _convert(merged)
 
 
+def _list(value: str) -> list[str]:
+    return [item.strip() for item in value.split(",") if item.strip()]
+
+
 def _file(path: Path | None) -> dict[str, Any] | None:
     """The parsed file, or None when none was asked for and none is there."""
     if path is None:
@@ -136,7 +143,7 @@ def _merge_environment(merged: dict[str, dict[str, Any]], environ: Mapping[str, 
         for name in struct.__struct_fields__:
             value = environ.get(f"SLUICE_{section}_{name}".upper())
             if value is not None:
-                merged[section][name] = value.split(",") if name in _LISTS else value
+                merged[section][name] = _list(value) if name in _LISTS else value
 
 
 def _convert(merged: dict[str, dict[str, Any]]) -> Settings:

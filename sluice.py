@@ -45,13 +45,18 @@ def remote(
         Optional[str],  # noqa: UP045
         typer.Option(help="TCP congestion control of the link: cubic, bbr, reno."),
     ] = None,
+    allow: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(help="A host, *.domain, address or network of its own to reach; repeatable."),
+    ] = None,
     config: ConfigFile = None,
     verbose: Verbose = False,
 ) -> None:
     """Run the remote proxy, on the fast side of the link."""
     from remote_proxy.main import run
 
-    settings = _settings(config, {"remote": {"listen": listen, "congestion": congestion}})
+    flags = {"listen": listen, "congestion": congestion, "allow": allow or None}
+    settings = _settings(config, {"remote": flags})
     _run(run(settings.remote), verbose=verbose)
 
 

@@ -21,6 +21,8 @@ from bench.page_load import Endpoint
 from bench.profiles import Profile
 
 ROOT: Final = Path(__file__).resolve().parent.parent
+LOOPBACK: Final = ("--allow", "127.0.0.0/8")
+"""Lets a remote proxy reach this machine's own origin, which it would refuse."""
 SITE: Final = "site.test"
 """Chromium maps this name to the relay, so that a direct load has an ordinary host name."""
 _END_AFTER: Final = 5.0
@@ -99,7 +101,7 @@ class SluicePeer:
     @asynccontextmanager
     async def start(self, origin: Address, profile: Profile) -> AsyncIterator[Endpoint]:
         async with (
-            command("remote", "--listen", "127.0.0.1:0", *self._remote) as remote,
+            command("remote", "--listen", "127.0.0.1:0", *LOOPBACK, *self._remote) as remote,
             relay(remote, profile) as link,
             command(
                 "local",

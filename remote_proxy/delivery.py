@@ -114,7 +114,7 @@ class Delivery:
     async def _tunnel(self) -> None:
         job = self.job
         assert job.upload is not None
-        reader, writer = await dial(job.url)
+        reader, writer = await dial(job.url, self._services.origin.reach)
         self._sender.say(m.Head(job.component, 200, b""), [])
         try:
             await pump(reader, writer, job.upload, self._open(Kind.OTHER))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Protocol
 
 import structlog
 
 from remote_proxy.certificates import NoRoots, client_context, has_roots
 from remote_proxy.delivery import Services
+from remote_proxy.guard import Guard
 from remote_proxy.origin import Origin
 from remote_proxy.server import NotLoopback, RemoteServer
 from transcoders.registry import Transcoders
@@ -34,11 +36,17 @@ class Settings(Protocol):
     def patience(self) -> float: ...
     @property
     def ca_file(self) -> str: ...
+    @property
+    def allow(self) -> Sequence[str]: ...
 
 
 async def run(settings: Settings) -> None:
     """Listen and serve until cancelled. Prints one line when ready. Raises OSError."""
     host, _, port = settings.listen.rpartition(":")
+    try:
+        guard = Guard(settings.allow)
+    except ValueError as error:
+        raise OSError(f"remote.allow: {error}") from error
     transcoders = Transcoders(workers=settings.workers)
     try:
         tls = client_context(settings.ca_file)
@@ -46,7 +54,7 @@ async def run(settings: Settings) -> None:
         raise OSError(str(error)) from error
     if not has_roots():
         _log.warning("no root certificates here: https sites will fail; install ca-certificates")
-    async with Origin(tls=tls) as origin:
+    async with Origin(guard=guard, tls=tls) as origin:
         server = RemoteServer(
             Services(origin, transcoders),
             quantum=settings.quantum,

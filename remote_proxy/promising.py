@@ -40,13 +40,15 @@ class Promising:
         obedience: Obedience,
         *,
         start: Callable[[Job], None],
+        may: Callable[[str], bool],
     ) -> None:
-        """`start` begins a delivery."""
+        """`start` begins a delivery; `may`: whether a URL may come unasked."""
         self._session = session
         self._tree = tree
         self._plan = plan
         self._obedience = obedience
         self._start = start
+        self._may = may
         self._imports: dict[int, DocumentImport] = {}
 
     def importer(self, job: Job, response: OriginResponse) -> Importer | None:
@@ -96,7 +98,9 @@ class Promising:
     def _pushes(self, document: int, prefetch: Prefetch) -> bool:
         """Whether the plan lets it come unasked. Component 0: it has no number yet."""
         found = prefetch.found
-        return self._plan.decide(0, document, found.kind, found.use).fetch == "push"
+        if self._plan.decide(0, document, found.kind, found.use).fetch != "push":
+            return False
+        return self._may(prefetch.url)
 
 
 def _batches(jobs: list[Job]) -> Iterator[list[Job]]:

@@ -71,7 +71,9 @@ class RemoteServer:
     async def listen(self, host: str, port: int) -> Listener:
         """Start to listen. Raises NotLoopback, LinkError."""
         require_loopback(host)
-        return await self._reception.listen(host, port)
+        listener = await self._reception.listen(host, port)
+        self._services.origin.reach.guard.listens(listener.address[1])
+        return listener
 
     def accept(self, link: Link) -> None:
         """Serve a link that has just been made; refused when there are too many."""

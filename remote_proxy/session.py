@@ -80,7 +80,12 @@ class RemoteSession:
         self.plan = Plan()
         self.obedience = Obedience(self.tree, self.plan)
         self.promising = Promising(
-            self.session, self.tree, self.plan, self.obedience, start=self.start
+            self.session,
+            self.tree,
+            self.plan,
+            self.obedience,
+            start=self.start,
+            may=services.origin.reach.might,
         )
         self.budget = Budget(memory)
         self.outbox = TreeOutbox(

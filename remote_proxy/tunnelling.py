@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from typing import Final
 
+from aiohappyeyeballs import AddrInfoType, start_connection
+
 from remote_proxy.failures import Failure, OriginError
+from remote_proxy.reaching import Reach
 from transport.incoming import Incoming, StreamCut
 from transport.outgoing import Outgoing
 
@@ -13,18 +17,38 @@ READ: Final = 65536
 """Bytes read from the host at a time."""
 CONNECT: Final = 15.0
 """Seconds for a host to answer."""
+STAGGER: Final = 0.25
+"""Seconds before the next address is tried as well (RFC 8305, 8)."""
 
 
-async def dial(authority: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Connect to host:port. Raises OriginError."""
-    host, _, port = authority.rpartition(":")
+async def dial(authority: str, reach: Reach) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Connect to host:port, where the guard lets it. Raises OriginError."""
+    name, _, number = authority.rpartition(":")
+    if not (number.isascii() and number.isdecimal() and 0 < int(number[:8]) < 65536):
+        raise OriginError(Failure.PROTOCOL, f"{authority} is not host:port")
+    port = int(number)
+    host = reach.host(name, port, tunnel=True)
     try:
         async with asyncio.timeout(CONNECT):
-            return await asyncio.open_connection(host.strip("[]"), int(port))
+            found = await reach.addresses(host, port, tunnel=True)
+            addresses: list[AddrInfoType] = [
+                (one["family"], socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (one["host"], port))
+                for one in found
+            ]
+            connected = await start_connection(addresses, happy_eyeballs_delay=STAGGER)
+            reader, writer = await asyncio.open_connection(sock=connected)
     except TimeoutError as error:
         raise OriginError(Failure.TIMEOUT, f"{authority} did not answer") from error
+    except socket.gaierror as error:
+        raise OriginError(Failure.DNS, f"there is no server by the name of {name}") from error
     except (OSError, ValueError) as error:
         raise OriginError(Failure.REFUSED, f"{authority} could not be reached") from error
+    try:
+        reach.peer(host, writer.transport, tunnel=True)
+    except OriginError:
+        writer.transport.abort()
+        raise
+    return reader, writer
 
 
 async def pump(

@@ -10,18 +10,20 @@ import asyncio
 import gc
 import ssl
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import h11
+from aiohttp.abc import AbstractResolver
 
 from configuration import LocalSettings
 from local_proxy.authority import Authority
 from local_proxy.main import LocalProxy
 from policies.loader import load
 from remote_proxy.delivery import Services
+from remote_proxy.guard import Guard
 from remote_proxy.origin import Origin, OriginConfig
 from remote_proxy.server import RemoteServer
 from remote_proxy.session import RemoteSession
@@ -32,6 +34,9 @@ T = TypeVar("T")
 Headers = list[tuple[str, str]]
 Address = tuple[str, int]
 
+LOOPBACK = ("127.0.0.0/8", "127.0.0.1:1")
+"""Where tests have their origins, and a port where nobody listens; a remote proxy reaches only the
+public internet by itself."""
 TIMEOUT = 30.0
 """Seconds a test may take; they take a fraction of one."""
 
@@ -351,11 +356,15 @@ class Remote:
         *,
         memory: int = 64 << 20,
         tls: ssl.SSLContext | None = None,
+        allow: Sequence[str] = LOOPBACK,
+        resolver: AbstractResolver | None = None,
     ) -> None:
         self.port = 0
         self._tls = tls
         self._config = config
         self._memory = memory
+        self._allow = allow
+        self._resolver = resolver
         self._origin: Origin | None = None
         self._transcoders: Transcoders | None = None
         self._server: RemoteServer | None = None
@@ -366,7 +375,9 @@ class Remote:
         return self._server.sessions if self._server is not None else []
 
     async def start(self) -> None:
-        self._origin = await Origin(self._config, tls=self._tls).__aenter__()
+        self._origin = await Origin(
+            self._config, guard=Guard(self._allow), resolver=self._resolver, tls=self._tls
+        ).__aenter__()
         self._transcoders = Transcoders(workers=2)
         services = Services(self._origin, self._transcoders)
         self._server = RemoteServer(
@@ -419,13 +430,14 @@ async def pair(
     *, policy: Iterable[str] = ("default",), patience: float = 2.0, export: str = "auto",
     config: OriginConfig | None = None, memory: int = 64 << 20, start_remote: bool = True,
     remote_port: int = 0, tls: ssl.SSLContext | None = None, authority: Authority | None = None,
-    tunnel: Iterable[str] = (),
+    tunnel: Iterable[str] = (), allow: Sequence[str] = LOOPBACK,
+    resolver: AbstractResolver | None = None,
 ) -> AsyncIterator[Pair]:  # fmt: skip
     """Start both, end both. Raises what the local proxy raised.
 
     `tls`: whom the remote trusts. `authority`: the local proxy takes TLS off, but to `tunnel`.
     """
-    remote = Remote(config, memory=memory, tls=tls)
+    remote = Remote(config, memory=memory, tls=tls, allow=allow, resolver=resolver)
     remote.port = remote_port
     if start_remote:
         await remote.start()
