@@ -129,7 +129,7 @@ class ProxyCore:
             return error_page(403, "A policy keeps this from being fetched.")
         return await self._answer(request, self._ask(session, request, document))
 
-    async def connect(self, host: str, port: int) -> Duplex | Response:
+    async def connect(self, host: str, port: int, *, tls: bool = False) -> Duplex | Response:
         """Open a tunnel, opaque and a component of its own."""
         session = await self._uplink.wait_session(self._patience)
         if session is None:
@@ -137,8 +137,8 @@ class ProxyCore:
         component = Component(
             id=session.new_id(), document=UNATTRIBUTED, url=f"{host}:{port}", kind=Kind.OTHER
         )
-        session.request(component, method="CONNECT", headers=[], body=True, levels=False)
-        up = session.upload(component.id)
+        session.request(component, method="CONNECT", headers=[], body=True, levels=False, tls=tls)
+        up = session.upload(component.id, tunnel=True)
         try:
             head = await component.wait_head()
         except ComponentFailed as failure:
@@ -149,7 +149,7 @@ class ProxyCore:
         if head.status != 200:
             session.cancel(component)
             return error_page(502, f"{host}:{port} could not be reached")
-        return Tunnel(component, up, cancel=session.cancel)
+        return Tunnel(component, up, session)
 
     # -- where a component comes from --------------------------------------------------------------
 

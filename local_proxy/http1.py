@@ -29,7 +29,9 @@ from local_proxy.http1_head import (
     to_request,
 )
 from local_proxy.http1_socket import ClientSocket
+from local_proxy.http1_tunnel import pump
 from local_proxy.https import Connects, Https
+from local_proxy.upgrade import Switched, asks, open_websocket, switch
 
 log = structlog.get_logger(__name__)
 
@@ -279,6 +281,8 @@ class _Connection:
             if self._origin is not None:
                 raise Refused(405, "There is no proxy inside this connection.")
             return await self._tunnel(http, event)
+        if check is None and event.http_version == b"1.1" and asks(event):
+            return await self._upgrade(http, event)
         task = asyncio.current_task()
         assert task is not None
         if self._client.ended:  # a client that has closed its side counts as gone
@@ -420,6 +424,38 @@ class _Connection:
         finally:
             await way.close()
         return False
+
+    async def _upgrade(self, http: h11.Connection, event: h11.Request) -> bool:
+        """A WebSocket, which is a tunnel once the server has agreed."""
+        self._front.tunnels += 1
+        request = to_request(event, origin=self._origin)
+        http.next_event()
+        task = asyncio.current_task()
+        assert task is not None
+        self._client.on_leave = task.cancel
+        try:
+            answer = await self._opened(request)
+            if isinstance(answer, Response):
+                await self._respond(http, answer)
+        finally:
+            self._client.on_leave = None
+        if isinstance(answer, Response):
+            return await self._finish(http)
+        try:
+            await self._send(http, switch(answer))
+            http.next_event()
+            early = http.trailing_data[0]
+            await pump(self._client, answer.far, early, idle_time=self._limits.idle_time)
+        finally:
+            await answer.far.close()
+        return False
+
+    async def _opened(self, request: Request) -> Switched | Response:
+        try:
+            return await open_websocket(self._front.core, request)
+        except Exception as error:
+            log.exception("core failed", url=request.url)
+            return error_page(502, f"The proxy failed: {type(error).__name__}.")
 
 
 def _head(response: Response, method: bytes) -> h11.Response:

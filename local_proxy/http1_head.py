@@ -27,7 +27,9 @@ _BARE: Final = re.compile(rb"\r(?!\n)|(?<!\r)\n")
 _BARE_LF: Final = re.compile(rb"(?<!\r)\n")
 _DIGITS: Final = re.compile(rb"[0-9]{1,18}")
 _AUTHORITY: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._~-]+)(?::([0-9]{0,5}))?")
-_ABSOLUTE: Final = re.compile(r"(https?)://([^/?#]*)([^#]*)", re.IGNORECASE)
+_ABSOLUTE: Final = re.compile(r"(https?|wss?)://([^/?#]*)([^#]*)", re.IGNORECASE)
+_PLAIN: Final = {"ws": "http", "wss": "https"}
+"""What a WebSocket's scheme means before the switch (RFC 6455, 3); some clients write it."""
 _DEFAULT_PORT: Final = {"http": 80, "https": 443}
 _METHODS: Final = frozenset(
     (b"CONNECT", b"DELETE", b"GET", b"HEAD", b"OPTIONS", b"POST", b"PUT", b"TRACE")
@@ -161,6 +163,7 @@ def absolute_url(target: str, host: str, *, scheme: str = "http") -> str:
         authority, rest = host, target.split("#", 1)[0]
     elif match := _ABSOLUTE.match(target):
         scheme, authority, rest = match[1].lower(), match[2], match[3]
+        scheme = _PLAIN.get(scheme, scheme)
     else:
         raise Refused(400, "The request's address is neither a path nor an http URL.")
     name, port = split_authority(authority, default_port=_DEFAULT_PORT[scheme])

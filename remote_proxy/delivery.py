@@ -28,6 +28,7 @@ from transcoders.text import DENSE, TextEncoder, compressible, quality_for
 from transport.incoming import StreamCut
 from transport.outbox import TreeOutbox
 from transport.outgoing import Introduction, Outgoing
+from transport.talk import Talk
 from wire import messages as m
 from wire.session import Headers, header
 from wire.skeleton import Kind
@@ -114,10 +115,19 @@ class Delivery:
     async def _tunnel(self) -> None:
         job = self.job
         assert job.upload is not None
-        reader, writer = await dial(job.url, self._services.origin.reach)
+        origin, loop = self._services.origin, asyncio.get_running_loop()
+        reader, writer = await dial(job.url, origin.reach, tls=origin.tls if job.tls else None)
         self._sender.say(m.Head(job.component, 200, b""), [])
+        leaf = self._sender.tree.tunnel(job.component)
+        self._outgoing = self._sender.outbox.open(job.component, leaf)
+        talk = Talk(now=loop.time())
+
+        def coming(amount: int) -> None:
+            talks = talk.say(amount, now=loop.time(), rate=self._sender.rate)
+            self._sender.tree.set_talk(job.component, talks)
+
         try:
-            await pump(reader, writer, job.upload, self._open(Kind.OTHER))
+            await pump(reader, writer, job.upload, self._outgoing, coming=coming)
         except OSError as error:
             self._fail(502, str(error))
 

@@ -32,6 +32,8 @@ class Job:
     height: int = 0
     upload: Incoming | None = None
     promised: bool = False
+    tls: bool = False
+    """Of a tunnel: TLS is made here."""
 
     @classmethod
     def requested(cls, request: m.Request, headers: Headers, upload: Incoming | None) -> Job:
@@ -46,6 +48,7 @@ class Job:
             levels=request.levels,
             use=Use.DOCUMENT if is_document else Use.OTHER,
             upload=upload,
+            tls=request.tls,
         )
 
     @classmethod

@@ -21,6 +21,7 @@ from aiohttp.abc import AbstractResolver
 from yarl import URL
 
 from remote_proxy import one_answer
+from remote_proxy.certificates import client_context
 from remote_proxy.failures import Failure, OriginError, translated
 from remote_proxy.guard import Guard
 from remote_proxy.reaching import GuardedConnector, Reach
@@ -121,6 +122,13 @@ class Origin:
         self._tls = tls
         self._pooled: aiohttp.ClientSession | None = None
         self._fresh: aiohttp.ClientSession | None = None
+
+    @property
+    def tls(self) -> ssl.SSLContext:
+        """How origins are judged, in tunnels too."""
+        if self._tls is None:
+            self._tls = client_context()
+        return self._tls
 
     async def __aenter__(self) -> Self:
         # A request that may change something never goes out on a connection that the server may

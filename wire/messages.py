@@ -86,6 +86,9 @@ class Request(Message, tag=16, frozen=True):
     body: bool = False
     levels: bool = False
     """The local proxy can show this picture coarse before it is fine."""
+    tls: bool = False
+    """Of a CONNECT: the remote makes TLS with the server and verifies it; the tunnel carries what
+    is inside."""
 
 
 class Cancel(Message, tag=17, frozen=True):
