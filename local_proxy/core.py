@@ -20,6 +20,7 @@ from local_proxy.error_page import error_page
 from local_proxy.export_drivers.browser import BrowserExport
 from local_proxy.http import Duplex, Headers, Request, Response, header
 from local_proxy.promise_keeper import Kept, PromiseKeeper, wants_picture
+from local_proxy.promises import directives
 from local_proxy.session import LocalSession
 from local_proxy.status.link_down import link_down
 from local_proxy.tunnel import Tunnel
@@ -223,7 +224,7 @@ class ProxyCore:
             self._left(component)
             raise
         response = self._plain(request, component, head)
-        if component.use is Use.DOCUMENT:
+        if component.use is Use.DOCUMENT and "no-transform" not in directives(request.headers):
             response = self._export.document_response(component.id, response)
         return response
 
@@ -282,6 +283,8 @@ async def _upload(body: AsyncIterator[bytes], up: Outgoing, session: LocalSessio
         async for chunk in body:
             up.write(chunk)
             await up.room()
+            if up.closed:  # nobody wants the rest, of which there may be no end
+                return
     except Exception as error:
         session.cut_upload(up.component, str(error))
     else:

@@ -149,7 +149,8 @@ class Delivery:
             and response.status == 200
             and content_type.startswith("image/")
             and not self._decision(Kind.IMAGE, response.length).untouched
-            and "no-transform" not in header(response.headers, "cache-control").lower()
+            and not _no_transform(response.headers)
+            and not _no_transform(self.job.headers)
             and not header(response.headers, "content-encoding")
         )
 
@@ -260,6 +261,11 @@ class Delivery:
             self._sender.say(m.Failed(component, status, reason))
         else:
             self._sender.say(m.Reset(component, reason))
+
+
+def _no_transform(headers: Headers) -> bool:
+    """RFC 9111, 5.2.1.6 and 5.2.2.6: other pixels would be a transformation, link coding is none."""
+    return "no-transform" in header(headers, "cache-control").lower()
 
 
 def _pieces(chunk: bytes, *, first: int) -> Iterator[bytes]:
