@@ -75,10 +75,10 @@ class LocalProxy:
         worker: Callable[[], Worker] = PolicyWorker,
         authority: Authority | None = None,
     ) -> None:
-        """`connect` makes the link, a lasting one over TCP unless given; `worker` what policies
-        react in.
+        """`connect` makes the link, a lasting one over TCP unless given.
 
-        `authority` vouches for https sites to browsers; without one their tunnels stay opaque.
+        `worker` makes what policies react in. `authority` vouches for https sites to browsers;
+        without one their tunnels stay opaque.
         """
         self._settings = settings
         self._lasting: LastingLink | None = None
@@ -89,7 +89,11 @@ class LocalProxy:
         self.tracker: Tracker = bridge
         """Told what users do, by whatever watches them."""
         self.uplink = Uplink(
-            connect or self._connect, bridge, remote=settings.remote, device=settings.device
+            connect or self._connect,
+            bridge,
+            remote=settings.remote,
+            device=settings.device,
+            patience=settings.patience,
         )
         self._runtime = PolicyRuntime(policies, send=bridge.command, worker=worker)
         self._overview = Overview(self.uplink, self._runtime)

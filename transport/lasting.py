@@ -19,7 +19,7 @@ from typing import Final
 import structlog
 
 from transport import preamble
-from transport.link import LinkError
+from transport.link import LinkError, LinkExpired
 from transport.preamble import Preamble, What
 from transport.tcp import reason
 from transport.tcp_link import TcpLink
@@ -117,7 +117,7 @@ class LastingLink:
             if error is None:
                 return
             if self._loop.time() - since > self._patience:
-                self.link.close(LinkError(f"no connection for {self._patience:g} s: {error}"))
+                self.link.close(LinkExpired(f"no connection for {self._patience:g} s: {error}"))
                 return
             attempts += 1
             await self._pause(BACKOFF[min(attempts, len(BACKOFF) - 1)])

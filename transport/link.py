@@ -19,7 +19,15 @@ from wire.frames import Control, Data
 
 
 class LinkError(Exception):
-    """The transport's fault: refused, reset, timed out, or the peer broke the protocol."""
+    """Why there is no link: refused, reset, timed out, or the peer broke the protocol."""
+
+
+class PeerFault(LinkError):
+    """The peer broke the protocol: to ask it the same again would end the same way."""
+
+
+class LinkExpired(LinkError):
+    """The link has waited for a connection as long as it was told to."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from typing import Final
 
 from transport import tcp_info
 from transport.endpoint import Endpoint, suggested_quantum
-from transport.link import BandwidthEstimate, Inbox, LinkError, LinkStatistics, Outbox
+from transport.link import BandwidthEstimate, Inbox, LinkError, LinkStatistics, Outbox, PeerFault
 from transport.tcp import prepare, reason
 from wire.errors import PeerError
 from wire.frames import END, FrameWriter
@@ -254,7 +254,7 @@ class TcpLink:
                 return
             frames = self._endpoint.receive(now, data)
         except PeerError as error:
-            self.close(LinkError(f"the peer broke the protocol: {error}"))
+            self.close(PeerFault(f"the peer broke the protocol: {error}"))
             return
         if frames:
             self._inbox.frames_received(frames, now=now)

@@ -358,9 +358,11 @@ class Remote:
         tls: ssl.SSLContext | None = None,
         allow: Sequence[str] = LOOPBACK,
         resolver: AbstractResolver | None = None,
+        patience: float = 60.0,
     ) -> None:
         self.port = 0
         self._tls = tls
+        self._patience = patience
         self._config = config
         self._memory = memory
         self._allow = allow
@@ -381,7 +383,7 @@ class Remote:
         self._transcoders = Transcoders(workers=2)
         services = Services(self._origin, self._transcoders)
         self._server = RemoteServer(
-            services, quantum=1024, memory=self._memory, congestion="cubic", patience=60.0
+            services, quantum=1024, memory=self._memory, congestion="cubic", patience=self._patience
         )
         self._listener = await self._server.listen("127.0.0.1", self.port)
         self.port = self._listener.address[1]
@@ -431,13 +433,15 @@ async def pair(
     config: OriginConfig | None = None, memory: int = 64 << 20, start_remote: bool = True,
     remote_port: int = 0, tls: ssl.SSLContext | None = None, authority: Authority | None = None,
     tunnel: Iterable[str] = (), allow: Sequence[str] = LOOPBACK,
-    resolver: AbstractResolver | None = None,
+    resolver: AbstractResolver | None = None, remote_patience: float = 60.0,
 ) -> AsyncIterator[Pair]:  # fmt: skip
     """Start both, end both. Raises what the local proxy raised.
 
     `tls`: whom the remote trusts. `authority`: the local proxy takes TLS off, but to `tunnel`.
     """
-    remote = Remote(config, memory=memory, tls=tls, allow=allow, resolver=resolver)
+    remote = Remote(
+        config, memory=memory, tls=tls, allow=allow, resolver=resolver, patience=remote_patience
+    )
     remote.port = remote_port
     if start_remote:
         await remote.start()
