@@ -12,9 +12,11 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from bench.cdp import find_chromium
 from local_proxy.authority import Authority
 from tests.end_to_end.pair import Pair, pair, run, until
 from tests.end_to_end.roots import Root
+from tests.end_to_end.test_chromium import shows, tab_through
 from tests.end_to_end.test_https import trusting
 
 KEY = "dGhlIHNhbXBsZSBub25jZQ=="
@@ -299,3 +301,33 @@ def test_a_tunnel_that_turns_into_a_download_is_told_apart() -> None:
             await until(lambda: not leaf.attached)
 
     run(go(), timeout=30)
+
+
+TALK = """
+new Promise((done, fail) => {
+  const said = [], socket = new WebSocket("WHERE", ["chat"]);
+  socket.onerror = () => fail(new Error("no socket"));
+  socket.onopen = () => { for (const n of [1, 1000, 100000]) socket.send("x".repeat(n)); };
+  socket.onmessage = (message) => {
+    said.push(message.data.length);
+    if (said.length === 3) { socket.close(); done(JSON.stringify([socket.protocol, said])); }
+  };
+})
+"""
+
+
+@pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
+def test_a_browser_talks() -> None:
+    async def go() -> None:
+        async with Echo().running() as echo, pair() as both, tab_through(both) as tab:
+            await tab.call("Page.navigate", url=f"http://{echo.host}/page?status=200")
+            await shows(tab, "no socket here")
+            talk = TALK.replace("WHERE", f"ws://{echo.host}/echo")
+            reply = await tab.call(
+                "Runtime.evaluate", expression=talk, awaitPromise=True, returnByValue=True
+            )
+            assert reply["result"]["value"] == '["chat",[1,1000,100000]]', reply
+            assert echo.asked[-1].path == "/echo"
+            assert both.local._front.statistics().tunnels >= 1
+
+    asyncio.run(go())
