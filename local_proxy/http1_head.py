@@ -115,7 +115,7 @@ def _check_framing(fields: list[bytes], *, http10: bool) -> bool:
         raise Refused(400, "The request's Content-Length is not a number.")
     if codings and http10:
         raise Refused(400, "An HTTP/1.0 request has a Transfer-Encoding.")
-    return bool(lengths or codings)
+    return bool(codings) or any(int(length) for length in lengths)
 
 
 def _check_host(value: bytes) -> None:

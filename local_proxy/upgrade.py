@@ -21,6 +21,8 @@ from local_proxy.http import Core, Duplex, Headers, Request, Response
 from local_proxy.http1_head import MAX_HEAD, end_to_end
 
 PROTOCOL: Final = "websocket"
+_UNTOLD: Final = ("alt-svc", "content-length")
+"""Fields of an answer that stay here: a way past the proxies, and what the front says itself."""
 HEAD_TIME: Final = 300.0
 """Seconds for the server's answer, as for any other (remote_proxy.origin)."""
 
@@ -102,7 +104,7 @@ class _Asked:
         headers = _decoded(event)
         lengths = [int(value) for name, value in headers if name == "content-length"]
         chunked = any(name == "transfer-encoding" for name, _ in headers)
-        kept = [(name, value) for name, value in end_to_end(headers) if name != "content-length"]
+        kept = [(name, value) for name, value in end_to_end(headers) if name not in _UNTOLD]
         length = lengths[0] if lengths and not chunked else None
         return Response(event.status_code, kept, _Rest(http, self._far), length)
 
