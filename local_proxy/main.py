@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 import structlog
 
-from local_proxy.authority import Authority, AuthorityError
+from local_proxy.authority import Authority, AuthorityError, NoPlaceError
 from local_proxy.bridge import Bridge, Components
 from local_proxy.components import Component
 from local_proxy.core import ProxyCore
@@ -83,7 +83,7 @@ class LocalProxy:
         self._settings = settings
         self._lasting: LastingLink | None = None
         loop = asyncio.get_running_loop()
-        promises = PromiseKeeper(self._urge)
+        self.promises = promises = PromiseKeeper(self._urge)
         self.components = Components()
         bridge = Bridge(self.components, promises, now=loop.time)
         self.tracker: Tracker = bridge
@@ -97,7 +97,7 @@ class LocalProxy:
         )
         self._runtime = PolicyRuntime(policies, send=bridge.command, worker=worker)
         self._overview = Overview(self.uplink, self._runtime)
-        export = BrowserExport(
+        self.export = export = BrowserExport(
             now=loop.time,
             tracker=bridge,
             fetch=self._handle,
@@ -164,10 +164,18 @@ class LocalProxy:
         return await self._lasting.open()
 
 
-async def run(settings: Settings) -> None:
-    """Listen and serve until cancelled. Prints one line when ready. Raises OSError, LoadError."""
+def open_authority(settings: Settings) -> Authority | None:
+    """What vouches for https sites; None: no https is to be adapted, or it can't be kept here.
+
+    Raises OSError where somebody must look at its files.
+    """
+    if "*" in settings.tunnel:
+        return None
     try:
         authority = Authority.open(Path(settings.state))
+    except NoPlaceError as error:
+        _log.warning("https pages will not be adapted", why=str(error))
+        return None
     except AuthorityError as error:
         raise OSError(str(error)) from error
     if authority.renewed:
@@ -176,7 +184,13 @@ async def run(settings: Settings) -> None:
             "to trust it again",
             certificate=str(authority.certificate_path),
         )
-    proxy = LocalProxy(settings, [load(name) for name in settings.policy], authority=authority)
+    return authority
+
+
+async def run(settings: Settings) -> None:
+    """Listen and serve until cancelled. Prints one line when ready. Raises OSError, LoadError."""
+    policies = [load(name) for name in settings.policy]
+    proxy = LocalProxy(settings, policies, authority=open_authority(settings))
     host, port = await proxy.listen()
     print(f"listening on {host}:{port}", flush=True)
     await proxy.run()

@@ -30,6 +30,7 @@ _VERIFY: Final = {
     66: "the key of its certificate is too weak",
     68: "its certificate is signed in a way that is too weak",
 }
+_TUNNEL: Final = "add it to [local] tunnel, so that the two speak without the proxies in between"
 _REASONS: Final = {
     "WRONG_VERSION_NUMBER": "what answers there does not speak TLS",
     "HTTP_REQUEST": "what answers there does not speak TLS",
@@ -37,14 +38,15 @@ _REASONS: Final = {
     "RECORD_LAYER_FAILURE": "what answers there does not speak TLS",
     "UNSUPPORTED_PROTOCOL": "it speaks only versions of TLS that are too old to be safe",
     "TLSV1_ALERT_PROTOCOL_VERSION": "there is no version of TLS that both sides speak",
-    "SSLV3_ALERT_HANDSHAKE_FAILURE": "it agrees to no encryption that is safe",
+    "SSLV3_ALERT_HANDSHAKE_FAILURE": "it agrees to no encryption that is safe, or wants a "
+    f"certificate of yours ({_TUNNEL})",
     "NO_CIPHERS_AVAILABLE": "it agrees to no encryption that is safe",
     "DH_KEY_TOO_SMALL": "the keys that it uses are too weak",
     "EE_KEY_TOO_SMALL": "the keys that it uses are too weak",
     "UNSAFE_LEGACY_RENEGOTIATION_DISABLED": "its TLS lacks a protection that is required",
     "TLSV1_UNRECOGNIZED_NAME": "it does not serve this name",
     "TLSV13_ALERT_CERTIFICATE_REQUIRED": "it wants a certificate of yours, which stays in your "
-    "browser: add it to [local] tunnel, so that the two speak without the proxies in between",
+    f"browser ({_TUNNEL})",
     "UNEXPECTED_EOF_WHILE_READING": "it broke off before the connection was secure",
 }
 

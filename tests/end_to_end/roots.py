@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import NameOID
 
+from local_proxy.certificates import spki_sha256
 from remote_proxy.certificates import client_context
 
 DAY = timedelta(days=1)
@@ -36,6 +37,8 @@ class Root:
         self.pem = builder.sign(self._key, SHA256()).public_bytes(Encoding.PEM)
         self.file = folder / f"{name.replace(' ', '-')}.pem"
         self.file.write_bytes(self.pem)
+        self.last_spki = ""
+        """Of the newest server's key, for Chromium."""
 
     def trusted(self) -> ssl.SSLContext:
         """What a remote proxy that trusts it verifies with."""
@@ -66,6 +69,7 @@ class Root:
             key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
             + leaf.public_bytes(Encoding.PEM)
         )
+        self.last_spki = spki_sha256(leaf)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(file)
         return context
