@@ -18,6 +18,7 @@ import structlog
 from local_proxy.client_stream import ClientStream, Serve
 from local_proxy.error_page import error_page, phrase
 from local_proxy.http import Core, Headers, Request, Response
+from local_proxy.http1_chunks import ChunkCheck
 from local_proxy.http1_head import (
     MAX_HEAD,
     Refused,
@@ -28,7 +29,9 @@ from local_proxy.http1_head import (
     to_request,
 )
 from local_proxy.http1_socket import ClientSocket
+from local_proxy.http1_tunnel import pump
 from local_proxy.https import Connects, Https
+from local_proxy.upgrade import Switched, asks, open_websocket, switch
 
 log = structlog.get_logger(__name__)
 
@@ -123,9 +126,12 @@ class Http1Front:
 class _Body:
     """A request's body as it comes; asks for it first where the client waits for that."""
 
-    def __init__(self, http: h11.Connection, client: ClientStream, *, limit: int) -> None:
+    def __init__(
+        self, http: h11.Connection, client: ClientStream, check: ChunkCheck | None, *, limit: int
+    ) -> None:
         self._http = http
         self._client = client
+        self._check = check
         self._left = limit
         self.refusal: Refused | None = None
         """What was wrong with it, once that is known."""
@@ -145,7 +151,12 @@ class _Body:
             while (event := self._next()) is h11.NEED_DATA:
                 data = await self._client.read()
                 if not self.over:
+                    if self._check is not None:
+                        self._check.feed(data)
                     self._http.receive_data(data)
+        except Refused as refused:
+            self.refusal = refused
+            raise
         except h11.RemoteProtocolError as error:
             self.refusal = _refusal(error)
             raise self.refusal from error
@@ -219,10 +230,13 @@ class _Connection:
             http.receive_data(head)
             event = http.next_event()
             assert isinstance(event, h11.Request)
+            check = ChunkCheck(limit=self._limits.body) if _chunked(event) else None
             if self._pending:
+                if check is not None:
+                    check.feed(bytes(self._pending))
                 http.receive_data(bytes(self._pending))
                 self._pending.clear()
-            return await self._watched(http, event)
+            return await self._watched(http, event, check)
         except Refused as refused:
             await self._refuse(http, refused)
         except h11.RemoteProtocolError as error:
@@ -259,31 +273,37 @@ class _Connection:
 
     # -- answering ---------------------------------------------------------------------------
 
-    async def _watched(self, http: h11.Connection, event: h11.Request) -> bool:
+    async def _watched(
+        self, http: h11.Connection, event: h11.Request, check: ChunkCheck | None
+    ) -> bool:
         """Answer, and stop at once when the client leaves before the end."""
         if event.method == b"CONNECT":
             if self._origin is not None:
                 raise Refused(405, "There is no proxy inside this connection.")
             return await self._tunnel(http, event)
+        if check is None and event.http_version == b"1.1" and asks(event):
+            return await self._upgrade(http, event)
         task = asyncio.current_task()
         assert task is not None
         if self._client.ended:  # a client that has closed its side counts as gone
             return False
         self._client.on_leave = task.cancel
         try:
-            await self._answer(http, event)
+            await self._answer(http, event, check)
         finally:
             self._client.on_leave = None
         return await self._finish(http)
 
-    async def _answer(self, http: h11.Connection, event: h11.Request) -> None:
+    async def _answer(
+        self, http: h11.Connection, event: h11.Request, check: ChunkCheck | None
+    ) -> None:
         self._front.requests += 1
         request = to_request(event, origin=self._origin)
         length = next((int(v) for n, v in event.headers if n == b"content-length"), 0)
         if length > self._limits.body:
             raise _too_large()
-        body = _Body(http, self._client, limit=self._limits.body)
-        if length or any(name == b"transfer-encoding" for name, _ in event.headers):
+        body = _Body(http, self._client, check, limit=self._limits.body)
+        if length or check is not None:
             request.body = body
         else:
             http.next_event()  # the end of a message without a body
@@ -405,6 +425,38 @@ class _Connection:
             await way.close()
         return False
 
+    async def _upgrade(self, http: h11.Connection, event: h11.Request) -> bool:
+        """A WebSocket, which is a tunnel once the server has agreed."""
+        self._front.tunnels += 1
+        request = to_request(event, origin=self._origin)
+        http.next_event()
+        task = asyncio.current_task()
+        assert task is not None
+        self._client.on_leave = task.cancel
+        try:
+            answer = await self._opened(request)
+            if isinstance(answer, Response):
+                await self._respond(http, answer)
+        finally:
+            self._client.on_leave = None
+        if isinstance(answer, Response):
+            return await self._finish(http)
+        try:
+            await self._send(http, switch(answer))
+            http.next_event()
+            early = http.trailing_data[0]
+            await pump(self._client, answer.far, early, idle_time=self._limits.idle_time)
+        finally:
+            await answer.far.close()
+        return False
+
+    async def _opened(self, request: Request) -> Switched | Response:
+        try:
+            return await open_websocket(self._front.core, request)
+        except Exception as error:
+            log.exception("core failed", url=request.url)
+            return error_page(502, f"The proxy failed: {type(error).__name__}.")
+
 
 def _head(response: Response, method: bytes) -> h11.Response:
     """The head as it is written: end-to-end fields, and the length where it is known."""
@@ -441,6 +493,10 @@ async def _dispose(response: Response, *, whole: bool) -> None:
             callback(whole)
         except Exception:
             log.exception("on_done failed")
+
+
+def _chunked(event: h11.Request) -> bool:
+    return any(name == b"transfer-encoding" for name, _ in event.headers)
 
 
 def _refusal(error: h11.RemoteProtocolError) -> Refused:

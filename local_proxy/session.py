@@ -31,6 +31,8 @@ from wire.skeleton import Kind, Part
 AGENT: Final = "sluice"
 UPLOAD_QUANTUM: Final = 512
 """Bytes; uplinks of slow links are thin, and requests must not wait behind an upload."""
+TALK_WEIGHT: Final = 8.0
+"""Of a tunnel in which two ends talk, against 1 of an upload: its few bytes go next."""
 UPLOAD_MEMORY: Final = 8 * 1024 * 1024
 MAX_ARRIVALS: Final = 16_384
 """Components on their way in that the remote may promise."""
@@ -81,7 +83,7 @@ class LocalSession:
             first_promise=memory.next_promise,
             accepts=accepts,
         )
-        hierarchy = Hierarchy(root=create("round_robin", {}))
+        hierarchy = Hierarchy(root=create("wf2q_plus", {}))
         self._uploads = hierarchy
         self.outbox = TreeOutbox(
             self.session,
@@ -139,10 +141,17 @@ class LocalSession:
         return self.session.new_component()
 
     def request(
-        self, component: Component, *, method: str, headers: Headers, body: bool, levels: bool
+        self,
+        component: Component,
+        *,
+        method: str,
+        headers: Headers,
+        body: bool,
+        levels: bool,
+        tls: bool = False,
     ) -> None:
-        """Ask for a component; its bytes will fill it."""
-        asked = Asked(method, headers, body, levels)
+        """Ask for a component; its bytes will fill it. `tls`: see wire.messages.Request."""
+        asked = Asked(method, headers, body, levels, tls)
         if component.id == component.document:
             self._memory.document_asked(component.id, headers)
         self._expect(Arrival(component, asked))
@@ -159,6 +168,7 @@ class LocalSession:
                 body=asked.body,
                 levels=asked.levels,
                 resume=resume,
+                tls=asked.tls,
             ),
             asked.headers,
         )
@@ -169,10 +179,22 @@ class LocalSession:
             self._expect(arrival)
             self._ask(arrival.component, arrival.asked, self._memory.resume(arrival))
 
-    def upload(self, component: int) -> Outgoing:
-        """The way up for a request's body or a tunnel's input."""
-        leaf = self._uploads.attach(self._uploads.root, str(component))
+    def upload(self, component: int, *, tunnel: bool = False) -> Outgoing:
+        """The way up for a request's body, or the input of a tunnel in which two ends talk."""
+        weight = TALK_WEIGHT if tunnel else 1.0
+        leaf = self._uploads.attach(self._uploads.root, str(component), weight=weight)
         return self.outbox.open(component, leaf)
+
+    def set_talk(self, up: Outgoing, talks: bool) -> None:
+        """Whether a tunnel's input is talk, which goes before uploads, or a transfer."""
+        if up.leaf.attached:
+            self._uploads.set_weight(up.leaf, TALK_WEIGHT if talks else 1.0)
+
+    @property
+    def rate_up(self) -> float | None:
+        """Bytes/second towards the remote; None: not measured yet."""
+        estimate = self._link.statistics().outgoing
+        return None if estimate is None else estimate.rate
 
     def cut_upload(self, component: int, reason: str) -> None:
         """The rest of a body that was going up will not come."""

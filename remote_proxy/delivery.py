@@ -30,6 +30,7 @@ from transcoders.text import DENSE, TextEncoder, compressible, quality_for
 from transport.incoming import StreamCut
 from transport.outbox import TreeOutbox
 from transport.outgoing import Introduction, Outgoing
+from transport.talk import Talk
 from wire import messages as m
 from wire.session import Headers, header
 from wire.skeleton import Kind, Use
@@ -134,11 +135,21 @@ class Delivery:
     async def _tunnel(self) -> None:
         job = self.job
         assert job.upload is not None
-        reader, writer = await dial(job.url, self._services.origin.reach)
+        origin, loop = self._services.origin, asyncio.get_running_loop()
+        reader, writer = await dial(job.url, origin.reach, tls=origin.tls if job.tls else None)
         self._sender.say(m.Head(job.component, 200, b""), [])
+        leaf = self._sender.tree.tunnel(job.component)
+        self._outgoing = self._sender.outbox.open(job.component, leaf)
+        talk = Talk(now=loop.time())
+
+        def coming(amount: int) -> None:
+            talks = talk.say(amount, now=loop.time(), rate=self._sender.rate)
+            self._sender.tree.set_talk(job.component, talks)
+
         try:
-            down = self._open(Kind.OTHER)
-            await pump(reader, writer, job.upload, down, count=self._sender.count)
+            await pump(
+                reader, writer, job.upload, self._outgoing, coming=coming, count=self._sender.count
+            )
         except OSError as error:
             self._fail(502, str(error))
 
@@ -160,7 +171,8 @@ class Delivery:
             and response.status == 200
             and content_type.startswith("image/")
             and not self._decision(Kind.IMAGE, response.length).untouched
-            and "no-transform" not in header(response.headers, "cache-control").lower()
+            and not _no_transform(response.headers)
+            and not _no_transform(self.job.headers)
             and not header(response.headers, "content-encoding")
         )
 
@@ -287,6 +299,11 @@ class Delivery:
             self._sender.say(m.Failed(component, status, reason))
         else:
             self._sender.say(m.Reset(component, reason))
+
+
+def _no_transform(headers: Headers) -> bool:
+    """Other pixels would be a transformation, link coding is none (RFC 9111, 5.2.1.6, 5.2.2.6)."""
+    return "no-transform" in header(headers, "cache-control").lower()
 
 
 def _pieces(chunk: bytes, *, first: int) -> Iterator[bytes]:

@@ -20,6 +20,8 @@ import aiohttp
 from aiohttp.abc import AbstractResolver
 from yarl import URL
 
+from remote_proxy import one_answer
+from remote_proxy.certificates import client_context
 from remote_proxy.failures import Failure, OriginError, translated
 from remote_proxy.guard import Guard
 from remote_proxy.limits import Count
@@ -99,6 +101,15 @@ class OriginResponse:
     """Give the rest up; harmless after the end."""
 
 
+class _Method(str):
+    """A method as it is: aiohttp would write it in upper case (RFC 9110, 9.1: another method)."""
+
+    __slots__ = ()
+
+    def upper(self) -> str:
+        return self
+
+
 class Origin:
     """The connections to all origins. `async with`."""
 
@@ -119,6 +130,13 @@ class Origin:
         self.pools = Pools(self._open)
         self._entered = False
 
+    @property
+    def tls(self) -> ssl.SSLContext:
+        """How origins are judged, in tunnels too."""
+        if self._tls is None:
+            self._tls = client_context()
+        return self._tls
+
     async def __aenter__(self) -> Self:
         self._entered = True
         return self
@@ -132,6 +150,7 @@ class Origin:
             ssl=self._tls or True,
             force_close=not reuse,
         )
+        one_answer.install(connector)
         return aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -171,7 +190,7 @@ class Origin:
             # The clock stands while the request waits for a free connection: others move bytes.
             async with asyncio.timeout(None) as clock:
                 response = await session.request(
-                    request.method,
+                    _Method(request.method),
                     url,
                     headers=_outgoing(request),
                     data=body

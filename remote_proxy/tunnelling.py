@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
+from collections.abc import Callable
 from typing import Final
 
 from aiohappyeyeballs import AddrInfoType, start_connection
 
-from remote_proxy.failures import Failure, OriginError
+from remote_proxy.failures import Failure, OriginError, translated
 from remote_proxy.limits import Count
 from remote_proxy.reaching import Reach
 from transport.incoming import Incoming, StreamCut
@@ -22,8 +24,10 @@ STAGGER: Final = 0.25
 """Seconds before the next address is tried as well (RFC 8305, 8)."""
 
 
-async def dial(authority: str, reach: Reach) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Connect to host:port, where the guard lets it. Raises OriginError."""
+async def dial(
+    authority: str, reach: Reach, *, tls: ssl.SSLContext | None = None
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Connect to host:port, where the guard lets it, and make TLS there. Raises OriginError."""
     name, _, number = authority.rpartition(":")
     if not (number.isascii() and number.isdecimal() and 0 < int(number[:8]) < 65536):
         raise OriginError(Failure.PROTOCOL, f"{authority} is not host:port")
@@ -46,7 +50,11 @@ async def dial(authority: str, reach: Reach) -> tuple[asyncio.StreamReader, asyn
         raise OriginError(Failure.REFUSED, f"{authority} could not be reached") from error
     try:
         reach.peer(host, writer.transport, tunnel=True)
-    except OriginError:
+        if tls is not None:
+            with translated(host.name):
+                async with asyncio.timeout(CONNECT):
+                    await writer.start_tls(tls, server_hostname=host.name)
+    except BaseException:
         writer.transport.abort()
         raise
     return reader, writer
@@ -58,9 +66,13 @@ async def pump(
     up: Incoming,
     down: Outgoing,
     *,
+    coming: Callable[[int], None],
     count: Count,
 ) -> None:
-    """Both ways until both have ended. Raises OSError when the host resets; what `count` raises."""
+    """Both ways until both have ended. Raises OSError when the host resets; what `count` raises.
+
+    `coming` hears of so many bytes before they go down.
+    """
 
     async def upwards() -> None:
         try:
@@ -76,6 +88,7 @@ async def pump(
     async def downwards() -> None:
         while chunk := await reader.read(READ):
             count(len(chunk))
+            coming(len(chunk))
             down.write(chunk)
             await down.room()
         down.finish()

@@ -128,6 +128,9 @@ class Request(Message, tag=16, frozen=True):
     """The local proxy can show this picture coarse before it is fine."""
     resume: Resume | None = None
     """The rest of what an earlier session was bringing; it keeps its id."""
+    tls: bool = False
+    """Of a CONNECT: the remote makes TLS with the server and verifies it; the tunnel carries what
+    is inside."""
 
 
 class Cancel(Message, tag=17, frozen=True):

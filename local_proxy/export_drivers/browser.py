@@ -28,6 +28,7 @@ from local_proxy.export_drivers.level_files import Decode, LevelFiles, NoFile
 from local_proxy.export_drivers.page import AGAIN, Page, Step
 from local_proxy.http import Handler, Headers, Request, Response, header
 from local_proxy.injection import Injector, injectable, script_tag
+from local_proxy.promises import directives
 from local_proxy.tracking_drivers.browser import MAX_BEACON, Tracker, parse_beacon, report
 from wire.skeleton import Use
 
@@ -420,6 +421,8 @@ def _takes_levels(component: Component, head: Head, request: Request) -> bool:
 
 def _may_carry_driver(response: Response) -> bool:
     headers = response.headers
+    if "no-transform" in directives(headers):  # RFC 9111, 5.2.2.6
+        return False
     if response.status == 304:
         return injectable(header(headers, "content-type", "text/html"))
     return (

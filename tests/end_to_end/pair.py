@@ -360,8 +360,8 @@ class Remote:
         resolver: AbstractResolver | None = None, tls: ssl.SSLContext | None = None,
     ) -> None:  # fmt: skip
         self.port = 0
-        self._patience = patience
         self._tls = tls
+        self._patience = patience
         self._config = config
         self._memory = memory
         self._allow = allow
