@@ -8,7 +8,7 @@ before h11 sees it. Must not know: components, documents, the slow link.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -28,12 +28,12 @@ from local_proxy.http1_head import (
 )
 from local_proxy.http1_socket import ClientSocket
 from local_proxy.http1_tunnel import pump
+from local_proxy.responses import bodyless, dispose, keeps_length
 
 log = structlog.get_logger(__name__)
 
 _LINGER: Final = 1.0
 """Seconds in which a refused client may read our answer before the connection is reset."""
-_BODYLESS: Final = frozenset((204, 304))
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +281,7 @@ class _Connection:
                 log.exception("core failed", url=request.url)
             response = error_page(502, f"The proxy failed: {type(error).__name__}.")
         if body.refusal is not None:
-            await _dispose(response, whole=False)
+            await dispose(response, whole=False)
             raise body.refusal
         return response
 
@@ -308,7 +308,9 @@ class _Connection:
                 log.warning("response can't be written", status=response.status, why=str(error))
                 bad = error_page(502, "The server's answer has a malformed header.")
                 head, body = http.send(_head(bad, method)), bad.body
-            await self._write_body(http, head or b"", b"" if _bodyless(response, method) else body)
+            if bodyless(response, method.decode()):
+                body = b""
+            await self._write_body(http, head or b"", body)
             whole = True
         except h11.LocalProtocolError as error:
             raise _Broken(f"the body does not have its length: {error}") from error
@@ -320,7 +322,7 @@ class _Connection:
                 self._client.abort()  # only a reset tells HTTP/1.0 that it isn't whole
             raise _Broken(repr(error)) from error
         finally:
-            await _dispose(response, whole=whole)
+            await dispose(response, whole=whole)
 
     async def _write_body(
         self, http: h11.Connection, head: bytes, body: AsyncIterator[bytes] | bytes
@@ -396,10 +398,10 @@ def _head(response: Response, method: bytes) -> h11.Response:
     """The head as it is written: end-to-end fields, and the length where it is known."""
     headers: Headers = []
     for name, value in end_to_end(response.headers):
-        if name != "content-length" or _keeps_length(response, method):
+        if name != "content-length" or keeps_length(response, method.decode()):
             headers.append((name, value))
     length = len(response.body) if isinstance(response.body, bytes) else response.length
-    if length is not None and not _bodyless(response, method):
+    if length is not None and not bodyless(response, method.decode()):
         headers.append(("content-length", str(length)))
     if any(name == "connection" and value == "close" for name, value in response.headers):
         headers.append(("connection", "close"))
@@ -407,26 +409,6 @@ def _head(response: Response, method: bytes) -> h11.Response:
     return h11.Response(
         status_code=response.status, headers=encoded, reason=phrase(response.status)
     )
-
-
-def _bodyless(response: Response, method: bytes) -> bool:
-    return method == b"HEAD" or response.status in _BODYLESS
-
-
-def _keeps_length(response: Response, method: bytes) -> bool:
-    """Whether Content-Length tells of a body that isn't sent (RFC 9110, 8.6)."""
-    return response.status != 204 and _bodyless(response, method)
-
-
-async def _dispose(response: Response, *, whole: bool) -> None:
-    """Let go of the body and say how it went. A callback that raises is logged."""
-    if isinstance(response.body, AsyncGenerator):
-        await response.body.aclose()
-    for callback in response.on_done:
-        try:
-            callback(whole)
-        except Exception:
-            log.exception("on_done failed")
 
 
 def _refusal(error: h11.RemoteProtocolError) -> Refused:

@@ -9,13 +9,13 @@ import asyncio
 
 import structlog
 
+from local_proxy.client_stream import ClientStream
 from local_proxy.http import Duplex
-from local_proxy.http1_socket import ClientSocket
 
 log = structlog.get_logger(__name__)
 
 
-async def pump(client: ClientSocket, far: Duplex, early: bytes, *, idle_time: float) -> None:
+async def pump(client: ClientStream, far: Duplex, early: bytes, *, idle_time: float) -> None:
     """Carry bytes until both directions have ended, or either has failed.
 
     `early`: what the client sent behind its CONNECT. `idle_time`: seconds for which a client that
