@@ -77,6 +77,12 @@ class ClientSocket(asyncio.Protocol):
 
     # -- for the connection's task -----------------------------------------------------------
 
+    @property
+    def local_host(self) -> str:
+        """The address at which the client has reached us."""
+        assert self._transport is not None
+        return str(self._transport.get_extra_info("sockname")[0]).partition("%")[0]
+
     async def read(self) -> bytes:
         """What has come, as soon as anything has; empty at the end."""
         while not self._buffer and not self.ended:
@@ -90,6 +96,13 @@ class ClientSocket(asyncio.Protocol):
             self._paused = False
         return data
 
+    async def first_bytes(self, enough: Callable[[bytearray], bool]) -> bytes:
+        """What has come, once that is enough or the client has closed; it stays to be read."""
+        while not self.ended and not enough(self._buffer):
+            self._readable.clear()
+            await self._readable.wait()
+        return bytes(self._buffer)
+
     async def write(self, data: bytes) -> None:
         """Send; returns when there is room for more. Raises ConnectionResetError."""
         assert self._transport is not None
@@ -101,15 +114,18 @@ class ClientSocket(asyncio.Protocol):
         if self.lost:
             raise ConnectionResetError("the client has gone")
 
-    def end(self) -> None:
-        """Close our side only; the client may go on sending."""
+    def end(self, last: bytes = b"") -> None:
+        """Close our side only, after these last bytes; the client may go on sending."""
         assert self._transport is not None
         if not self.lost and not self._transport.is_closing():
+            self._transport.write(last)
             self._transport.write_eof()
 
-    def close(self) -> None:
-        """Close when what was written has gone out."""
+    def close(self, last: bytes = b"") -> None:
+        """Close when what was written, and these last bytes, have gone out."""
         assert self._transport is not None
+        if last and not self.lost and not self._transport.is_closing():
+            self._transport.write(last)
         self._transport.close()
 
     def abort(self) -> None:

@@ -1,4 +1,4 @@
-"""CONNECT: bytes both ways between a client's socket and the far end of a tunnel (RFC 9110, 9.3.6).
+"""CONNECT: bytes both ways between a client's stream and the far end of a tunnel (RFC 9110, 9.3.6).
 
 Either side may half-close; the other direction goes on. Must not know: HTTP, what the bytes are.
 """

@@ -39,6 +39,7 @@ from local_proxy.http2_priority import (
     parse_update,
 )
 from local_proxy.http2_streams import Stream
+from local_proxy.https import Connects
 
 log = structlog.get_logger(__name__)
 
@@ -94,17 +95,18 @@ class Http2Connection:
         *,
         limits: Limits | None = None,
         origin: str | None = None,
+        connects: Connects | None = None,
         tally: Tally | None = None,
     ) -> None:
         """`origin`: the connection was made for this one alone (https://host[:port]). None: it is
-        a proxy's, for all hosts and for CONNECT."""
+        a proxy's, for all hosts. `connects`: what becomes of a CONNECT; None: there is none."""
         self._client = client
         self._limits = limits or Limits()
         self._exchange = Exchange(
             core,
             tally or Counts(),
             body=self._limits.body,
-            idle_time=self._limits.idle_time,
+            connects=connects,
             origin=origin,
         )
         self._http = _h2()

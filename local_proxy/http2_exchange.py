@@ -14,9 +14,8 @@ import structlog
 from h2.errors import ErrorCodes
 
 from local_proxy.error_page import error_page
-from local_proxy.http import Core, Duplex, Request, Response
+from local_proxy.http import Core, Request, Response
 from local_proxy.http1_head import Refused
-from local_proxy.http1_tunnel import pump
 from local_proxy.http2_head import (
     Fields,
     Malformed,
@@ -26,8 +25,10 @@ from local_proxy.http2_head import (
     response_fields,
     to_request,
     unwritable,
+    user_agent,
 )
 from local_proxy.http2_streams import Stream
+from local_proxy.https import Connects
 from local_proxy.responses import bodyless, dispose
 
 log = structlog.get_logger(__name__)
@@ -52,9 +53,9 @@ class Exchange:
     tally: Tally
     body: int
     """Bytes of a request's body; answered 413 above."""
-    idle_time: float
-    """Seconds that a half-closed tunnel may wait for bytes."""
-    origin: str | None = None
+    connects: Connects | None
+    """What becomes of a CONNECT; None: there is none here."""
+    origin: str | None
     """The only origin that the connection was made for; None: any (a proxy's connection)."""
 
     async def run(self, stream: Stream, fields: Fields) -> None:
@@ -77,10 +78,8 @@ class Exchange:
         request = None
         try:
             target = connect_target(fields)
-            if target is not None and self.origin is not None:
-                raise Refused(421, "This connection was made for another host.")
             if target is not None:
-                await self._tunnel(stream, *target)
+                await self._tunnel(stream, *target, client=user_agent(fields))
                 return
             request = to_request(fields, origin=self.origin)
             await self._answer(stream, request, fields)
@@ -118,24 +117,19 @@ class Exchange:
 
     # -- tunnels -----------------------------------------------------------------------------
 
-    async def _tunnel(self, stream: Stream, host: str, port: int) -> None:
+    async def _tunnel(self, stream: Stream, host: str, port: int, *, client: str) -> None:
+        if self.connects is None:
+            raise Refused(421, "This connection was made for another host.")
         self.tally.tunnels += 1
-        far = await self._connect(host, port)
-        if isinstance(far, Response):
-            await _respond(stream, far, method="CONNECT")
+        way = await self.connects.open(host, port, client=client)
+        if isinstance(way, Response):
+            await _respond(stream, way, method="CONNECT")
             return
         try:
             stream.send_head([(b":status", b"200")])
-            await pump(stream, far, b"", idle_time=self.idle_time)
+            await way.carry(stream, b"")
         finally:
-            await far.close()
-
-    async def _connect(self, host: str, port: int) -> Duplex | Response:
-        try:
-            return await self.core.connect(host, port)
-        except Exception as error:
-            log.exception("core failed", host=host, port=port)
-            return error_page(502, f"The proxy failed: {type(error).__name__}.")
+            await way.close()
 
 
 class _Body:

@@ -101,6 +101,11 @@ def content_length(fields: Fields) -> int | None:
     return int(next(iter(lengths)))
 
 
+def user_agent(fields: Fields) -> str:
+    """Who asks, in its own words."""
+    return b", ".join(value for name, value in fields if name == b"user-agent").decode("latin-1")
+
+
 def expects_continue(fields: Fields) -> bool:
     """Whether the client waits for word before it sends the body (RFC 9110, 10.1.1)."""
     return any(name == b"expect" and value.lower() == b"100-continue" for name, value in fields)

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final, Protocol
 
+import structlog
+
+from local_proxy.authority import Authority, AuthorityError
 from local_proxy.bridge import Bridge, Components
 from local_proxy.components import Component
 from local_proxy.core import ProxyCore
 from local_proxy.documents import Documents
 from local_proxy.export_drivers.browser import BrowserExport
+from local_proxy.front import Front
 from local_proxy.http import Request, Response
-from local_proxy.http1 import Http1Front
+from local_proxy.https import Https
 from local_proxy.overview import Overview
 from local_proxy.policy_runtime import PolicyRuntime
 from local_proxy.policy_worker import PolicyWorker, Worker
@@ -29,6 +34,7 @@ from wire.messages import Raise
 
 URGENT: Final = 2
 """Urgency of a component whose head a browser waits for: before all tiers."""
+_log = structlog.get_logger("sluice.local")
 
 
 class Settings(Protocol):
@@ -48,6 +54,10 @@ class Settings(Protocol):
     def export(self) -> str: ...
     @property
     def congestion(self) -> str: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def tunnel(self) -> list[str]: ...
 
 
 class LocalProxy:
@@ -60,8 +70,12 @@ class LocalProxy:
         *,
         dial: Connect | None = None,
         worker: Callable[[], Worker] = PolicyWorker,
+        authority: Authority | None = None,
     ) -> None:
-        """`dial` makes the link, by TCP unless given; `worker` what policies react in."""
+        """`dial` makes the link, by TCP unless given; `worker` what policies react in.
+
+        `authority` vouches for https sites to browsers; without one their tunnels stay opaque.
+        """
         self._settings = settings
         loop = asyncio.get_running_loop()
         promises = PromiseKeeper(self._urge)
@@ -90,7 +104,11 @@ class LocalProxy:
             plan=self._decide,
             patience=settings.patience,
         )
-        self._front = Http1Front(self.core)
+        self.https: Https | None = None
+        """Which https connections are adapted; None: none."""
+        if authority is not None:
+            self.https = Https(authority, tunnel=settings.tunnel, now=loop.time)
+        self._front = Front(self.core, https=self.https)
         bridge.connect(
             uplink=self.uplink,
             runtime=self._runtime,
@@ -132,7 +150,17 @@ class LocalProxy:
 
 async def run(settings: Settings) -> None:
     """Listen and serve until cancelled. Prints one line when ready. Raises OSError, LoadError."""
-    proxy = LocalProxy(settings, [load(name) for name in settings.policy])
+    try:
+        authority = Authority.open(Path(settings.state))
+    except AuthorityError as error:
+        raise OSError(str(error)) from error
+    if authority.renewed:
+        _log.warning(
+            "the certificate authority was about to expire and was renewed; browsers must be told "
+            "to trust it again",
+            certificate=str(authority.certificate_path),
+        )
+    proxy = LocalProxy(settings, [load(name) for name in settings.policy], authority=authority)
     host, port = await proxy.listen()
     print(f"listening on {host}:{port}", flush=True)
     await proxy.run()
