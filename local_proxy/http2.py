@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 import structlog
@@ -32,11 +32,13 @@ from local_proxy.http2_flood import Flood, FrameMeter
 from local_proxy.http2_head import Fields, Malformed, check_trailers
 from local_proxy.http2_priority import (
     DEFAULT,
+    DEFAULT_WEIGHT,
     PRIORITY_UPDATE,
     Priority,
     Turns,
     parse_priority,
     parse_update,
+    urgency_of_weight,
 )
 from local_proxy.http2_streams import Stream
 from local_proxy.https import Connects
@@ -115,6 +117,8 @@ class Http2Connection:
         self._streams: dict[int, Stream] = {}
         """All that are not over on both sides."""
         self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._at_birth: e.PriorityUpdated | None = None
+        """What the newest stream's HEADERS frame said in RFC 7540's way."""
         self._early: dict[int, Priority] = {}
         """Priorities of streams that are still to come."""
         self._out = bytearray()
@@ -247,6 +251,7 @@ class Http2Connection:
         if event.stream_ended is not None:
             stream.end_received()
         self._streams[number] = stream
+        self._at_birth = event.priority_updated
         task = asyncio.create_task(self._exchange.run(stream, fields), name="http2 exchange")
         self._tasks[number] = task
         task.add_done_callback(lambda _: self._exchanged(stream))
@@ -295,13 +300,19 @@ class Http2Connection:
         number, priority = update
         stream = self._streams.get(number)
         if stream is not None:
-            stream.priority = priority
-            if stream.number in self._turns:
-                self._turns.add(number, priority)
-            if stream.on_urgency is not None:
-                stream.on_urgency(priority.urgency)
+            self._reprioritise(stream, priority)
         elif number > self._http.highest_inbound_stream_id and len(self._early) < MAX_STREAMS:
             self._early[number] = priority
+
+    def _on_priority(self, event: e.PriorityUpdated, now: float) -> None:
+        """A PRIORITY frame, by which Chromium says what changed (it sends no PRIORITY_UPDATE).
+
+        Not what a HEADERS frame carries: `priority` fields say that better.
+        """
+        stream = self._streams.get(event.stream_id or 0)
+        if stream is not None and event is not self._at_birth:
+            urgency = urgency_of_weight(event.weight or DEFAULT_WEIGHT)
+            self._reprioritise(stream, replace(stream.priority, urgency=urgency))
 
     def _on_goodbye(self, event: e.ConnectionTerminated, now: float) -> None:
         raise _Over(ErrorCodes.NO_ERROR, "the client said goodbye")
@@ -318,8 +329,16 @@ class Http2Connection:
         e.StreamReset: _on_reset,
         e.RemoteSettingsChanged: _on_settings,
         e.UnknownFrameReceived: _on_unknown,
+        e.PriorityUpdated: _on_priority,
         e.ConnectionTerminated: _on_goodbye,
     }
+
+    def _reprioritise(self, stream: Stream, priority: Priority) -> None:
+        stream.priority = priority
+        if stream.number in self._turns:
+            self._turns.add(stream.number, priority)
+        if stream.on_urgency is not None:
+            stream.on_urgency(priority.urgency)
 
     # -- streams' lives ----------------------------------------------------------------------
 

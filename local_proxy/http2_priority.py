@@ -15,6 +15,8 @@ from typing import Final
 
 PRIORITY_UPDATE: Final = 0x10
 """Frame type (RFC 9218, 7.1)."""
+DEFAULT_WEIGHT: Final = 16
+"""RFC 7540, 5.3.5."""
 MAX_FIELD: Final = 256
 """Bytes of a priority field that are looked at; two short parameters are all that it may say."""
 _MEMBER: Final = re.compile(r"\s*([a-z*][a-z0-9_\-.*]*)(?:=([^,;]*))?(?:;[^,]*)?\s*")
@@ -57,6 +59,11 @@ def parse_update(payload: bytes) -> tuple[int, Priority] | None:
     if len(payload) < 4 or not stream:
         return None
     return stream, parse_priority(payload[4 : 4 + MAX_FIELD].decode("latin-1"))
+
+
+def urgency_of_weight(weight: int) -> int:
+    """What RFC 7540's weight (1 to 256) says of urgency, as Chromium's QUICHE maps the two."""
+    return min(7, max(0, round((256 - weight) / 36.5)))
 
 
 class Turns:

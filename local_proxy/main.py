@@ -92,7 +92,7 @@ class LocalProxy:
             now=loop.time,
             tracker=bridge,
             fetch=self._handle,
-            multipart=settings.export == "multipart",
+            multipart=None if settings.export == "auto" else settings.export == "multipart",
         )
         self.core = ProxyCore(
             uplink=self.uplink,
