@@ -28,7 +28,7 @@ class Answer:
 
 
 class Client:
-    """One connection. `order` has the stream of each DATA frame that came."""
+    """One connection. `order` has stream and size of each DATA frame that came."""
 
     def __init__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, window: int = 65535
@@ -49,7 +49,7 @@ class Client:
             },
         )
         self.answers: dict[int, Answer] = defaultdict(Answer)
-        self.order: list[int] = []
+        self.order: list[tuple[int, int]] = []
         self.goodbye: e.ConnectionTerminated | None = None
         self.closed = False
         self.settings: dict[int, int] = {}
@@ -111,7 +111,7 @@ class Client:
                 self.answers[number].informed.append(int(dict(headers)[":status"]))
             case e.DataReceived(stream_id=number, data=data, flow_controlled_length=size):
                 self.answers[number].body += data
-                self.order.append(number)
+                self.order.append((number, len(data)))
                 if self.acknowledge and size:
                     self.http.acknowledge_received_data(size, number)
             case e.StreamEnded(stream_id=number):
