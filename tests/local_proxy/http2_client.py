@@ -96,11 +96,11 @@ class Client:
             self.closed = True
             return
         for event in self.http.receive_data(data):
-            self._happened(event)
+            self.happened(event)
         if not self.goodbye:
             await self.flush()
 
-    def _happened(self, event: e.Event) -> None:
+    def happened(self, event: e.Event) -> None:
         self.events.append(event)
         match event:
             case e.ResponseReceived(stream_id=number, headers=headers):
