@@ -1,9 +1,8 @@
 """The HTTP/2 front: one connection of a browser, many streams, one writer (RFC 9113).
 
-h2 knows the frames; this knows when. Its writer asks for at most a frame from the stream whose
-turn it is, and only when the client's stream has room: what is buffered can't be re-ordered. Each
-request is served by a task of its own (http2_exchange.py). Must not know: components, documents,
-the slow link, what carries the bytes.
+h2 knows the frames; this knows what becomes of them. It reads and dispatches; http2_writer.py
+decides whose turn it is to be written; each request is served by a task of its own
+(http2_exchange.py). Must not know: components, documents, the slow link, what carries the bytes.
 """
 
 from __future__ import annotations
@@ -35,24 +34,18 @@ from local_proxy.http2_priority import (
     DEFAULT_WEIGHT,
     PRIORITY_UPDATE,
     Priority,
-    Turns,
     parse_priority,
     parse_update,
     urgency_of_weight,
 )
 from local_proxy.http2_streams import Stream
+from local_proxy.http2_writer import Writer
 from local_proxy.https import Connects
 
 log = structlog.get_logger(__name__)
 
 MAX_STREAMS: Final = 256
 """Streams at a time: as many as Chromium ever opens on one connection."""
-QUANTUM: Final = 16384
-"""Bytes of one stream before another has its turn: a frame (RFC 9113, 4.2)."""
-BATCH: Final = 16384
-"""Bytes handed down at once: small answers share a write, large ones don't wait for each other."""
-MAX_OUT: Final = 65536
-"""Bytes of field sections and replies that wait before the client's frames are read on."""
 CONNECTION_WINDOW: Final = MAX_STREAMS * 65536
 """Bytes of request bodies unread at most. All streams can be stalled, and none stops another."""
 _LINGER: Final = 1.0
@@ -113,7 +106,7 @@ class Http2Connection:
         )
         self._http = _h2()
         self._meter = FrameMeter()
-        self._turns = Turns()
+        self._writer = Writer(self._http, client, piece_sent=self._piece_sent)
         self._streams: dict[int, Stream] = {}
         """All that are not over on both sides."""
         self._tasks: dict[int, asyncio.Task[None]] = {}
@@ -121,10 +114,6 @@ class Http2Connection:
         """What the newest stream's HEADERS frame said in RFC 7540's way."""
         self._early: dict[int, Priority] = {}
         """Priorities of streams that are still to come."""
-        self._out = bytearray()
-        """Frames in the order in which h2 made them, not yet handed down."""
-        self._wake = asyncio.Event()
-        self._handed_down = asyncio.Event()
         self._greeted = False
         """The client's preface and settings have come."""
         self._idle_since = 0.0
@@ -132,20 +121,20 @@ class Http2Connection:
         """Runs while the client is read."""
 
     def __repr__(self) -> str:
-        return f"<Http2Connection {len(self._streams)} streams, {self._turns!r}>"
+        return f"<Http2Connection {len(self._streams)} streams, {self._writer!r}>"
 
     def statistics(self) -> Http2Statistics:
         waiting = sum(stream.pending for stream in self._streams.values())
-        return Http2Statistics(len(self._streams), waiting + len(self._out))
+        return Http2Statistics(len(self._streams), waiting + self._writer.unsent())
 
     async def run(self) -> None:
         """Serve until the client leaves, errs, or has been idle for long. Never raises."""
         self._idle_since = asyncio.get_running_loop().time()
-        writer = asyncio.create_task(self._write(), name="http2 writer")
+        writer = asyncio.create_task(self._writer.run(), name="http2 writer")
         try:
             await self._converse()
             await self._end_streams()
-            await self._hang_up(writer)
+            await self._hang_up()
         except asyncio.CancelledError:  # the front closes
             self._client.abort()
         except Exception:
@@ -181,7 +170,7 @@ class Http2Connection:
     def _say_goodbye(self, code: ErrorCodes, reason: str) -> None:
         with contextlib.suppress(ProtocolError):  # it may have been said
             self._http.close_connection(code, additional_data=reason.encode())
-        self._wake.set()
+        self._writer.wake()
 
     async def _end_streams(self) -> None:
         for stream in list(self._streams.values()):
@@ -191,14 +180,11 @@ class Http2Connection:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _hang_up(self, writer: asyncio.Task[None]) -> None:
+    async def _hang_up(self) -> None:
         """Let the client read our last frames: closing with bytes unread would reset them."""
         try:
             async with asyncio.timeout(_LINGER):
-                while self._unsent() and not writer.done():
-                    self._handed_down.clear()
-                    self._wake.set()
-                    await self._handed_down.wait()
+                await self._writer.room(at_most=0)
                 if not self._client.ended:
                     self._client.end()
                 while await self._client.read():
@@ -213,18 +199,16 @@ class Http2Connection:
         loop = asyncio.get_running_loop()
         self._http.initiate_connection()
         self._http.increment_flow_control_window(CONNECTION_WINDOW - 65535)
-        self._wake.set()
+        self._writer.wake()
         async with asyncio.timeout_at(self._deadline()) as self._timer:
             while data := await self._client.read():
                 now = loop.time()
                 self._meter.feed(data, now=now)
                 for event in self._http.receive_data(data):
                     self._happened(event, now)
-                self._wake.set()
+                self._writer.wake()
                 self._set_timer()
-                while self._unsent() > MAX_OUT:
-                    self._handed_down.clear()
-                    await self._handed_down.wait()
+                await self._writer.room()
 
     def _deadline(self) -> float | None:
         """When patience ends: for the preface, for a field block, for a request; seconds."""
@@ -335,8 +319,8 @@ class Http2Connection:
 
     def _reprioritise(self, stream: Stream, priority: Priority) -> None:
         stream.priority = priority
-        if stream.number in self._turns:
-            self._turns.add(stream.number, priority)
+        if stream in self._writer:
+            self._writer.add(stream)
         if stream.on_urgency is not None:
             stream.on_urgency(priority.urgency)
 
@@ -354,11 +338,15 @@ class Http2Connection:
     def _forget(self, stream: Stream) -> None:
         if self._streams.pop(stream.number, None) is None:
             return
-        self._turns.forget(stream.number)
+        self._writer.forget(stream)
         stream.lose()
         if not self._streams:
             self._idle_since = asyncio.get_running_loop().time()
             self._set_timer()
+
+    def _piece_sent(self, stream: Stream) -> None:
+        self._meter.sent(1)
+        self._settle(stream)
 
     def _stop(self, stream: Stream) -> None:
         task = self._tasks.get(stream.number)
@@ -372,78 +360,25 @@ class Http2Connection:
             self._http.send_headers(stream.number, fields, end_stream=end)
         except ProtocolError as error:
             raise ConnectionResetError(str(error)) from error
-        self._wake.set()
+        self._writer.wake()
 
     def has_output(self, stream: Stream) -> None:
         if stream.number in self._streams:
-            self._turns.add(stream.number, stream.priority)
-            self._wake.set()
+            self._writer.add(stream)
 
     def credit(self, stream: Stream, amount: int) -> None:
         try:
             self._http.acknowledge_received_data(amount, stream.number)
         except ProtocolError:
             return  # the connection is over
-        self._wake.set()
+        self._writer.wake()
 
     def reset(self, stream: Stream, code: ErrorCodes) -> None:
         with contextlib.suppress(ProtocolError):  # it may be gone already
             self._http.reset_stream(stream.number, code)
-        self._wake.set()
+        self._writer.wake()
         self._forget(stream)
         self._stop(stream)
-
-    # -- writing -----------------------------------------------------------------------------
-
-    async def _write(self) -> None:
-        """Hand down what is due, in turn, at the pace at which the client takes it."""
-        try:
-            while True:
-                self._wake.clear()
-                while data := self._batch():
-                    await self._client.write(data)
-                    self._handed_down.set()
-                    await asyncio.sleep(0)  # what was just read may be more urgent
-                self._handed_down.set()
-                await self._wake.wait()
-        except ConnectionError:
-            pass  # the reader sees it, too
-        finally:
-            self._handed_down.set()
-
-    def _batch(self) -> bytes:
-        """The next frames: replies and field sections first, then streams in their turn."""
-        self._unsent()
-        while len(self._out) < BATCH:
-            number = self._turns.next(self._may_send)
-            if number is None:
-                break
-            self._send_piece(self._streams[number])
-            self._unsent()
-        data = bytes(self._out)
-        self._out.clear()
-        return data
-
-    def _unsent(self) -> int:
-        """Bytes of frames that are made and not handed down."""
-        self._out += self._http.data_to_send()
-        return len(self._out)
-
-    def _may_send(self, number: int) -> bool:
-        stream = self._streams[number]
-        return stream.only_end_pending or self._http.local_flow_control_window(number) > 0
-
-    def _send_piece(self, stream: Stream) -> None:
-        window = self._http.local_flow_control_window(stream.number)
-        room = min(window, self._http.max_outbound_frame_size, QUANTUM)
-        piece, end = stream.take(max(0, room))
-        self._http.send_data(stream.number, piece, end_stream=end)
-        self._meter.sent(1)
-        stream.sent(end=end)
-        if not stream.pending and not stream.only_end_pending:
-            self._turns.rest(stream.number)
-        if end:
-            self._settle(stream)
 
 
 def _h2() -> H2Connection:
