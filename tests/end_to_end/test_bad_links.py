@@ -20,8 +20,8 @@ from tests.end_to_end.pair import (
     run,
     until,
 )
-from transport.preamble import Preamble, What
 from wire import messages as m
+from transport.preamble import Preamble, What
 from wire.frames import Control, Data, FrameWriter
 from wire.skeleton import Kind, Level, Part, Use
 

@@ -117,7 +117,7 @@ def test_promises_pictures_cookies_and_policies_hold_inside_tls(tmp_path: Path) 
             await until(lambda: both.local.export.statistics().beacons)
             for path in ("/", "/style.css", "/script.js", "/picture.jpg"):
                 assert origin.counts()[path] == 1, origin.counts()
-            assert both.local.export.statistics().swapped == 1
+            assert both.local.export.statistics().multipart == 1
             await tab.call("Page.navigate", url=origin.base + "/?again")
             await until(lambda: origin.counts()["/?again"])
             (again,) = [asked for asked in origin.asked if asked.target == "/?again"]
