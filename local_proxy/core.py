@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Final, Protocol
-from urllib.parse import urlsplit
 
 import structlog
 
@@ -22,14 +21,13 @@ from local_proxy.http import Duplex, Headers, Request, Response, header
 from local_proxy.promise_keeper import Kept, PromiseKeeper, wants_picture
 from local_proxy.session import LocalSession
 from local_proxy.status.link_down import link_down
+from local_proxy.status.setup import is_own
 from local_proxy.tunnel import Tunnel
 from local_proxy.uplink import Uplink
 from policies.plan import Decision, Subject
 from transport.outgoing import Outgoing
 from wire.skeleton import Kind, Use
 
-HOST: Final = "sluice.local"
-"""The local proxy's own host: status page, JSON, metrics."""
 _DESTINATIONS: Final = {
     "audio": Kind.MEDIA,
     "font": Kind.FONT,
@@ -46,7 +44,7 @@ _log = structlog.get_logger("sluice.local")
 
 
 class OwnPages(Protocol):
-    """Serves HOST (the status page)."""
+    """Serves the proxy's own host and address (the status page, what browsers need)."""
 
     async def handle(self, request: Request) -> Response: ...
 
@@ -98,7 +96,7 @@ class ProxyCore:
 
     async def handle(self, request: Request) -> Response:
         """Answer it, whatever happens."""
-        if urlsplit(request.url).hostname == HOST:
+        if is_own(request):
             return await self._pages.handle(request)
         own = await self._export.own(request)
         if own is not None:

@@ -258,6 +258,7 @@ class _Connection:
     async def _answer(self, http: h11.Connection, event: h11.Request) -> None:
         self._front.requests += 1
         request = to_request(event)
+        request.reached = self._client.local_address
         length = next((int(v) for n, v in event.headers if n == b"content-length"), 0)
         if length > self._limits.body:
             raise _too_large()

@@ -77,6 +77,14 @@ class ClientSocket(asyncio.Protocol):
 
     # -- for the connection's task -----------------------------------------------------------
 
+    @property
+    def local_address(self) -> tuple[str, int] | None:
+        """Address and port at this end; None: not a socket of the internet."""
+        name = self._transport.get_extra_info("sockname") if self._transport is not None else None
+        if not isinstance(name, tuple):
+            return None
+        return str(name[0]).removeprefix("::ffff:"), int(name[1])
+
     async def read(self) -> bytes:
         """What has come, as soon as anything has; empty at the end."""
         while not self._buffer and not self.ended:

@@ -18,6 +18,7 @@ from local_proxy.policy_runtime import PolicyRuntime
 from local_proxy.policy_worker import PolicyWorker, Worker
 from local_proxy.promise_keeper import PromiseKeeper
 from local_proxy.status.page import StatusPage
+from local_proxy.status.setup import Setup
 from local_proxy.tracking_drivers.browser import Tracker
 from local_proxy.uplink import Connect, Uplink
 from policies.api import Policy, SessionOpened
@@ -60,8 +61,12 @@ class LocalProxy:
         *,
         dial: Connect | None = None,
         worker: Callable[[], Worker] = PolicyWorker,
+        setup: Setup | None = None,
     ) -> None:
-        """`dial` makes the link, by TCP unless given; `worker` what policies react in."""
+        """`dial` makes the link, by TCP unless given; `worker` what policies react in.
+
+        `setup`: what browsers are told to use the proxy with.
+        """
         self._settings = settings
         loop = asyncio.get_running_loop()
         promises = PromiseKeeper(self._urge)
@@ -86,7 +91,7 @@ class LocalProxy:
             promises=promises,
             documents=Documents(),
             observer=bridge,
-            pages=StatusPage(self._overview.snapshot),
+            pages=StatusPage(self._overview.snapshot, setup=setup),
             plan=self._decide,
             patience=settings.patience,
         )
