@@ -16,23 +16,31 @@ from string import Template
 from typing import Final
 from urllib.parse import urlsplit
 
+import msgspec
+
 from local_proxy.http import Request
 from local_proxy.status import pac
 
 HOST: Final = "sluice.local"
-PLACES: Final = ("/setup", "/proxy.pac", "/ca.pem", "/ca.crt")
+PLACES: Final = ("/setup", "/setup.json", "/proxy.pac", "/ca.pem", "/ca.crt")
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 _DEFAULT_PORT: Final = {"http": 80, "https": 443}
+
+
+class Offer(msgspec.Struct, frozen=True):
+    """/setup.json: what a program must know to use the proxy."""
+
+    certificate: str | None = None
+    """The authority to trust, PEM; None: https passes through untouched."""
+    secure: bool = False
+    """The proxy speaks TLS at the port of its plain listener."""
 
 
 class Setup:
     """Answers for PLACES."""
 
     def __init__(self, *, certificate_pem: bytes | None = None, secure: bool = False) -> None:
-        """`certificate_pem`: the authority to trust; None: https passes through untouched.
-
-        `secure`: the proxy speaks TLS at the port of its plain listener.
-        """
+        """As in Offer."""
         self._pem = certificate_pem
         self._secure = secure
         self._page = Template(files(__package__).joinpath("setup.html").read_text("utf-8"))
@@ -41,6 +49,9 @@ class Setup:
         """Body and content type; None: there is nothing at this path."""
         if path == "/setup":
             return self._instructions(request).encode(), "text/html; charset=utf-8"
+        if path == "/setup.json":
+            offer = Offer(self._pem.decode("ascii") if self._pem else None, self._secure)
+            return msgspec.json.encode(offer), "application/json"
         if path == "/proxy.pac":
             text = pac.pac(address_of(request), secure=self._secure and self._pem is not None)
             return text.encode(), pac.CONTENT_TYPE
