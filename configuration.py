@@ -23,6 +23,10 @@ Address = Annotated[str, Meta(pattern=r"^(\[[0-9a-fA-F:.]+\]|[^:\[\]\s]+):\d{1,5
 """host:port, [v6]:port; port 0 takes a free one."""
 
 
+HostPattern = Annotated[str, Meta(pattern=r"^(\*|(\*\.)?[0-9A-Za-z._:-]+)$")]
+"""bank.example, *.bank.example (bank.example too), *."""
+
+
 class SettingsError(Exception):
     """A setting is wrong; the text names the key and what it may be."""
 
@@ -51,7 +55,9 @@ class LocalSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     congestion: str = "cubic"
     """TCP congestion control of the link: cubic, bbr, reno."""
     state: str = msgspec.field(default_factory=lambda: str(state_directory(os.environ)))
-    """Directory of what outlives a run: the certificate authority, hosts not to be adapted."""
+    """Directory of what outlives a run: the certificate authority that browsers trust."""
+    tunnel: list[HostPattern] = []
+    """Hosts whose https is never adapted: names, *.name (and name itself), * for all."""
 
 
 class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -67,6 +73,8 @@ class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Bytes per quantum before the link has been measured."""
     congestion: str = "cubic"
     """TCP congestion control of the link: cubic, bbr, reno."""
+    ca_file: str = ""
+    """A PEM file of root certificates to trust besides the system's, for private sites."""
 
 
 class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -76,6 +84,8 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     remote: RemoteSettings = RemoteSettings()
 
 
+_LISTS: Final = ("policy", "tunnel")
+"""Settings whose values are separated by commas in the environment."""
 _SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "local": LocalSettings,
     "remote": RemoteSettings,
@@ -122,7 +132,7 @@ def _merge_environment(merged: dict[str, dict[str, Any]], environ: Mapping[str, 
         for name in struct.__struct_fields__:
             value = environ.get(f"SLUICE_{section}_{name}".upper())
             if value is not None:
-                merged[section][name] = value.split(",") if name == "policy" else value
+                merged[section][name] = value.split(",") if name in _LISTS else value
 
 
 def _convert(merged: dict[str, dict[str, Any]]) -> Settings:

@@ -15,8 +15,9 @@ from typing import Final
 import h11
 import structlog
 
+from local_proxy.client_stream import ClientStream, Serve
 from local_proxy.error_page import error_page, phrase
-from local_proxy.http import Core, Duplex, Headers, Request, Response
+from local_proxy.http import Core, Headers, Request, Response
 from local_proxy.http1_head import (
     MAX_HEAD,
     Refused,
@@ -27,7 +28,7 @@ from local_proxy.http1_head import (
     to_request,
 )
 from local_proxy.http1_socket import ClientSocket
-from local_proxy.http1_tunnel import pump
+from local_proxy.https import Connects, Https
 
 log = structlog.get_logger(__name__)
 
@@ -63,9 +64,19 @@ class FrontStatistics:
 class Http1Front:
     """Listens for browsers and hands their requests to the core."""
 
-    def __init__(self, core: Core, *, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        core: Core,
+        *,
+        limits: Limits | None = None,
+        https: Https | None = None,
+        http2: Serve | None = None,
+    ) -> None:
+        """`https` None: tunnels stay opaque. `http2`: who serves it inside TLS."""
         self.core = core
         self.limits = limits or Limits()
+        serve = {"http/1.1": self.serve} if http2 is None else {"h2": http2, "http/1.1": self.serve}
+        self.connects = Connects(core, https=https, serve=serve, idle_time=self.limits.idle_time)
         self.requests = self.tunnels = self.refused = 0
         self._servers: list[asyncio.Server] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -84,6 +95,10 @@ class Http1Front:
         address = server.sockets[0].getsockname()
         return str(address[0]), int(address[1])
 
+    async def serve(self, client: ClientStream, origin: str) -> None:
+        """Serve a client whose TLS has been taken off (local_proxy.client_stream.Serve)."""
+        await _Connection(self, client, origin=origin).run()
+
     async def close(self) -> None:
         """Stop listening, end every connection, and return when the last task has."""
         for server in self._servers:
@@ -97,7 +112,7 @@ class Http1Front:
         self._servers.clear()
 
     def _connected(self, client: ClientSocket) -> None:
-        connection = _Connection(self, client)
+        connection = _Connection(self, client, reached=client.local_address)
         full = len(self._tasks) >= self.limits.connections
         work = connection.turn_away() if full else connection.run()
         task = asyncio.get_running_loop().create_task(work, name="http1 connection")
@@ -108,7 +123,7 @@ class Http1Front:
 class _Body:
     """A request's body as it comes; asks for it first where the client waits for that."""
 
-    def __init__(self, http: h11.Connection, client: ClientSocket, *, limit: int) -> None:
+    def __init__(self, http: h11.Connection, client: ClientStream, *, limit: int) -> None:
         self._http = http
         self._client = client
         self._left = limit
@@ -155,8 +170,18 @@ class _Broken(Exception):
 class _Connection:
     """One client's requests, one after the other."""
 
-    def __init__(self, front: Http1Front, client: ClientSocket) -> None:
+    def __init__(
+        self,
+        front: Http1Front,
+        client: ClientStream,
+        *,
+        origin: str | None = None,
+        reached: tuple[str, int] | None = None,
+    ) -> None:
+        """`origin`: what it is connected to, inside TLS; None: to the proxy."""
+        self._reached = reached
         self._front = front
+        self._origin = origin
         self._limits = front.limits
         self._client = client
         self._pending = bytearray()
@@ -243,6 +268,8 @@ class _Connection:
     async def _watched(self, http: h11.Connection, event: h11.Request) -> bool:
         """Answer, and stop at once when the client leaves before the end."""
         if event.method == b"CONNECT":
+            if self._origin is not None:
+                raise Refused(405, "There is no proxy inside this connection.")
             return await self._tunnel(http, event)
         task = asyncio.current_task()
         assert task is not None
@@ -257,8 +284,8 @@ class _Connection:
 
     async def _answer(self, http: h11.Connection, event: h11.Request) -> None:
         self._front.requests += 1
-        request = to_request(event)
-        request.reached = self._client.local_address
+        request = to_request(event, origin=self._origin)
+        request.reached = self._reached
         length = next((int(v) for n, v in event.headers if n == b"content-length"), 0)
         if length > self._limits.body:
             raise _too_large()
@@ -362,35 +389,28 @@ class _Connection:
 
     async def _tunnel(self, http: h11.Connection, event: h11.Request) -> bool:
         host, port = split_authority(event.target.decode("ascii"))
+        agent = next((v.decode("latin-1") for n, v in event.headers if n == b"user-agent"), "")
         self._front.tunnels += 1
         http.next_event()
         task = asyncio.current_task()
         assert task is not None
         self._client.on_leave = task.cancel
         try:
-            far = await self._connect(host, port)
+            way = await self._front.connects.open(host, port, client=agent)
         finally:
             self._client.on_leave = None
-        if isinstance(far, Response):
-            await self._respond(http, far)
+        if isinstance(way, Response):
+            await self._respond(http, way)
             return await self._finish(http)
         try:
             await self._send(
                 http, h11.Response(status_code=200, headers=[], reason="Connection established")
             )
             http.next_event()
-            early = http.trailing_data[0]
-            await pump(self._client, far, early, idle_time=self._limits.idle_time)
+            await way.carry(self._client, http.trailing_data[0])
         finally:
-            await far.close()
+            await way.close()
         return False
-
-    async def _connect(self, host: str, port: int) -> Duplex | Response:
-        try:
-            return await self._front.core.connect(host, port)
-        except Exception as error:
-            log.exception("core failed", host=host, port=port)
-            return error_page(502, f"The proxy failed: {type(error).__name__}.")
 
 
 def _head(response: Response, method: bytes) -> h11.Response:

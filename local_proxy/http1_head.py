@@ -96,11 +96,20 @@ def _check_framing(fields: list[bytes], *, http10: bool) -> None:
         raise Refused(400, "An HTTP/1.0 request has a Transfer-Encoding.")
 
 
-def to_request(event: h11.Request) -> Request:
-    """The request for the core, without its body. Raises Refused."""
+def to_request(event: h11.Request, *, origin: str | None = None) -> Request:
+    """The request for the core, without its body. Raises Refused.
+
+    `origin`: what the connection is to, inside TLS; requests to any other are misdirected.
+    """
     headers = [(name.decode("ascii"), value.decode("latin-1")) for name, value in event.headers]
     host = next((value for name, value in headers if name == "host"), "")
-    url = absolute_url(event.target.decode("ascii"), host)
+    target = event.target.decode("ascii")
+    if origin is None:
+        url = absolute_url(target, host)
+    else:
+        url = absolute_url(target, host or origin[8:], scheme="https")
+        if not url.startswith(origin + "/"):  # RFC 9110, 15.5.20
+            raise Refused(421, f"This connection is to {origin} and to no other.")
     authority = url.split("/", 3)[2]
     kept = [(n, v) for n, v in end_to_end(headers) if n not in ("host", "expect")]
     # The target names the host, whatever the field says (RFC 9112, 3.2.2).
@@ -120,10 +129,10 @@ def end_to_end(headers: Iterable[tuple[str, str]]) -> Headers:
     return [(name, value) for name, value in fields if name not in dropped]
 
 
-def absolute_url(target: str, host: str) -> str:
+def absolute_url(target: str, host: str, *, scheme: str = "http") -> str:
     """Absolute or origin form as an absolute URL, host in lower case, without default port."""
     if target.startswith("/"):
-        scheme, authority, rest = "http", host, target.split("#", 1)[0]
+        authority, rest = host, target.split("#", 1)[0]
     elif match := _ABSOLUTE.match(target):
         scheme, authority, rest = match[1].lower(), match[2], match[3]
     else:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final, Protocol
 
+import structlog
+
+from local_proxy.authority import Authority, AuthorityError
 from local_proxy.bridge import Bridge, Components
 from local_proxy.components import Component
 from local_proxy.core import ProxyCore
@@ -13,6 +17,7 @@ from local_proxy.documents import Documents
 from local_proxy.export_drivers.browser import BrowserExport
 from local_proxy.http import Request, Response
 from local_proxy.http1 import Http1Front
+from local_proxy.https import Https
 from local_proxy.overview import Overview
 from local_proxy.policy_runtime import PolicyRuntime
 from local_proxy.policy_worker import PolicyWorker, Worker
@@ -30,6 +35,7 @@ from wire.messages import Raise
 
 URGENT: Final = 2
 """Urgency of a component whose head a browser waits for: before all tiers."""
+_log = structlog.get_logger("sluice.local")
 
 
 class Settings(Protocol):
@@ -49,6 +55,10 @@ class Settings(Protocol):
     def export(self) -> str: ...
     @property
     def congestion(self) -> str: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def tunnel(self) -> list[str]: ...
 
 
 class LocalProxy:
@@ -61,11 +71,11 @@ class LocalProxy:
         *,
         dial: Connect | None = None,
         worker: Callable[[], Worker] = PolicyWorker,
-        setup: Setup | None = None,
+        authority: Authority | None = None,
     ) -> None:
         """`dial` makes the link, by TCP unless given; `worker` what policies react in.
 
-        `setup`: what browsers are told to use the proxy with.
+        `authority` vouches for https sites to browsers; without one their tunnels stay opaque.
         """
         self._settings = settings
         loop = asyncio.get_running_loop()
@@ -79,6 +89,7 @@ class LocalProxy:
         )
         self._runtime = PolicyRuntime(policies, send=bridge.command, worker=worker)
         self._overview = Overview(self.uplink, self._runtime)
+        self._setup = Setup(authority.certificate_pem if authority is not None else None)
         export = BrowserExport(
             now=loop.time,
             tracker=bridge,
@@ -91,11 +102,15 @@ class LocalProxy:
             promises=promises,
             documents=Documents(),
             observer=bridge,
-            pages=StatusPage(self._overview.snapshot, setup=setup),
+            pages=StatusPage(self._overview.snapshot, setup=self._setup),
             plan=self._decide,
             patience=settings.patience,
         )
-        self._front = Http1Front(self.core)
+        self.https: Https | None = None
+        """Which https connections are adapted; None: none."""
+        if authority is not None:
+            self.https = Https(authority, tunnel=settings.tunnel, now=loop.time)
+        self._front = Http1Front(self.core, https=self.https)
         bridge.connect(
             uplink=self.uplink,
             runtime=self._runtime,
@@ -106,7 +121,8 @@ class LocalProxy:
     async def listen(self) -> tuple[str, int]:
         """Take browsers' connections; the address as bound. Raises OSError."""
         host, _, port = self._settings.listen.rpartition(":")
-        return await self._front.listen(host.strip("[]"), int(port))
+        self._setup.address = await self._front.listen(host.strip("[]"), int(port))
+        return self._setup.address
 
     async def run(self) -> None:
         """Keep the link up until cancelled, then end everything."""
@@ -137,7 +153,17 @@ class LocalProxy:
 
 async def run(settings: Settings) -> None:
     """Listen and serve until cancelled. Prints one line when ready. Raises OSError, LoadError."""
-    proxy = LocalProxy(settings, [load(name) for name in settings.policy])
+    try:
+        authority = Authority.open(Path(settings.state))
+    except AuthorityError as error:
+        raise OSError(str(error)) from error
+    if authority.renewed:
+        _log.warning(
+            "the certificate authority was about to expire and was renewed; browsers must be told "
+            "to trust it again",
+            certificate=str(authority.certificate_path),
+        )
+    proxy = LocalProxy(settings, [load(name) for name in settings.policy], authority=authority)
     host, port = await proxy.listen()
     print(f"listening on {host}:{port}", flush=True)
     await proxy.run()

@@ -37,6 +37,9 @@ SMALL: Final = 4096
 the length counts."""
 MAX_HEADERS: Final = 60_000
 """Bytes of a response's header fields: with its message they must fit a frame (MAX_MESSAGE)."""
+UNTOLD: Final = frozenset(("alt-svc",))
+"""Fields that stay here: another way to the origin (HTTP/3, RFC 7838) would lead past the proxies,
+over the slow link and unadapted."""
 FIELD: Final = 8
 """Bytes that HPACK adds to a field at most, for its lengths (RFC 7541, 6.2)."""
 TEXTS: Final = frozenset((Kind.TEXT, Kind.STYLE, Kind.SCRIPT))
@@ -209,6 +212,7 @@ class Delivery:
     def _head(
         self, response: OriginResponse, headers: Headers, *, length: int | None, coding: str = ""
     ) -> None:
+        headers = [(name, value) for name, value in headers if name not in UNTOLD]
         if sum(len(name) + len(value) + FIELD for name, value in headers) > MAX_HEADERS:
             raise OriginError(Failure.PROTOCOL, "the response's header is too large")
         head = m.Head(

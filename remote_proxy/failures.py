@@ -5,12 +5,13 @@ Knows the exceptions of aiohttp, ssl and the system, so that nothing else has to
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 
 import aiohttp
+
+from remote_proxy import certificates
 
 
 class Failure(StrEnum):
@@ -54,10 +55,8 @@ def _translate(error: BaseException, host: str) -> OriginError:
             return one
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return OriginError(Failure.DNS, f"there is no server by the name of {host}")
-    if any(isinstance(one, ssl.SSLCertVerificationError) for one in chain):
-        return OriginError(Failure.TLS, f"the certificate of {host} is not valid")
-    if any(isinstance(one, aiohttp.ClientSSLError | ssl.SSLError) for one in chain):
-        return OriginError(Failure.TLS, f"no secure connection to {host} could be made")
+    if (fault := certificates.fault(host, chain)) is not None:
+        return OriginError(Failure.TLS, fault)
     if any(isinstance(one, TimeoutError) for one in chain):
         return OriginError(Failure.TIMEOUT, f"{host} took too long to answer")
     if isinstance(error, aiohttp.ClientConnectorError):

@@ -39,8 +39,10 @@ class Offer(msgspec.Struct, frozen=True):
 class Setup:
     """Answers for PLACES."""
 
-    def __init__(self, *, certificate_pem: bytes | None = None, secure: bool = False) -> None:
+    def __init__(self, certificate_pem: bytes | None = None, *, secure: bool = False) -> None:
         """As in Offer."""
+        self.address: tuple[str, int] = (HOST, 80)
+        """Where the proxy listens, for clients of whom it isn't known where they reached it."""
         self._pem = certificate_pem
         self._secure = secure
         self._page = Template(files(__package__).joinpath("setup.html").read_text("utf-8"))
@@ -53,7 +55,7 @@ class Setup:
             offer = Offer(self._pem.decode("ascii") if self._pem else None, self._secure)
             return msgspec.json.encode(offer), "application/json"
         if path == "/proxy.pac":
-            text = pac.pac(address_of(request), secure=self._secure and self._pem is not None)
+            text = pac.pac(address_of(request, default=self.address), secure=self._secure and self._pem is not None)
             return text.encode(), pac.CONTENT_TYPE
         if self._pem is None:
             return None
@@ -64,7 +66,7 @@ class Setup:
         return None
 
     def _instructions(self, request: Request) -> str:
-        address = address_of(request)
+        address = address_of(request, default=self.address)
         host, _, port = address.rpartition(":")
         return self._page.substitute(
             address=escape(address),
@@ -100,14 +102,12 @@ def is_own(request: Request) -> bool:
     return host in (address, *_own_names()) or (_is_loopback(address) and host in _LOOPBACK)
 
 
-def address_of(request: Request) -> str:
+def address_of(request: Request, *, default: tuple[str, int] = (HOST, 80)) -> str:
     """host:port at which this client reaches the proxy."""
     parts = urlsplit(request.url)
     if parts.hostname != HOST and is_own(request):
         return parts.netloc.rpartition("@")[2]
-    if request.reached is None:
-        return HOST
-    host, port = request.reached
+    host, port = request.reached or default
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 

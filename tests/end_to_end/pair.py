@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import ssl
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager
@@ -17,6 +18,7 @@ from typing import Any, TypeVar
 import h11
 
 from configuration import LocalSettings
+from local_proxy.authority import Authority
 from local_proxy.main import LocalProxy
 from policies.loader import load
 from remote_proxy.delivery import Services
@@ -118,15 +120,20 @@ Handler = Callable[[Asked], Awaitable[None]]
 class FakeOrigin:
     """A server made of handlers by path; counts what it is asked."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, tls: ssl.SSLContext | None = None) -> None:
+        """`tls`: it speaks https."""
         self.paths: dict[str, Handler] = {}
         self.asked: list[Asked] = []
         self.address: Address = ("", 0)
+        self.name = ""
+        """By which its certificate knows it; empty: its address."""
+        self._tls = tls
         self._tasks: set[asyncio.Task[Any]] = set()
 
     @property
     def base(self) -> str:
-        return f"http://{self.address[0]}:{self.address[1]}"
+        scheme = "https" if self._tls is not None else "http"
+        return f"{scheme}://{self.name or self.address[0]}:{self.address[1]}"
 
     def counts(self) -> Counter[str]:
         return Counter(asked.target for asked in self.asked)
@@ -145,7 +152,9 @@ class FakeOrigin:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[FakeOrigin]:
-        server = await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=1 << 20)
+        server = await asyncio.start_server(
+            self._connected, "127.0.0.1", 0, limit=1 << 20, ssl=self._tls
+        )
         self.address = server.sockets[0].getsockname()[:2]
         try:
             yield self
@@ -336,8 +345,15 @@ class Browser(Client):
 class Remote:
     """A remote proxy that can be stopped and started again on the same port."""
 
-    def __init__(self, config: OriginConfig | None = None, *, memory: int = 64 << 20) -> None:
+    def __init__(
+        self,
+        config: OriginConfig | None = None,
+        *,
+        memory: int = 64 << 20,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         self.port = 0
+        self._tls = tls
         self._config = config
         self._memory = memory
         self._origin: Origin | None = None
@@ -350,7 +366,7 @@ class Remote:
         return self._server.sessions if self._server is not None else []
 
     async def start(self) -> None:
-        self._origin = await Origin(self._config).__aenter__()
+        self._origin = await Origin(self._config, tls=self._tls).__aenter__()
         self._transcoders = Transcoders(workers=2)
         services = Services(self._origin, self._transcoders)
         self._server = RemoteServer(services, quantum=1024, memory=self._memory, congestion="cubic")
@@ -400,10 +416,14 @@ class Pair:
 async def pair(
     *, policy: Iterable[str] = ("default",), patience: float = 2.0, export: str = "auto",
     config: OriginConfig | None = None, memory: int = 64 << 20, start_remote: bool = True,
-    remote_port: int = 0,
+    remote_port: int = 0, tls: ssl.SSLContext | None = None, authority: Authority | None = None,
+    tunnel: Iterable[str] = (),
 ) -> AsyncIterator[Pair]:  # fmt: skip
-    """Start both, end both. Raises what the local proxy raised."""
-    remote = Remote(config, memory=memory)
+    """Start both, end both. Raises what the local proxy raised.
+
+    `tls`: whom the remote trusts. `authority`: the local proxy takes TLS off, but to `tunnel`.
+    """
+    remote = Remote(config, memory=memory, tls=tls)
     remote.port = remote_port
     if start_remote:
         await remote.start()
@@ -414,8 +434,9 @@ async def pair(
         device="test",
         patience=patience,
         export=export,
+        tunnel=list(tunnel),
     )
-    local = LocalProxy(settings, [load(name) for name in settings.policy])
+    local = LocalProxy(settings, [load(name) for name in settings.policy], authority=authority)
     address = await local.listen()
     running = asyncio.ensure_future(local.run())
     both = Pair(remote, local, address)

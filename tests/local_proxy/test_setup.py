@@ -74,7 +74,7 @@ def test_the_address_is_the_one_that_the_client_uses() -> None:
 
 
 def test_the_certificate_comes_in_both_forms(authority: Authority) -> None:
-    setup = Setup(certificate_pem=authority.certificate_pem)
+    setup = Setup(authority.certificate_pem)
     pem, der = (
         answer(setup, "http://sluice.local/ca.pem"),
         answer(setup, "http://sluice.local/ca.crt"),
@@ -94,7 +94,7 @@ def test_without_an_authority_there_is_no_certificate() -> None:
 
 
 def test_the_instructions_name_what_is_really_there(authority: Authority) -> None:
-    setup = Setup(certificate_pem=authority.certificate_pem)
+    setup = Setup(authority.certificate_pem)
     page = text(answer(setup, "http://192.0.2.7:8118/setup"))
     assert "http://192.0.2.7:8118/proxy.pac" in page
     assert fingerprint(authority.certificate_pem) in page
@@ -109,7 +109,7 @@ def test_the_instructions_name_what_is_really_there(authority: Authority) -> Non
 def test_the_pac_file_offers_tls_only_where_it_is_spoken(
     authority: Authority, secure: bool
 ) -> None:
-    setup = Setup(certificate_pem=authority.certificate_pem, secure=secure)
+    setup = Setup(authority.certificate_pem, secure=secure)
     response = answer(setup, "http://192.0.2.7:8118/proxy.pac")
     assert header(response.headers, "content-type") == "application/x-ns-proxy-autoconfig"
     assert ("HTTPS 192.0.2.7:8118" in text(response)) is secure
@@ -157,7 +157,7 @@ async def curl(*arguments: str) -> str:
 @pytest.mark.skipif(shutil.which("curl") is None, reason="no curl on this machine")
 def test_the_listener_answers_as_a_plain_server_too(authority: Authority, tmp_path: Path) -> None:
     async def go() -> None:
-        core = Core(Setup(certificate_pem=authority.certificate_pem))
+        core = Core(Setup(authority.certificate_pem))
         async with listening(core) as (host, port):
             direct = await curl(f"http://{host}:{port}/proxy.pac")
             through = await curl("-x", f"http://{host}:{port}", "http://sluice.local/proxy.pac")

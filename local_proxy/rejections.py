@@ -1,0 +1,135 @@
+"""Clients that do not take our certificates, and so get their tunnels opaque from then on. Pure.
+
+Two sorts look alike at first. One does not know our authority: it refuses every host, until someone
+makes it trust us. The other trusts us but pins a host's own key. Until a client has taken one of
+our certificates it counts as the first sort, and all of its hosts are left alone, so that its user
+sees one error and not one a site; it's tried again after ever longer pauses. Must not know: TLS,
+sockets, files.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Final
+
+PIN: Final = 24 * 3600.0
+"""Seconds for which a host is left alone that a trusting client has refused."""
+FIRST_PAUSE: Final = 600.0
+"""Seconds until a client that trusts us in nothing is tried again; doubles up to PIN."""
+DOUBT: Final = 60.0
+"""Seconds in which a second connection that ends without a word makes a suspicion a refusal."""
+MAX_CLIENTS: Final = 64
+MAX_HOSTS: Final = 512
+"""Per client."""
+_MAX_NAME: Final = 256
+"""Characters of a client's name that count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """One line for people."""
+
+    client: str
+    """Its User-Agent."""
+    host: str
+    """`*`: all, because it has taken none of our certificates."""
+    until: float
+
+
+@dataclass(slots=True)
+class _Client:
+    trusts: bool = False
+    """It has taken a certificate of ours."""
+    until: float = 0.0
+    """All its hosts are left alone so long, while it doesn't trust."""
+    pause: float = FIRST_PAUSE
+    suspected: dict[str, float] = field(default_factory=dict)
+    hosts: OrderedDict[str, float] = field(default_factory=OrderedDict)
+
+
+class Rejections:
+    """What was learnt about clients; bounded, forgets by itself."""
+
+    def __init__(self) -> None:
+        self._clients: OrderedDict[str, _Client] = OrderedDict()
+
+    def __repr__(self) -> str:
+        return f"<Rejections of {len(self._clients)} clients>"
+
+    def refuses(self, host: str, client: str, *, now: float) -> bool:
+        """Whether this client's tunnel to `host` must stay opaque. `client`: its User-Agent."""
+        known = self._clients.get(client[:_MAX_NAME])
+        if known is None:
+            return False
+        return known.until > now or known.hosts.get(host, 0.0) > now
+
+    def rejected(self, host: str, client: str, *, now: float) -> str | None:
+        """It refused our certificate; what that means, in words for a log, if it is news."""
+        known = self._known(client)
+        known.suspected.pop(host, None)
+        if not known.trusts:
+            if known.until > now:
+                return None
+            known.until, known.pause = now + known.pause, min(2 * known.pause, PIN)
+            return (
+                "this browser or program does not trust the certificates that sluice makes on this "
+                "device, so its https pages pass through without being made faster; to change "
+                "that, let it trust sluice's certificate authority"
+            )
+        news = known.hosts.get(host, 0.0) <= now
+        known.hosts[host] = now + PIN
+        known.hosts.move_to_end(host)
+        if len(known.hosts) > MAX_HOSTS:
+            known.hosts.popitem(last=False)
+        if not news:
+            return None
+        return (
+            "this program takes only the site's own certificate, so its connections to it pass "
+            "through untouched for a day; [local] tunnel makes that permanent"
+        )
+
+    def suspected(self, host: str, client: str, *, now: float) -> str | None:
+        """It took the handshake to its end and left without a request: once is no news.
+
+        Browsers open connections that they then do not need, and some programs judge a
+        certificate late and leave without a word. Twice in a row, from a client that has never
+        taken a certificate, counts as `rejected`.
+        """
+        known = self._known(client)
+        if known.trusts:
+            return None
+        if now - known.suspected.get(host, -DOUBT) < DOUBT:
+            return self.rejected(host, client, now=now)
+        known.suspected = {h: at for h, at in known.suspected.items() if now - at < DOUBT}
+        if len(known.suspected) < MAX_HOSTS:
+            known.suspected[host] = now
+        return None
+
+    def accepted(self, host: str, client: str) -> None:
+        """It made a request inside TLS of ours: it trusts us."""
+        known = self._known(client)
+        known.trusts, known.until, known.pause = True, 0.0, FIRST_PAUSE
+        known.suspected.pop(host, None)
+        known.hosts.pop(host, None)
+
+    def learnt(self, *, now: float) -> tuple[Learnt, ...]:
+        """All that stands, for the status page."""
+        found = []
+        for name, client in self._clients.items():
+            if client.until > now:
+                found.append(Learnt(name, "*", client.until))
+            found += [Learnt(name, h, until) for h, until in client.hosts.items() if until > now]
+        return tuple(found)
+
+    def forget(self) -> None:
+        """Try everybody again, as after the authority was installed."""
+        self._clients.clear()
+
+    def _known(self, client: str) -> _Client:
+        name = client[:_MAX_NAME]
+        known = self._clients.setdefault(name, _Client())
+        self._clients.move_to_end(name)
+        if len(self._clients) > MAX_CLIENTS:
+            self._clients.popitem(last=False)
+        return known
