@@ -152,13 +152,17 @@ def browse(
     from browsers.session import run
 
     settings = _settings(config, {"local": {"listen": listen, "remote": remote}})
-    _run(run(url, browser, settings.local, headless=headless), verbose=verbose, ends=(signal.SIGHUP,))
+    _run(
+        run(url, browser, settings.local, headless=headless), verbose=verbose, ends=(signal.SIGHUP,)
+    )
 
 
 @app.command()
 def trust(
     remove: Annotated[bool, typer.Option("--remove", help="Undo it.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be done.")
+    ] = False,
     config: ConfigFile = None,
 ) -> None:
     """Make this user's browsers and the system trust the device's own certificate authority."""

@@ -151,8 +151,8 @@ class LocalProxy:
         return await connect(host.strip("[]"), int(port), congestion=self._settings.congestion)
 
 
-async def run(settings: Settings) -> None:
-    """Listen and serve until cancelled. Prints one line when ready. Raises OSError, LoadError."""
+def composed(settings: Settings) -> LocalProxy:
+    """One with the policies and the authority that the settings name. Raises OSError, LoadError."""
     try:
         authority = Authority.open(Path(settings.state))
     except AuthorityError as error:
@@ -163,7 +163,12 @@ async def run(settings: Settings) -> None:
             "to trust it again",
             certificate=str(authority.certificate_path),
         )
-    proxy = LocalProxy(settings, [load(name) for name in settings.policy], authority=authority)
+    return LocalProxy(settings, [load(name) for name in settings.policy], authority=authority)
+
+
+async def run(settings: Settings) -> None:
+    """Listen and serve until cancelled. Prints one line when ready. Raises OSError, LoadError."""
+    proxy = composed(settings)
     host, port = await proxy.listen()
     print(f"listening on {host}:{port}", flush=True)
     await proxy.run()

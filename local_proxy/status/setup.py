@@ -55,7 +55,10 @@ class Setup:
             offer = Offer(self._pem.decode("ascii") if self._pem else None, self._secure)
             return msgspec.json.encode(offer), "application/json"
         if path == "/proxy.pac":
-            text = pac.pac(address_of(request, default=self.address), secure=self._secure and self._pem is not None)
+            text = pac.pac(
+                address_of(request, default=self.address),
+                secure=self._secure and self._pem is not None,
+            )
             return text.encode(), pac.CONTENT_TYPE
         if self._pem is None:
             return None
