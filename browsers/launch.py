@@ -45,10 +45,10 @@ async def browse(browser: Browser, proxy: Proxy, url: str, *, headless: bool = F
     Raises BrowserFailed, and nss.StoreError when a Firefox can't be given the certificate.
     """
     async with profile(browser) as folder:
-        command = [browser.path, *await _prepare(browser, folder, proxy, url, headless=headless)]
+        command = [browser.path, *await prepare(browser, folder, proxy, url, headless=headless)]
         words = folder / "sluice-browse.log"
         with words.open("wb") as log:
-            async with _running(command, log.fileno()) as process:
+            async with running(command, log.fileno()) as process:
                 code = await process.wait()
         if code not in (0, -signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP):
             said = words.read_bytes()[-_LAST_WORDS:].decode("utf-8", "replace").strip()
@@ -69,7 +69,7 @@ async def profile(browser: Browser) -> AsyncIterator[Path]:
         _remove(folder)
 
 
-async def _prepare(
+async def prepare(
     browser: Browser, folder: Path, proxy: Proxy, url: str, *, headless: bool
 ) -> list[str]:
     """Fill the profile; the arguments that go with it."""
@@ -91,7 +91,7 @@ def _trust(folder: Path, certificate_pem: bytes) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _running(command: list[str], log: int) -> AsyncIterator[asyncio.subprocess.Process]:
+async def running(command: list[str], log: int) -> AsyncIterator[asyncio.subprocess.Process]:
     try:
         process = await asyncio.create_subprocess_exec(
             *command,

@@ -1,4 +1,4 @@
-"""`sluice browse`: a local proxy, the one that runs or one of our own, and a browser that uses it."""
+"""`sluice browse`: a browser, and the local proxy it uses: the one that runs, or one of our own."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""`sluice trust`: the device's authority in the stores of this user's browsers and of the system.
+"""`sluice trust`: the device's authority in the stores of the user's browsers and of the system.
 
-Every step says what it did. Adding twice changes nothing; removing takes out this certificate and no
-other. The system's store takes root; without it the commands are named instead.
+Every step says what it did. Adding twice changes nothing; removing takes out this certificate and
+no other. The system's store takes root; without it the commands are named instead.
 """
 
 from __future__ import annotations

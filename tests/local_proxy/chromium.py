@@ -94,6 +94,12 @@ class Tab:
         """Navigate and wait for the load event."""
         await self._until("Page.loadEventFired", self.call("Page.navigate", url=url))
 
+    async def back(self) -> None:
+        """To the page before this one."""
+        history = await self.call("Page.getNavigationHistory")
+        entry = history["entries"][history["currentIndex"] - 1]["id"]
+        await self.navigated(self.call("Page.navigateToHistoryEntry", entryId=entry))
+
     async def navigated(self, action: Awaitable[object]) -> None:
         """Wait until another document shows, be it one that was kept."""
         await self._until("Page.frameNavigated", action)
