@@ -396,7 +396,7 @@ def test_frames_of_one_host_do_not_starve_each_other(run: Run) -> None:
     run(test)
 
 
-def test_back_shows_final_pixels(run: Run) -> None:
+def test_back_shows_final_pixels(run: Run, *, keeps_open_channels: bool = True) -> None:
     async def test(world: World) -> None:
         site = world.fresh()
         probe = (
@@ -411,8 +411,32 @@ def test_back_shows_final_pixels(run: Run) -> None:
             await tab.go("http://site.test/other")
             paint(site, 4, "original")
             await tab.back()
-            assert await tab.evaluate("window.kept")  # as it was left, coarse, without a reload
+            if keeps_open_channels:
+                assert await tab.evaluate("window.kept")  # as it was left, coarse, not reloaded
             assert await becomes(tab, final)
+
+    run(test)
+
+
+def test_a_page_with_nothing_to_come_holds_no_channel(run: Run) -> None:
+    async def test(world: World) -> None:
+        site = world.fresh()
+        probe = (
+            "<script>addEventListener('pageshow', e => { window.kept = e.persisted; });</script>"
+        )
+        with_gallery(site, 1, gallery(1, head=probe))
+        paint(site, 1, "original")
+        site.page("/other", "<!doctype html><title>other</title>elsewhere")
+        async with world.browser.tab() as tab:
+            await tab.go("http://site.test/")
+            while site.export.statistics().channels == 0:
+                await tab.painted()
+            while site.export.statistics().channels > 0:
+                await tab.painted()
+            await tab.painted()
+            await tab.go("http://site.test/other")
+            await tab.back()
+            assert await tab.evaluate("window.kept")
 
     run(test)
 

@@ -28,13 +28,18 @@ def run() -> Iterator[shared.Run]:
         shared.test_a_page_that_overrides_everything,
         shared.test_pictures_moved_replaced_and_inserted_later,
         shared.test_frames_of_one_host_do_not_starve_each_other,
-        shared.test_back_shows_final_pixels,
+        shared.test_a_page_with_nothing_to_come_holds_no_channel,
         shared.test_a_component_that_fails_is_fetched_again,
         shared.test_backgrounds_are_streamed,
     ],
 )
 def test_as_in_chromium(run: shared.Run, test: Callable[[shared.Run], None]) -> None:
     test(run)
+
+
+def test_back_shows_final_pixels(run: shared.Run) -> None:
+    """Of a page left while pictures were coarse, which Firefox does not keep."""
+    shared.test_back_shows_final_pixels(run, keeps_open_channels=False)
 
 
 @pytest.mark.parametrize("policy", shared.POLICIES)
