@@ -10,9 +10,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Final, Protocol
+from urllib.parse import urlsplit
 
 import structlog
 
+from local_proxy.chatter import is_chatter
 from local_proxy.components import Component, ComponentFailed, Head
 from local_proxy.documents import UNATTRIBUTED, Documents
 from local_proxy.error_page import error_page
@@ -26,6 +28,7 @@ from local_proxy.tunnel import Tunnel
 from local_proxy.uplink import Uplink
 from policies.plan import Decision, Subject
 from transport.outgoing import Outgoing
+from wire.messages import BACKGROUND
 from wire.skeleton import Kind, Use
 
 _DESTINATIONS: Final = {
@@ -102,6 +105,8 @@ class ProxyCore:
         if own is not None:
             return own
         document = self._documents.of(header(request.headers, "referer"))
+        if document == UNATTRIBUTED and is_chatter(urlsplit(request.url).hostname or ""):
+            document = BACKGROUND
         now = asyncio.get_running_loop().time()
         kept = await self._promises.find(request, document=document, now=now)
         if kept is not None:
@@ -121,7 +126,10 @@ class ProxyCore:
         if session is None:
             return self._link_down(Request("CONNECT", f"https://{host}:{port}/", []))
         component = Component(
-            id=session.new_id(), document=UNATTRIBUTED, url=f"{host}:{port}", kind=Kind.OTHER
+            id=session.new_id(),
+            document=BACKGROUND if is_chatter(host) else UNATTRIBUTED,
+            url=f"{host}:{port}",
+            kind=Kind.OTHER,
         )
         session.request(component, method="CONNECT", headers=[], body=True, levels=False)
         up = session.upload(component.id)

@@ -23,6 +23,9 @@ MAX_MESSAGE: Final = 0xFFFF
 MAX_URL: Final = 8192
 """Bytes; longer ones are answered 414 by the local proxy."""
 
+BACKGROUND: Final = 1 << 24
+"""The document of what a browser fetches for itself. No component has such an id (frames.py)."""
+
 
 class Message(msgspec.Struct, frozen=True, array_like=True):
     """Base of all control messages."""

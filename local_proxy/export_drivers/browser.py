@@ -37,8 +37,8 @@ _WAIT_DRIVER: Final = 0.3
 _KEEPALIVE: Final = 25.0
 """Seconds of silence on an event channel before a comment is sent."""
 _IDLE: Final = 2.0
-"""Seconds without anything to tell after which a channel ends until another picture is loaded. It is
-one of a browser's six connections; and Firefox keeps no page for "back" that has one open."""
+"""Seconds without anything to tell after which a channel ends until another picture is loaded. It
+is one of a browser's six connections; and Firefox keeps no page for "back" that has one open."""
 _CHANNELS: Final = 2
 """Event channels held open for one origin: a browser has six HTTP/1.1 connections a host, for all
 its windows and frames together. Further drivers get the state and come again."""
