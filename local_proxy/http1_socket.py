@@ -79,11 +79,12 @@ class ClientSocket(asyncio.Protocol):
 
     @property
     def local_address(self) -> tuple[str, int] | None:
-        """Address and port at this end; None: not a socket of the internet."""
-        name = self._transport.get_extra_info("sockname") if self._transport is not None else None
+        """Address and port of ours that the client connected to; None: unknown."""
+        assert self._transport is not None
+        name = self._transport.get_extra_info("sockname")
         if not isinstance(name, tuple):
             return None
-        return str(name[0]).removeprefix("::ffff:"), int(name[1])
+        return str(name[0]).partition("%")[0].removeprefix("::ffff:"), int(name[1])
 
     async def read(self) -> bytes:
         """What has come, as soon as anything has; empty at the end."""
@@ -97,6 +98,13 @@ class ClientSocket(asyncio.Protocol):
             self._transport.resume_reading()
             self._paused = False
         return data
+
+    async def first_bytes(self, enough: Callable[[bytearray], bool]) -> bytes:
+        """What has come, once that is enough or the client has closed; it stays to be read."""
+        while not self.ended and not enough(self._buffer):
+            self._readable.clear()
+            await self._readable.wait()
+        return bytes(self._buffer)
 
     async def write(self, data: bytes) -> None:
         """Send; returns when there is room for more. Raises ConnectionResetError."""

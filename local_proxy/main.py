@@ -15,8 +15,8 @@ from local_proxy.components import Component
 from local_proxy.core import ProxyCore
 from local_proxy.documents import Documents
 from local_proxy.export_drivers.browser import BrowserExport
+from local_proxy.front import Front
 from local_proxy.http import Request, Response
-from local_proxy.http1 import Http1Front
 from local_proxy.https import Https
 from local_proxy.overview import Overview
 from local_proxy.policy_runtime import PolicyRuntime
@@ -89,12 +89,13 @@ class LocalProxy:
         )
         self._runtime = PolicyRuntime(policies, send=bridge.command, worker=worker)
         self._overview = Overview(self.uplink, self._runtime)
-        self._setup = Setup(authority.certificate_pem if authority is not None else None)
+        trusted = authority.certificate_pem if authority is not None else None
+        self._setup = Setup(trusted, secure=authority is not None)
         export = BrowserExport(
             now=loop.time,
             tracker=bridge,
             fetch=self._handle,
-            multipart=settings.export == "multipart",
+            multipart=None if settings.export == "auto" else settings.export == "multipart",
         )
         self.core = ProxyCore(
             uplink=self.uplink,
@@ -110,7 +111,7 @@ class LocalProxy:
         """Which https connections are adapted; None: none."""
         if authority is not None:
             self.https = Https(authority, tunnel=settings.tunnel, now=loop.time)
-        self._front = Http1Front(self.core, https=self.https)
+        self._front = Front(self.core, https=self.https)
         bridge.connect(
             uplink=self.uplink,
             runtime=self._runtime,

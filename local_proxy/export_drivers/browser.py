@@ -28,7 +28,7 @@ from local_proxy.export_drivers.page import AGAIN, Page, Step
 from local_proxy.http import Handler, Headers, Request, Response, header
 from local_proxy.injection import Injector, injectable, script_tag
 from local_proxy.tracking_drivers.browser import MAX_BEACON, Tracker, parse_beacon, report
-from wire.skeleton import Use
+from wire.skeleton import Level, Use
 
 PATH: Final = "/.well-known/sluice/"
 _LEVEL: Final = re.compile(r"[?&]sluice-level=([\w-]{1,64})\.(\d{1,12})\.(\w{1,16})$")
@@ -47,6 +47,9 @@ _RETRY_MS: Final = 400
 """How soon these come again."""
 _GRACE: Final = 60.0
 """Seconds for which a final level can be asked again after it was served."""
+_OPEN_PARTS: Final = 128
+"""Multipart responses held open for one origin; further pictures are swapped. Half of the streams
+that a browser may have on its connection there, so that all else is asked for at once."""
 _FORGET: Final = 600.0
 """Seconds for which a left page is remembered: as long as Chromium may bring it back."""
 _LEFT_PAGES: Final = 64
@@ -86,12 +89,13 @@ class BrowserExport:
         tracker: Tracker,
         fetch: Handler,
         secret: bytes | None = None,
-        multipart: bool = False,
+        multipart: bool | None = None,
     ) -> None:
         """`now`: seconds, monotonic. `fetch`: asks the core for a picture once more, whole.
 
         `secret`: makes the driver's address for a page; keep it, and pages that a browser cached
-        before a restart find their driver again. `multipart`: Chromium over HTTP/2 only.
+        before a restart find their driver again. `multipart`: for all clients or for none; None:
+        for those that _best_as_multipart knows to take it well.
         """
         self._now = now
         self._tracker = tracker
@@ -102,6 +106,8 @@ class BrowserExport:
         self._by_key: dict[str, Page] = {}
         self._by_ticket: dict[str, list[Page]] = {}
         self._channels: Counter[str] = Counter()
+        self._open_parts: Counter[str] = Counter()
+        """Multipart responses that are open, by origin."""
         self._counts: Counter[str] = Counter()
         driver = resources.files(__package__).joinpath("driver.js")
         self._driver_text = driver.read_text("utf-8")
@@ -206,16 +212,16 @@ class BrowserExport:
         page = self._pages.get(component.document)
         if not _takes_levels(component, head, request):
             return self._stream(component, head)
+        multipart = self._as_multipart(request)
         swap = self._can_swap(page, component)
-        if not swap and not self._multipart:
+        if not swap and not multipart:
             return self._stream(component, head)
         level = await component.wait_level(component.levels[0].name)
         level = component.reached() or level
         if _finished(component):
             return self._whole(component, head)
-        if self._multipart:
-            self._counts["multipart"] += 1
-            return pictures.multipart(component, head, level)
+        if multipart:
+            return self._multipart_response(component, head, level, request)
         if page is None or not await self._driver_there(page):
             return self._stream(component, head)
         level = component.reached() or level
@@ -224,6 +230,30 @@ class BrowserExport:
         self._counts["swapped"] += 1
         page.remember(component, level)
         return pictures.coarse(component, head, level)
+
+    def _as_multipart(self, request: Request) -> bool:
+        if self._multipart is not None:
+            return self._multipart
+        return _best_as_multipart(request) and self._open_parts[_origin(request)] < _OPEN_PARTS
+
+    def _multipart_response(
+        self, component: Component, head: Head, level: Level, request: Request
+    ) -> Response:
+        self._counts["multipart"] += 1
+        origin = _origin(request)
+        self._open_parts[origin] += 1
+
+        def over(_whole: bool) -> None:
+            self._open_parts[origin] -= 1
+            if not self._open_parts[origin]:
+                del self._open_parts[origin]
+
+        async def again() -> Response:
+            return await self._again(request, request.url)
+
+        response = pictures.multipart(component, head, level, again=again)
+        response.on_done.append(over)
+        return response
 
     def _can_swap(self, page: Page | None, component: Component) -> bool:
         if page is None or component.use is not Use.ELEMENT or page.shut:
@@ -393,6 +423,20 @@ def _takes_levels(component: Component, head: Head, request: Request) -> bool:
     )
 
 
+def _best_as_multipart(request: Request) -> bool:
+    """Chromium, inside TLS, over HTTP/2: elsewhere swap does better.
+
+    Over HTTP/1.1 each open response holds one of six connections. For http pages Chromium asks six
+    pictures of a host at a time even when its proxy speaks HTTP/2, so that the seventh and with it
+    `load` would wait for the first to be fine. Firefox locks a URL while its response is open.
+    """
+    return (
+        request.multiplexed
+        and request.url.startswith("https:")
+        and "Chrome/" in header(request.headers, "user-agent")
+    )
+
+
 def _may_carry_driver(response: Response) -> bool:
     headers = response.headers
     if response.status == 304:
@@ -420,6 +464,10 @@ async def _with_driver(page: Page, tag: bytes, body: AsyncIterator[bytes]) -> As
             yield data
     if data := injector.end():
         yield data
+
+
+def _origin(request: Request) -> str:
+    return _split(request.url)[0]
 
 
 def _split(url: str) -> tuple[str, str, str]:

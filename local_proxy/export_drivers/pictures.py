@@ -5,15 +5,17 @@ Which of them a request gets is browser.py's choice. Must not know: documents, d
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Final
 
 from local_proxy.components import Component, ComponentFailed, Head
 from local_proxy.http import Headers, Response, header
+from local_proxy.responses import dispose
 from wire.skeleton import Level
 
 BOUNDARY: Final = "sluice-level"
+_END: Final = f"\r\n--{BOUNDARY}--\r\n".encode()
 _ENTITY: Final = frozenset(("content-type", "content-length", "content-encoding", "accept-ranges"))
 _DIGESTS: Final = frozenset(("content-md5", "digest", "repr-digest", "content-digest"))
 _VALIDATORS: Final = frozenset(
@@ -67,13 +69,18 @@ def finer(component: Component, head: Head, level: Level) -> Response:
     return Response(200, headers, component.file(level))
 
 
-def multipart(component: Component, head: Head, level: Level) -> Response:
-    """Each level as a part that replaces the one before (multipart/x-mixed-replace)."""
+def multipart(
+    component: Component, head: Head, level: Level, *, again: Callable[[], Awaitable[Response]]
+) -> Response:
+    """Each level as a part that replaces the one before (multipart/x-mixed-replace).
+
+    `again` fetches the picture whole, should its component fail on the way.
+    """
     headers = level_headers(head, level)
     headers = [(name, value) for name, value in headers if name != "content-type"]
     headers.append(("content-type", f"multipart/x-mixed-replace; boundary={BOUNDARY}"))
     headers.append(("cache-control", "no-store"))
-    return Response(200, headers, _parts(component, level))
+    return Response(200, headers, _parts(component, level, again))
 
 
 def level_headers(head: Head, level: Level) -> Headers:
@@ -106,17 +113,44 @@ async def _range(component: Component, level: Level) -> AsyncIterator[bytes]:
         yield level.suffix
 
 
-async def _parts(component: Component, level: Level) -> AsyncIterator[bytes]:
+async def _parts(
+    component: Component, level: Level, again: Callable[[], Awaitable[Response]]
+) -> AsyncIterator[bytes]:
     """Parts in order; the next part's head goes out at once, else Chromium shows each one late."""
     yield _part_head(level)
     while True:
-        part = component.file(level) + b"\r\n"
+        part = component.file(level)
         index = component.levels.index(level)
         if index + 1 == len(component.levels):
-            yield part + f"--{BOUNDARY}--\r\n".encode()
+            yield part + _END
             return
-        yield part + _part_head(component.levels[index + 1])
-        level = await _next_part(component, index + 1)
+        yield part + b"\r\n" + _part_head(component.levels[index + 1])
+        try:
+            level = await _next_part(component, index + 1)
+        except ComponentFailed:
+            yield (await _whole_again(again) or part) + _END
+            return
+
+
+async def _whole_again(again: Callable[[], Awaitable[Response]]) -> bytes:
+    """The picture as its origin has it; empty if that can't be had either.
+
+    The part's head, which is out, may name another type: browsers look at a picture's first bytes.
+    """
+    response, data = await again(), bytearray()
+    whole = False
+    try:
+        if isinstance(response.body, bytes):
+            data += response.body
+        else:
+            async for chunk in response.body:
+                data += chunk
+        whole = True
+    except ComponentFailed:
+        pass
+    finally:
+        await dispose(response, whole=whole)
+    return bytes(data) if whole and response.status == 200 else b""
 
 
 def _part_head(level: Level) -> bytes:

@@ -110,7 +110,7 @@ class Site:
 
     async def handle(self, request: Request) -> Response:
         self.log.append(request.url)
-        plain = request.url.startswith("http://plain.")
+        plain = "://plain." in request.url
         own = None if plain else await self.export.own(request)
         if own is not None:
             return own
