@@ -18,7 +18,7 @@ PACKAGE: Final = "libnss3-tools"
 _TIMEOUT: Final = 30.0
 """Seconds; it takes milliseconds unless the store is on a network's disk."""
 _PEM: Final = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
-_LINE: Final = re.compile(r"(.+?)\s+[a-zA-Z]*,[a-zA-Z]*,[a-zA-Z]*$")
+_LINE: Final = re.compile(r"(.+?)\s+[a-zA-Z]*,[a-zA-Z]*,[a-zA-Z]*\s*$")
 
 
 class StoreError(Exception):
@@ -56,7 +56,8 @@ def certificates(store: Path, nickname: str) -> list[bytes]:
 
 def add(store: Path, certificate: bytes, *, nickname: str) -> bool:
     """Trust this authority (DER) for servers; False: it was there. Raises StoreError."""
-    if certificate in certificates(store, nickname):
+    alike = [name for name in nicknames(store) if name.startswith(nickname)]  # people import, too
+    if any(certificate in certificates(store, name) for name in alike):
         return False
     with tempfile.NamedTemporaryFile(suffix=".der") as file:
         file.write(certificate)

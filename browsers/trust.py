@@ -11,12 +11,12 @@ import shutil
 import ssl
 import subprocess
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from browsers import nss
-from browsers.launch import NICKNAME
+from browsers.launch import NICKNAME, is_root
 from local_proxy.authority import PUBLIC, Authority, AuthorityError
 from local_proxy.status.setup import fingerprint
 
@@ -41,6 +41,8 @@ class Places:
     system: Path = SYSTEM
     update: tuple[str, ...] = ("update-ca-certificates",)
     """Called after the system's folder has changed."""
+    root: bool = field(default_factory=is_root)
+    """May change the system's folder."""
 
     def stores(self) -> Iterator[tuple[Path, str]]:
         """NSS stores and whose they are; Chromium's own first, which may not exist yet."""
@@ -71,7 +73,7 @@ class Task:
 
 def run(state: Path, *, remove: bool, dry_run: bool) -> int:
     """The exit code: 1 when some store could not be changed."""
-    if os.environ.get("SUDO_USER") and hasattr(os, "geteuid") and os.geteuid() == 0:
+    if os.environ.get("SUDO_USER") and is_root():
         print("sluice: run this as yourself, not with sudo: the authority and the browsers are")
         print("yours. It names the commands that need root.")
         return 2
@@ -140,7 +142,7 @@ def _system(task: Task, places: Places) -> bool:
     if task.dry_run:
         task.say(f"System ({target}): would be {'removed' if task.remove else 'added'}")
         return True
-    if not os.access(places.system, os.W_OK):
+    if not places.root:
         change = f"rm {target}" if task.remove else f"install -m 644 {task.source} {target}"
         task.say(f"System: needs root: sudo {change} && sudo {' '.join(places.update)}")
         return True

@@ -298,7 +298,7 @@ def test_however_a_picture_is_written(run: Run) -> None:
             assert differing(await tab.screenshot(), final) == list(BODIES)
             paint(site, count, "medium")
             paint(site, count, "original")
-            await becomes(tab, final, within=4)
+            await becomes(tab, final)
             assert differing(await tab.screenshot(), final) == []
         asked = Counter(url for url in site.log if "sluice-level" in url)
         assert max(asked.values()) == 1
