@@ -38,6 +38,7 @@ from remote_proxy.delivery import Services
 from remote_proxy.server import RemoteServer
 from remote_proxy.session import RemoteSession
 from transport import tcp
+from transport.lasting import LastingLink
 from transport.link import Inbox, Link, LinkError, LinkStatistics, Outbox
 from wire.frames import Control, Data
 from wire.skeleton import LEVELS, Part
@@ -222,7 +223,13 @@ async def tcp_pair(
     ):
 
         async def dial() -> Link:
-            return await tcp.connect(*relay.address)
+            lasting = LastingLink(
+                lambda: tcp.dial(*relay.address),
+                congestion="cubic",
+                patience=0.0,
+                on_change=lambda error: None,
+            )
+            return await lasting.open()
 
         async with _running(server, dial, policies, PolicyWorker, relay) as pair:
             yield pair
@@ -243,7 +250,7 @@ def undisturbed(measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 
 def _server(services: Services) -> RemoteServer:
-    return RemoteServer(services, quantum=QUANTUM, memory=MEMORY, congestion="cubic")
+    return RemoteServer(services, quantum=QUANTUM, memory=MEMORY, congestion="cubic", patience=0.0)
 
 
 @asynccontextmanager
@@ -264,7 +271,7 @@ async def _running(
         return taps[0]
 
     settings = LocalSettings(device="bench")
-    local = LocalProxy(settings, [*policies, witness], dial=tapped, worker=worker)
+    local = LocalProxy(settings, [*policies, witness], connect=tapped, worker=worker)
     running = asyncio.create_task(local.run())
     try:
         if await local.uplink.wait_session(_PATIENCE) is None:

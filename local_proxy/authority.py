@@ -41,11 +41,15 @@ RENEW: Final = timedelta(days=60)
 KEEP_LEAF: Final = timedelta(days=7)
 """For which a leaf is used; it is valid far longer, so clocks that differ do no harm."""
 MAX_LEAVES: Final = 1024
-"""Hosts remembered; a context takes about 40 KB."""
+"""Hosts remembered; a context takes about 25 KB."""
 
 
 class AuthorityError(Exception):
     """The authority's files can't be used; the text says which, why, and what to do."""
+
+
+class NoPlaceError(AuthorityError):
+    """Its directory can't be written: nothing is wrong, but there is no authority."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +90,8 @@ class Authority:
     def open(cls, directory: Path, *, now: Callable[[], datetime] = _utc_now) -> Self:
         """The authority kept in `directory`; made there when there is none yet.
 
-        Raises AuthorityError when a file is damaged, another's or open to others, and when the
-        directory can't be written.
+        Raises AuthorityError when a file is damaged, another's or open to others, and its
+        NoPlaceError when the directory can't be written.
         """
         secret = directory / SECRET
         try:
@@ -111,7 +115,7 @@ class Authority:
                 _replace(public, pem, 0o644)
         except OSError as error:
             where = error.filename or directory
-            raise AuthorityError(
+            raise NoPlaceError(
                 f"{where}: {error.strerror or error}. The local certificate authority is kept in "
                 f"{directory}; make it writable, or name another place in [local] state."
             ) from error
@@ -170,6 +174,7 @@ class Authority:
         )
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.options |= ssl.OP_NO_RENEGOTIATION
         context.set_alpn_protocols(list(alpn))
         # With the authority's own: Chromium looks for its list of keys in what was sent.
         chain = leaf.public_bytes(Encoding.PEM) + self.certificate_pem

@@ -56,7 +56,7 @@ def parse_client_hello(data: bytes | bytearray) -> ClientHello | None:
             wanted = 4 + int.from_bytes(message[1:4])
             if wanted > MAX_HELLO:
                 raise ValueError("longer than any ClientHello")
-        if len(fragment) < length and len(message) < wanted:
+        if len(fragment) < length:
             return None
     return _parse(_Reader(bytes(message[4:wanted])))
 

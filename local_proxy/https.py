@@ -81,7 +81,7 @@ class Https:
 
     def accepted(self, host: str, client: str) -> None:
         """A request came inside TLS of ours."""
-        self._rejections.accepted(_bare(host), client)
+        self._rejections.accepted(_bare(host), client, now=self._now())
 
     def rejected(self, host: str, client: str, *, sure: bool) -> None:
         """TLS of ours came to nothing, with or without a word."""
@@ -219,8 +219,8 @@ class _Heard:
             return
         except ConnectionError as failed:
             log.info("no TLS with the client", host=self.host, why=str(failed))
-            if isinstance(failed, HandshakeFailed) and failed.distrust:
-                self.https.rejected(self.host, self.client, sure=True)
+            if isinstance(failed, HandshakeFailed) and failed.answered:
+                self.https.rejected(self.host, self.client, sure=failed.lasting)
             client.close()
             return
         origin = f"https://{self.host}" + (f":{self.port}" if self.port != 443 else "")

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 import structlog
 
-from local_proxy.authority import Authority, AuthorityError
+from local_proxy.authority import Authority, AuthorityError, NoPlaceError
 from local_proxy.bridge import Bridge, Components
 from local_proxy.components import Component
 from local_proxy.core import ProxyCore
@@ -29,8 +29,9 @@ from local_proxy.uplink import Connect, Uplink
 from policies.api import Policy, SessionOpened
 from policies.loader import load
 from policies.plan import Decision, Subject, decide
+from transport.lasting import LastingLink
 from transport.link import Link
-from transport.tcp import connect
+from transport.tcp import dial
 from wire.messages import Raise
 
 URGENT: Final = 2
@@ -52,6 +53,8 @@ class Settings(Protocol):
     @property
     def patience(self) -> float: ...
     @property
+    def notice(self) -> float: ...
+    @property
     def export(self) -> str: ...
     @property
     def congestion(self) -> str: ...
@@ -69,29 +72,35 @@ class LocalProxy:
         settings: Settings,
         policies: list[Policy],
         *,
-        dial: Connect | None = None,
+        connect: Connect | None = None,
         worker: Callable[[], Worker] = PolicyWorker,
         authority: Authority | None = None,
     ) -> None:
-        """`dial` makes the link, by TCP unless given; `worker` what policies react in.
+        """`connect` makes the link, a lasting one over TCP unless given.
 
-        `authority` vouches for https sites to browsers; without one their tunnels stay opaque.
+        `worker` makes what policies react in. `authority` vouches for https sites to browsers;
+        without one their tunnels stay opaque.
         """
         self._settings = settings
+        self._lasting: LastingLink | None = None
         loop = asyncio.get_running_loop()
-        promises = PromiseKeeper(self._urge)
+        self.promises = promises = PromiseKeeper(self._urge)
         self.components = Components()
         bridge = Bridge(self.components, promises, now=loop.time)
         self.tracker: Tracker = bridge
         """Told what users do, by whatever watches them."""
         self.uplink = Uplink(
-            dial or self._dial, bridge, remote=settings.remote, device=settings.device
+            connect or self._connect,
+            bridge,
+            remote=settings.remote,
+            device=settings.device,
+            patience=settings.patience,
         )
         self._runtime = PolicyRuntime(policies, send=bridge.command, worker=worker)
         self._overview = Overview(self.uplink, self._runtime)
         trusted = authority.certificate_pem if authority is not None else None
         self._setup = Setup(trusted, secure=authority is not None)
-        export = BrowserExport(
+        self.export = export = BrowserExport(
             now=loop.time,
             tracker=bridge,
             fetch=self._handle,
@@ -106,6 +115,7 @@ class LocalProxy:
             pages=StatusPage(self._overview.snapshot, setup=self._setup),
             plan=self._decide,
             patience=settings.patience,
+            notice=settings.notice,
         )
         self.https: Https | None = None
         """Which https connections are adapted; None: none."""
@@ -147,15 +157,29 @@ class LocalProxy:
     async def _handle(self, request: Request) -> Response:
         return await self.core.handle(request)
 
-    async def _dial(self) -> Link:
+    async def _connect(self) -> Link:
         host, _, port = self._settings.remote.rpartition(":")
-        return await connect(host.strip("[]"), int(port), congestion=self._settings.congestion)
+        self._lasting = LastingLink(
+            lambda: dial(host.strip("[]"), int(port)),
+            congestion=self._settings.congestion,
+            patience=self._settings.patience,
+            on_change=self.uplink.link_changed,
+        )
+        return await self._lasting.open()
 
 
-def composed(settings: Settings) -> LocalProxy:
-    """One with the policies and the authority that the settings name. Raises OSError, LoadError."""
+def open_authority(settings: Settings) -> Authority | None:
+    """What vouches for https sites; None: no https is to be adapted, or it can't be kept here.
+
+    Raises OSError where somebody must look at its files.
+    """
+    if "*" in settings.tunnel:
+        return None
     try:
         authority = Authority.open(Path(settings.state))
+    except NoPlaceError as error:
+        _log.warning("https pages will not be adapted", why=str(error))
+        return None
     except AuthorityError as error:
         raise OSError(str(error)) from error
     if authority.renewed:
@@ -164,7 +188,13 @@ def composed(settings: Settings) -> LocalProxy:
             "to trust it again",
             certificate=str(authority.certificate_path),
         )
-    return LocalProxy(settings, [load(name) for name in settings.policy], authority=authority)
+    return authority
+
+
+def composed(settings: Settings) -> LocalProxy:
+    """One with the policies and the authority that the settings name. Raises OSError, LoadError."""
+    policies = [load(name) for name in settings.policy]
+    return LocalProxy(settings, policies, authority=open_authority(settings))
 
 
 async def run(settings: Settings) -> None:

@@ -11,14 +11,18 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
 PIN: Final = 24 * 3600.0
 """Seconds for which a host is left alone that a trusting client has refused."""
 FIRST_PAUSE: Final = 600.0
 """Seconds until a client that trusts us in nothing is tried again; doubles up to PIN."""
 DOUBT: Final = 60.0
-"""Seconds in which a second connection that ends without a word makes a suspicion a refusal."""
+"""Seconds in which connections that end without a word add up to a refusal."""
+SILENT: Final = 2
+"""So many of them, of a client that trusts us in nothing yet."""
+SILENT_TRUSTING: Final = 3
+"""So many of them, to a host at which a client that trusts us has never made a request."""
 MAX_CLIENTS: Final = 64
 MAX_HOSTS: Final = 512
 """Per client."""
@@ -44,8 +48,12 @@ class _Client:
     until: float = 0.0
     """All its hosts are left alone so long, while it doesn't trust."""
     pause: float = FIRST_PAUSE
-    suspected: dict[str, float] = field(default_factory=dict)
+    suspected: OrderedDict[str, list[float]] = field(default_factory=OrderedDict)
+    """When connections to a host ended without a word."""
     hosts: OrderedDict[str, float] = field(default_factory=OrderedDict)
+    """Until when a host is left alone."""
+    taken: OrderedDict[str, float] = field(default_factory=OrderedDict)
+    """When a request was last made to a host, inside our TLS."""
 
 
 class Rejections:
@@ -64,10 +72,14 @@ class Rejections:
             return False
         return known.until > now or known.hosts.get(host, 0.0) > now
 
-    def rejected(self, host: str, client: str, *, now: float) -> str | None:
-        """It refused our certificate; what that means, in words for a log, if it is news."""
+    def rejected(self, host: str, client: str, *, now: float, pause: float = PIN) -> str | None:
+        """It refused our certificate; what that means, in words for a log, if it is news.
+
+        `pause`: seconds for which a single host is left alone.
+        """
         known = self._known(client)
         known.suspected.pop(host, None)
+        known.taken.pop(host, None)
         if not known.trusts:
             if known.until > now:
                 return None
@@ -78,40 +90,36 @@ class Rejections:
                 "that, let it trust sluice's certificate authority"
             )
         news = known.hosts.get(host, 0.0) <= now
-        known.hosts[host] = now + PIN
-        known.hosts.move_to_end(host)
-        if len(known.hosts) > MAX_HOSTS:
-            known.hosts.popitem(last=False)
+        _put(known.hosts, host, now + pause)
         if not news:
             return None
         return (
             "this program takes only the site's own certificate, so its connections to it pass "
-            "through untouched for a day; [local] tunnel makes that permanent"
+            "through untouched for now; [local] tunnel makes that permanent"
         )
 
     def suspected(self, host: str, client: str, *, now: float) -> str | None:
-        """It took the handshake to its end and left without a request: once is no news.
+        """It had our certificate and left without a request: once is no news.
 
-        Browsers open connections that they then do not need, and some programs judge a
-        certificate late and leave without a word. Twice in a row, from a client that has never
-        taken a certificate, counts as `rejected`.
+        Browsers open connections that they then do not need; some programs judge a certificate
+        and leave without a word. What is learnt from that is soon forgotten again.
         """
         known = self._known(client)
-        if known.trusts:
+        if now - known.taken.get(host, -PIN) < PIN:
             return None
-        if now - known.suspected.get(host, -DOUBT) < DOUBT:
-            return self.rejected(host, client, now=now)
-        known.suspected = {h: at for h, at in known.suspected.items() if now - at < DOUBT}
-        if len(known.suspected) < MAX_HOSTS:
-            known.suspected[host] = now
+        times = [at for at in known.suspected.get(host, []) if now - at < DOUBT]
+        if len(times) + 1 >= (SILENT_TRUSTING if known.trusts else SILENT):
+            return self.rejected(host, client, now=now, pause=FIRST_PAUSE)
+        _put(known.suspected, host, [*times, now])
         return None
 
-    def accepted(self, host: str, client: str) -> None:
+    def accepted(self, host: str, client: str, *, now: float) -> None:
         """It made a request inside TLS of ours: it trusts us."""
         known = self._known(client)
         known.trusts, known.until, known.pause = True, 0.0, FIRST_PAUSE
         known.suspected.pop(host, None)
         known.hosts.pop(host, None)
+        _put(known.taken, host, now)
 
     def learnt(self, *, now: float) -> tuple[Learnt, ...]:
         """All that stands, for the status page."""
@@ -133,3 +141,14 @@ class Rejections:
         if len(self._clients) > MAX_CLIENTS:
             self._clients.popitem(last=False)
         return known
+
+
+_T = TypeVar("_T")
+
+
+def _put(table: OrderedDict[str, _T], host: str, value: _T) -> None:
+    """Newest last, oldest out."""
+    table[host] = value
+    table.move_to_end(host)
+    if len(table) > MAX_HOSTS:
+        table.popitem(last=False)

@@ -34,10 +34,12 @@ Chromium sends certificate_unknown, Firefox bad_certificate or unknown_ca, curl 
 class HandshakeFailed(ConnectionError):
     """There is no TLS on this stream. `str()` is for logs."""
 
-    def __init__(self, reason: str, *, distrust: bool) -> None:
+    def __init__(self, reason: str, *, lasting: bool = False, answered: bool = True) -> None:
         super().__init__(reason)
-        self.distrust = distrust
-        """The client has seen our certificate and would not have it."""
+        self.lasting = lasting
+        """It would fail again: the client won't have our certificate, or no cipher suits both."""
+        self.answered = answered
+        """The client had our certificate before it left; it may have judged it in silence."""
 
 
 class TlsStream:
@@ -69,7 +71,7 @@ class TlsStream:
             except ssl.SSLError as error:
                 reason = error.reason or str(error)
                 await self._flush_last()  # the alert that says why
-                raise HandshakeFailed(reason, distrust=reason in _DISTRUST) from error
+                raise HandshakeFailed(reason, lasting=True) from error
             else:
                 await self._flush()
                 return
@@ -77,7 +79,7 @@ class TlsStream:
             await self._flush()
             data = await self._below.read()
             if not data:
-                raise HandshakeFailed("the client closed in the handshake", distrust=answered)
+                raise HandshakeFailed("the client closed in the handshake", answered=answered)
             self._incoming.write(data)
 
     @property

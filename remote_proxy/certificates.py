@@ -30,6 +30,7 @@ _VERIFY: Final = {
     66: "the key of its certificate is too weak",
     68: "its certificate is signed in a way that is too weak",
 }
+_TUNNEL: Final = "add it to [local] tunnel, so that the two speak without the proxies in between"
 _REASONS: Final = {
     "WRONG_VERSION_NUMBER": "what answers there does not speak TLS",
     "HTTP_REQUEST": "what answers there does not speak TLS",
@@ -37,14 +38,15 @@ _REASONS: Final = {
     "RECORD_LAYER_FAILURE": "what answers there does not speak TLS",
     "UNSUPPORTED_PROTOCOL": "it speaks only versions of TLS that are too old to be safe",
     "TLSV1_ALERT_PROTOCOL_VERSION": "there is no version of TLS that both sides speak",
-    "SSLV3_ALERT_HANDSHAKE_FAILURE": "it agrees to no encryption that is safe",
+    "SSLV3_ALERT_HANDSHAKE_FAILURE": "it agrees to no encryption that is safe, or wants a "
+    f"certificate of yours ({_TUNNEL})",
     "NO_CIPHERS_AVAILABLE": "it agrees to no encryption that is safe",
     "DH_KEY_TOO_SMALL": "the keys that it uses are too weak",
     "EE_KEY_TOO_SMALL": "the keys that it uses are too weak",
-    "UNSAFE_LEGACY_RENEGOTIATION_DISABLED": "its TLS lacks a protection that has long been required",
+    "UNSAFE_LEGACY_RENEGOTIATION_DISABLED": "its TLS lacks a protection that is required",
     "TLSV1_UNRECOGNIZED_NAME": "it does not serve this name",
     "TLSV13_ALERT_CERTIFICATE_REQUIRED": "it wants a certificate of yours, which stays in your "
-    "browser: add it to [local] tunnel, so that the two speak without the proxies in between",
+    f"browser ({_TUNNEL})",
     "UNEXPECTED_EOF_WHILE_READING": "it broke off before the connection was secure",
 }
 
@@ -80,26 +82,23 @@ def has_roots() -> bool:
 def fault(host: str, errors: Iterable[BaseException]) -> str | None:
     """What is wrong with the security of `host`, in a sentence; None: nothing that these tell."""
     known = [error for error in errors if isinstance(error, ssl.SSLError)]
+    # aiohttp's own errors are of these classes too, without what OpenSSL has said.
+    reasons = [str(getattr(error, "reason", None) or "") for error in known]
     if not known:
         return None
     opening = f"The connection to {host} would not be secure, so it was not made: "
     for error in known:
-        if isinstance(error, ssl.SSLCertVerificationError):
-            return f"{opening}{_verification(error)}."
-    for error in known:
-        if error.reason in _REASONS:
-            return f"{opening}{_REASONS[error.reason]}."
-    reason = next((error.reason for error in known if error.reason), "")
+        if isinstance(error, ssl.SSLCertVerificationError) and hasattr(error, "verify_code"):
+            return f"{opening}{_verification(error.verify_code, error.verify_message)}."
+    for reason in reasons:
+        if reason in _REASONS:
+            return f"{opening}{_REASONS[reason]}."
+    reason = next(filter(None, reasons), "")
     said = f" ({reason.replace('_', ' ').lower()})" if reason else ""
     return f"{opening}the two sides could not agree{said}."
 
 
-def _verification(error: ssl.SSLCertVerificationError) -> str:
-    code = getattr(error, "verify_code", 0)
+def _verification(code: int, message: str) -> str:
     if code in (_HOSTNAME_MISMATCH, _ADDRESS_MISMATCH):
         return "its certificate is for another name"
-    return _VERIFY.get(code, f"its certificate is not valid ({_said(error)})")
-
-
-def _said(error: ssl.SSLCertVerificationError) -> str:
-    return str(getattr(error, "verify_message", "") or error.reason or "no reason given")
+    return _VERIFY.get(code, f"its certificate is not valid ({message})")

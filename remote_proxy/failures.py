@@ -59,7 +59,9 @@ def _translate(error: BaseException, host: str) -> OriginError:
         return OriginError(Failure.TLS, fault)
     if any(isinstance(one, TimeoutError) for one in chain):
         return OriginError(Failure.TIMEOUT, f"{host} took too long to answer")
-    if isinstance(error, aiohttp.ClientConnectorError):
+    if isinstance(error, aiohttp.ClientConnectorError) and not any(
+        isinstance(one, ConnectionResetError) for one in chain
+    ):
         return OriginError(Failure.REFUSED, f"{host} does not take connections")
     if any(isinstance(one, ConnectionError | aiohttp.ServerDisconnectedError) for one in chain):
         return OriginError(Failure.RESET, f"{host} broke the connection off")

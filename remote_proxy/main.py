@@ -32,6 +32,8 @@ class Settings(Protocol):
     def congestion(self) -> str: ...
     @property
     def ca_file(self) -> str: ...
+    @property
+    def patience(self) -> float: ...
 
 
 async def run(settings: Settings) -> None:
@@ -50,6 +52,7 @@ async def run(settings: Settings) -> None:
             quantum=settings.quantum,
             memory=settings.memory,
             congestion=settings.congestion,
+            patience=settings.patience,
         )
         try:
             listening = await server.listen(host.strip("[]"), int(port))

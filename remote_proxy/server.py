@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import secrets
 from typing import Final
 
 import structlog
@@ -16,7 +17,9 @@ from remote_proxy.delivery import Services
 from remote_proxy.session import RemoteSession
 from transport.endpoint import suggested_quantum
 from transport.link import Link
-from transport.tcp import Listener, serve
+from transport.preamble import TOKEN
+from transport.reception import Reception
+from transport.tcp import Listener
 
 MAX_DEVICES: Final = 64
 _log = structlog.get_logger("sluice.remote")
@@ -45,11 +48,19 @@ def require_loopback(host: str) -> None:
 class RemoteServer:
     """The remote proxy's listening end."""
 
-    def __init__(self, services: Services, *, quantum: int, memory: int, congestion: str) -> None:
+    def __init__(
+        self, services: Services, *, quantum: int, memory: int, congestion: str, patience: float
+    ) -> None:
+        """`patience`: seconds for which a device may be without a connection."""
         self._services = services
         self._quantum = quantum
         self._memory = memory
-        self._congestion = congestion
+        self._reception = Reception(
+            self.accept,
+            patience=patience,
+            congestion=congestion,
+            new_token=lambda: secrets.token_bytes(TOKEN),
+        )
         self._sessions: dict[asyncio.Task[None], RemoteSession] = {}
 
     @property
@@ -60,7 +71,7 @@ class RemoteServer:
     async def listen(self, host: str, port: int) -> Listener:
         """Start to listen. Raises NotLoopback, LinkError."""
         require_loopback(host)
-        return await serve(host, port, self.accept, congestion=self._congestion)
+        return await self._reception.listen(host, port)
 
     def accept(self, link: Link) -> None:
         """Serve a link that has just been made; refused when there are too many."""
@@ -86,6 +97,7 @@ class RemoteServer:
 
     async def close(self) -> None:
         """End all sessions."""
+        self._reception.close()
         for task in list(self._sessions):
             task.cancel()
         await asyncio.gather(*self._sessions, return_exceptions=True)

@@ -369,7 +369,9 @@ class Remote:
         self._origin = await Origin(self._config, tls=self._tls).__aenter__()
         self._transcoders = Transcoders(workers=2)
         services = Services(self._origin, self._transcoders)
-        self._server = RemoteServer(services, quantum=1024, memory=self._memory, congestion="cubic")
+        self._server = RemoteServer(
+            services, quantum=1024, memory=self._memory, congestion="cubic", patience=60.0
+        )
         self._listener = await self._server.listen("127.0.0.1", self.port)
         self.port = self._listener.address[1]
 
@@ -433,6 +435,7 @@ async def pair(
         policy=list(policy),
         device="test",
         patience=patience,
+        notice=patience,
         export=export,
         tunnel=list(tunnel),
     )

@@ -20,6 +20,7 @@ from tests.end_to_end.pair import (
     run,
     until,
 )
+from transport.preamble import Preamble, What
 from wire import messages as m
 from wire.frames import Control, Data, FrameWriter
 from wire.skeleton import Kind, Level, Part, Use
@@ -286,7 +287,7 @@ def test_a_remote_that_answers_absurdly_is_answered_for() -> None:
     head = m.Head(1, 99999, b"", length=3)
 
     async def go() -> None:
-        said = frames(HELLO)
+        said = Preamble(What.OPEN, bytes(16)).encode() + frames(HELLO)
         reply = frames(head, Data(1, b"abc", True))
 
         async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
