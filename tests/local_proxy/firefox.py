@@ -157,3 +157,8 @@ async def _process(folder: Path, proxy: Proxy) -> AsyncIterator[str]:
 def _listening(text: str) -> str:
     _, found, rest = text.partition("WebDriver BiDi listening on ")
     return rest.split()[0].replace("ws://", "http://") if found and "\n" in rest else ""
+
+
+def certificates_can_be_added() -> bool:
+    """Whether `launched` can be given a certificate."""
+    return shutil.which("certutil") is not None
