@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test check lint types coverage bench system clean
+.PHONY: help install demo test check lint types coverage bench system clean
 
 help:  ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -16,6 +16,8 @@ $(STAMP): pyproject.toml
 	  || { echo "venv is missing: apt-get install python3-venv"; exit 1; }
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test]'
 	@touch $@
+
+install: $(STAMP)  ## what `.venv/bin/sluice` needs, and nothing else
 
 system:
 	@sh scripts/system-packages

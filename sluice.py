@@ -134,6 +134,49 @@ def status(
     raise typer.Exit(asyncio.run(show(host, port, as_json=json)))
 
 
+@app.command()
+def browse(
+    url: Annotated[str, typer.Argument(help="What to show first.")] = "http://sluice.local/",
+    browser: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="chromium, firefox or a path. Default: the first that is installed."),
+    ] = None,
+    headless: Annotated[bool, typer.Option(help="Without a window, for scripts.")] = False,
+    listen: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="HOST:PORT of the local proxy, used if it runs and else started."),
+    ] = None,
+    remote: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="HOST:PORT of the remote proxy, where a local one must be started."),
+    ] = None,
+    config: ConfigFile = None,
+    verbose: Verbose = False,
+) -> None:
+    """Open a browser with all set, in a profile that is thrown away when it closes."""
+    from browsers.session import run
+
+    settings = _settings(config, {"local": {"listen": listen, "remote": remote}})
+    _run(
+        run(url, browser, settings.local, headless=headless), verbose=verbose, ends=(signal.SIGHUP,)
+    )
+
+
+@app.command()
+def trust(
+    remove: Annotated[bool, typer.Option("--remove", help="Undo it.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be done.")
+    ] = False,
+    config: ConfigFile = None,
+) -> None:
+    """Make this user's browsers and the system trust the device's own certificate authority."""
+    from browsers.trust import run
+
+    settings = _settings(config, {})
+    raise typer.Exit(run(Path(settings.local.state), remove=remove, dry_run=dry_run))
+
+
 def _settings(path: Path | None, flags: dict[str, dict[str, Any]]) -> Settings:
     try:
         return load(path=path, flags=flags)
@@ -142,14 +185,16 @@ def _settings(path: Path | None, flags: dict[str, dict[str, Any]]) -> Settings:
         raise typer.Exit(2) from error
 
 
-def _run(main: Coroutine[Any, Any, None], *, verbose: bool) -> None:
-    """Run a proxy until it's interrupted or terminated."""
+def _run(
+    main: Coroutine[Any, Any, None], *, verbose: bool, ends: tuple[signal.Signals, ...] = ()
+) -> None:
+    """Run a proxy until it's interrupted or terminated, or gets one of the signals `ends`."""
     _configure_logging(verbose=verbose)
 
     async def until_signalled() -> None:
         task = asyncio.ensure_future(main)
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, *ends):
             loop.add_signal_handler(number, task.cancel)
         await task
 

@@ -20,6 +20,7 @@ from policies import events as e
 from policies.commands import Cancel, Command
 from policies.messages import message_for
 from transport.link import LinkError
+from wire.messages import BACKGROUND
 from wire.skeleton import Part
 
 Size = tuple[int, int]
@@ -113,7 +114,7 @@ class Bridge:
         if name != component.told or component.complete or component.failure is not None:
             component.told = name
             over = component.complete or component.failure is not None
-            if over and component.document == UNATTRIBUTED:  # no document will close and free it
+            if over and component.document in (UNATTRIBUTED, BACKGROUND):  # which never close
                 self._components.forget(component)
             length = component.head.length if component.head is not None else None
             self._hear(

@@ -16,6 +16,10 @@ class ClientStream(Protocol):
     """Called once when the client closes its side, even while nobody reads."""
 
     @property
+    def local_address(self) -> tuple[str, int] | None:
+        """Address and port of ours that the client connected to; None: unknown."""
+
+    @property
     def ended(self) -> bool:
         """No more bytes will come; some may still wait to be read."""
 

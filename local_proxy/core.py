@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import structlog
 
+from local_proxy.chatter import is_chatter
 from local_proxy.components import Component, ComponentFailed, Head
 from local_proxy.documents import UNATTRIBUTED, Documents
 from local_proxy.error_page import error_page
@@ -24,15 +25,14 @@ from local_proxy.promises import directives
 from local_proxy.resumption import LOST
 from local_proxy.session import LocalSession
 from local_proxy.status.link_down import link_down
+from local_proxy.status.setup import is_own
 from local_proxy.tunnel import Tunnel
 from local_proxy.uplink import Uplink
 from policies.plan import Decision, Subject
 from transport.outgoing import Outgoing
-from wire.messages import Raise
+from wire.messages import BACKGROUND, Raise
 from wire.skeleton import Kind, Use
 
-HOST: Final = "sluice.local"
-"""The local proxy's own host: status page, JSON, metrics."""
 _DESTINATIONS: Final = {
     "audio": Kind.MEDIA,
     "font": Kind.FONT,
@@ -52,7 +52,7 @@ _log = structlog.get_logger("sluice.local")
 
 
 class OwnPages(Protocol):
-    """Serves HOST (the status page)."""
+    """Serves the proxy's own host and address (the status page, what browsers need)."""
 
     async def handle(self, request: Request) -> Response: ...
 
@@ -107,12 +107,14 @@ class ProxyCore:
 
     async def handle(self, request: Request) -> Response:
         """Answer it, whatever happens."""
-        if urlsplit(request.url).hostname == HOST:
+        if is_own(request):
             return await self._pages.handle(request)
         own = await self._export.own(request)
         if own is not None:
             return own
         document = self._documents.of(header(request.headers, "referer"))
+        if document == UNATTRIBUTED and is_chatter(urlsplit(request.url).hostname or ""):
+            document = BACKGROUND
         now = asyncio.get_running_loop().time()
         kept = await self._promises.find(request, document=document, now=now)
         if kept is not None:
@@ -140,7 +142,10 @@ class ProxyCore:
         if session is None:
             return self._link_down(Request("CONNECT", f"https://{host}:{port}/", []))
         component = Component(
-            id=session.new_id(), document=UNATTRIBUTED, url=f"{host}:{port}", kind=Kind.OTHER
+            id=session.new_id(),
+            document=BACKGROUND if is_chatter(host) else UNATTRIBUTED,
+            url=f"{host}:{port}",
+            kind=Kind.OTHER,
         )
         session.request(component, method="CONNECT", headers=[], body=True, levels=False, tls=tls)
         up = session.upload(component.id, tunnel=True)

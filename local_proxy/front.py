@@ -84,7 +84,9 @@ class Front:
                 hello = await client.first_bytes(_is_hello)
                 parsed = parse_client_hello(hello)
                 name = parsed.server_name if parsed is not None else None
-                context = https.authority.context_for(name or client.local_host, alpn=PROTOCOLS)
+                if name is None and client.local_address is not None:
+                    name = client.local_address[0]
+                context = https.authority.context_for(name or "", alpn=PROTOCOLS)
                 tls = TlsStream(client, context)
                 await tls.handshake(b"")
         except (TimeoutError, ValueError, OSError) as error:  # also: a name for no certificate

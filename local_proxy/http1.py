@@ -193,7 +193,11 @@ class _Connection:
     """One client's requests, one after the other."""
 
     def __init__(
-        self, front: Http1Front, client: ClientStream, *, origin: str | None = None
+        self,
+        front: Http1Front,
+        client: ClientStream,
+        *,
+        origin: str | None = None,
     ) -> None:
         """`origin`: what it is connected to, inside TLS; None: to the proxy."""
         self._front = front
@@ -310,6 +314,7 @@ class _Connection:
     ) -> None:
         self._front.requests += 1
         request = to_request(event, origin=self._origin)
+        request.reached = self._client.local_address
         length = next((int(v) for n, v in event.headers if n == b"content-length"), 0)
         if length > self._limits.body:
             raise _too_large()

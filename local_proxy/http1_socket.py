@@ -78,10 +78,13 @@ class ClientSocket(asyncio.Protocol):
     # -- for the connection's task -----------------------------------------------------------
 
     @property
-    def local_host(self) -> str:
-        """The address at which the client has reached us."""
+    def local_address(self) -> tuple[str, int] | None:
+        """Address and port of ours that the client connected to; None: unknown."""
         assert self._transport is not None
-        return str(self._transport.get_extra_info("sockname")[0]).partition("%")[0]
+        name = self._transport.get_extra_info("sockname")
+        if not isinstance(name, tuple):
+            return None
+        return str(name[0]).partition("%")[0].removeprefix("::ffff:"), int(name[1])
 
     async def read(self) -> bytes:
         """What has come, as soon as anything has; empty at the end."""

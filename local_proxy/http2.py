@@ -123,6 +123,11 @@ class Http2Connection:
     def __repr__(self) -> str:
         return f"<Http2Connection {len(self._streams)} streams, {self._writer!r}>"
 
+    @property
+    def local_address(self) -> tuple[str, int] | None:
+        """Address and port of ours that the client connected to; None: unknown."""
+        return self._client.local_address
+
     def statistics(self) -> Http2Statistics:
         waiting = sum(stream.pending for stream in self._streams.values())
         return Http2Statistics(len(self._streams), waiting + self._writer.unsent())

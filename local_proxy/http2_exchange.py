@@ -82,6 +82,7 @@ class Exchange:
                 await self._tunnel(stream, *target, client=user_agent(fields))
                 return
             request = to_request(fields, origin=self.origin)
+            request.reached = stream.local_address
             await self._answer(stream, request, fields)
         except Refused as refused:
             self.tally.refused += 1

@@ -22,6 +22,10 @@ Leave = Callable[[], object]
 class Carrier(Protocol):
     """The connection, as a stream sees it. None of these waits."""
 
+    @property
+    def local_address(self) -> tuple[str, int] | None:
+        """Address and port of ours that the client connected to; None: unknown."""
+
     def send_head(self, stream: Stream, fields: Fields, *, end: bool) -> None:
         """A field section, in front of all bytes. Raises ConnectionError."""
 
@@ -66,6 +70,11 @@ class Stream:
         return f"<Stream {self.number} {len(self._in)} in, {len(self._out)} out>"
 
     # -- local_proxy.client_stream.ClientStream ----------------------------------------------
+
+    @property
+    def local_address(self) -> tuple[str, int] | None:
+        """That of the connection."""
+        return self._carrier.local_address
 
     async def read(self) -> bytes:
         """What has come, as soon as anything has; empty at the end, also when it is lost."""

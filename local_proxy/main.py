@@ -24,6 +24,7 @@ from local_proxy.policy_runtime import PolicyRuntime
 from local_proxy.policy_worker import PolicyWorker, Worker
 from local_proxy.promise_keeper import PromiseKeeper
 from local_proxy.status.page import StatusPage
+from local_proxy.status.setup import Setup
 from local_proxy.tracking_drivers.browser import Tracker
 from local_proxy.uplink import Connect, Uplink
 from policies.api import Policy, SessionOpened
@@ -104,6 +105,8 @@ class LocalProxy:
         )
         self._runtime = PolicyRuntime(policies, send=bridge.command, worker=worker)
         self._overview = Overview(self.uplink, self._runtime)
+        trusted = authority.certificate_pem if authority is not None else None
+        self._setup = Setup(trusted, secure=authority is not None)
         self.export = export = BrowserExport(
             now=loop.time,
             tracker=bridge,
@@ -117,7 +120,7 @@ class LocalProxy:
             promises=promises,
             documents=Documents(),
             observer=bridge,
-            pages=StatusPage(self._overview.snapshot),
+            pages=StatusPage(self._overview.snapshot, setup=self._setup),
             plan=self._decide,
             patience=settings.patience,
             notice=settings.notice,
@@ -137,7 +140,8 @@ class LocalProxy:
     async def listen(self) -> tuple[str, int]:
         """Take browsers' connections; the address as bound. Raises OSError."""
         host, _, port = self._settings.listen.rpartition(":")
-        return await self._front.listen(host.strip("[]"), int(port))
+        self._setup.address = await self._front.listen(host.strip("[]"), int(port))
+        return self._setup.address
 
     async def run(self) -> None:
         """Keep the link up until cancelled, then end everything."""
@@ -206,10 +210,15 @@ def open_authority(settings: Settings) -> Authority | None:
     return authority
 
 
+def composed(settings: Settings) -> LocalProxy:
+    """One with the policies and the authority that the settings name. Raises OSError, LoadError."""
+    policies = [load(name) for name in settings.policy]
+    return LocalProxy(settings, policies, authority=open_authority(settings))
+
+
 async def run(settings: Settings) -> None:
     """Listen and serve until cancelled. Prints one line when ready. Raises OSError, LoadError."""
-    policies = [load(name) for name in settings.policy]
-    proxy = LocalProxy(settings, policies, authority=open_authority(settings))
+    proxy = composed(settings)
     host, port = await proxy.listen()
     print(f"listening on {host}:{port}", flush=True)
     await proxy.run()

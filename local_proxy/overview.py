@@ -21,6 +21,7 @@ from local_proxy.status.snapshot import (
 )
 from local_proxy.uplink import Uplink
 from transport.link import BandwidthEstimate, LinkStatistics
+from wire.messages import BACKGROUND
 from wire.session import header
 
 VERSION: Final = "0.1.0"
@@ -50,6 +51,8 @@ class Overview:
         if amount:
             self.history.record(component.document, amount, now=self._now())
             component.carried += amount
+            if component.document == BACKGROUND:
+                self.history.label(BACKGROUND, "what browsers fetch for themselves")
         if component.complete:
             self._origin_bytes += origin_size(component)
             self._link_bytes += component.carried

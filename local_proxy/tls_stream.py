@@ -83,6 +83,11 @@ class TlsStream:
             self._incoming.write(data)
 
     @property
+    def local_address(self) -> tuple[str, int] | None:
+        """That of the stream below."""
+        return self._below.local_address
+
+    @property
     def alpn(self) -> str | None:
         """The protocol agreed on."""
         return self._tls.selected_alpn_protocol()

@@ -2,7 +2,7 @@
 
 Composed of the small ones: text of all documents first; of the rest, most to the document in front;
 within each document every picture coarse before any is fine; and among pictures first what is under
-the pointer or on the screen.
+the pointer or on the screen. What browsers fetch for themselves comes behind all of it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from policies.api import Command, Event, Policy, SessionView
 from policies.attention import Attention
+from policies.background import Background
 from policies.focus import Focus
 from policies.text_first import TextFirst
 
@@ -26,6 +27,7 @@ class Default:
             TextFirst(inner="wf2q_plus"),
             Focus(share=share, front=coarse, back=coarse, root=None),
             Attention(),
+            Background(),
         )
 
     def react(self, event: Event, view: SessionView) -> Iterable[Command]:

@@ -51,6 +51,7 @@ class Job:
             url=request.url,
             headers=headers,
             levels=request.levels,
+            kind=Kind.OTHER if request.document == m.BACKGROUND else None,  # never ahead of text
             use=Use.DOCUMENT if is_document else Use.OTHER,
             upload=upload,
             tls=request.tls,

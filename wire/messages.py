@@ -27,6 +27,9 @@ ARITHMETIC: Final = "arithmetic"
 """The coding of a JPEG whose entropy coding is arithmetic (T.81, annex D) on the link alone: each
 level is to be Huffman-coded again before anybody gets it."""
 
+BACKGROUND: Final = 1 << 24
+"""The document of what a browser fetches for itself. No component has such an id (frames.py)."""
+
 
 class Message(msgspec.Struct, frozen=True, array_like=True):
     """Base of all control messages."""

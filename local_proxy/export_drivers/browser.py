@@ -38,9 +38,13 @@ _WAIT_DRIVER: Final = 0.3
 """Seconds for which a coarse picture waits for the page to fetch its driver."""
 _KEEPALIVE: Final = 25.0
 """Seconds of silence on an event channel before a comment is sent."""
+_IDLE: Final = 2.0
+"""Seconds without anything to tell after which a channel ends until another picture is loaded. It
+is one of a browser's six connections; and Firefox keeps no page for "back" that has one open."""
 _CHANNELS: Final = 2
 """Event channels held open for one origin: a browser has six HTTP/1.1 connections a host, for all
 its windows and frames together. Further drivers get the state and come again."""
+_DONE: Final = b"event: done\ndata: 0\n\n"
 _RETRY_MS: Final = 400
 """How soon these come again."""
 _GRACE: Final = 60.0
@@ -64,6 +68,8 @@ class ExportStatistics:
     """Pages of these that have fetched their driver."""
     coarse: int
     """Pictures now shown coarser than they will be."""
+    channels: int
+    """Event channels open now."""
     swapped: int
     multipart: int
     streamed: int
@@ -126,6 +132,7 @@ class BrowserExport:
             len(pages),
             sum(page.alive.is_set() for page in pages),
             sum(not p.final() for page in pages for p in page.pictures.values()),
+            self._channels.total(),
             *counts,
         )
 
@@ -396,7 +403,7 @@ class BrowserExport:
         if self._channels[page.origin] >= _CHANNELS:
             yield _encoded(page.steps(told))
             if not page.pending():
-                yield b"event: done\ndata: 0\n\n"
+                yield _DONE
             return
         self._channels[page.origin] += 1
         try:
@@ -406,8 +413,12 @@ class BrowserExport:
                     yield _encoded(steps)
                     continue
                 try:
-                    await asyncio.wait_for(page.changed.wait(), _KEEPALIVE)
+                    patience = _KEEPALIVE if page.pending() else _IDLE
+                    await asyncio.wait_for(page.changed.wait(), patience)
                 except TimeoutError:
+                    if not page.pending():
+                        yield _DONE
+                        return
                     yield b":\n\n"
         finally:
             self._channels[page.origin] -= 1

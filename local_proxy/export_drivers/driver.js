@@ -209,18 +209,24 @@
 
   let channel = null;
   let finished = false; // the proxy has said that there is nothing more for now
+  let meanwhile = false; // a picture has loaded since the channel was opened
 
   const shut = () => {
     if (channel) channel.close();
     channel = null;
   };
   const open = () => {
-    finished = false;
+    finished = meanwhile = false;
     // Hidden pages hold no connection: a browser has six for all its windows of a host.
     if (channel || document.visibilityState === "hidden") return;
     const mine = (channel = new EventSource(BASE + "events?d=" + KEY));
     listen(mine, "message", step);
-    listen(mine, "done", () => { shut(); finished = true; });
+    listen(mine, "done", () => {
+      shut();
+      finished = true;
+      // It may have been delivered coarse just when the proxy said so.
+      if (meanwhile) later(() => { if (finished) open(); }, 1000);
+    });
     listen(mine, "error", () => {
       if (mine.readyState === 2 && channel === mine) {
         channel = null;
@@ -297,6 +303,7 @@
     if (event.target?.localName !== "img") return;
     lookSoon();
     if (finished) open();
+    else meanwhile = true;
   }, true);
   new MutationObserver(lookSoon).observe(document, {
     childList: true, subtree: true, attributes: true, attributeFilter: ["src", "srcset", "sizes", "media"],

@@ -8,6 +8,7 @@ from typing import Final
 import h11
 import msgspec
 
+from local_proxy.status.setup import Offer
 from local_proxy.status.snapshot import DocumentStatus, Estimate, StatusSnapshot
 
 PATIENCE: Final = 5.0
@@ -19,13 +20,13 @@ class NoAnswer(Exception):
     """No local proxy there, or something else."""
 
 
-async def fetch(host: str, port: int) -> bytes:
-    """The proxy's /status.json. Raises NoAnswer."""
+async def fetch(host: str, port: int, path: str = "/status.json") -> bytes:
+    """A page of the proxy's own. Raises NoAnswer."""
     try:
         async with asyncio.timeout(PATIENCE):
             reader, writer = await asyncio.open_connection(host, port)
             try:
-                return await _get(reader, writer)
+                return await _get(reader, writer, path)
             finally:
                 writer.close()
     except (OSError, TimeoutError, h11.RemoteProtocolError) as error:
@@ -35,11 +36,11 @@ async def fetch(host: str, port: int) -> bytes:
         ) from error
 
 
-async def _get(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+async def _get(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, path: str) -> bytes:
     http = h11.Connection(h11.CLIENT)
     request = h11.Request(
         method="GET",
-        target="http://sluice.local/status.json",
+        target=f"http://sluice.local{path}",
         headers=[("host", "sluice.local"), ("connection", "close")],
     )
     writer.write(http.send(request) + http.send(h11.EndOfMessage()))
@@ -56,6 +57,23 @@ async def _get(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> by
                 raise h11.RemoteProtocolError("an endless answer")
         elif isinstance(event, h11.EndOfMessage):
             return bytes(body)
+
+
+async def offer(host: str, port: int) -> Offer | None:
+    """What the local proxy there says of itself; None: nobody listens. Raises NoAnswer."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            _, writer = await asyncio.open_connection(host, port)
+            writer.close()
+    except (OSError, TimeoutError):
+        return None
+    try:
+        return msgspec.json.decode(await fetch(host, port, "/setup.json"), type=Offer)
+    except (NoAnswer, msgspec.DecodeError) as error:
+        raise NoAnswer(
+            f"{host}:{port} is taken by something that is no local proxy of this version; "
+            "name another address with --listen"
+        ) from error
 
 
 async def show(host: str, port: int, *, as_json: bool) -> int:

@@ -18,6 +18,7 @@ import structlog
 
 from local_proxy.http import Headers, Request, Response
 from local_proxy.status.metrics import CONTENT_TYPE, exposition
+from local_proxy.status.setup import PLACES, Setup
 from local_proxy.status.snapshot import HistoryStatus, StatusSnapshot
 
 INTERVAL: Final = 0.5
@@ -50,10 +51,15 @@ class StatusPage:
     """Answers every request to the proxy's own host that nobody else does."""
 
     def __init__(
-        self, snapshot: Callable[[], StatusSnapshot], *, interval: float = INTERVAL
+        self,
+        snapshot: Callable[[], StatusSnapshot],
+        *,
+        setup: Setup | None = None,
+        interval: float = INTERVAL,
     ) -> None:
         """`snapshot` is called on the event loop and must be quick."""
         self._snapshot = snapshot
+        self._setup = setup or Setup()
         self._interval = interval
         self._streams = 0
 
@@ -62,7 +68,7 @@ class StatusPage:
         if request.method not in ("GET", "HEAD"):
             return _answer(405, b"Only GET and HEAD.\n", extra=[("allow", "GET, HEAD")])
         try:
-            response = self._get(urlsplit(request.url).path or "/")
+            response = self._get(urlsplit(request.url).path or "/", request)
         except Exception:  # a fault in the snapshot must not look like a fault of the proxy
             _log.exception("no status")
             response = _answer(500, b"The status could not be put together; the log says why.\n")
@@ -70,7 +76,7 @@ class StatusPage:
             response.body = b""
         return response
 
-    def _get(self, path: str) -> Response:
+    def _get(self, path: str, request: Request) -> Response:
         if path in _FILES:
             name, content_type = _FILES[path]
             return _answer(200, files(__package__).joinpath(name).read_bytes(), content_type)
@@ -80,7 +86,10 @@ class StatusPage:
             return _answer(200, exposition(self._snapshot()).encode(), CONTENT_TYPE)
         if path == "/events":
             return self._stream()
-        return _answer(404, b"The status page has / /status.json /events and /metrics.\n")
+        if path in PLACES and (found := self._setup.answer(path, request)) is not None:
+            return _answer(200, *found)
+        places = ", ".join(("/", "/status.json", "/events", "/metrics", *PLACES))
+        return _answer(404, f"There is nothing here; see {places}.\n".encode())
 
     def _stream(self) -> Response:
         if self._streams >= MAX_STREAMS:

@@ -170,7 +170,6 @@ CASES: dict[str, Case] = {
         PLAIN,
     ),
     "h2c without Connection": Case(GET + fields(b"Upgrade: h2c", b"HTTP2-Settings: AAAA"), PLAIN),
-    "the preface of HTTP/2": Case(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
     "an endless field": Case(GET + b"X: " + b"y" * 70_000, 431),
     "many fields": Case(GET + b"".join(b"x%d: y\r\n" % n for n in range(9_000)) + b"\r\n", 431),
     "tiny fields": Case(GET + b"a:b\r\n" * 4_500 + b"\r\n", 431, goes_on=True),

@@ -16,6 +16,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "policies": {"hats", "wire"},
     "remote_proxy": {"hats", "wire", "transport", "transcoders", "policies"},
     "local_proxy": {"hats", "wire", "transport", "transcoders", "policies"},
+    "browsers": {"local_proxy", "policies"},
 }
 """Our own packages that each package may import, itself aside. Anything may be imported by bench
 and by sluice.py, which compose."""

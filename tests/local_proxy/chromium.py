@@ -94,6 +94,12 @@ class Tab:
         """Navigate and wait for the load event."""
         await self._until("Page.loadEventFired", self.call("Page.navigate", url=url))
 
+    async def back(self) -> None:
+        """To the page before this one."""
+        history = await self.call("Page.getNavigationHistory")
+        entry = history["entries"][history["currentIndex"] - 1]["id"]
+        await self.navigated(self.call("Page.navigateToHistoryEntry", entryId=entry))
+
     async def navigated(self, action: Awaitable[object]) -> None:
         """Wait until another document shows, be it one that was kept."""
         await self._until("Page.frameNavigated", action)
@@ -123,15 +129,19 @@ class Tab:
 
 
 @contextlib.asynccontextmanager
-async def launched(*, proxy: str, flags: Sequence[str] = ()) -> AsyncIterator[Browser]:
-    """A browser whose every request goes to `proxy` (host:port, or a URL)."""
+async def launched(
+    *, proxy: str, flags: Sequence[str] = (), pac: str = ""
+) -> AsyncIterator[Browser]:
+    """A browser whose every request goes to `proxy` (host:port, or a URL), or as `pac` says."""
     assert EXECUTABLE is not None
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         process = await asyncio.create_subprocess_exec(
             EXECUTABLE,
             *_FLAGS,
             f"--user-data-dir={folder}",
-            f"--proxy-server={proxy if '://' in proxy else 'http://' + proxy}",
+            f"--proxy-pac-url={pac}"
+            if pac
+            else f"--proxy-server={proxy if '://' in proxy else 'http://' + proxy}",
             *flags,
             "--proxy-bypass-list=<-loopback>",
             stdout=asyncio.subprocess.DEVNULL,

@@ -1,0 +1,1 @@
+"""Browsers on this machine: started with the proxy in place, or told to trust it."""

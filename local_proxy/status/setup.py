@@ -1,0 +1,131 @@
+"""What a browser or a phone needs to use the proxy: certificate, PAC file, instructions.
+
+All of it is public. Served at http://sluice.local/ and at the proxy's own address, because a
+browser fetches its PAC file before it has a proxy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import socket
+import ssl
+from html import escape
+from importlib.resources import files
+from string import Template
+from typing import Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from local_proxy.http import Request
+from local_proxy.status import pac
+
+HOST: Final = "sluice.local"
+PLACES: Final = ("/setup", "/setup.json", "/proxy.pac", "/ca.pem", "/ca.crt")
+_LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
+_DEFAULT_PORT: Final = {"http": 80, "https": 443}
+
+
+class Offer(msgspec.Struct, frozen=True):
+    """/setup.json: what a program must know to use the proxy."""
+
+    certificate: str | None = None
+    """The authority to trust, PEM; None: https passes through untouched."""
+    secure: bool = False
+    """The proxy speaks TLS at the port of its plain listener."""
+
+
+class Setup:
+    """Answers for PLACES."""
+
+    def __init__(self, certificate_pem: bytes | None = None, *, secure: bool = False) -> None:
+        """As in Offer."""
+        self.address: tuple[str, int] = (HOST, 80)
+        """Where the proxy listens, for clients of whom it isn't known where they reached it."""
+        self._pem = certificate_pem
+        self._secure = secure
+        self._page = Template(files(__package__).joinpath("setup.html").read_text("utf-8"))
+
+    def answer(self, path: str, request: Request) -> tuple[bytes, str] | None:
+        """Body and content type; None: there is nothing at this path."""
+        if path == "/setup":
+            return self._instructions(request).encode(), "text/html; charset=utf-8"
+        if path == "/setup.json":
+            offer = Offer(self._pem.decode("ascii") if self._pem else None, self._secure)
+            return msgspec.json.encode(offer), "application/json"
+        if path == "/proxy.pac":
+            text = pac.pac(
+                address_of(request, default=self.address),
+                secure=self._secure and self._pem is not None,
+            )
+            return text.encode(), pac.CONTENT_TYPE
+        if self._pem is None:
+            return None
+        if path == "/ca.pem":
+            return self._pem, "application/x-pem-file"
+        if path == "/ca.crt":  # in DER: phones and Windows offer to install what is of this type
+            return _der(self._pem), "application/x-x509-ca-cert"
+        return None
+
+    def _instructions(self, request: Request) -> str:
+        address = address_of(request, default=self.address)
+        host, _, port = address.rpartition(":")
+        return self._page.substitute(
+            address=escape(address),
+            host=escape(host.strip("[]")),
+            port=escape(port),
+            fingerprint="" if self._pem is None else fingerprint(self._pem),
+            https="" if self._pem is not None else "hidden",
+            tunnels="hidden" if self._pem is not None else "",
+            loopback="" if _is_loopback(host) else "hidden",
+        )
+
+
+def fingerprint(certificate_pem: bytes) -> str:
+    """SHA-256 of the certificate as people compare it: AB:CD:..."""
+    return hashlib.sha256(_der(certificate_pem)).digest().hex(":").upper()
+
+
+def is_own(request: Request) -> bool:
+    """Whether a request names the proxy itself: its own host, or the address it came in at.
+
+    Only addresses and names that are this machine's for sure: a site whose name is made to point
+    here (DNS rebinding) must not read the status page.
+    """
+    parts = urlsplit(request.url)
+    host = (parts.hostname or "").rstrip(".")
+    if host == HOST:
+        return True
+    if request.reached is None:
+        return False
+    address, port = request.reached
+    if (parts.port or _DEFAULT_PORT.get(parts.scheme)) != port:
+        return False
+    return host in (address, *_own_names()) or (_is_loopback(address) and host in _LOOPBACK)
+
+
+def address_of(request: Request, *, default: tuple[str, int] = (HOST, 80)) -> str:
+    """host:port at which this client reaches the proxy."""
+    parts = urlsplit(request.url)
+    if parts.hostname != HOST and is_own(request):
+        return parts.netloc.rpartition("@")[2]
+    host, port = request.reached or default
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _own_names() -> set[str]:
+    name = socket.gethostname().lower()
+    return {name, f"{name.partition('.')[0]}.local"}
+
+
+def _is_loopback(host: str) -> bool:
+    host = host.strip("[]")
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host in ("localhost", HOST)
+
+
+def _der(certificate_pem: bytes) -> bytes:
+    return ssl.PEM_cert_to_DER_cert(certificate_pem.decode("ascii"))
