@@ -11,7 +11,7 @@ import socket
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -32,8 +32,15 @@ class LocalSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     listen: Address = "127.0.0.1:8118"
     """Where browsers reach it."""
-    remote: Address = "127.0.0.1:8119"
-    """Where the remote proxy (or the tunnel to it) listens."""
+    remote: Address | Literal[""] = ""
+    """Where the remote proxy (or the tunnel to it) listens; empty: as the pairing says, and
+    without security 127.0.0.1:8119."""
+    security: Literal["tls", "none"] = "tls"
+    """Of the link; none only to loopback."""
+    pair: str = ""
+    """The string that `sluice pair` printed on the remote. It's kept, so one start needs it."""
+    state: str = ""
+    """Folder of what is kept, the pairing. Empty: $XDG_STATE_HOME/sluice/local."""
     policy: list[str] = msgspec.field(default_factory=lambda: ["default"])
     """Policies in order: built-in names, module:attribute, or paths of .py files."""
     device: str = msgspec.field(default_factory=socket.gethostname)
@@ -50,7 +57,13 @@ class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """[remote]: the proxy on the fast side."""
 
     listen: Address = "127.0.0.1:8119"
-    """Loopback only until devices can be paired: reach it through a tunnel (ssh -L)."""
+    """Where local proxies reach it; 0.0.0.0:8119 for all of this machine's addresses."""
+    security: Literal["tls", "none"] = "tls"
+    """Of the link: paired devices only; none only on loopback."""
+    address: Address | Literal[""] = ""
+    """HOST:PORT as devices reach it, for pairing strings. Empty: guessed."""
+    state: str = ""
+    """Folder of its identity and the paired devices. Empty: $XDG_STATE_HOME/sluice/remote."""
     memory: Annotated[int, Meta(ge=1 << 20)] = 64 << 20
     """Bytes that may wait for one device."""
     workers: Annotated[int, Meta(ge=1, le=64)] = 2

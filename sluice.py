@@ -30,6 +30,14 @@ ConfigFile = Annotated[
         "--config", "-c", help="TOML file. Default: ./sluice.toml, then ~/.config/sluice/"
     ),
 ]
+Security = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(help="Of the link: tls, or none (on loopback only)."),
+]
+State = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(help="Folder of what is kept: keys, pairings. Default: under ~/.local/state/."),
+]
 Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Log what happens, not only faults.")
 ]
@@ -39,8 +47,10 @@ Verbose = Annotated[
 def remote(
     listen: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(help="HOST:PORT for local proxies; loopback only for now. Port 0: any free."),
+        typer.Option(help="HOST:PORT for local proxies; 0.0.0.0:8119 for all. Port 0: any free."),
     ] = None,
+    security: Security = None,
+    state: State = None,
     congestion: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(help="TCP congestion control of the link: cubic, bbr, reno."),
@@ -51,7 +61,8 @@ def remote(
     """Run the remote proxy, on the fast side of the link."""
     from remote_proxy.main import run
 
-    settings = _settings(config, {"remote": {"listen": listen, "congestion": congestion}})
+    flags = {"listen": listen, "congestion": congestion, "security": security, "state": state}
+    settings = _settings(config, {"remote": flags})
     _run(run(settings.remote), verbose=verbose)
 
 
@@ -63,8 +74,17 @@ def local(
     ] = None,
     remote: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(help="HOST:PORT of the remote proxy, or of the tunnel to it."),
+        typer.Option(help="HOST:PORT of the remote or of a tunnel to it. Default: as paired."),
     ] = None,
+    pair: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            help="What `sluice pair` printed; it's kept for later starts. - reads it from "
+            "standard input, which keeps it out of the list of processes."
+        ),
+    ] = None,
+    security: Security = None,
+    state: State = None,
     policy: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(help="A built-in name, module:attribute or FILE.py; may be repeated."),
@@ -86,12 +106,47 @@ def local(
     flags = {
         "listen": listen,
         "remote": remote,
+        "pair": sys.stdin.readline().strip() if pair == "-" else pair,
+        "security": security,
+        "state": state,
         "policy": policy or None,
         "export": export,
         "patience": patience,
     }
     settings = _settings(config, {"local": flags})
     _run(run(settings.local), verbose=verbose)
+
+
+@app.command()
+def pair(
+    name: Annotated[str, typer.Argument(help="What to call the device. Default: device.")] = "",
+    address: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="HOST:PORT as the device reaches this remote. Default: guessed."),
+    ] = None,
+    show: Annotated[bool, typer.Option("--list", help="Show the paired devices.")] = False,
+    revoke: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="NAME", help="Let a device in no more, from this second on."),
+    ] = None,
+    state: State = None,
+    config: ConfigFile = None,
+) -> None:
+    """On the remote's machine: make a device and print the string that pairs it."""
+    from pairing import command
+    from pairing.errors import PairingError
+
+    settings = _settings(config, {"remote": {"address": address, "state": state}}).remote
+    try:
+        if revoke is not None:
+            command.revoke(settings, revoke, notice=_notice)
+        elif show:
+            command.list_devices(settings, out=typer.echo, notice=_notice)
+        else:
+            command.pair(settings, name, out=typer.echo, notice=_notice)
+    except PairingError as error:
+        _notice(str(error))
+        raise typer.Exit(2) from error
 
 
 @app.command()
@@ -129,6 +184,10 @@ def status(
     raise typer.Exit(asyncio.run(show(host, port, as_json=json)))
 
 
+def _notice(text: str) -> None:
+    typer.echo(f"sluice: {text}", err=True)
+
+
 def _settings(path: Path | None, flags: dict[str, dict[str, Any]]) -> Settings:
     try:
         return load(path=path, flags=flags)
@@ -139,6 +198,8 @@ def _settings(path: Path | None, flags: dict[str, dict[str, Any]]) -> Settings:
 
 def _run(main: Coroutine[Any, Any, None], *, verbose: bool) -> None:
     """Run a proxy until it's interrupted or terminated."""
+    from pairing.errors import PairingError
+
     _configure_logging(verbose=verbose)
 
     async def until_signalled() -> None:
@@ -155,6 +216,9 @@ def _run(main: Coroutine[Any, Any, None], *, verbose: bool) -> None:
     except OSError as error:
         typer.echo(f"sluice: {error.strerror or error}", err=True)
         raise typer.Exit(1) from error
+    except PairingError as error:
+        _notice(str(error))
+        raise typer.Exit(2) from error
 
 
 def _configure_logging(*, verbose: bool) -> None:

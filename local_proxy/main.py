@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Final, Protocol
 
+from local_proxy import paired
 from local_proxy.bridge import Bridge, Components
 from local_proxy.components import Component
 from local_proxy.core import ProxyCore
@@ -14,6 +15,7 @@ from local_proxy.export_drivers.browser import BrowserExport
 from local_proxy.http import Request, Response
 from local_proxy.http1 import Http1Front
 from local_proxy.overview import Overview
+from local_proxy.paired import Remote
 from local_proxy.policy_runtime import PolicyRuntime
 from local_proxy.policy_worker import PolicyWorker, Worker
 from local_proxy.promise_keeper import PromiseKeeper
@@ -39,6 +41,12 @@ class Settings(Protocol):
     @property
     def remote(self) -> str: ...
     @property
+    def security(self) -> str: ...
+    @property
+    def pair(self) -> str: ...
+    @property
+    def state(self) -> str: ...
+    @property
     def policy(self) -> list[str]: ...
     @property
     def device(self) -> str: ...
@@ -58,11 +66,16 @@ class LocalProxy:
         settings: Settings,
         policies: list[Policy],
         *,
+        remote: Remote | None = None,
         dial: Connect | None = None,
         worker: Callable[[], Worker] = PolicyWorker,
     ) -> None:
-        """`dial` makes the link, by TCP unless given; `worker` what policies react in."""
+        """`remote`: as the settings say unless given (raises PairingError).
+
+        `dial` makes the link, by TCP to the remote unless given; `worker` what policies react in.
+        """
         self._settings = settings
+        self._remote = remote or paired.remote(settings)
         loop = asyncio.get_running_loop()
         promises = PromiseKeeper(self._urge)
         self.components = Components()
@@ -70,7 +83,7 @@ class LocalProxy:
         self.tracker: Tracker = bridge
         """Told what users do, by whatever watches them."""
         self.uplink = Uplink(
-            dial or self._dial, bridge, remote=settings.remote, device=settings.device
+            dial or self._dial, bridge, remote=self._remote.address, device=settings.device
         )
         self._runtime = PolicyRuntime(policies, send=bridge.command, worker=worker)
         self._overview = Overview(self.uplink, self._runtime)
@@ -126,12 +139,20 @@ class LocalProxy:
         return await self.core.handle(request)
 
     async def _dial(self) -> Link:
-        host, _, port = self._settings.remote.rpartition(":")
-        return await connect(host.strip("[]"), int(port), congestion=self._settings.congestion)
+        host, _, port = self._remote.address.rpartition(":")
+        return await connect(
+            host.strip("[]"),
+            int(port),
+            congestion=self._settings.congestion,
+            security=self._remote.security,
+        )
 
 
 async def run(settings: Settings) -> None:
-    """Listen and serve until cancelled. Prints one line when ready. Raises OSError, LoadError."""
+    """Listen and serve until cancelled. Prints one line when ready.
+
+    Raises OSError, LoadError, PairingError.
+    """
     proxy = LocalProxy(settings, [load(name) for name in settings.policy])
     host, port = await proxy.listen()
     print(f"listening on {host}:{port}", flush=True)

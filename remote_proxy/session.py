@@ -24,6 +24,7 @@ from transport.incoming import Incoming
 from transport.link import Link, LinkError
 from transport.outbox import TreeOutbox
 from transport.outgoing import Budget
+from transport.records import Peer
 from wire import messages as m
 from wire.errors import PeerError, WireError
 from wire.frames import Control, Data
@@ -71,8 +72,11 @@ class RemoteSession:
         quantum: int,
         suggested_quantum: Callable[[float], int],
         memory: int,
+        peer: Peer | None = None,
     ) -> None:
+        """`peer`: the device, as it has proved; None: as it calls itself."""
         self._link = link
+        self.peer = peer
         self._services = services
         self._suggested_quantum = suggested_quantum
         self.session = Session(Side.REMOTE, agent=AGENT)
@@ -133,10 +137,21 @@ class RemoteSession:
             self.outbox.drop(outgoing.component)
         _log.info("session ended", reason=str(error) if error else "closed")
 
+    def close(self) -> None:
+        """End it from outside; `run` returns."""
+        self._link.close()
+
+    @property
+    def device(self) -> str:
+        """The device's name: the one it was paired with, if it had to prove that."""
+        if self.peer is not None:
+            return self.peer.name
+        return self.session.peer.device if self.session.peer else ""
+
     def statistics(self) -> SessionStatistics:
         """Counts for logs and tests."""
         return SessionStatistics(
-            device=self.session.peer.device if self.session.peer else "",
+            device=self.device,
             deliveries=len(self._running),
             held=self.budget.used,
             payload_sent=self.outbox.payload_sent,
@@ -222,7 +237,7 @@ class RemoteSession:
 
     def _on_hello(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Hello)
-        _log.info("session opened", device=message.device, agent=message.agent)
+        _log.info("session opened", device=self.device, agent=message.agent)
 
     def _on_request(self, message: m.Message, headers: Headers) -> None:
         assert isinstance(message, m.Request)

@@ -20,6 +20,10 @@ class LinkError(Exception):
     """The transport's fault: refused, reset, timed out, or the peer broke the protocol."""
 
 
+class NotTrusted(LinkError):
+    """One end does not know the other: only people can change that, not another attempt."""
+
+
 @dataclass(frozen=True, slots=True)
 class BandwidthEstimate:
     """What the link can do, as far as is known."""

@@ -20,7 +20,10 @@ from typing import Final
 
 from transport import tcp_info
 from transport.endpoint import Endpoint, suggested_quantum
+from transport.handshakes import Handshakes
 from transport.link import BandwidthEstimate, Inbox, LinkError, LinkStatistics, Outbox
+from transport.records import Peer, Plain, Records
+from transport.security import ClientSecurity, ServerSecurity
 from wire.errors import PeerError
 
 _UNSENT_LOW_WATER: Final = 1024
@@ -35,14 +38,21 @@ _TCP_NOTSENT_LOWAT: Final = getattr(socket, "TCP_NOTSENT_LOWAT", 25)
 class TcpLink:
     """One end of a TCP connection; implements transport.link.Link."""
 
-    def __init__(self, connection: socket.socket, *, congestion: str | None = "cubic") -> None:
-        """`connection`: connected; the link owns it from here on.
+    def __init__(
+        self,
+        connection: socket.socket,
+        *,
+        congestion: str | None = "cubic",
+        records: Records | None = None,
+    ) -> None:
+        """`connection`: connected; the link owns it from here on. `records`: plain unless given.
 
         `congestion`: "cubic", "bbr", or None for the system's default. Raises LinkError when the
         kernel does not have it.
         """
         prepare(connection, congestion)
         self._socket = connection
+        self._records: Records = records or Plain()
         self._loop = asyncio.get_running_loop()
         self._endpoint: Endpoint | None = None
         self._inbox: Inbox | None = None
@@ -59,6 +69,7 @@ class TcpLink:
             inbox.link_closed(None)
             return
         self._loop.add_reader(self._socket, self._readable)
+        self._loop.call_soon(self._receive, b"")  # what came behind the handshake
         self.wake()
 
     def wake(self) -> None:
@@ -74,6 +85,9 @@ class TcpLink:
         self._loop.remove_writer(self._socket)
         if self._timer is not None:
             self._timer.cancel()
+        if farewell := self._records.farewell():
+            with contextlib.suppress(OSError):
+                self._socket.send(self._remainder + farewell)
         self._socket.close()
         if self._inbox is not None:
             self._inbox.link_closed(error)
@@ -85,6 +99,11 @@ class TcpLink:
         if statistics.outgoing is None:
             return replace(statistics, outgoing=self._second_opinion())
         return statistics
+
+    @property
+    def peer(self) -> Peer | None:
+        """Who is at the other end; None where nobody had to prove it."""
+        return self._records.peer
 
     @property
     def suggested_quantum(self) -> int | None:
@@ -112,6 +131,8 @@ class TcpLink:
         assert self._endpoint is not None
         try:
             chunk = self._remainder or self._endpoint.next_chunk(self._loop.time())
+            if chunk and not self._remainder:
+                chunk = self._records.protect(chunk)
         except Exception as error:  # a bug of ours: the loop logs it, once, and the session hears
             self.close(LinkError(f"the session failed to choose what to send: {error}"))
             raise
@@ -143,7 +164,6 @@ class TcpLink:
 
     def _readable(self) -> None:
         assert self._endpoint is not None
-        assert self._inbox is not None
         try:
             data = self._socket.recv(_READ)
         except BlockingIOError:
@@ -151,15 +171,35 @@ class TcpLink:
         except OSError as error:
             self._fail(error)
             return
-        now = self._loop.time()
+        if data:
+            self._receive(data)
+            return
         try:
-            if not data:
-                self._endpoint.end()
-                self.close()
-                return
-            frames = self._endpoint.receive(now, data)
+            self._records.ended()
+            self._endpoint.end()
         except PeerError as error:
             self.close(LinkError(f"the peer broke the protocol: {error}"))
+        except LinkError as error:
+            self.close(error)
+        else:
+            self.close()
+
+    def _receive(self, data: bytes) -> None:
+        """Bytes of the socket; none for what the records have kept."""
+        if self._closed:
+            return
+        assert self._endpoint is not None
+        assert self._inbox is not None
+        now = self._loop.time()
+        try:
+            plain, reply = self._records.unprotect(data)
+            self._remainder += reply
+            frames = self._endpoint.receive(now, plain) if plain else []
+        except PeerError as error:
+            self.close(LinkError(f"the peer broke the protocol: {error}"))
+            return
+        except LinkError as error:
+            self.close(error)
             return
         if frames:
             self._inbox.frames_received(frames, now=now)
@@ -177,10 +217,12 @@ class Listener:
         listening: socket.socket,
         on_link: Callable[[TcpLink], None],
         congestion: str | None,
+        security: ServerSecurity | None,
     ) -> None:
         self._socket = listening
         self._on_link = on_link
         self._congestion = congestion
+        self._handshakes = Handshakes(security, self._admitted) if security else None
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(listening, self._accept)
 
@@ -191,7 +233,9 @@ class Listener:
         return host, port
 
     def close(self) -> None:
-        """Accept no more; links go on."""
+        """Accept no more; links go on, but what is not one yet ends."""
+        if self._handshakes is not None:
+            self._handshakes.close()
         if self._socket.fileno() >= 0:
             self._loop.remove_reader(self._socket)
             self._socket.close()
@@ -209,16 +253,30 @@ class Listener:
 
     def _accept(self) -> None:
         try:
-            connection, _ = self._socket.accept()
+            connection, address = self._socket.accept()
         except OSError:  # gone again before it was accepted, or no descriptors: the next one
             return
-        self._on_link(TcpLink(connection, congestion=self._congestion))
+        if self._handshakes is None:
+            self._admitted(connection, None)
+        else:
+            self._handshakes.begin(connection, str(address[0]))
+
+    def _admitted(self, connection: socket.socket, records: Records | None) -> None:
+        self._on_link(TcpLink(connection, congestion=self._congestion, records=records))
 
 
 async def connect(
-    host: str, port: int, *, congestion: str | None = "cubic", timeout: float = 30.0
+    host: str,
+    port: int,
+    *,
+    congestion: str | None = "cubic",
+    timeout: float = 30.0,
+    security: ClientSecurity | None = None,
 ) -> TcpLink:
-    """A link to whoever listens there. Raises LinkError; `timeout` in seconds, for all of it."""
+    """A link to whoever listens there, or with `security` to nobody but whom that knows.
+
+    `timeout`: seconds until it answers. Raises LinkError, NotTrusted.
+    """
     try:
         async with asyncio.timeout(timeout):
             connection = await _first_that_answers(host, port)
@@ -227,8 +285,10 @@ async def connect(
     except OSError as error:
         raise LinkError(f"{host}:{port}: {_reason(error)}") from error
     try:
-        return TcpLink(connection, congestion=congestion)
-    except LinkError:
+        prepare(connection, congestion)
+        records = await security.secure(connection) if security is not None else None
+        return TcpLink(connection, congestion=congestion, records=records)
+    except BaseException:
         connection.close()
         raise
 
@@ -239,8 +299,12 @@ async def serve(
     on_link: Callable[[TcpLink], None],
     *,
     congestion: str | None = "cubic",
+    security: ServerSecurity | None = None,
 ) -> Listener:
-    """Listen; each accepted link is handed to `on_link`, which starts it. Raises LinkError."""
+    """Listen; each accepted link is handed to `on_link`, which starts it. Raises LinkError.
+
+    With `security` only links to those that it knows: others end in their handshake.
+    """
     loop = asyncio.get_running_loop()
     try:
         found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -259,7 +323,7 @@ async def serve(
     except OSError as error:
         listening.close()
         raise LinkError(f"{host}:{port}: {_reason(error)}") from error
-    return Listener(listening, on_link, congestion)
+    return Listener(listening, on_link, congestion, security)
 
 
 async def _first_that_answers(host: str, port: int) -> socket.socket:
