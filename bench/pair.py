@@ -20,6 +20,7 @@ from typing import Any, Final, NamedTuple
 
 from bench.links.memory import LinkModel, memory_links
 from bench.links.relay import Relay
+from bench.links.secured import paired
 from bench.profiles import Profile
 from configuration import LocalSettings
 from local_proxy.http import Request
@@ -205,12 +206,18 @@ async def memory_pair(
 
 @asynccontextmanager
 async def tcp_pair(
-    profile: Profile, services: Services, policies: Sequence[Policy]
+    profile: Profile, services: Services, policies: Sequence[Policy], *, secure: bool = False
 ) -> AsyncIterator[Pair]:
-    """Joined by kernel TCP through a relay in a process of its own. Raises OSError, LinkError."""
+    """Joined by kernel TCP through a relay in a process of its own. Raises OSError, LinkError.
+
+    `secure`: by TLS over it; without, figures compare with those of the bare protocol.
+    """
     server = _server(services)
+    security = paired() if secure else None
     async with (
-        await server.listen("127.0.0.1", 0) as listener,
+        await server.listen(
+            "127.0.0.1", 0, security=security.server if security else None
+        ) as listener,
         Relay(
             target=listener.address,
             rate_up=profile.rate_up,
@@ -222,7 +229,7 @@ async def tcp_pair(
     ):
 
         async def dial() -> Link:
-            return await tcp.connect(*relay.address)
+            return await tcp.connect(*relay.address, security=security.client if security else None)
 
         async with _running(server, dial, policies, PolicyWorker, relay) as pair:
             yield pair
@@ -263,7 +270,7 @@ async def _running(
         taps.append(Tap(await dial()))
         return taps[0]
 
-    settings = LocalSettings(device="bench")
+    settings = LocalSettings(device="bench", security="none")
     local = LocalProxy(settings, [*policies, witness], dial=tapped, worker=worker)
     running = asyncio.create_task(local.run())
     try:

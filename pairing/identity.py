@@ -1,4 +1,5 @@
-"""Keys and certificates of both ends. Certificates only carry keys: they name nobody.
+"""Keys and certificates of both ends. Certificates only carry keys: their names
+say nothing but the key's own hash.
 
 A device's key and certificate follow from its seed alone, to the byte: Ed25519 signatures are
 deterministic (RFC 8032, 5.1.6) and everything else is fixed. So the remote proxy, which makes the
@@ -19,6 +20,7 @@ from typing import Final
 
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.serialization import (
@@ -28,6 +30,7 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
     load_pem_private_key,
 )
+from cryptography.x509.oid import NameOID
 
 from pairing.errors import PairingError
 
@@ -88,11 +91,12 @@ def certificate_pem(certificate: bytes) -> bytes:
 
 
 def _certified(key: Ed25519PrivateKey) -> Identity:
-    nobody = x509.Name([])
+    # A name of its own: among issuers of one name OpenSSL takes the first it finds for the signer.
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, _pin(key.public_key()).hex()[:16])])
     certificate = (
         x509.CertificateBuilder()
-        .subject_name(nobody)
-        .issuer_name(nobody)
+        .subject_name(name)
+        .issuer_name(name)
         .public_key(key.public_key())
         .serial_number(_SERIAL)
         .not_valid_before(_SINCE)
@@ -104,10 +108,13 @@ def _certified(key: Ed25519PrivateKey) -> Identity:
 
 
 def _identity(certificate: x509.Certificate, pem: bytes) -> Identity:
-    key = certificate.public_key()
-    spki = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     return Identity(
         pem=pem,
         certificate=certificate.public_bytes(Encoding.DER),
-        pin=hashlib.sha256(spki).digest(),
+        pin=_pin(certificate.public_key()),
     )
+
+
+def _pin(key: CertificatePublicKeyTypes) -> bytes:
+    spki = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    return hashlib.sha256(spki).digest()

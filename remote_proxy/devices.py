@@ -16,7 +16,7 @@ from pairing.errors import PairingError
 from pairing.store import Store
 from transport.security import ServerSecurity
 
-LOOK_EVERY: Final = 0.5
+LOOK_EVERY: Final = 0.25
 """Seconds between two looks: a listing of a small folder."""
 _log = structlog.get_logger("sluice.remote")
 

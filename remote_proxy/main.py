@@ -37,7 +37,10 @@ class Settings(Protocol):
 
 
 async def run(settings: Settings) -> None:
-    """Listen and serve until cancelled. Prints one line when ready. Raises OSError, PairingError."""
+    """Listen and serve until cancelled. Prints one line when ready.
+
+    Raises OSError, PairingError.
+    """
     host, _, port = settings.listen.rpartition(":")
     store = Store(state_folder(settings.state, "remote"))
     devices = Devices(store) if settings.security == "tls" else None

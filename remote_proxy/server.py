@@ -31,8 +31,8 @@ def require_loopback(host: str) -> None:
     """Raises NotLoopback unless `host` is a loopback address or name."""
     if not is_loopback(host):
         raise NotLoopback(
-            f"with security = none the remote proxy listens on loopback only, not on {host}: anyone "
-            "who can connect could fetch through it. Use security = tls, or listen on 127.0.0.1 "
+            f"with security = none the remote listens on loopback only, not on {host}: whoever "
+            "can connect could fetch through it. Use security = tls, or listen on 127.0.0.1 "
             "and reach it through a tunnel, for example: ssh -L 8119:127.0.0.1:8119 this-host"
         )
 

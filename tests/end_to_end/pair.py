@@ -16,14 +16,17 @@ from typing import Any, TypeVar
 
 import h11
 
+from bench.links.secured import paired
 from configuration import LocalSettings
 from local_proxy.main import LocalProxy
+from local_proxy.paired import Remote as PairedRemote
 from policies.loader import load
 from remote_proxy.delivery import Services
 from remote_proxy.origin import Origin, OriginConfig
 from remote_proxy.server import RemoteServer
 from remote_proxy.session import RemoteSession
 from transcoders.registry import Transcoders
+from transport.security import ServerSecurity
 from transport.tcp import Listener
 
 T = TypeVar("T")
@@ -336,8 +339,12 @@ class Browser(Client):
 class Remote:
     """A remote proxy that can be stopped and started again on the same port."""
 
-    def __init__(self, config: OriginConfig | None = None, *, memory: int = 64 << 20) -> None:
+    def __init__(
+        self, config: OriginConfig | None = None, *, memory: int = 64 << 20,
+        security: ServerSecurity | None = None,
+    ) -> None:  # fmt: skip
         self.port = 0
+        self.security = security
         self._config = config
         self._memory = memory
         self._origin: Origin | None = None
@@ -354,7 +361,7 @@ class Remote:
         self._transcoders = Transcoders(workers=2)
         services = Services(self._origin, self._transcoders)
         self._server = RemoteServer(services, quantum=1024, memory=self._memory, congestion="cubic")
-        self._listener = await self._server.listen("127.0.0.1", self.port)
+        self._listener = await self._server.listen("127.0.0.1", self.port, security=self.security)
         self.port = self._listener.address[1]
 
     async def stop(self) -> None:
@@ -400,10 +407,11 @@ class Pair:
 async def pair(
     *, policy: Iterable[str] = ("default",), patience: float = 2.0, export: str = "auto",
     config: OriginConfig | None = None, memory: int = 64 << 20, start_remote: bool = True,
-    remote_port: int = 0,
+    remote_port: int = 0, secure: bool = False,
 ) -> AsyncIterator[Pair]:  # fmt: skip
-    """Start both, end both. Raises what the local proxy raised."""
-    remote = Remote(config, memory=memory)
+    """Start both, end both. `secure`: TLS between them. Raises what the local proxy raised."""
+    security = paired("test") if secure else None
+    remote = Remote(config, memory=memory, security=security.server if security else None)
     remote.port = remote_port
     if start_remote:
         await remote.start()
@@ -412,10 +420,15 @@ async def pair(
         remote=f"127.0.0.1:{remote.port}",
         policy=list(policy),
         device="test",
+        security="none",
         patience=patience,
         export=export,
     )
-    local = LocalProxy(settings, [load(name) for name in settings.policy])
+    local = LocalProxy(
+        settings,
+        [load(name) for name in settings.policy],
+        remote=PairedRemote(settings.remote, security.client if security else None),
+    )
     address = await local.listen()
     running = asyncio.ensure_future(local.run())
     both = Pair(remote, local, address)
