@@ -137,7 +137,7 @@ class Store:
 
     def _files(self) -> list[Path]:
         try:
-            found = sorted(self._devices.iterdir())
+            found = sorted(self._devices.iterdir(), key=lambda path: path.stem)
         except FileNotFoundError:
             return []
         except OSError as error:
