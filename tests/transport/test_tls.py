@@ -7,10 +7,12 @@ import contextlib
 import itertools
 import logging
 import secrets
+import shutil
 import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,7 +29,7 @@ from transport.link import LinkError, NotTrusted
 from transport.records import Peer, Plain
 from transport.security import ClientSecurity, ServerSecurity, is_loopback, spki_pin
 from transport.tls import LARGEST_RECORD, RECORD_OVERHEAD, TlsRecords
-from wire.frames import Control, Data
+from wire.frames import Control, Data, FrameWriter
 
 Address = tuple[str, int]
 
@@ -161,7 +163,7 @@ async def tls_answer_to(address: Address, context: ssl.SSLContext) -> tuple[str,
 
 
 def client_context(
-    identity: Identity | None, tmp_path: Any, *, newest: ssl.TLSVersion | None = None
+    identity: Identity | None, tmp_path: Path, *, newest: ssl.TLSVersion | None = None
 ) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
@@ -360,7 +362,7 @@ def test_plain_bytes_get_no_answer_that_names_the_software(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("kind", ["none", "unknown", "old"])
-def test_tls_strangers_are_refused_and_learn_nothing(kind: str, tmp_path: Any) -> None:
+def test_tls_strangers_are_refused_and_learn_nothing(kind: str, tmp_path: Path) -> None:
     async def go() -> None:
         async with serving() as (server, _):
             context = client_context(
@@ -454,11 +456,12 @@ def _first_flight(ends: Ends) -> bytes:
     return outgoing.read()
 
 
-def test_sixty_strangers_do_not_keep_a_device_out() -> None:
+@pytest.mark.parametrize("strangers", [60, 3 * MOST])
+def test_a_crowd_of_strangers_does_not_keep_a_device_out(strangers: int) -> None:
     async def go() -> None:
         async with serving() as (server, ends), contextlib.AsyncExitStack() as stack:
             loop = asyncio.get_running_loop()
-            for number in range(60):
+            for number in range(strangers):
                 stranger = stack.enter_context(socket.socket())
                 stranger.setblocking(False)
                 await loop.sock_connect(stranger, server.address)
@@ -646,6 +649,41 @@ def test_a_cut_connection_is_no_clean_end() -> None:
             error = await quiet.end()
             assert isinstance(error, LinkError)
             assert "without the peer's farewell" in str(error)
+
+    run(go())
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs the openssl command")
+def test_a_peer_may_update_its_keys_and_ask_for_ours(tmp_path: Path) -> None:
+    """As OpenSSL's own client does at the command K."""
+
+    async def go() -> None:
+        remote, one = new_identity(), device()
+        (tmp_path / "pem").write_bytes(one.pem)
+        ends = Ends(ServerSecurity(remote.pem, {one.certificate: "x"}), paired().client)
+        async with serving(ends) as (server, _):
+            client = await asyncio.create_subprocess_exec(
+                "openssl", "s_client", "-connect", f"127.0.0.1:{server.address[1]}",
+                "-cert", str(tmp_path / "pem"), "-key", str(tmp_path / "pem"),
+                stdin=-1, stdout=-1, stderr=-1,
+            )  # fmt: skip
+            assert client.stdin
+            assert client.stdout
+            assert client.stderr
+            try:
+                await client.stdout.readuntil(b"hello")
+                for number in range(3):
+                    client.stdin.write(b"K\n")
+                    await client.stderr.readuntil(b"KEYUPDATE")
+                    client.stdin.write(FrameWriter().encode(Control(bytes([48 + number]))))
+                    await until(lambda number=number: len(server.ends[0].frames) > number)
+                    server.ends[0].sending.append(Control(b"answer"))
+                    server.links[0].wake()
+                    await client.stdout.readuntil(b"answer")
+                assert server.ends[0].frames == [Control(b"0"), Control(b"1"), Control(b"2")]
+            finally:
+                client.kill()
+                await client.communicate()
 
     run(go())
 
