@@ -31,6 +31,11 @@ class Settings(Protocol):
 def pair(settings: Settings, name: str, *, out: Say, notice: Say) -> None:
     """Make a device and say its string, the only time that it is seen. Raises PairingError."""
     store = _store(settings)
+    if not store.used:
+        notice(
+            f"a remote's identity is made in {store.folder}: let `sluice remote` run as this user, "
+            f"or with --state {store.folder}"
+        )
     host, port = _address(settings, store, notice)
     invitation = store.pair(name, host=host, port=port)
     out(str(invitation))

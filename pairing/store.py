@@ -54,6 +54,11 @@ class Store:
         self.folder = folder
         self._devices = folder / "devices"
 
+    @property
+    def used(self) -> bool:
+        """Has a remote's identity been made here?"""
+        return (self.folder / "identity.pem").exists()
+
     def identity(self) -> Identity:
         """The remote's own; made at the first call."""
         path = self.folder / "identity.pem"

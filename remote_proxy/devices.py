@@ -50,5 +50,5 @@ class Devices:
             try:
                 if self.refresh():
                     changed()
-            except PairingError as error:  # the folder is gone or broken: who was in stays in
+            except PairingError as error:  # a disk's fault: whoever was let in stays in
                 _log.warning("the paired devices can't be read", error=str(error))

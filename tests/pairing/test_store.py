@@ -210,6 +210,7 @@ def test_where_a_string_leads(
     out: list[str] = []
     notices: list[str] = []
     settings = Settings(tmp_path, listen=listen)
+    Store(tmp_path).identity()
     if noted:
         Store(tmp_path).note_listening(noted)
     command.pair(settings, "", out=out.append, notice=notices.append)
@@ -223,6 +224,7 @@ def test_all_addresses_are_none_so_one_is_guessed(tmp_path: Path) -> None:
     notices: list[str] = []
     settings = Settings(tmp_path, listen="0.0.0.0:8119")
     command.pair(settings, "", out=out.append, notice=notices.append)
+    assert f"--state {tmp_path}" in notices.pop(0)  # no remote has run from here yet
     assert parse(out[0]).port == 8119
     assert parse(out[0]).host != "0.0.0.0"
     assert "is a guess" in notices[0]
