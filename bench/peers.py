@@ -198,7 +198,11 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 def peers(names: Sequence[str]) -> list[Peer]:
     """Peers by name. Raises ValueError naming those there are."""
-    known: dict[str, Peer] = {"direct": DirectPeer(), "sluice": SluicePeer()}
+    known: dict[str, Peer] = {
+        "direct": DirectPeer(),
+        "sluice": SluicePeer(),
+        "sluice-plain": SluicePeer(name="sluice-plain", security="none"),
+    }
     unknown = [name for name in names if name not in known]
     if unknown:
         raise ValueError(f"no peer {unknown[0]!r}; there are {', '.join(known)}")

@@ -19,6 +19,7 @@ import socket
 import ssl
 import tempfile
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Final
 
 from cryptography import x509
@@ -141,7 +142,7 @@ def _as_file(content: bytes) -> Iterator[str]:
 
     In memory where the system can (Linux); else a file of mode 0600 that is gone afterwards.
     """
-    if hasattr(os, "memfd_create"):
+    if hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
         handle = os.memfd_create("identity")
         with os.fdopen(handle, "wb") as memory:
             memory.write(content)
