@@ -17,7 +17,8 @@ from configuration import Settings, SettingsError, load, split_address
 
 app = typer.Typer(
     help="A proxy pair that makes a slow link feel fast. Start `sluice remote` on the fast side, "
-    "pair the device with `sluice pair`, start `sluice local` there, and set the browser's HTTP proxy to the local one.",
+    "pair the device with `sluice pair`, start `sluice local` there, and set the browser's HTTP "
+    "proxy to the local one.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,

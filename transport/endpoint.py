@@ -60,6 +60,7 @@ class Endpoint:
         self._sent = 0
         self._received = 0
         self._reports_received = 0
+        self._arriving = 0
         self._arrived_at = now
         self._busy_since = now
         self._reported = 0
@@ -81,10 +82,14 @@ class Endpoint:
         self._sent += len(report) + len(frame)
         return report + frame
 
-    def receive(self, now: float, data: bytes) -> list[Data | Control]:
-        """The session's frames in `data`. Raises PeerError if the peer broke the protocol."""
+    def receive(self, now: float, data: bytes, *, arriving: int = 0) -> list[Data | Control]:
+        """The session's frames in `data`. Raises PeerError if the peer broke the protocol.
+
+        `arriving`: bytes that have come behind `data` and can't be read before others have.
+        """
         frames: list[Data | Control] = []
         self._received += len(data)
+        self._arriving = arriving
         for frame in self._reader.feed(data):
             if isinstance(frame, Report):
                 self._reports_received += 1
@@ -132,7 +137,8 @@ class Endpoint:
         """Bytes received but for reports. Fewer bytes than a report may be a part of one."""
         part = self._reader.buffered
         uncounted = part if part < REPORT_SIZE else 0
-        return self._received - self._reports_received * REPORT_SIZE - uncounted
+        unread = max(0, self._arriving - REPORT_SIZE)  # a report may be the first of it
+        return self._received - self._reports_received * REPORT_SIZE - uncounted + unread
 
     def _report(self, now: float) -> bytes:
         """A report if progress was made and the last one is long enough ago."""
@@ -152,7 +158,9 @@ class Endpoint:
         thin = (busy and incoming is not None and incoming.rate < THIN) or (
             outgoing is not None and outgoing.confidence > 0.5 and outgoing.rate < THIN
         )
-        return REPORT_EVERY_THIN if thin else REPORT_EVERY
+        every = REPORT_EVERY_THIN if thin else REPORT_EVERY
+        # A protected report is half as large again: of a part of a record every other one will do.
+        return every * 2 if self._arriving else every
 
     def _frame(self, now: float) -> bytes:
         """One frame, chosen now, and before it the quantum's size where that has changed."""

@@ -27,6 +27,10 @@ class Records(Protocol):
     def peer(self) -> Peer | None:
         """Who is at the other end; None: nobody has proved anything."""
 
+    @property
+    def arriving(self) -> int:
+        """Bytes of plaintext that have come of a record that has not ended, so can't be read."""
+
     def protect(self, chunk: bytes) -> bytes:
         """The socket bytes of one chunk, all of them."""
 
@@ -47,6 +51,7 @@ class Plain:
     """No protection: for loopback, tunnels and measurements."""
 
     peer: Peer | None = None
+    arriving = 0
 
     def protect(self, chunk: bytes) -> bytes:
         return chunk

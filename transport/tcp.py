@@ -194,7 +194,7 @@ class TcpLink:
         try:
             plain, reply = self._records.unprotect(data)
             self._remainder += reply
-            frames = self._endpoint.receive(now, plain) if plain else []
+            frames = self._endpoint.receive(now, plain, arriving=self._records.arriving)
         except PeerError as error:
             self.close(LinkError(f"the peer broke the protocol: {error}"))
             return

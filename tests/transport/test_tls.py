@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import bisect
 import contextlib
 import itertools
 import logging
@@ -24,12 +25,13 @@ from structlog.testing import capture_logs
 from bench.links.secured import Ends, paired
 from pairing.identity import Identity, device_identity, new_identity
 from transport import tcp
+from transport.endpoint import Endpoint
 from transport.handshakes import MOST, Handshakes, network_of
 from transport.link import LinkError, NotTrusted
 from transport.records import Peer, Plain
 from transport.security import ClientSecurity, ServerSecurity, is_loopback, spki_pin
-from transport.tls import LARGEST_RECORD, RECORD_OVERHEAD, TlsRecords
-from wire.frames import Control, Data, FrameWriter
+from transport.tls import LARGEST_RECORD, RECORD_OVERHEAD, RecordProgress, TlsRecords
+from wire.frames import Control, Data, FrameReader, FrameWriter, Report
 
 Address = tuple[str, int]
 
@@ -602,6 +604,60 @@ def test_a_record_costs_twenty_two_bytes_and_leaves_nothing_behind(size: int) ->
     assert len(record) == size + RECORD_OVERHEAD == size + 22
     assert near.protect(b"") == b""
     assert far.unprotect(record) == (bytes(size), b"")
+
+
+@given(st.lists(st.integers(17, 900), min_size=1, max_size=6), st.data())
+def test_how_much_of_a_record_is_here_is_known_at_every_byte(
+    lengths: list[int], data: st.DataObject
+) -> None:
+    stream = b"".join(b"\x17\x03\x03" + length.to_bytes(2) + bytes(length) for length in lengths)
+    begins = [0, *itertools.accumulate(length + 5 for length in lengths)]
+    progress, at = RecordProgress(), 0
+    while at < len(stream):
+        cut = data.draw(st.integers(1, 700))
+        progress.feed(stream[at : at + cut])
+        at = min(at + cut, len(stream))
+        number = bisect.bisect_right(begins, at) - 1
+        inside = at - begins[number] - 5
+        expected = 0 if number == len(lengths) else max(0, min(inside, lengths[number] - 17))
+        assert progress.plaintext == expected
+
+
+def test_what_arrives_is_counted_before_it_can_be_read() -> None:
+    near, far = _pair_of_records()
+    record = near.protect(bytes(384))
+    assert far.arriving == 0
+    assert far.unprotect(record[:105]) == (b"", b"")
+    assert far.arriving == 100
+    far.unprotect(record[105:-1])
+    assert far.arriving == 384
+    assert far.unprotect(record[-1:]) == (bytes(384), b"")
+    assert far.arriving == 0
+
+
+@given(st.integers(0, 600), st.booleans())
+def test_of_a_part_of_a_record_never_too_much_is_reported(here: int, with_report: bool) -> None:
+    """The sender's gate takes a report of more than was sent for a broken protocol."""
+    frame = FrameWriter().encode(Data(2, bytes(500)))
+    report = FrameWriter().encode(Report(0, 0)) if with_report else b""
+    here = min(here, len(report + frame))
+    endpoint = Endpoint(Quiet(), now=0.0)
+    assert endpoint.receive(1.0, b"", arriving=here) == []
+    said = endpoint.next_chunk(1.0)
+    counted = 0
+    if said is not None:
+        (first,) = FrameReader().feed(said)
+        assert isinstance(first, Report)
+        counted = first.received
+    assert here - len(FrameWriter().encode(Report(0, 0))) <= counted
+    assert counted <= max(0, here - len(report))
+    endpoint.receive(2.0, report + frame)
+    after = endpoint.next_chunk(2.0)
+    if after is not None:
+        (second,) = FrameReader().feed(after)
+        assert isinstance(second, Report)
+        counted = second.received
+    assert counted == len(frame)
 
 
 def test_a_long_chunk_takes_a_record_for_each_sixteen_kilobytes() -> None:
