@@ -45,8 +45,10 @@ class LocalSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Policies in order: built-in names, module:attribute, or paths of .py files."""
     device: str = msgspec.field(default_factory=socket.gethostname)
     """Names this device to the remote proxy."""
-    patience: Annotated[float, Meta(ge=0, le=600)] = 5.0
-    """Seconds that a request waits for a lost link before the browser is told."""
+    patience: Annotated[float, Meta(ge=0, le=86_400)] = 600.0
+    """Seconds for which what is under way waits for a lost link before the browser is told."""
+    notice: Annotated[float, Meta(ge=0, le=600)] = 8.0
+    """Seconds until a page opened while the link is down says so (it loads itself later)."""
     export: str = "auto"
     """How pictures are refined in the browser: auto, swap, multipart, stream."""
     congestion: str = "cubic"
@@ -72,6 +74,8 @@ class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Bytes per quantum before the link has been measured."""
     congestion: str = "cubic"
     """TCP congestion control of the link: cubic, bbr, reno."""
+    patience: Annotated[float, Meta(ge=0, le=86_400)] = 660.0
+    """Seconds for which a device that has lost its link is expected back."""
 
 
 class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

@@ -38,7 +38,8 @@ from policies.api import (
 from remote_proxy.delivery import Services
 from remote_proxy.server import RemoteServer
 from remote_proxy.session import RemoteSession
-from transport import tcp
+from transport.handshakes import dial_secured
+from transport.lasting import LastingLink
 from transport.link import Inbox, Link, LinkError, LinkStatistics, Outbox
 from wire.frames import Control, Data
 from wire.skeleton import LEVELS, Part
@@ -214,10 +215,9 @@ async def tcp_pair(
     """
     server = _server(services)
     security = paired() if secure else None
+    server_side, client_side = security if security else (None, None)
     async with (
-        await server.listen(
-            "127.0.0.1", 0, security=security.server if security else None
-        ) as listener,
+        await server.listen("127.0.0.1", 0, security=server_side) as listener,
         Relay(
             target=listener.address,
             rate_up=profile.rate_up,
@@ -229,7 +229,13 @@ async def tcp_pair(
     ):
 
         async def dial() -> Link:
-            return await tcp.connect(*relay.address, security=security.client if security else None)
+            lasting = LastingLink(
+                lambda: dial_secured(*relay.address, security=client_side),
+                congestion="cubic",
+                patience=0.0,
+                on_change=lambda error: None,
+            )
+            return await lasting.open()
 
         async with _running(server, dial, policies, PolicyWorker, relay) as pair:
             yield pair
@@ -250,7 +256,7 @@ def undisturbed(measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 
 def _server(services: Services) -> RemoteServer:
-    return RemoteServer(services, quantum=QUANTUM, memory=MEMORY, congestion="cubic")
+    return RemoteServer(services, quantum=QUANTUM, memory=MEMORY, congestion="cubic", patience=0.0)
 
 
 @asynccontextmanager
@@ -271,7 +277,7 @@ async def _running(
         return taps[0]
 
     settings = LocalSettings(device="bench", security="none")
-    local = LocalProxy(settings, [*policies, witness], dial=tapped, worker=worker)
+    local = LocalProxy(settings, [*policies, witness], connect=tapped, worker=worker)
     running = asyncio.create_task(local.run())
     try:
         if await local.uplink.wait_session(_PATIENCE) is None:

@@ -123,7 +123,6 @@ class Bridge:
     def session_closed(self, session: LocalSession, error: LinkError | None) -> None:
         """The link is gone."""
         self._overview.session_ended(session.link.statistics())
-        self._promises.clear()
         if self._session is session:
             self._session = None
             self._lost = True

@@ -126,6 +126,11 @@ class Component:
         for watcher in tuple(self._watchers):
             watcher()
 
+    def fail(self, failure: ComponentFailed) -> None:
+        """It will not be complete; all who wait hear of it."""
+        self.failure = failure
+        self.notify()
+
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
         """Call `watcher` at every change, without a task; what is returned ends that."""
         self._watchers.append(watcher)

@@ -20,6 +20,7 @@ from local_proxy.error_page import error_page
 from local_proxy.export_drivers.browser import BrowserExport
 from local_proxy.http import Duplex, Headers, Request, Response, header
 from local_proxy.promise_keeper import Kept, PromiseKeeper, wants_picture
+from local_proxy.resumption import LOST
 from local_proxy.session import LocalSession
 from local_proxy.status.link_down import link_down
 from local_proxy.tunnel import Tunnel
@@ -85,7 +86,9 @@ class ProxyCore:
         pages: OwnPages,
         plan: Callable[[Subject], Decision],
         patience: float,
+        notice: float,
     ) -> None:
+        """`patience`: seconds a request waits for a link; `notice`: a page until it says so."""
         self._uplink = uplink
         self._export = export
         self._promises = promises
@@ -94,6 +97,7 @@ class ProxyCore:
         self._pages = pages
         self._plan = plan
         self._patience = patience
+        self._notice = min(notice, patience)
         self._uploads: set[asyncio.Task[None]] = set()
 
     async def handle(self, request: Request) -> Response:
@@ -108,6 +112,10 @@ class ProxyCore:
         kept = await self._promises.find(request, document=document, now=now)
         if kept is not None:
             return await self._keep(request, kept)
+        # People would look at an empty window: a page says why, and loads itself again.
+        opens_page = request.method == "GET" and is_navigation(request)
+        if opens_page and not await self._uplink.wait_connected(self._notice):
+            return self._link_down(request)
         session = await self._uplink.wait_session(self._patience)
         if session is None:
             return self._link_down(request)
@@ -130,7 +138,7 @@ class ProxyCore:
         try:
             head = await component.wait_head()
         except ComponentFailed as failure:
-            return error_page(failure.status, failure.reason)
+            return self._failed(Request("CONNECT", f"https://{host}:{port}/", []), failure)
         except asyncio.CancelledError:
             session.cancel(component)
             raise
@@ -193,9 +201,7 @@ class ProxyCore:
         self._promises.close_document(document)
         self._export.close_document(document)
         self._observer.document_closed(document)
-        session = self._uplink.session
-        if session is not None:
-            session.close_document(document)
+        self._uplink.close_document(document)
 
     # -- how it is answered ------------------------------------------------------------------------
 
@@ -206,7 +212,7 @@ class ProxyCore:
                 picture = await self._export.picture(component, request)
                 return self._watched(picture, component)
         except ComponentFailed as failure:
-            return error_page(failure.status, failure.reason)
+            return self._failed(request, failure)
         except asyncio.CancelledError:
             self._left(component)
             raise
@@ -232,10 +238,13 @@ class ProxyCore:
 
     def _left(self, component: Component, *, shared: bool = True) -> None:
         """A client left before the end: nobody else can use what was asked for it alone."""
-        session = self._uplink.session
-        if session is None or component.complete or (shared and component.promised):
-            return
-        session.cancel(component)
+        if not component.complete and not (shared and component.promised):
+            self._uplink.abandon(component)
+
+    def _failed(self, request: Request, failure: ComponentFailed) -> Response:
+        if failure.reason == LOST:
+            return self._link_down(request)
+        return error_page(failure.status, failure.reason)
 
     def _link_down(self, request: Request) -> Response:
         state = self._uplink.state()

@@ -25,8 +25,9 @@ from local_proxy.uplink import Connect, Uplink
 from policies.api import Policy, SessionOpened
 from policies.loader import load
 from policies.plan import Decision, Subject, decide
+from transport.handshakes import dial_secured
+from transport.lasting import LastingLink
 from transport.link import Link
-from transport.tcp import connect
 from wire.messages import Raise
 
 URGENT: Final = 2
@@ -53,6 +54,8 @@ class Settings(Protocol):
     @property
     def patience(self) -> float: ...
     @property
+    def notice(self) -> float: ...
+    @property
     def export(self) -> str: ...
     @property
     def congestion(self) -> str: ...
@@ -67,15 +70,17 @@ class LocalProxy:
         policies: list[Policy],
         *,
         remote: Remote | None = None,
-        dial: Connect | None = None,
+        connect: Connect | None = None,
         worker: Callable[[], Worker] = PolicyWorker,
     ) -> None:
         """`remote`: as the settings say unless given (raises PairingError).
 
-        `dial` makes the link, by TCP to the remote unless given; `worker` what policies react in.
+        `connect` makes the link, a lasting one over TCP to the remote unless given; `worker`
+        makes what policies react in.
         """
         self._settings = settings
         self._remote = remote or paired.remote(settings)
+        self._lasting: LastingLink | None = None
         loop = asyncio.get_running_loop()
         promises = PromiseKeeper(self._urge)
         self.components = Components()
@@ -83,7 +88,11 @@ class LocalProxy:
         self.tracker: Tracker = bridge
         """Told what users do, by whatever watches them."""
         self.uplink = Uplink(
-            dial or self._dial, bridge, remote=self._remote.address, device=settings.device
+            connect or self._connect,
+            bridge,
+            remote=self._remote.address,
+            device=settings.device,
+            patience=settings.patience,
         )
         self._runtime = PolicyRuntime(policies, send=bridge.command, worker=worker)
         self._overview = Overview(self.uplink, self._runtime)
@@ -102,6 +111,7 @@ class LocalProxy:
             pages=StatusPage(self._overview.snapshot),
             plan=self._decide,
             patience=settings.patience,
+            notice=settings.notice,
         )
         self._front = Http1Front(self.core)
         bridge.connect(
@@ -138,14 +148,15 @@ class LocalProxy:
     async def _handle(self, request: Request) -> Response:
         return await self.core.handle(request)
 
-    async def _dial(self) -> Link:
+    async def _connect(self) -> Link:
         host, _, port = self._remote.address.rpartition(":")
-        return await connect(
-            host.strip("[]"),
-            int(port),
+        self._lasting = LastingLink(
+            lambda: dial_secured(host.strip("[]"), int(port), security=self._remote.security),
             congestion=self._settings.congestion,
-            security=self._remote.security,
+            patience=self._settings.patience,
+            on_change=self.uplink.link_changed,
         )
+        return await self._lasting.open()
 
 
 async def run(settings: Settings) -> None:

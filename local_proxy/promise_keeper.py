@@ -54,7 +54,7 @@ class Kept:
 
 
 class PromiseKeeper:
-    """The promises of one session and their components."""
+    """Promises and their components; they outlive the session that brought them."""
 
     def __init__(self, urge: Callable[[Component], None]) -> None:
         """`urge`: a browser asks whether what it holds is still good, so the head is wanted now."""
@@ -110,11 +110,6 @@ class PromiseKeeper:
         """Its promises go with it."""
         for gone in self._table.close_document(document):
             self._components.pop(gone.component, None)
-
-    def clear(self) -> None:
-        """The session is gone: what is not complete will never be."""
-        self._table = PromiseTable()
-        self._components.clear()
 
     def statistics(self) -> PromiseStatistics:
         """Counts since the session began."""

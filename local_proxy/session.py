@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 import structlog
@@ -16,34 +15,25 @@ import structlog
 from hats.hierarchy import Hierarchy
 from hats.multiplexer import Multiplexer
 from hats.registry import create
+from local_proxy.arrivals import Arrival, Asked, shared_too_long
 from local_proxy.components import Component, ComponentFailed, Head
-from transcoders.text import TextDecoder, TextError
-from transport.link import Link, LinkError
+from local_proxy.resumption import CHANGED, LOST, NOT_REPEATED, Memory, fits
+from transcoders.text import TextError
+from transport.link import Link, LinkError, LinkExpired, PeerFault
 from transport.outbox import TreeOutbox
 from transport.outgoing import Budget, Outgoing
 from wire import messages as m
-from wire.credit import ReceiveCredit
 from wire.errors import PeerError, WireError
 from wire.frames import Control, Data
 from wire.session import Headers, Session, Side, State
-from wire.skeleton import Part
+from wire.skeleton import Kind, Part
 
 AGENT: Final = "sluice"
 UPLOAD_QUANTUM: Final = 512
 """Bytes; uplinks of slow links are thin, and requests must not wait behind an upload."""
 UPLOAD_MEMORY: Final = 8 * 1024 * 1024
-MAX_UNREAD: Final = 1 << 20
-"""Bytes of a component without levels that may wait unread before its sender is stopped."""
-MAX_SHARED: Final = 4 << 20
-"""Bytes of a promise without levels up to which it is kept for a second request."""
-MAX_DECODED: Final = 1 << 40
-"""Bytes that one coded text may decode to: memory is bounded by MAX_UNREAD, not by this."""
-SLICE: Final = 256
-"""Bytes of coded text that are decoded at a time."""
 MAX_ARRIVALS: Final = 16_384
 """Components on their way in that the remote may promise."""
-MAX_CLOSED: Final = 1024
-"""Closed documents remembered: late word of them must not be taken for new."""
 _log = structlog.get_logger("sluice.local")
 
 
@@ -62,29 +52,23 @@ class Listener(Protocol):
     def session_closed(self, session: LocalSession, error: LinkError | None) -> None: ...
 
 
-@dataclass(eq=False, slots=True)
-class _Arrival:
-    """A component on its way in."""
-
-    component: Component
-    credit: ReceiveCredit = field(default_factory=ReceiveCredit)
-    uncredited: int = 0
-    """Link bytes that came and were not yet counted as consumed."""
-    decoder: TextDecoder | None = None
-    waiting: bytearray = field(default_factory=bytearray)
-    """Bytes as they came, which the reader is too far behind to be given. Bounded by credit."""
-    last: bool = False
-    """All have come."""
-
-
 class LocalSession:
     """One session over one link."""
 
-    def __init__(self, link: Link, listener: Listener, *, device: str, first_id: int = 1) -> None:
-        """`first_id`: odd; ids name documents, which outlive the session."""
+    def __init__(
+        self, link: Link, listener: Listener, memory: Memory, *, device: str, first_id: int = 1
+    ) -> None:
+        """`first_id`: odd; ids name documents, which outlive the session, as `memory` does."""
         self._link = link
         self._listener = listener
-        self.session = Session(Side.LOCAL, agent=AGENT, device=device, first_component=first_id)
+        self._memory = memory
+        self.session = Session(
+            Side.LOCAL,
+            agent=AGENT,
+            device=device,
+            first_component=first_id,
+            first_promise=memory.next_promise,
+        )
         hierarchy = Hierarchy(root=create("round_robin", {}))
         self._uploads = hierarchy
         self.outbox = TreeOutbox(
@@ -94,9 +78,7 @@ class LocalSession:
             Budget(UPLOAD_MEMORY),
             wake=link.wake,
         )
-        self._arrivals: dict[int, _Arrival] = {}
-        self._closed_documents: dict[int, bool] = {}
-        """Closed in this session, the latest last, and whether the remote has been told."""
+        self._arrivals: dict[int, Arrival] = {}
         self.closed: asyncio.Future[LinkError | None] = asyncio.get_running_loop().create_future()
         self._handlers: dict[type[m.Message], Callable[[m.Message, Headers], None]] = {
             m.Hello: self._on_hello,
@@ -139,19 +121,32 @@ class LocalSession:
         self, component: Component, *, method: str, headers: Headers, body: bool, levels: bool
     ) -> None:
         """Ask for a component; its bytes will fill it."""
-        self._arrivals[component.id] = self._arrival(component)
+        asked = Asked(method, headers, body, levels)
+        if component.id == component.document:
+            self._memory.document_asked(component.id, headers)
+        self._expect(Arrival(component, asked))
+        self._ask(component, asked, None)
+
+    def _ask(self, component: Component, asked: Asked, resume: m.Resume | None) -> None:
         self.say(
             m.Request(
                 component.id,
                 component.document,
-                method,
+                asked.method,
                 component.url,
                 b"",
-                body=body,
-                levels=levels,
+                body=asked.body,
+                levels=asked.levels,
+                resume=resume,
             ),
-            headers,
+            asked.headers,
         )
+
+    def take_over(self) -> None:
+        """Ask for the rest of what an earlier session was bringing. Before any other request."""
+        for arrival in self._memory.take():
+            self._expect(arrival)
+            self._ask(arrival.component, arrival.asked, self._memory.resume(arrival))
 
     def upload(self, component: int) -> Outgoing:
         """The way up for a request's body or a tunnel's input."""
@@ -185,9 +180,7 @@ class LocalSession:
         What was asked for goes on: a download outlives its page, and who asked for a part of the
         page says himself that he has left. The node closes with the last of these.
         """
-        self._closed_documents[document] = False
-        while len(self._closed_documents) > MAX_CLOSED:
-            del self._closed_documents[next(iter(self._closed_documents))]
+        self._memory.close_document(document)
         for component in self._arriving(document):
             if component.promised:
                 self.cancel(component)
@@ -199,9 +192,9 @@ class LocalSession:
 
     def _close_node(self, document: int) -> None:
         """Tell the remote, once, that nothing of a closed document is under way any more."""
-        told = self._closed_documents.get(document, True)
+        told = self._memory.closed.get(document, True)
         if not told and not self._arriving(document):
-            self._closed_documents[document] = True
+            self._memory.closed[document] = True
             self.say(m.CloseDocument(document))
 
     def say(self, message: m.Message, headers: Headers | None = None) -> None:
@@ -222,17 +215,25 @@ class LocalSession:
                     self._handlers[type(message)](message, headers)
         except WireError as error:
             _log.warning("the remote proxy broke the protocol", error=str(error))
-            self._link.close(LinkError(str(error)))
+            self._link.close(PeerFault(str(error)))
         self._link.wake()
 
     def link_closed(self, error: LinkError | None) -> None:
-        """The link is gone, and with it what was coming."""
+        """The link is gone; what was coming waits for another session, if it may be asked again."""
         self.session.link_lost()
-        for arrival in self._arrivals.values():
+        arrivals, self._arrivals = self._arrivals, {}
+        for arrival in arrivals.values():
             if arrival.last:
                 continue  # all of it is here, its reader will take it
-            self._fail(arrival.component, 504, "the link to the remote proxy was lost")
-        self._arrivals.clear()
+            if not arrival.asked.repeatable:
+                self._fail(arrival.component, 504, NOT_REPEATED)
+            elif isinstance(error, LinkExpired):
+                self._fail(arrival.component, 504, LOST)
+            elif isinstance(error, PeerFault):
+                self._fail(arrival.component, 502, f"the remote proxy broke the protocol: {error}")
+            else:
+                arrival.begin_again()
+                self._memory.orphans.append(arrival)
         for outgoing in self.outbox.components():
             self.outbox.drop(outgoing.component)
         if not self.closed.done():
@@ -246,18 +247,24 @@ class LocalSession:
 
     def _on_skeleton(self, message: m.Message, headers: Headers) -> None:
         assert isinstance(message, m.Skeleton)
-        if message.document in self._closed_documents:
+        if message.document in self._memory.closed:
             for part in message.parts:  # it was under way when the document closed
                 self.say(m.Cancel(part.component))
             return
-        components = [self._component(message.document, part) for part in message.parts]
+        components = [_promised(message.document, part) for part in message.parts]
         if message.promised:
             for component in components:
                 if len(self._arrivals) >= MAX_ARRIVALS:
                     raise PeerError(f"more than {MAX_ARRIVALS} components at a time")
                 if component.id in self._arrivals:
                     raise PeerError(f"component {component.id} was promised twice")
-                self._arrivals[component.id] = self._arrival(component)
+                self._expect(
+                    Arrival(
+                        component,
+                        Asked("GET", headers, body=False, levels=component.kind is Kind.IMAGE),
+                    )
+                )
+            self._memory.promised(message.document, components)
         self._listener.skeleton_grew(message.document, components, headers, message.promised)
 
     def _on_levels(self, message: m.Message, _: Headers) -> None:
@@ -265,12 +272,16 @@ class LocalSession:
         arrival = self._arrivals.get(message.component)
         if arrival is None:
             return
-        if arrival.component.received or arrival.component.trimmed:
-            raise PeerError(f"levels of component {message.component} after its first byte")
+        if arrival.headed:
+            raise PeerError(f"levels of component {message.component} after its head")
         if any(not 0 <= level.start <= level.end <= message.length for level in message.levels):
             raise PeerError(f"levels of component {message.component} do not fit its length")
-        arrival.component.levels = tuple(message.levels)
-        self._changed(arrival.component)
+        component, levels = arrival.component, tuple(message.levels)
+        if component.received and component.levels != levels:
+            self.cancel(component, status=502, reason=CHANGED)
+            return
+        component.levels = levels
+        self._changed(component)
 
     def _on_head(self, message: m.Message, headers: Headers) -> None:
         assert isinstance(message, m.Head)
@@ -279,19 +290,31 @@ class LocalSession:
             return
         if message.coding not in ("", "br"):
             raise PeerError(f"unknown coding {message.coding!r}")
-        if message.coding:
-            arrival.decoder = TextDecoder(max_bytes=MAX_DECODED)
+        component = arrival.component
         length = message.length if message.length >= 0 else None
-        arrival.component.head = Head(message.status, headers, length, message.final_url)
-        self._changed(arrival.component)
+        head = Head(message.status, headers, length, message.final_url)
+        if not fits(component, head):
+            self.cancel(component, status=502, reason=CHANGED)
+            return
+        arrival.headed = True
+        if message.coding:
+            arrival.decode()
+        if not component.received:
+            component.head = head
+            self._changed(component)
 
     def _on_failed(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Failed)
-        self._end(message.component, message.status, message.reason)
+        self._ended(message.component, message.status, message.reason)
 
     def _on_reset(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Reset)
-        self._end(message.component, 502, message.reason)
+        self._ended(message.component, 502, message.reason)
+
+    def _ended(self, id_: int, status: int, reason: str) -> None:
+        arrival = self._arrivals.get(id_)
+        if arrival is not None:
+            self._end(arrival, status, reason)
 
     def _on_credit(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Credit)
@@ -313,25 +336,22 @@ class LocalSession:
         if arrival is None:
             return  # cancelled while it was under way
         component = arrival.component
-        if component.head is None:
+        if not arrival.headed:
             raise PeerError(f"bytes of component {component.id} before its head")
-        arrival.credit.arrive(len(frame.payload))
-        arrival.waiting += frame.payload
-        arrival.last = frame.last
+        arrival.arrive(frame.payload, last=frame.last)
         self._absorb(arrival)
         self._listener.progressed(component, len(frame.payload))
 
     # -- arrivals ------------------------------------------------------------------------------
 
-    def _arrival(self, component: Component) -> _Arrival:
-        arrival = _Arrival(component)
-        component.on_consumed = lambda _amount: self._consumed(arrival)
-        return arrival
+    def _expect(self, arrival: Arrival) -> None:
+        self._arrivals[arrival.component.id] = arrival
+        arrival.component.on_consumed = lambda _: self._consumed(arrival)
 
-    def _consumed(self, arrival: _Arrival) -> None:
+    def _consumed(self, arrival: Arrival) -> None:
         """A reader went on: make room. What others may still ask for is kept, within reason."""
         component = arrival.component
-        if not component.promised or component.received > MAX_SHARED:
+        if shared_too_long(component):
             component.trim()
         if arrival.waiting:
             self._absorb(arrival)
@@ -340,77 +360,43 @@ class LocalSession:
         else:
             self._give_credit(arrival)
 
-    @staticmethod
-    def _component(document: int, part: Part) -> Component:
-        return Component(
-            id=part.component,
-            document=document,
-            url=part.url,
-            kind=part.kind,
-            use=part.use,
-            order=part.order,
-            width=part.width,
-            height=part.height,
-            promised=True,
-        )
-
-    def _absorb(self, arrival: _Arrival) -> None:
-        """Bytes that came become bytes of the component, but not far ahead of its reader.
-
-        Coded text is taken in slices: a few bytes of it can stand for very many.
-        """
+    def _absorb(self, arrival: Arrival) -> None:
         component = arrival.component
         if component.failure is not None:
             return
-        at, waiting = 0, arrival.waiting
         try:
-            while at < len(waiting) and (component.levels or component.unread < MAX_UNREAD):
-                slice_ = bytes(waiting[at : at + SLICE]) if arrival.decoder else bytes(waiting)
-                component.data += arrival.decoder.decode(slice_) if arrival.decoder else slice_
-                at += len(slice_)
+            more = arrival.absorb()
         except TextError as error:
-            waiting.clear()
-            if component.id in self._arrivals:
-                self._end(component.id, 502, str(error))
-            else:  # the link has closed since
-                self._fail(component, 502, str(error))
+            self._end(arrival, 502, str(error))
             return
-        del waiting[:at]
-        arrival.uncredited += at
-        if arrival.last and not waiting:
+        if arrival.last and not arrival.waiting:
             self._complete(arrival)
         else:
             self._give_credit(arrival)
-        if at or component.complete:
+        if more or component.complete:
             component.notify()
 
-    def _give_credit(self, arrival: _Arrival) -> None:
-        """Pictures are kept whole; of all else only so much may wait unread."""
-        component = arrival.component
-        if component.id not in self._arrivals:
-            return
-        if component.levels or component.unread < MAX_UNREAD:
-            more = arrival.credit.consume(arrival.uncredited)
-            arrival.uncredited = 0
-            if more:
-                self.say(m.Credit(component.id, more))
+    def _give_credit(self, arrival: Arrival) -> None:
+        id_ = arrival.component.id
+        if id_ in self._arrivals and (more := arrival.credit()):
+            self.say(m.Credit(id_, more))
 
-    def _complete(self, arrival: _Arrival) -> None:
+    def _complete(self, arrival: Arrival) -> None:
+        if arrival.cut_short:
+            self._end(arrival, 502, "the text ended inside its coding")
+            return
         component = arrival.component
         self._arrivals.pop(component.id, None)  # gone already where the link has closed since
-        if arrival.decoder is not None and not arrival.decoder.finished:
-            self._close_node(component.document)
-            self._fail(component, 502, "the text ended inside its coding")
-            return
         component.complete = True
         self._close_node(component.document)
 
-    def _end(self, id_: int, status: int, reason: str) -> None:
-        arrival = self._arrivals.pop(id_, None)
-        if arrival is not None:
-            self.outbox.drop(id_)
-            self._close_node(arrival.component.document)
-            self._fail(arrival.component, status, reason)
+    def _end(self, arrival: Arrival, status: int, reason: str) -> None:
+        """It will not be complete."""
+        component = arrival.component
+        self._arrivals.pop(component.id, None)
+        self.outbox.drop(component.id)
+        self._close_node(component.document)
+        self._fail(component, status, reason)
 
     def _fail(self, component: Component, status: int, reason: str) -> None:
         component.failure = ComponentFailed(status, reason)
@@ -419,3 +405,17 @@ class LocalSession:
     def _changed(self, component: Component) -> None:
         component.notify()
         self._listener.progressed(component, 0)
+
+
+def _promised(document: int, part: Part) -> Component:
+    return Component(
+        id=part.component,
+        document=document,
+        url=part.url,
+        kind=part.kind,
+        use=part.use,
+        order=part.order,
+        width=part.width,
+        height=part.height,
+        promised=True,
+    )

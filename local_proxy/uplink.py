@@ -13,6 +13,8 @@ from typing import Final
 
 import structlog
 
+from local_proxy.components import Component, ComponentFailed
+from local_proxy.resumption import LOST, Memory
 from local_proxy.session import Listener, LocalSession
 from transport.link import Link, LinkError, NotTrusted
 from wire.frames import MAX_COMPONENT
@@ -51,13 +53,28 @@ class UplinkState:
 class Uplink:
     """Holds at most one session at a time."""
 
-    def __init__(self, connect: Connect, listener: Listener, *, remote: str, device: str) -> None:
+    def __init__(
+        self,
+        connect: Connect,
+        listener: Listener,
+        *,
+        remote: str,
+        device: str,
+        patience: float = 0.0,
+    ) -> None:
+        """`patience`: seconds that what was under way waits for another session."""
+        self._patience = patience
+        self._memory = Memory()
+        self._expiry: asyncio.TimerHandle | None = None
+        """When orphans are given up."""
         self._connect = connect
         self._listener = listener
         self._remote = remote
         self._device = device
         self._session: LocalSession | None = None
         self._opened = asyncio.Event()
+        self._changed = asyncio.Event()
+        """Set for a moment whenever the link has come or gone."""
         self._since = asyncio.get_running_loop().time()
         self._attempts = 0
         self._reason = "not connected yet"
@@ -76,9 +93,39 @@ class Uplink:
         session = self._session
         return session if session is not None and session.open else None
 
+    @property
+    def connected(self) -> bool:
+        """Whether there is a session, and something carries its bytes now."""
+        session = self.session
+        return session is not None and session.link.statistics().connected
+
+    def link_changed(self, error: LinkError | None) -> None:
+        """The session's link has lost its connection, and why; None: it has another."""
+        self._since = asyncio.get_running_loop().time()
+        self._reason = str(error) if error is not None else ""
+        self._pulse()
+
+    def _pulse(self) -> None:
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+    async def wait_connected(self, patience: float) -> bool:
+        """Whether bytes can cross, waiting up to `patience` seconds for that."""
+        self._hurry.set()
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(patience):
+                while not self.connected:
+                    await self._changed.wait()
+        except TimeoutError:
+            return False
+        finally:
+            self._waiting -= 1
+        return True
+
     def state(self) -> UplinkState:
         """How the link is."""
-        connected = self.session is not None
+        connected = self.connected
         return UplinkState(
             connected,
             self._remote,
@@ -93,7 +140,29 @@ class Uplink:
         self._since = asyncio.get_running_loop().time()
         self._attempts = 0
         self._was_up = True
+        if self._expiry is not None:
+            self._expiry.cancel()
+            self._expiry = None
+        if self._session is not None:
+            self._session.take_over()
         self._opened.set()
+        self._pulse()
+
+    def abandon(self, component: Component) -> None:
+        """Nobody wants it any more, whether a session is bringing it or none."""
+        session = self.session
+        if session is not None:
+            session.cancel(component)
+        else:
+            self._memory.forget(component)
+
+    def close_document(self, document: int) -> None:
+        """The document's window is gone."""
+        session = self.session
+        if session is not None:
+            session.close_document(document)
+        else:
+            self._memory.close_document(document)
 
     async def wait_session(self, patience: float) -> LocalSession | None:
         """The session, waiting up to `patience` seconds for one; None if there is still none."""
@@ -113,8 +182,13 @@ class Uplink:
     async def run(self) -> None:
         """Connect, serve until the link closes, connect again; until cancelled."""
         while True:
-            await self._once()
+            try:
+                await self._once()
+            except asyncio.CancelledError:
+                self._give_up()
+                raise
             self._session = None
+            self._wait_for_another()
             self._opened.clear()
             self._since = asyncio.get_running_loop().time()
             delay = BACKOFF[min(self._attempts, len(BACKOFF) - 1)]
@@ -132,6 +206,19 @@ class Uplink:
             except TimeoutError:
                 pass
 
+    def _wait_for_another(self) -> None:
+        """What was under way has this long until its readers are told."""
+        if self._memory.orphans and self._expiry is None:
+            loop = asyncio.get_running_loop()
+            self._expiry = loop.call_later(self._patience, self._give_up)
+
+    def _give_up(self) -> None:
+        if self._expiry is not None:
+            self._expiry.cancel()
+            self._expiry = None
+        for orphan in self._memory.take():
+            orphan.component.fail(ComponentFailed(504, LOST))
+
     async def _once(self) -> None:
         """One connection, from dialling to its end."""
         self._distrusted = False
@@ -145,8 +232,11 @@ class Uplink:
             return
         before = self._session_before
         first = before.session.next_component if before is not None else 1
+        if max(first, self._memory.next_promise) >= RENUMBER:
+            self._give_up()
+            self._memory, first = Memory(), 1
         session = LocalSession(
-            link, self._listener, device=self._device, first_id=first if first < RENUMBER else 1
+            link, self._listener, self._memory, device=self._device, first_id=first
         )
         self._session_before = session
         self._session = session
@@ -167,9 +257,8 @@ class Uplink:
 
     async def _hello_or_end(self, session: LocalSession) -> None:
         opened = asyncio.ensure_future(self._opened.wait())
-        session.closed.add_done_callback(lambda _: opened.cancel())
         try:
-            await opened
-        except asyncio.CancelledError:
-            if not session.closed.done():
-                raise
+            # Not by cancelling one for the other: our own cancellation would look the same.
+            await asyncio.wait((opened, session.closed), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            opened.cancel()

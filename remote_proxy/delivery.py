@@ -7,7 +7,7 @@ bytes. Prefetched and requested components go the same way. A tunnel is a compon
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -21,6 +21,7 @@ from remote_proxy.obedience import Obedience
 from remote_proxy.origin import FetchRequest, Origin, OriginResponse
 from remote_proxy.plan import Plan, picture_options
 from remote_proxy.promising import Promising
+from remote_proxy.rest import Rest, begins_there, conditional
 from remote_proxy.tree import Tree
 from remote_proxy.tunnelling import dial, pump
 from transcoders.registry import Transcoders
@@ -81,6 +82,7 @@ class Delivery:
         self._services = services
         self._outgoing: Outgoing | None = None
         self._preface: list[Introduction] = []
+        self._rest = Rest(job.resume)
 
     async def run(self) -> None:
         """Deliver. Failures of the origin are told to the local proxy, never raised."""
@@ -101,8 +103,10 @@ class Delivery:
     async def _fetch(self) -> None:
         job = self.job
         body = job.upload.read() if job.upload is not None else None
-        request = FetchRequest(job.method, job.url, job.headers, body)
+        request = FetchRequest(job.method, job.url, conditional(job.headers, job.resume), body)
         response = await self._services.origin.fetch(request)
+        if job.resume is not None and begins_there(response.status, response.headers, job.resume):
+            self._rest = Rest(None)
         try:
             await self._respond(response)
         finally:
@@ -158,8 +162,10 @@ class Delivery:
             for piece in _pieces(chunk, first=FIRST if not outgoing.written else PIECE):
                 if importer is not None:
                     importer.feed(piece)  # first: its fetches run while the text is coded
-                outgoing.write(await _encode(encoder, piece))
+                if new := self._rest.after(piece):
+                    outgoing.write(await _encode(encoder, new))
             await outgoing.room()
+        self._rest.end()
         if importer is not None:
             importer.close()
         outgoing.write(encoder.finish())
@@ -184,15 +190,17 @@ class Delivery:
         if picture is None:
             self._head(response, response.headers, length=len(data))
             outgoing = self._open(Kind.IMAGE)
-            outgoing.write(bytes(data))
+            outgoing.write(self._rest.after(bytes(data)))
         else:
             levels, size = list(picture.levels), len(picture.data)
             self._introduce(m.Levels(self.job.component, levels, size), None)
             self._head(response, response.headers, length=size)
             outgoing = self._open(Kind.IMAGE)
-            marks = tuple(level.end for level in levels)
+            there = self._rest.skip
+            marks = tuple(level.end - there for level in levels if level.end > there)
             self._sender.tree.hierarchy.set_marks(outgoing.leaf, marks)
-            outgoing.write(picture.data)
+            outgoing.write(self._rest.after(picture.data))
+        self._rest.end()
         outgoing.finish()
 
     async def _as_it_is(self, response: OriginResponse, content_type: str, begun: bytes) -> None:
@@ -200,9 +208,14 @@ class Delivery:
         self._head(response, response.headers, length=response.length)
         outgoing = self._open(self.job.kind or kind_of(content_type))
         if response.length is not None:
-            self._sender.tree.hierarchy.set_size(outgoing.leaf, response.length)
-        outgoing.write(begun)
-        await _stream(outgoing, response.body)
+            there = min(self._rest.skip, response.length)
+            self._sender.tree.hierarchy.set_size(outgoing.leaf, response.length - there)
+        outgoing.write(self._rest.after(begun))
+        async for chunk in response.body:
+            outgoing.write(self._rest.after(chunk))
+            await outgoing.room()
+        self._rest.end()
+        outgoing.finish()
 
     # -- the link's side -----------------------------------------------------------------------
 
@@ -261,10 +274,3 @@ async def _encode(encoder: TextEncoder, piece: bytes) -> bytes:
         return await asyncio.to_thread(encoder.encode, piece)
     await asyncio.sleep(0)  # a parser may have been slow; others get their turn
     return encoder.encode(piece)
-
-
-async def _stream(outgoing: Outgoing, body: AsyncIterator[bytes]) -> None:
-    async for chunk in body:
-        outgoing.write(chunk)
-        await outgoing.room()
-    outgoing.finish()

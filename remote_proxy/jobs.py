@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from remote_proxy.decoding import ACCEPT_ENCODING
+from remote_proxy.import_drivers.found import Browser
 from remote_proxy.prefetch import Prefetch
 from transport.incoming import Incoming
 from wire import messages as m
@@ -32,10 +33,14 @@ class Job:
     height: int = 0
     upload: Incoming | None = None
     promised: bool = False
+    resume: m.Resume | None = None
+    """The local proxy has its beginning already."""
 
     @classmethod
     def requested(cls, request: m.Request, headers: Headers, upload: Incoming | None) -> Job:
         """The job that a Request asks for."""
+        if request.resume is not None and request.resume.part is not None:
+            return cls._promised_before(request, headers, request.resume, request.resume.part)
         is_document = request.component == request.document
         return cls(
             component=request.component,
@@ -46,6 +51,29 @@ class Job:
             levels=request.levels,
             use=Use.DOCUMENT if is_document else Use.OTHER,
             upload=upload,
+            resume=request.resume,
+        )
+
+    @classmethod
+    def _promised_before(
+        cls, request: m.Request, headers: Headers, resume: m.Resume, part: Part
+    ) -> Job:
+        """What an earlier session promised, as it was then."""
+        accept = Browser(accept=resume.accept).accept_for(part.kind, part.use)
+        return cls(
+            component=request.component,
+            document=request.document,
+            method="GET",
+            url=request.url,
+            headers=[*headers, ("accept", accept), ("accept-encoding", ACCEPT_ENCODING)],
+            levels=part.kind is Kind.IMAGE,
+            kind=part.kind,
+            use=part.use,
+            order=part.order,
+            width=part.width,
+            height=part.height,
+            promised=True,
+            resume=resume,
         )
 
     @classmethod

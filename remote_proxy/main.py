@@ -31,6 +31,8 @@ class Settings(Protocol):
     @property
     def congestion(self) -> str: ...
     @property
+    def patience(self) -> float: ...
+    @property
     def security(self) -> str: ...
     @property
     def state(self) -> str: ...
@@ -51,6 +53,7 @@ async def run(settings: Settings) -> None:
             quantum=settings.quantum,
             memory=settings.memory,
             congestion=settings.congestion,
+            patience=settings.patience,
         )
         try:
             listening = await server.listen(

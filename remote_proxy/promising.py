@@ -18,6 +18,7 @@ from remote_proxy.plan import Plan
 from remote_proxy.prefetch import Document, Prefetch
 from remote_proxy.tree import Tree
 from wire import messages as m
+from wire.messages import known_names, name_of
 from wire.session import Headers, Session, header
 from wire.skeleton import Kind, Use
 
@@ -56,26 +57,27 @@ class Promising:
         content_type = header(response.headers, "content-type")
         essence = content_type.partition(";")[0].strip().lower()
         if job.use is Use.DOCUMENT and essence in HTML_TYPES:
+            known = known_names(job.resume)
             imports = DocumentImport(
                 Document(job.url, job.headers, response.headers),
-                lambda wanted: self._promise(job.document, wanted),
+                lambda wanted: self._promise(job.document, wanted, known),
             )
             self._imports.setdefault(job.document, imports)
             return imports.page()
-        known = self._imports.get(job.document)
-        if known is not None and essence == "text/css":
-            return known.sheet(job.url, content_type=content_type)
+        before = self._imports.get(job.document)
+        if before is not None and essence == "text/css":
+            return before.sheet(job.url, content_type=content_type)
         return None
 
     def close_document(self, document: int) -> None:
         """Nothing more is found in it."""
         self._imports.pop(document, None)
 
-    def _promise(self, document: int, wanted: list[Prefetch]) -> None:
+    def _promise(self, document: int, wanted: list[Prefetch], known: frozenset[bytes]) -> None:
         jobs = [
             Job.prefetch(one, component=self._session.new_component(), document=document)
             for one in wanted
-            if self._pushes(document, one)
+            if name_of(one.url) not in known and self._pushes(document, one)
         ]
         for headers, same in groupby(jobs, key=lambda job: job.headers):
             if sum(len(name) + len(value) for name, value in headers) > MAX_SHARED:

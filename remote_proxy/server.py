@@ -7,6 +7,7 @@ only; without security it listens on loopback and nowhere else.
 from __future__ import annotations
 
 import asyncio
+import secrets
 from typing import Final
 
 import structlog
@@ -15,9 +16,11 @@ from remote_proxy.delivery import Services
 from remote_proxy.session import RemoteSession
 from transport.endpoint import suggested_quantum
 from transport.link import Link
+from transport.preamble import TOKEN
+from transport.reception import Reception
 from transport.records import Peer
 from transport.security import ServerSecurity, is_loopback
-from transport.tcp import Listener, serve
+from transport.tcp import Listener
 
 MAX_DEVICES: Final = 64
 _log = structlog.get_logger("sluice.remote")
@@ -40,11 +43,19 @@ def require_loopback(host: str) -> None:
 class RemoteServer:
     """The remote proxy's listening end."""
 
-    def __init__(self, services: Services, *, quantum: int, memory: int, congestion: str) -> None:
+    def __init__(
+        self, services: Services, *, quantum: int, memory: int, congestion: str, patience: float
+    ) -> None:
+        """`patience`: seconds for which a device may be without a connection."""
         self._services = services
         self._quantum = quantum
         self._memory = memory
-        self._congestion = congestion
+        self._reception = Reception(
+            lambda link: self.accept(link, peer=link.peer),
+            patience=patience,
+            congestion=congestion,
+            new_token=lambda: secrets.token_bytes(TOKEN),
+        )
         self._sessions: dict[asyncio.Task[None], RemoteSession] = {}
 
     @property
@@ -61,13 +72,7 @@ class RemoteServer:
         """
         if security is None:
             require_loopback(host)
-        return await serve(
-            host,
-            port,
-            lambda link: self.accept(link, peer=link.peer),
-            congestion=self._congestion,
-            security=security,
-        )
+        return await self._reception.listen(host, port, security=security)
 
     def accept(self, link: Link, *, peer: Peer | None = None) -> None:
         """Serve a link that has just been made; refused when there are too many.
@@ -104,6 +109,7 @@ class RemoteServer:
 
     async def close(self) -> None:
         """End all sessions."""
+        self._reception.close()
         for task in list(self._sessions):
             task.cancel()
         await asyncio.gather(*self._sessions, return_exceptions=True)

@@ -21,7 +21,7 @@ from remote_proxy.plan import Plan
 from remote_proxy.promising import Promising
 from remote_proxy.tree import Tree
 from transport.incoming import Incoming
-from transport.link import Link, LinkError
+from transport.link import Link, LinkError, PeerFault
 from transport.outbox import TreeOutbox
 from transport.outgoing import Budget
 from transport.records import Peer
@@ -171,7 +171,7 @@ class RemoteSession:
                     self._handlers[type(message)](message, headers)
         except WireError as error:
             _log.warning("the local proxy broke the protocol", error=str(error))
-            self._link.close(LinkError(str(error)))
+            self._link.close(PeerFault(str(error)))
         self._link.wake()
 
     def link_closed(self, error: LinkError | None) -> None:
@@ -242,13 +242,23 @@ class RemoteSession:
     def _on_request(self, message: m.Message, headers: Headers) -> None:
         assert isinstance(message, m.Request)
         component = message.component
-        if component <= self._last_request or component % 2 == 0:
-            raise PeerError(f"component {component} is not a new one of the local side")
-        self._last_request = component
+        self._check_new(component, message)
         upload = None
         if message.body or message.method == "CONNECT":
             upload = Incoming(lambda more: self.say(m.Credit(component, more)))
         self.start(Job.requested(message, headers, upload))
+
+    def _check_new(self, component: int, message: m.Request) -> None:
+        """Raises PeerError unless the id is a new one of the local side, or an old promise's."""
+        promise = message.resume is not None and message.resume.part is not None
+        first = self.session.peer.first_promise if self.session.peer is not None else 0
+        if promise and component % 2 == 0 and component < first:
+            if component not in self._running and self.outbox.get(component) is None:
+                return
+        elif component > self._last_request and component % 2 and not promise:
+            self._last_request = component
+            return
+        raise PeerError(f"component {component} is not a new one of the local side")
 
     def _on_credit(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Credit)

@@ -8,6 +8,10 @@ An edge (transport/tcp.py, bench/links/memory.py) moves the bytes and keeps the 
 
 Reports are not counted, neither as sent nor as received: a report must not call for another.
 
+The stream of frames outlives the connection that carries it: `lost` when a connection broke, then
+`resume` with what the peer has. What it lacks is sent again, to the byte; the gate begins anew,
+because the new connection may take another way.
+
 Pure. It does not know what a component is, nor what carries the bytes.
 """
 
@@ -18,8 +22,9 @@ from typing import Final
 from transport.gate import Gate
 from transport.link import BandwidthEstimate, LinkStatistics, Outbox
 from transport.rate_filter import RateFilter
+from transport.retained import Retained
 from wire.errors import PeerError
-from wire.frames import CLOCK_TICK, Control, Data, FrameReader, FrameWriter, Report
+from wire.frames import CLOCK_TICK, END, Control, Data, FrameReader, FrameWriter, Report
 
 REPORT_SIZE: Final = len(FrameWriter().encode(Report(0, 0)))
 """Bytes of a report frame."""
@@ -35,6 +40,9 @@ _BUSY: Final = 0.2
 """Seconds of arrivals without a pause after which their rate says that the link is thin."""
 _PAUSE: Final = 0.1
 """Seconds without arrivals: above the 73 ms that 512 bytes take at 56 kbit/s."""
+_UNOPENED: Final = 16_384
+"""Bytes of a record of TLS at most: reported as they come, but lost to the peer where the
+connection breaks before the record's end. So much of what was reported is kept."""
 _SMALLEST_QUANTUM: Final = 384
 """Bytes: 55 ms at 56 kbit/s. Each quantum there is a segment of its own, and 40 bytes of headers
 are 16 % of 256 bytes, 10 % of 384; with 512 a change of shares takes 0.1 s longer to stand."""
@@ -54,13 +62,23 @@ class Endpoint:
 
     def __init__(self, outbox: Outbox, *, now: float) -> None:
         self.gate = Gate(now=now, quantum=outbox.quantum)
+        self.ended = False
+        """The peer has closed on purpose."""
         self._outbox = outbox
+        self._retained = Retained()
+        self._resumed_from = 0
+        """Bytes that the peer had when the present connection began."""
+        self._replayed = 0
         self._writer = FrameWriter()
         self._reader = FrameReader()
         self._sent = 0
         self._received = 0
         self._reports_received = 0
         self._arriving = 0
+        self._heard_at = now
+        """When the peer's bytes came last, reports too."""
+        self._owed_since = now
+        """Since when something is under way without a break."""
         self._arrived_at = now
         self._busy_since = now
         self._reported = 0
@@ -73,11 +91,13 @@ class Endpoint:
 
         What it returns counts as sent: the edge must send all of it, in order.
         """
-        report = self._report(now)
-        frame = self._frame(now)
+        report = b"" if self._retained.cut else self._report(now)
+        frame = self._replay(now) if self._retained.replaying else self._frame(now)
         if not report and not frame:
             return None
         if frame:
+            if not self.gate.under_way:
+                self._owed_since = now
             self.gate.on_sent(now, len(frame))
         self._sent += len(report) + len(frame)
         return report + frame
@@ -88,12 +108,17 @@ class Endpoint:
         `arriving`: bytes that have come behind `data` and can't be read before others have.
         """
         frames: list[Data | Control] = []
+        self._heard_at = now
         self._received += len(data)
         self._arriving = arriving
         for frame in self._reader.feed(data):
             if isinstance(frame, Report):
                 self._reports_received += 1
-                self.gate.on_report(now, frame.received, frame.clock)
+                self.gate.on_report(now, frame.received - self._resumed_from, frame.clock)
+                self._retained.reported(frame.received - _UNOPENED)
+            elif frame == END:
+                self.ended = True
+                break
             else:
                 frames.append(frame)
         if self._countable > self._reported:
@@ -106,6 +131,28 @@ class Endpoint:
         """The peer's bytes have ended. Raises PeerError in the middle of a frame."""
         if self._reader.buffered:
             raise PeerError(f"the peer's bytes end {self._reader.buffered} bytes into a frame")
+
+    def lost(self) -> int:
+        """The connection broke: bytes of the peer's stream that are here, to tell it.
+
+        Of a report that was cut off the rest will not come: reports are not sent again.
+        """
+        self._arriving = 0
+        self._received -= self._reader.drop_cut_report()
+        return self._countable
+
+    def resume(self, now: float, received: int) -> None:
+        """A new connection; the peer has `received` bytes of ours. Raises PeerError if not."""
+        self._replayed += self._retained.rewind(received)
+        self._resumed_from = received
+        self.gate = Gate(now=now, quantum=self._outbox.quantum)
+        self._reported = self._countable
+        self._incoming = RateFilter()
+        self._heard_at = self._arrived_at = self._busy_since = now
+
+    def silent(self, now: float) -> float:
+        """Seconds without a byte of the peer while it owes a report; 0: it owes none."""
+        return now - max(self._heard_at, self._owed_since) if self.gate.under_way else 0.0
 
     def next_time(self, now: float) -> float | None:
         """When to ask `next_chunk` again though nothing happened."""
@@ -125,6 +172,7 @@ class Endpoint:
             delay=gate.delay,
             outgoing=self.gate.estimate(now),
             incoming=self.incoming(),
+            replayed=self._replayed,
         )
 
     def incoming(self) -> BandwidthEstimate | None:
@@ -134,11 +182,10 @@ class Endpoint:
 
     @property
     def _countable(self) -> int:
-        """Bytes received but for reports. Fewer bytes than a report may be a part of one."""
-        part = self._reader.buffered
-        uncounted = part if part < REPORT_SIZE else 0
+        """Bytes received but for reports."""
         unread = max(0, self._arriving - REPORT_SIZE)  # a report may be the first of it
-        return self._received - self._reports_received * REPORT_SIZE - uncounted + unread
+        read = self._received - self._reports_received * REPORT_SIZE
+        return read - self._reader.cut_report + unread
 
     def _report(self, now: float) -> bytes:
         """A report if progress was made and the last one is long enough ago."""
@@ -162,6 +209,11 @@ class Endpoint:
         # A protected report is half as large again: of a part of a record every other one will do.
         return every * 2 if self._arriving else every
 
+    def _replay(self, now: float) -> bytes:
+        """What the peer did not get of the connection before, in the pieces that it was sent in."""
+        self.gate.quantum = self._outbox.quantum
+        return self._retained.next_again() if self.gate.may_send(now, self.gate.quantum) else b""
+
     def _frame(self, now: float) -> bytes:
         """One frame, chosen now, and before it the quantum's size where that has changed."""
         quantum = self.gate.quantum = self._outbox.quantum
@@ -174,4 +226,6 @@ class Endpoint:
         if frame is None:
             return b""
         prefix = self._writer.quantum(quantum) if isinstance(frame, Data) else b""
-        return prefix + self._writer.encode(frame)
+        encoded = prefix + self._writer.encode(frame)
+        self._retained.add(encoded)
+        return encoded

@@ -17,9 +17,10 @@ from typing import Final
 
 import structlog
 
+from transport.connection import Connection
 from transport.link import LinkError
-from transport.security import TIMEOUT, ServerSecurity
-from transport.tls import TlsRecords
+from transport.security import TIMEOUT, ClientSecurity, ServerSecurity
+from transport.tcp import Listener, dial, listen, prepare
 
 MOST: Final = 64
 """Handshakes at a time."""
@@ -44,12 +45,12 @@ class Handshakes:
     def __init__(
         self,
         security: ServerSecurity,
-        admitted: Callable[[socket.socket, TlsRecords], None],
+        admitted: Callable[[Connection], None],
         *,
         most: int = MOST,
         timeout: float = TIMEOUT,
     ) -> None:
-        """`admitted` is given the socket, whose owner it becomes. `timeout`: seconds."""
+        """`admitted` owns what it is given. `timeout`: seconds."""
         self._security = security
         self._admitted = admitted
         self._most = most
@@ -93,7 +94,7 @@ class Handshakes:
             self._log(address, error)
             await _linger(connection)
             return False
-        self._admitted(connection, records)
+        self._admitted(Connection(connection, records))
         return True
 
     def _ended(self, connection: socket.socket, task: asyncio.Task[bool]) -> None:
@@ -112,6 +113,58 @@ class Handshakes:
             return
         _log.info("a stranger was refused", address=address, reason=str(error), more=self._unlogged)
         self._logged_at, self._unlogged = now, 0
+
+
+async def dial_secured(
+    host: str,
+    port: int,
+    *,
+    security: ClientSecurity | None,
+    timeout: float = 30.0,
+    congestion: str | None = None,
+) -> Connection:
+    """A connection to whoever listens there, or with `security` to nobody but whom that knows.
+
+    `timeout`: seconds until it answers. Raises LinkError, NotTrusted.
+    """
+    connected = await dial(host, port, timeout=timeout)
+    try:
+        prepare(connected, congestion)
+        return Connection(connected, await security.secure(connected) if security else None)
+    except BaseException:
+        connected.close()
+        raise
+
+
+async def listen_secured(
+    host: str,
+    port: int,
+    on_connection: Callable[[Connection], None],
+    *,
+    security: ServerSecurity | None,
+    congestion: str | None = "cubic",
+) -> Listener:
+    """Hand over each connection, with `security` once its peer has proved who it is.
+
+    Raises LinkError.
+    """
+    if security is None:
+        return await listen(
+            host,
+            port,
+            lambda connected: on_connection(Connection(connected)),
+            congestion=congestion,
+        )
+    handshakes = Handshakes(security, on_connection)
+
+    def accepted(connected: socket.socket) -> None:
+        try:
+            address = str(connected.getpeername()[0])
+        except OSError:  # gone again; its handshake will find out
+            address = "nowhere"
+        handshakes.begin(connected, address)
+
+    return await listen(host, port, accepted, congestion=congestion, on_close=handshakes.close)
 
 
 def network_of(address: str) -> str:

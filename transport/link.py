@@ -4,6 +4,8 @@ A link pulls: when it can take bytes, it asks its outbox for one frame, so that 
 chosen at the last moment (HATS, section 3.2.3). It pushes what arrives into its inbox. Frames of
 one link arrive whole, in order and once, or the link closes.
 
+Frames cross from one connection to the next where a link has several, one after the other.
+
 REPORT and QUANTUM frames are the link's own business: sessions see neither.
 """
 
@@ -17,7 +19,15 @@ from wire.frames import Control, Data
 
 
 class LinkError(Exception):
-    """The transport's fault: refused, reset, timed out, or the peer broke the protocol."""
+    """Why there is no link: refused, reset, timed out, or the peer broke the protocol."""
+
+
+class PeerFault(LinkError):
+    """The peer broke the protocol: to ask it the same again would end the same way."""
+
+
+class LinkExpired(LinkError):
+    """The link has waited for a connection as long as it was told to."""
 
 
 class NotTrusted(LinkError):
@@ -54,6 +64,10 @@ class LinkStatistics:
     """The same, latest."""
     outgoing: BandwidthEstimate | None
     incoming: BandwidthEstimate | None
+    replayed: int = 0
+    """Bytes sent once more because a connection broke under them."""
+    connected: bool = True
+    """Something carries bytes now; if not, the link waits for a new connection."""
 
 
 class Outbox(Protocol):

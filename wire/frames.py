@@ -5,7 +5,7 @@ says that they can't be inferred, so that the usual frame, a full quantum of ano
 than the frame before, costs 4 bytes (HATS, section 4.2, measured 12).
 
     DATA     00 S F L ...   [component u24 unless S] [length u16 unless F] payload
-    CONTROL  01 ........    length u16, payload (one encoded message)
+    CONTROL  01 ........    length u16, payload (one encoded message; none: the link ends here)
     REPORT   10 ........    received u32, clock u24: the receiver's progress (transport/gate.py)
     QUANTUM  11 ........    size u16: what F means in the DATA frames that follow
 
@@ -75,6 +75,9 @@ class Report:
 
 Frame = Data | Control | Report
 
+END: Final = Control(b"")
+"""The sender closes the link on purpose: a connection that ends without it broke."""
+
 
 class FrameWriter:
     """Encodes frames for one direction of one connection."""
@@ -139,6 +142,18 @@ class FrameReader:
     def buffered(self) -> int:
         """Bytes of an incomplete frame held back."""
         return len(self._buffer)
+
+    @property
+    def cut_report(self) -> int:
+        """Bytes held back of a report."""
+        return len(self._buffer) if self._buffer and self._buffer[0] == _REPORT else 0
+
+    def drop_cut_report(self) -> int:
+        """Forget a report of which only the first bytes have come; how many those were."""
+        dropped = self.cut_report
+        if dropped:
+            self._buffer.clear()
+        return dropped
 
     def feed(self, data: bytes) -> list[Frame]:
         """The frames that `data` completes. Raises PeerError; the reader is of no use after."""

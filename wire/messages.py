@@ -9,6 +9,7 @@ promises with even ones. Both count upwards and never reuse one within a session
 
 from __future__ import annotations
 
+import zlib
 from typing import Any, Final
 
 import msgspec
@@ -38,6 +39,8 @@ class Hello(Message, tag=1, frozen=True):
     agent: str = ""
     device: str = ""
     """Names the device to the remote; one hierarchy per device."""
+    first_promise: int = 2
+    """The id from which the remote numbers what it promises: earlier ones are taken."""
 
 
 class Credit(Message, tag=2, frozen=True):
@@ -73,6 +76,38 @@ class Goodbye(Message, tag=6, frozen=True):
 # -- local to remote -------------------------------------------------------------------------
 
 
+class Resume(msgspec.Struct, frozen=True, array_like=True):
+    """What is here already of a component that an earlier session was bringing."""
+
+    received: int
+    """Bytes of the component, decoded; only what follows is wanted."""
+    digest: bytes = b""
+    """SHA-256 of those bytes: if the new response does not begin with them, it fails."""
+    etag: str = ""
+    """Strong validator by which the origin may be asked for the rest alone; empty: none."""
+    known: bytes = b""
+    """Of a document: CRC-32, 4 bytes each, of the URLs that were promised, not to be again."""
+    part: Part | None = None
+    """Of a promise: what it was in its skeleton. It keeps its even id."""
+    accept: str = ""
+    """Of a promise: the `Accept` with which its document was asked for."""
+
+
+NAME: Final = 4
+"""Bytes that stand for a URL in `Resume.known`."""
+
+
+def name_of(url: str) -> bytes:
+    """What stands for a URL: two that share it cost one of them a round trip, no more."""
+    return zlib.crc32(url.encode()).to_bytes(NAME, "big")
+
+
+def known_names(resume: Resume | None) -> frozenset[bytes]:
+    """The names in `known`."""
+    known = resume.known if resume is not None else b""
+    return frozenset(known[at : at + NAME] for at in range(0, len(known), NAME))
+
+
 class Request(Message, tag=16, frozen=True):
     """Fetch this for a browser. `component` carries the response down, the request's body up."""
 
@@ -86,6 +121,8 @@ class Request(Message, tag=16, frozen=True):
     body: bool = False
     levels: bool = False
     """The local proxy can show this picture coarse before it is fine."""
+    resume: Resume | None = None
+    """The rest of what an earlier session was bringing; it keeps its id."""
 
 
 class Cancel(Message, tag=17, frozen=True):

@@ -92,9 +92,18 @@ class Session:
     """One side of one session over one connection."""
 
     def __init__(
-        self, side: Side, *, agent: str, device: str = "", first_component: int | None = None
+        self,
+        side: Side,
+        *,
+        agent: str,
+        device: str = "",
+        first_component: int | None = None,
+        first_promise: int = 2,
     ) -> None:
-        """`first_component`: go on counting where an earlier session of this side ended."""
+        """`first_component`: go on counting where an earlier session of this side ended.
+
+        `first_promise`: where the remote's counting goes on, said by the local side.
+        """
         self.side = side
         self.state = State.OPENING
         self.version: int | None = None
@@ -105,7 +114,7 @@ class Session:
         self._encoder = hpack.Encoder()
         self._decoder = hpack.Decoder(max_header_list_size=MAX_HEADER_BYTES)
         self._next_component = first_component or (1 if side is Side.LOCAL else 2)
-        self._queue.append((m.Hello(list(m.VERSIONS), agent, device), None))
+        self._queue.append((m.Hello(list(m.VERSIONS), agent, device, first_promise), None))
 
     def __repr__(self) -> str:
         return f"<Session {self.side.value} {self.state.value} queued={len(self._queue)}>"
@@ -180,6 +189,10 @@ class Session:
             ours = ", ".join(map(str, m.VERSIONS))
             theirs = ", ".join(map(str, message.versions[:8]))
             raise PeerError(f"no common protocol version: ours {ours}, theirs {theirs}")
+        if message.first_promise < 2 or message.first_promise % 2:
+            raise PeerError(f"promises can't begin at {message.first_promise}")
+        if self.side is Side.REMOTE:
+            self._next_component = max(self._next_component, message.first_promise)
         self.version, self.peer = common[0], message
         self._step(Step.HELLO_RECEIVED)
 

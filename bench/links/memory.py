@@ -19,8 +19,9 @@ from typing import Final
 
 from bench.links.line import Line, LineStatistics, packet_size
 from transport.endpoint import Endpoint
-from transport.link import Inbox, LinkError, LinkStatistics, Outbox
+from transport.link import Inbox, LinkError, LinkStatistics, Outbox, PeerFault
 from wire.errors import PeerError
+from wire.frames import END, FrameWriter
 
 _JITTER_STEP: Final = 0.02
 """Seconds between two draws of jitter; in between it moves linearly, as a queue elsewhere does."""
@@ -204,6 +205,7 @@ class MemoryLink:
         if self._closed:
             return
         self._end(error)
+        self.outgoing.send(FrameWriter().encode(END))
         self.outgoing.end()
 
     def inject(self, data: bytes) -> None:
@@ -235,10 +237,12 @@ class MemoryLink:
         try:
             frames = self._endpoint.receive(now, data)
         except PeerError as error:
-            self.close(LinkError(f"the peer broke the protocol: {error}"))
+            self.close(PeerFault(f"the peer broke the protocol: {error}"))
             return
         if frames:
             self._inbox.frames_received(frames, now=now)
+        if self._endpoint.ended:
+            self.close()
         self.wake()
 
     def _peer_closed(self) -> None:

@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.links.relay import Relay
-from transport import tcp
+from transport import single
 from transport.endpoint import suggested_quantum
 from transport.link import LinkError
+from transport.tcp_link import TcpLink
 from wire.frames import Control, Data
 
 CHUNK: Final = 1024
@@ -110,14 +111,14 @@ async def measure(profile: dict[str, Any], *, seconds: float, every: float) -> d
     quantum = suggested_quantum(rate)
     backlog, near_inbox, far_inbox = Backlog(quantum), Watch(), Watch()
     loop = asyncio.get_running_loop()
-    links: list[tcp.TcpLink] = []
+    links: list[TcpLink] = []
 
-    def accepted(link: tcp.TcpLink) -> None:
+    def accepted(link: TcpLink) -> None:
         links.append(link)
         link.start(backlog, far_inbox)
 
     async with (
-        await tcp.serve("127.0.0.1", 0, accepted) as listener,
+        await single.serve("127.0.0.1", 0, accepted) as listener,
         Relay(
             target=listener.address,
             rate_up=profile["rate_up_bits"] / 8,
@@ -127,7 +128,7 @@ async def measure(profile: dict[str, Any], *, seconds: float, every: float) -> d
             process=True,
         ) as relay,
     ):
-        near = await tcp.connect(*relay.address)
+        near = await single.connect(*relay.address)
         near.start(Silent(), near_inbox)
         await asyncio.sleep(_WARM_UP)
         before, began, asked = near_inbox.payload, loop.time(), []

@@ -340,11 +340,16 @@ class Remote:
     """A remote proxy that can be stopped and started again on the same port."""
 
     def __init__(
-        self, config: OriginConfig | None = None, *, memory: int = 64 << 20,
+        self,
+        config: OriginConfig | None = None,
+        *,
+        memory: int = 64 << 20,
+        patience: float = 60.0,
         security: ServerSecurity | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.port = 0
         self.security = security
+        self._patience = patience
         self._config = config
         self._memory = memory
         self._origin: Origin | None = None
@@ -360,7 +365,9 @@ class Remote:
         self._origin = await Origin(self._config).__aenter__()
         self._transcoders = Transcoders(workers=2)
         services = Services(self._origin, self._transcoders)
-        self._server = RemoteServer(services, quantum=1024, memory=self._memory, congestion="cubic")
+        self._server = RemoteServer(
+            services, quantum=1024, memory=self._memory, congestion="cubic", patience=self._patience
+        )
         self._listener = await self._server.listen("127.0.0.1", self.port, security=self.security)
         self.port = self._listener.address[1]
 
@@ -407,11 +414,11 @@ class Pair:
 async def pair(
     *, policy: Iterable[str] = ("default",), patience: float = 2.0, export: str = "auto",
     config: OriginConfig | None = None, memory: int = 64 << 20, start_remote: bool = True,
-    remote_port: int = 0, secure: bool = False,
+    remote_port: int = 0, remote_patience: float = 60.0, secure: bool = False,
 ) -> AsyncIterator[Pair]:  # fmt: skip
     """Start both, end both. `secure`: TLS between them. Raises what the local proxy raised."""
-    security = paired("test") if secure else None
-    remote = Remote(config, memory=memory, security=security.server if security else None)
+    server, client = paired("test") if secure else (None, None)
+    remote = Remote(config, memory=memory, patience=remote_patience, security=server)
     remote.port = remote_port
     if start_remote:
         await remote.start()
@@ -422,12 +429,13 @@ async def pair(
         device="test",
         security="none",
         patience=patience,
+        notice=patience,
         export=export,
     )
     local = LocalProxy(
         settings,
         [load(name) for name in settings.policy],
-        remote=PairedRemote(settings.remote, security.client if security else None),
+        remote=PairedRemote(settings.remote, client),
     )
     address = await local.listen()
     running = asyncio.ensure_future(local.run())

@@ -20,6 +20,7 @@ from tests.end_to_end.pair import (
     run,
     until,
 )
+from transport.preamble import SIZE, Preamble, What
 from wire import messages as m
 from wire.frames import Control, Data, FrameWriter
 from wire.skeleton import Kind, Level, Part, Use
@@ -65,37 +66,89 @@ def test_without_a_link_a_browser_gets_a_page_that_loads_itself_again() -> None:
     run(go())
 
 
-def test_a_remote_that_restarts_in_mid_page_costs_only_what_was_under_way() -> None:
+def test_a_remote_that_restarts_in_mid_page_costs_a_pause() -> None:
+    """One response is half here, one has not begun: the browser gets both, whole."""
+
     async def go() -> None:
         async with all_three(patience=5.0) as (origin, both):
             asked = asyncio.Event()
+            whole = bytes(range(250)) * 4
 
             async def half(request: Asked) -> None:
                 await request.send(
-                    b"HTTP/1.1 200 X\r\ncontent-type: text/html\r\ncontent-length: 1000\r\n\r\nabc"
+                    b"HTTP/1.1 200 X\r\ncontent-type: image/x-raw\r\ncontent-length: 1000\r\n\r\n"
                 )
+                first = not asked.is_set()
                 asked.set()
-                await request.reader.read()
+                await request.send(whole[:600] if first else whole)
+                if first:
+                    await request.reader.read()
 
-            async def never(request: Asked) -> None:
-                asked.set()
-                await request.reader.read()
+            async def late(request: Asked) -> None:
+                if origin.counts()["/late"] > 1:
+                    await request.answer(b"here I am", "text/plain")
+                else:
+                    await request.reader.read()
 
-            origin.paths["/half"], origin.paths["/never"] = half, never
-            begun = asyncio.ensure_future(both.browser.navigate(origin.base + "/half"))
+            origin.paths["/half"], origin.paths["/late"] = half, late
+            begun = asyncio.ensure_future(both.client.get(origin.base + "/half"))
             await asked.wait()
-            asked.clear()
-            unanswered = asyncio.ensure_future(both.browser.navigate(origin.base + "/never"))
-            await asked.wait()
+            unanswered = asyncio.ensure_future(both.browser.navigate(origin.base + "/late"))
+            await until(lambda: origin.counts()["/late"] == 1)
             await asyncio.sleep(0.05)
             await both.remote.stop()
-            with pytest.raises(Broken):
-                await begun
-            failed = await unanswered
-            assert failed.status == 504
+            assert not both.local.uplink.connected
+            await both.remote.start()
+            assert (await begun).body == whole
+            assert (await unanswered).body.endswith(b"here I am")
+            await well(origin, both)
+            assert origin.counts()["/half"] == origin.counts()["/late"] == 2
+
+    run(go())
+
+
+def test_what_changed_while_the_remote_restarted_is_not_mixed() -> None:
+    async def go() -> None:
+        async with all_three(patience=5.0) as (origin, both):
+
+            async def other(request: Asked) -> None:
+                await request.send(
+                    b"HTTP/1.1 200 X\r\ncontent-type: image/x-raw\r\ncontent-length: 1000\r\n\r\n"
+                )
+                await request.send(bytes([origin.counts()["/other"]]) * 500)
+                await request.reader.read()
+
+            origin.paths["/other"] = other
+            async with both.client.open(origin.base + "/other") as answer:
+                assert (await anext(answer.stream))[:1] == b"\1"
+                await both.remote.stop()
+                await both.remote.start()
+                with pytest.raises(Broken):
+                    assert b"\2" not in [chunk async for chunk in answer.stream]
+
+    run(go())
+
+
+def test_what_may_have_been_done_is_not_done_again() -> None:
+    async def go() -> None:
+        async with all_three(patience=5.0) as (origin, both):
+
+            async def never(request: Asked) -> None:
+                await request.body()
+                await request.reader.read()
+
+            origin.paths["/order"] = never
+            ordering = asyncio.ensure_future(
+                both.client.get(origin.base + "/order", method="POST", body=b"one")
+            )
+            await until(lambda: origin.counts()["/order"] == 1)
+            await both.remote.stop()
+            answer = await ordering
+            assert answer.status == 504
+            assert b"not sent again" in answer.body
             await both.remote.start()
             await well(origin, both)
-            assert both.local.uplink.state().connected
+            assert origin.counts()["/order"] == 1
 
     run(go())
 
@@ -134,6 +187,10 @@ async def say(address: Address, data: bytes) -> None:
     finally:
         writer.close()
         await asyncio.gather(writer.wait_closed(), return_exceptions=True)
+
+
+OPEN = Preamble(What.OPEN).encode()
+OPENED = Preamble(What.OPEN, bytes(16)).encode()
 
 
 def frames(*said: m.Message | Data) -> bytes:
@@ -182,9 +239,9 @@ STRANGERS = {
 @pytest.mark.parametrize("name", STRANGERS)
 def test_a_stranger_at_the_remote_s_port_hurts_nobody(name: str) -> None:
     async def go() -> None:
-        async with all_three() as (origin, both):
+        async with all_three(remote_patience=0.05) as (origin, both):
             before = len(both.remote.sessions)
-            await say(("127.0.0.1", both.remote.port), STRANGERS[name])
+            await say(("127.0.0.1", both.remote.port), OPEN + STRANGERS[name])
             await until(lambda: len(both.remote.sessions) == before)
             await well(origin, both)
 
@@ -193,8 +250,8 @@ def test_a_stranger_at_the_remote_s_port_hurts_nobody(name: str) -> None:
 
 def test_a_link_may_be_cut_at_any_byte() -> None:
     async def go() -> None:
-        async with all_three() as (origin, both):
-            data = frames(HELLO, GET, Data(1, b"x" * 30), m.Cancel(1))
+        async with all_three(remote_patience=0.05) as (origin, both):
+            data = OPEN + frames(HELLO, GET, Data(1, b"x" * 30), m.Cancel(1))
             await asyncio.gather(
                 *(say(("127.0.0.1", both.remote.port), data[:at]) for at in range(len(data)))
             )
@@ -215,8 +272,8 @@ async def strange_remote(answer: bytes) -> AsyncIterator[Address]:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writers.append(writer)
         try:
-            await reader.read(65536)
-            writer.write(answer)
+            await reader.readexactly(SIZE)
+            writer.write(OPENED + answer)
             while await reader.read(65536):
                 pass
         except ConnectionError:
@@ -286,7 +343,7 @@ def test_a_remote_that_answers_absurdly_is_answered_for() -> None:
     head = m.Head(1, 99999, b"", length=3)
 
     async def go() -> None:
-        said = frames(HELLO)
+        said = OPENED + frames(HELLO)
         reply = frames(head, Data(1, b"abc", True))
 
         async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

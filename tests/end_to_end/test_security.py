@@ -59,7 +59,7 @@ def test_without_security_only_loopback() -> None:
     async def go() -> None:
         from remote_proxy.server import NotLoopback, RemoteServer
 
-        server = RemoteServer(None, quantum=1024, memory=1 << 20, congestion="cubic")  # type: ignore[arg-type]
+        server = RemoteServer(None, quantum=1024, memory=1 << 20, congestion="cubic", patience=1.0)  # type: ignore[arg-type]
         with pytest.raises(NotLoopback, match="security = none"):
             await server.listen("0.0.0.0", 0)
         async with await server.listen("0.0.0.0", 0, security=paired().server) as listener:

@@ -12,8 +12,9 @@ import pytest
 from bench.links.memory import LinkModel, MemoryLink, memory_links
 from bench.links.secured import paired
 from bench.virtual_time import run as run_virtually
-from transport import tcp
+from transport import single
 from transport.link import Link, LinkError
+from transport.tcp_link import TcpLink
 from wire.frames import MAX_PAYLOAD, Control, Data, FrameWriter, Report
 
 
@@ -105,9 +106,9 @@ class OverTcp:
 
     @asynccontextmanager
     async def pair(self) -> AsyncIterator[tuple[Link, Link]]:
-        accepted: asyncio.Queue[tcp.TcpLink] = asyncio.Queue()
-        async with await tcp.serve("127.0.0.1", 0, accepted.put_nowait) as listener:
-            near = await tcp.connect(*listener.address)
+        accepted: asyncio.Queue[TcpLink] = asyncio.Queue()
+        async with await single.serve("127.0.0.1", 0, accepted.put_nowait) as listener:
+            near = await single.connect(*listener.address)
             far = await accepted.get()
             yield near, far
             near.close()
@@ -115,8 +116,8 @@ class OverTcp:
 
     @asynccontextmanager
     async def hostile(self, data: bytes) -> AsyncIterator[Link]:
-        accepted: asyncio.Queue[tcp.TcpLink] = asyncio.Queue()
-        async with await tcp.serve("127.0.0.1", 0, accepted.put_nowait) as listener:
+        accepted: asyncio.Queue[TcpLink] = asyncio.Queue()
+        async with await single.serve("127.0.0.1", 0, accepted.put_nowait) as listener:
             with socket.create_connection(listener.address) as peer:
                 peer.sendall(data)
                 peer.shutdown(socket.SHUT_WR)
@@ -133,10 +134,10 @@ class OverTls:
 
     @asynccontextmanager
     async def pair(self) -> AsyncIterator[tuple[Link, Link]]:
-        ends, accepted = paired(), asyncio.Queue[tcp.TcpLink]()
-        listener = await tcp.serve("127.0.0.1", 0, accepted.put_nowait, security=ends.server)
+        ends, accepted = paired(), asyncio.Queue[TcpLink]()
+        listener = await single.serve("127.0.0.1", 0, accepted.put_nowait, security=ends.server)
         async with listener:
-            near = await tcp.connect(*listener.address, security=ends.client)
+            near = await single.connect(*listener.address, security=ends.client)
             far = await accepted.get()
             yield near, far
             near.close()
@@ -145,8 +146,8 @@ class OverTls:
     @asynccontextmanager
     async def hostile(self, data: bytes) -> AsyncIterator[Link]:
         """A paired device that has gone wrong."""
-        loop, ends, accepted = asyncio.get_running_loop(), paired(), asyncio.Queue[tcp.TcpLink]()
-        listener = await tcp.serve("127.0.0.1", 0, accepted.put_nowait, security=ends.server)
+        loop, ends, accepted = asyncio.get_running_loop(), paired(), asyncio.Queue[TcpLink]()
+        listener = await single.serve("127.0.0.1", 0, accepted.put_nowait, security=ends.server)
         async with listener:
             with socket.create_connection(listener.address) as peer:
                 peer.setblocking(False)
@@ -349,8 +350,8 @@ def test_an_outbox_that_fails_closes_the_link_and_is_logged_once(world: World) -
 
 def test_a_reset_is_the_transports_fault() -> None:
     async def main() -> None:
-        accepted: asyncio.Queue[tcp.TcpLink] = asyncio.Queue()
-        async with await tcp.serve("127.0.0.1", 0, accepted.put_nowait) as listener:
+        accepted: asyncio.Queue[TcpLink] = asyncio.Queue()
+        async with await single.serve("127.0.0.1", 0, accepted.put_nowait) as listener:
             with socket.create_connection(listener.address) as peer:
                 link, inbox = await accepted.get(), Arrivals()
                 link.start(Queue(), inbox)
@@ -366,16 +367,16 @@ def test_connecting_to_nobody_says_so() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         with pytest.raises(LinkError, match="refused"):
-            asyncio.run(tcp.connect(*unused.getsockname()))
+            asyncio.run(single.connect(*unused.getsockname()))
 
 
 def test_an_unknown_congestion_control_is_refused_on_both_sides() -> None:
     async def main() -> None:
         with pytest.raises(LinkError, match="no_such"):
-            await tcp.serve("127.0.0.1", 0, lambda link: None, congestion="no_such")
-        async with await tcp.serve("127.0.0.1", 0, lambda link: link.close()) as listener:
+            await single.serve("127.0.0.1", 0, lambda link: None, congestion="no_such")
+        async with await single.serve("127.0.0.1", 0, lambda link: link.close()) as listener:
             with pytest.raises(LinkError, match="no_such"):
-                await tcp.connect(*listener.address, congestion="no_such")
+                await single.connect(*listener.address, congestion="no_such")
 
     asyncio.run(main())
 
@@ -388,7 +389,7 @@ def test_the_kernels_opinion_is_readable() -> None:
             near.start(there, Arrivals())
             far.start(Queue(), at_far)
             await at_far.count(50)
-            assert isinstance(near, tcp.TcpLink)
+            assert isinstance(near, TcpLink)
             info = near.tcp_info()
             assert info is not None
             assert 0 < info.min_rtt < 1.0

@@ -1,0 +1,193 @@
+"""The dialling end of a link that outlives its connections.
+
+A connection that breaks is replaced by another; the stream of frames goes on to the byte, so the
+session above sees a pause and nothing else. A connection that is silent though bytes are under
+way gets a rival: whichever moves first carries the link on (TCP's own retries are minutes apart
+after a long outage). Who knows that the network has changed says `hurry` or `address_gone`.
+
+The other end is transport/reception.py.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import structlog
+
+from transport import preamble
+from transport.connection import Connection
+from transport.link import LinkError, LinkExpired, NotTrusted
+from transport.preamble import Preamble, What
+from transport.tcp import reason
+from transport.tcp_link import TcpLink
+from wire.errors import PeerError
+
+BACKOFF: Final = (0.0, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
+"""Seconds between attempts; the last one repeats."""
+SILENCE: Final = 8.0
+"""Seconds without a sign of the peer, while it owes one, after which a rival is dialled. Above
+what jitter, a lost packet and its retry make of a link with round trips of 2 s."""
+LOOK: Final = 1.0
+"""Seconds between two looks at the silence."""
+ATTEMPT: Final = 20.0
+"""Seconds for one attempt, from dialling to the peer's preamble."""
+_log = structlog.get_logger("sluice.link")
+
+Dial = Callable[[], Awaitable[Connection]]
+
+
+class LastingLink:
+    """Keeps one link supplied with connections. `link` is what sessions use."""
+
+    def __init__(
+        self,
+        dial: Dial,
+        *,
+        congestion: str | None,
+        patience: float,
+        on_change: Callable[[LinkError | None], None],
+    ) -> None:
+        """`dial` makes connections; `patience`: seconds without one until the link closes.
+
+        `on_change` hears why the link has no connection, and None when it has one again.
+        """
+        self._dial = dial
+        self._on_change = on_change
+        self._congestion = congestion
+        self._patience = patience
+        self._loop = asyncio.get_running_loop()
+        self._token = preamble.NO_TOKEN
+        self._hurry = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self.link: TcpLink
+        """Set by `open`."""
+
+    async def open(self) -> TcpLink:
+        """The first connection. Raises LinkError."""
+        connection, answer = await self._attempt(Preamble(What.OPEN))
+        self._token = answer.token
+        try:
+            self.link = TcpLink(connection, congestion=self._congestion, on_lost=self._lost)
+        except LinkError:
+            connection.close()
+            raise
+        self._task = self._loop.create_task(self._keep(), name="lasting link")
+        return self.link
+
+    def hurry(self) -> None:
+        """The network has changed: try now rather than later."""
+        self._hurry.set()
+
+    def address_gone(self, address: str) -> None:
+        """This machine does not have `address` any more: nothing will come to it."""
+        if self.link.local_address == address:
+            self.link.lose(LinkError(f"this device no longer has the address {address}"))
+        self.hurry()
+
+    # -- the task ------------------------------------------------------------------------------
+
+    def _lost(self, error: LinkError | None) -> None:
+        if error is not None:
+            _log.info("the link's connection broke, another is made", reason=str(error))
+            self._hurry.set()
+            self._on_change(error)
+        elif self._task is not None and self._task is not asyncio.current_task():
+            self._task.cancel()
+
+    async def _keep(self) -> None:
+        """Until the link is closed: watch its connection, replace it when need be."""
+        while not self.link.closed:
+            await self._pause(LOOK)
+            if self.link.closed:
+                return
+            if not self.link.connected:
+                await self._reconnect()
+            elif self.link.silent() > SILENCE:
+                await self._rival()
+
+    async def _reconnect(self) -> None:
+        """New connections until one carries the link on, or patience is over."""
+        since = self._loop.time()
+        attempts = 0
+        while not self.link.connected and not self.link.closed:
+            error = await self._go_on()
+            if error is None:
+                return
+            if isinstance(error, NotTrusted):  # more attempts would not change that
+                self.link.close(error)
+                return
+            if self._loop.time() - since > self._patience:
+                self.link.close(LinkExpired(f"no connection for {self._patience:g} s: {error}"))
+                return
+            attempts += 1
+            await self._pause(BACKOFF[min(attempts, len(BACKOFF) - 1)])
+
+    async def _rival(self) -> None:
+        """One attempt beside a silent connection."""
+        _log.info("the link is silent, another connection is tried")
+        await self._go_on()
+
+    async def _go_on(self) -> LinkError | None:
+        """One attempt to carry the link on; why it failed."""
+        try:
+            connection, answer = await self._attempt(None)
+        except LinkError as error:
+            return error
+        if self.link.closed:
+            connection.close()
+        elif answer.what is not What.RESUME:
+            connection.close()
+            self.link.close(LinkError("the remote proxy has been restarted"))
+        else:
+            with contextlib.suppress(LinkError):  # it has closed itself and said why
+                self.link.resume(connection, answer.received)
+                _log.info("the link goes on over another connection")
+                self._on_change(None)
+        return None
+
+    async def _attempt(self, opening: Preamble | None) -> tuple[Connection, Preamble]:
+        """A connection on which preambles were exchanged. `opening` None: resume.
+
+        Raises LinkError.
+        """
+        try:
+            async with asyncio.timeout(ATTEMPT):
+                connection = await self._dial()
+                try:
+                    if opening is None:
+                        # What is here is settled now: the connection before gets no more say.
+                        opening = Preamble(What.RESUME, self._token, self.link.release())
+                    await connection.send(opening.encode())
+                    return connection, await read_preamble(connection)
+                except BaseException:
+                    connection.close()
+                    raise
+        except TimeoutError as error:
+            raise LinkError(f"no answer within {ATTEMPT:g} s") from error
+        except PeerError as error:
+            raise LinkError(str(error)) from error
+        except OSError as error:
+            raise LinkError(reason(error)) from error
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait, but not longer than until somebody says hurry."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._hurry.wait()
+        self._hurry.clear()
+
+
+async def read_preamble(connection: Connection) -> Preamble:
+    """The peer's preamble. Raises PeerError, LinkError, OSError."""
+    data = b""
+    while len(data) < preamble.SIZE:
+        more = await connection.receive(preamble.SIZE - len(data))
+        if not more:
+            raise ConnectionResetError("the connection ended before its preamble")
+        data += more
+        if data[0] not in tuple(What):
+            raise PeerError(f"a connection began with 0x{data[0]:02x}")
+    return preamble.decode(data)

@@ -1,0 +1,170 @@
+"""The accepting end of links that outlive their connections.
+
+Each connection begins with a preamble: it opens a new link or carries one on. A link without a
+connection is kept for as long as its peer may be patient, then closed. What a stranger can cost
+is a socket for a few seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+
+from transport.connection import Connection
+from transport.handshakes import listen_secured
+from transport.lasting import read_preamble
+from transport.link import LinkError
+from transport.preamble import Preamble, What
+from transport.security import ServerSecurity
+from transport.tcp import Listener
+from transport.tcp_link import TcpLink
+from wire.errors import PeerError
+
+PREAMBLE_TIME: Final = 20.0
+"""Seconds for a preamble to come: several round trips of the slowest link."""
+MAX_WAITING: Final = 64
+"""Connections whose preamble has not come; the oldest goes when there are more."""
+KEEPALIVE_IDLE: Final = 600
+"""Seconds of silence before the kernel asks whether the peer is there; peers ask sooner."""
+_log = structlog.get_logger("sluice.link")
+
+
+@dataclass(slots=True)
+class _Kept:
+    """A link and, while it has no connection, when it is given up."""
+
+    link: TcpLink
+    expiry: asyncio.TimerHandle | None = None
+
+
+class Reception:
+    """Turns accepted connections into links, and gives links their connections back."""
+
+    def __init__(
+        self,
+        on_link: Callable[[TcpLink], None],
+        *,
+        patience: float,
+        congestion: str | None,
+        new_token: Callable[[], bytes],
+    ) -> None:
+        """`on_link` gets each new link and starts it. `patience`: seconds without a connection.
+
+        `new_token` gives preamble.TOKEN bytes that nobody can guess.
+        """
+        self._on_link = on_link
+        self._patience = patience
+        self._congestion = congestion
+        self._new_token = new_token
+        self._loop = asyncio.get_running_loop()
+        self._kept: dict[bytes, _Kept] = {}
+        self._arriving: dict[asyncio.Task[None], Connection] = {}
+
+    async def listen(
+        self, host: str, port: int, *, security: ServerSecurity | None = None
+    ) -> Listener:
+        """With `security` for those that it knows. Raises LinkError."""
+        return await listen_secured(
+            host, port, self.accept, congestion=self._congestion, security=security
+        )
+
+    @property
+    def links(self) -> int:
+        """Links that are not closed, with a connection or without."""
+        return len(self._kept)
+
+    def accept(self, connection: Connection) -> None:
+        """Take a connection that has just been made."""
+        if len(self._arriving) >= MAX_WAITING:
+            next(iter(self._arriving)).cancel()
+        connection.socket.setblocking(False)
+        _keep_alive(connection.socket)
+        task = self._loop.create_task(self._arrive(connection))
+        self._arriving[task] = connection
+        task.add_done_callback(self._arrived)
+
+    def close(self) -> None:
+        """Close every link and turn away who is arriving."""
+        for task in list(self._arriving):
+            task.cancel()
+        for kept in list(self._kept.values()):
+            kept.link.close()
+
+    def _arrived(self, task: asyncio.Task[None]) -> None:
+        connection = self._arriving.pop(task)
+        if task.cancelled():
+            connection.close()
+        elif (error := task.exception()) is not None:
+            connection.close()
+            _log.info("a connection came to nothing", reason=str(error) or type(error).__name__)
+
+    async def _arrive(self, connection: Connection) -> None:
+        async with asyncio.timeout(PREAMBLE_TIME):
+            asked = await read_preamble(connection)
+            if asked.what is What.RESUME:
+                await self._resume(connection, asked)
+            elif asked.what is What.OPEN:
+                await self._open(connection)
+            else:
+                raise PeerError(f"a connection began with {asked.what.name}")
+
+    async def _open(self, connection: Connection) -> None:
+        token = self._new_token()
+        await connection.send(Preamble(What.OPEN, token).encode())
+        link = TcpLink(
+            connection,
+            congestion=self._congestion,
+            on_lost=lambda error: self._lost(token, error),
+        )
+        self._kept[token] = _Kept(link)
+        self._on_link(link)
+
+    async def _resume(self, connection: Connection, asked: Preamble) -> None:
+        kept = self._kept.get(asked.token)
+        if kept is None or kept.link.peer != connection.peer:  # a token is its device's only
+            await connection.send(Preamble(What.UNKNOWN).encode())
+            connection.close()
+            return
+        # A link whose connection seems to live has lost it all the same: its peer says so.
+        answer = Preamble(What.RESUME, asked.token, kept.link.release())
+        if kept.expiry is None:
+            self._expire(asked.token, kept)
+        await connection.send(answer.encode())
+        if kept.expiry is not None:
+            kept.expiry.cancel()
+            kept.expiry = None
+        with contextlib.suppress(LinkError):  # the link has closed itself, its session knows why
+            kept.link.resume(connection, asked.received)
+
+    def _lost(self, token: bytes, error: LinkError | None) -> None:
+        kept = self._kept.get(token)
+        if kept is None:
+            return
+        if error is None:
+            del self._kept[token]
+            if kept.expiry is not None:
+                kept.expiry.cancel()
+        elif kept.expiry is None:
+            _log.info("a link waits for its next connection", reason=str(error))
+            self._expire(token, kept)
+
+    def _expire(self, token: bytes, kept: _Kept) -> None:
+        kept.expiry = self._loop.call_later(self._patience, self._give_up, token)
+
+    def _give_up(self, token: bytes) -> None:
+        self._kept[token].link.close(LinkError(f"no connection came for {self._patience:g} s"))
+
+
+def _keep_alive(connection: socket.socket) -> None:
+    """Have the kernel find out when a silent peer is gone for good."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    with contextlib.suppress(OSError, AttributeError):  # not Linux: its own default
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, KEEPALIVE_IDLE)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 60)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 5)

@@ -1,0 +1,51 @@
+"""Links of one TCP connection each: what a bench or a test of the link itself needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from transport.connection import Connection
+from transport.handshakes import dial_secured, listen_secured
+from transport.link import LinkError
+from transport.security import ClientSecurity, ServerSecurity
+from transport.tcp import Listener
+from transport.tcp_link import TcpLink
+
+
+async def connect(
+    host: str,
+    port: int,
+    *,
+    congestion: str | None = "cubic",
+    timeout: float = 30.0,
+    security: ClientSecurity | None = None,
+) -> TcpLink:
+    """A link to whoever listens there, or with `security` to nobody but whom that knows.
+
+    `timeout`: seconds until it answers. Raises LinkError, NotTrusted.
+    """
+    connection = await dial_secured(host, port, timeout=timeout, security=security)
+    try:
+        return TcpLink(connection, congestion=congestion)
+    except LinkError:
+        connection.close()
+        raise
+
+
+async def serve(
+    host: str,
+    port: int,
+    on_link: Callable[[TcpLink], None],
+    *,
+    congestion: str | None = "cubic",
+    security: ServerSecurity | None = None,
+) -> Listener:
+    """Listen; each accepted link is handed to `on_link`, which starts it. Raises LinkError.
+
+    With `security` only links to those that it knows: others end in their handshake.
+    """
+
+    def accepted(connection: Connection) -> None:
+        on_link(TcpLink(connection, congestion=congestion))
+
+    return await listen_secured(host, port, accepted, congestion=congestion, security=security)
