@@ -20,11 +20,19 @@ from configuration import LocalSettings
 from local_proxy import paired as local_pairing
 from local_proxy.main import LocalProxy
 from pairing.command import pair as pair_command
+from pairing.identity import device_identity, new_identity
 from pairing.invitation import parse
 from pairing.store import Store
 from policies.loader import load
 from remote_proxy.devices import Devices
 from tests.end_to_end.pair import Client, FakeOrigin, Remote, all_three, run, until
+from transport.handshakes import dial_secured
+from transport.lasting import read_preamble
+from transport.link import LinkError
+from transport.preamble import Preamble, What
+from transport.reception import Reception
+from transport.security import ClientSecurity, ServerSecurity
+from transport.tcp_link import TcpLink
 
 ROOT = Path(__file__).resolve().parents[2]
 REFUSED = 2
@@ -51,6 +59,54 @@ def test_a_restarted_remote_is_found_again_over_tls() -> None:
             await both.remote.start()
             await both.connected()
             assert (await both.client.get(origin.base + "/")).body == b"well"
+
+    run(go())
+
+
+def test_a_link_over_tls_outlives_its_connections() -> None:
+    async def go() -> None:
+        async with all_three(secure=True) as (origin, both):
+            body = bytes(range(256)) * 8000
+            origin.serve("/", body, "application/zip")
+            session = both.session
+            async with both.client.open(origin.base + "/") as answer:
+                got = b""
+                async for piece in answer.stream:
+                    got += piece
+                    if len(got) // 400_000 > (len(got) - len(piece)) // 400_000:
+                        link = session._link
+                        assert isinstance(link, TcpLink)
+                        link.lose(LinkError("cut"))
+            assert got == body
+            assert both.session is session
+            assert session.device == "test"
+
+    run(go())
+
+
+def test_another_device_s_token_is_worth_nothing() -> None:
+    """What names a link is kept private; who has it all the same must be the same device."""
+
+    async def go() -> None:
+        remote, one, other = new_identity(), device_identity(bytes(32)), device_identity(bytes(31))
+        server = ServerSecurity(remote.pem, {one.certificate: "one", other.certificate: "other"})
+        reception = Reception(
+            lambda _: None, patience=5.0, congestion=None, new_token=lambda: bytes(range(16))
+        )
+        async with await reception.listen("127.0.0.1", 0, security=server) as listener:
+            answers = []
+            for identity, asked in (
+                (one, Preamble(What.OPEN)),
+                (other, Preamble(What.RESUME, bytes(range(16)))),
+                (one, Preamble(What.RESUME, bytes(range(16)))),
+            ):
+                security = ClientSecurity(identity.pem, pin=remote.pin)
+                connection = await dial_secured(*listener.address, security=security)
+                await connection.send(asked.encode())
+                answers.append((await read_preamble(connection)).what)
+                connection.close()
+            assert answers == [What.OPEN, What.UNKNOWN, What.RESUME]
+        reception.close()
 
     run(go())
 
