@@ -23,8 +23,18 @@ Address = Annotated[str, Meta(pattern=r"^(\[[0-9a-fA-F:.]+\]|[^:\[\]\s]+):\d{1,5
 """host:port, [v6]:port; port 0 takes a free one."""
 
 
+HostPattern = Annotated[str, Meta(pattern=r"^(\*|(\*\.)?[0-9A-Za-z._:-]+)$")]
+"""bank.example, *.bank.example (bank.example too), *."""
+
+
 class SettingsError(Exception):
     """A setting is wrong; the text names the key and what it may be."""
+
+
+def state_directory(environ: Mapping[str, str]) -> Path:
+    """Where state is kept unless set (XDG Base Directory Specification)."""
+    base = environ.get("XDG_DATA_HOME", "")
+    return (Path(base) if base.startswith("/") else Path.home() / ".local" / "share") / "sluice"
 
 
 class LocalSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -39,8 +49,6 @@ class LocalSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Of the link; none only to loopback."""
     pair: str = ""
     """The string that `sluice pair` printed on the remote. It's kept, so one start needs it."""
-    state: str = ""
-    """Folder of what is kept, the pairing. Empty: $XDG_STATE_HOME/sluice/local."""
     policy: list[str] = msgspec.field(default_factory=lambda: ["default"])
     """Policies in order: built-in names, module:attribute, or paths of .py files."""
     device: str = msgspec.field(default_factory=socket.gethostname)
@@ -53,6 +61,10 @@ class LocalSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """How pictures are refined in the browser: auto, swap, multipart, stream."""
     congestion: str = "cubic"
     """TCP congestion control of the link: cubic, bbr, reno."""
+    state: str = msgspec.field(default_factory=lambda: str(state_directory(os.environ)))
+    """Directory of what outlives a run: the pairing, the authority that browsers trust."""
+    tunnel: list[HostPattern] = []
+    """Hosts whose https is never adapted: names, *.name (and name itself), * for all."""
 
 
 class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -64,8 +76,8 @@ class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Of the link: paired devices only; none only on loopback."""
     address: Address | Literal[""] = ""
     """HOST:PORT as devices reach it, for pairing strings. Empty: guessed."""
-    state: str = ""
-    """Folder of its identity and the paired devices. Empty: $XDG_STATE_HOME/sluice/remote."""
+    state: str = msgspec.field(default_factory=lambda: str(state_directory(os.environ) / "remote"))
+    """Directory of its identity and the paired devices."""
     memory: Annotated[int, Meta(ge=1 << 20)] = 64 << 20
     """Bytes that may wait for one device."""
     workers: Annotated[int, Meta(ge=1, le=64)] = 2
@@ -74,6 +86,19 @@ class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Bytes per quantum before the link has been measured."""
     congestion: str = "cubic"
     """TCP congestion control of the link: cubic, bbr, reno."""
+    allow: list[str] = msgspec.field(default_factory=list)
+    """Hosts, *.domains, addresses or networks, each with a :port or without, that may be reached
+    though they are not on the public internet (docs/security.md)."""
+    max_requests: Annotated[int, Meta(ge=0)] = 1024
+    """Requests of one device under way at a time. 0: no limit; so with those below."""
+    max_requests_per_minute: Annotated[int, Meta(ge=0)] = 6000
+    """Requests that one device may make within a minute."""
+    max_connections: Annotated[int, Meta(ge=0)] = 256
+    """Connections to origins at a time for one device; further requests wait, tunnels fail."""
+    max_bytes_per_day: Annotated[int, Meta(ge=0)] = 0
+    """Bytes to and from origins for one device within 24 hours."""
+    ca_file: str = ""
+    """A PEM file of root certificates to trust besides the system's, for private sites."""
     patience: Annotated[float, Meta(ge=0, le=86_400)] = 660.0
     """Seconds for which a device that has lost its link is expected back."""
 
@@ -85,6 +110,8 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     remote: RemoteSettings = RemoteSettings()
 
 
+_LISTS: Final = ("policy", "tunnel", "allow")
+"""Settings whose values are separated by commas in the environment."""
 _SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "local": LocalSettings,
     "remote": RemoteSettings,
@@ -113,6 +140,10 @@ def load(
     return _convert(merged)
 
 
+def _list(value: str) -> list[str]:
+    return [item.strip() for item in value.split(",") if item.strip()]
+
+
 def _file(path: Path | None) -> dict[str, Any] | None:
     """The parsed file, or None when none was asked for and none is there."""
     if path is None:
@@ -131,7 +162,7 @@ def _merge_environment(merged: dict[str, dict[str, Any]], environ: Mapping[str, 
         for name in struct.__struct_fields__:
             value = environ.get(f"SLUICE_{section}_{name}".upper())
             if value is not None:
-                merged[section][name] = value.split(",") if name == "policy" else value
+                merged[section][name] = _list(value) if name in _LISTS else value
 
 
 def _convert(merged: dict[str, dict[str, Any]]) -> Settings:

@@ -37,7 +37,7 @@ Security = Annotated[
 ]
 State = Annotated[
     Optional[str],  # noqa: UP045
-    typer.Option(help="Folder of what is kept: keys, pairings. Default: under ~/.local/state/."),
+    typer.Option(help="Folder of what is kept: keys, pairings. Default: under ~/.local/share/."),
 ]
 Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Log what happens, not only faults.")
@@ -56,13 +56,23 @@ def remote(
         Optional[str],  # noqa: UP045
         typer.Option(help="TCP congestion control of the link: cubic, bbr, reno."),
     ] = None,
+    allow: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(help="A host, *.domain, address or network of its own to reach; repeatable."),
+    ] = None,
     config: ConfigFile = None,
     verbose: Verbose = False,
 ) -> None:
     """Run the remote proxy, on the fast side of the link."""
     from remote_proxy.main import run
 
-    flags = {"listen": listen, "congestion": congestion, "security": security, "state": state}
+    flags = {
+        "listen": listen,
+        "congestion": congestion,
+        "security": security,
+        "state": state,
+        "allow": allow or None,
+    }
     settings = _settings(config, {"remote": flags})
     _run(run(settings.remote), verbose=verbose)
 

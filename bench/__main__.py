@@ -58,6 +58,12 @@ SCENARIOS: Final = (
         "bench.scenarios.reallocation",
     ),
     Scenario(
+        "websocket",
+        "how much later a WebSocket's echo is beside a transfer that fills the link, over real TCP",
+        "4 min",
+        "bench.scenarios.websocket",
+    ),
+    Scenario(
         "utilisation",
         "how much of the link two loading pages use, what frames cost, idle gaps; over real TCP",
         "4 min",

@@ -16,6 +16,7 @@ import contextlib
 import gzip
 import mimetypes
 import signal
+import ssl
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -109,9 +110,11 @@ async def serve(
     packed: bool = True,
     max_age: int = 3600,
     delay: float = 0.0,
+    tls: ssl.SSLContext | None = None,
 ) -> AsyncIterator[Address]:
     """Serve `root` within this event loop; gives the address. `max_age`, `delay`: seconds.
 
+    `tls`: over https.
     Raises OSError when the folder is missing or the port taken.
     """
     if not await asyncio.to_thread(root.is_dir):
@@ -123,7 +126,7 @@ async def serve(
     await runner.setup()
     try:
         listener = await asyncio.get_running_loop().create_server(
-            _server(runner), host, port, backlog=128
+            _server(runner), host, port, backlog=128, ssl=tls
         )
         async with listener:
             name = listener.sockets[0].getsockname()

@@ -13,6 +13,7 @@ no place there. No browser and no HTTP front take part.
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -201,7 +202,7 @@ async def memory_pair(
         server.accept(far)
         return near
 
-    async with _running(server, dial, policies, OnTheLoop) as pair:
+    async with _running(server, dial, policies, OnTheLoop, jpegtran=None) as pair:
         yield pair
 
 
@@ -266,7 +267,10 @@ async def _running(
     policies: Sequence[Policy],
     worker: Callable[[], Worker],
     relay: Relay | None = None,
+    *,
+    jpegtran: str | None = shutil.which("jpegtran"),
 ) -> AsyncIterator[Pair]:
+    """`jpegtran`: the device's; None in virtual time, where child processes have no place."""
     taps: list[Tap] = []
     witness = Witness()
 
@@ -277,7 +281,9 @@ async def _running(
         return taps[0]
 
     settings = LocalSettings(device="bench", security="none")
-    local = LocalProxy(settings, [*policies, witness], connect=tapped, worker=worker)
+    local = LocalProxy(
+        settings, [*policies, witness], connect=tapped, worker=worker, jpegtran=jpegtran
+    )
     running = asyncio.create_task(local.run())
     try:
         if await local.uplink.wait_session(_PATIENCE) is None:

@@ -24,6 +24,8 @@ from pairing.kept import keep
 from pairing.store import Store
 
 ROOT: Final = Path(__file__).resolve().parent.parent
+LOOPBACK: Final = ("--allow", "127.0.0.0/8")
+"""Lets a remote proxy reach this machine's own origin, which it would refuse."""
 SITE: Final = "site.test"
 """Chromium maps this name to the relay, so that a direct load has an ordinary host name."""
 _END_AFTER: Final = 5.0
@@ -106,7 +108,9 @@ class SluicePeer:
     async def start(self, origin: Address, profile: Profile) -> AsyncIterator[Endpoint]:
         async with (
             _security(self._security) as (server, client),
-            command("remote", "--listen", "127.0.0.1:0", *server, *self._remote) as remote,
+            command(
+                "remote", "--listen", "127.0.0.1:0", *LOOPBACK, *server, *self._remote
+            ) as remote,
             relay(remote, profile) as link,
             command(
                 "local",

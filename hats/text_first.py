@@ -25,8 +25,8 @@ from hats.wf2q_plus import WF2QPlus
 if TYPE_CHECKING:
     from hats.hierarchy import Hierarchy
 
-TEXT: Final = ("text", "style", "script")
-"""Kinds without which a page can't be read, as a default."""
+TEXT: Final = ("text", "style", "script", "tunnel")
+"""Kinds without which a page can't be read, as a default; and tunnels in which two ends talk."""
 
 _TEXT_RANK: Final = (0,)
 _HELD_RANK: Final = (1,)

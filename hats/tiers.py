@@ -2,6 +2,7 @@
 
     tier  what                                                             why
     0     style                                                            nothing shows before it
+          tunnels in which two ends talk                                   somebody waits for it
     1     text                                                             it can be read
     2     script                                                           it may write more text
     3     pictures up to their first mark; small pictures without marks    every picture coarse
@@ -36,6 +37,7 @@ class KindTiers:
 
 _KINDS: Final[Mapping[str, KindTiers]] = {
     "style": KindTiers(0, 0),
+    "tunnel": KindTiers(0, 0),
     "text": KindTiers(1, 1),
     "script": KindTiers(2, 2),
     "image": KindTiers(3, 6),
@@ -56,7 +58,7 @@ class TierTable:
     """Must have an entry `other`, for all kinds it does not name."""
     levels: tuple[int, ...] = _LEVELS
     """Tier by how many marks a leaf has passed; beyond the last, one more for each mark."""
-    unrefined: frozenset[str] = frozenset(("text", "style", "script"))
+    unrefined: frozenset[str] = frozenset(("text", "style", "script", "tunnel"))
     """Kinds whose marks, if they have any, don't count."""
 
     def tier(self, leaf: Node) -> int:

@@ -33,6 +33,7 @@ class Asked:
     headers: Headers
     body: bool
     levels: bool
+    tls: bool = False
 
     @property
     def repeatable(self) -> bool:

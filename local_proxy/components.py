@@ -53,6 +53,8 @@ class Component:
     height: int = 0
     head: Head | None = None
     levels: tuple[Level, ...] = ()
+    coding: str = ""
+    """What must be undone of a level's bytes before a browser gets them (wire.messages.Head)."""
     data: bytearray = field(default_factory=bytearray, repr=False)
     """The bytes so far, decoded; a component without levels may be trimmed from the front."""
     trimmed: int = 0

@@ -20,6 +20,7 @@ from local_proxy.error_page import error_page
 from local_proxy.export_drivers.browser import BrowserExport
 from local_proxy.http import Duplex, Headers, Request, Response, header
 from local_proxy.promise_keeper import Kept, PromiseKeeper, wants_picture
+from local_proxy.promises import directives
 from local_proxy.resumption import LOST
 from local_proxy.session import LocalSession
 from local_proxy.status.link_down import link_down
@@ -43,6 +44,9 @@ MAX_HEADERS: Final = 50_000
 """Bytes of a request's fields: with its URL they must fit a frame (wire.messages.MAX_MESSAGE)."""
 FIELD: Final = 8
 """Bytes that HPACK adds to a field at most, for its lengths (RFC 7541, 6.2)."""
+MAX_FIELDS: Final = 1000
+"""Of a request: HPACK counts 32 bytes for each beside its own, and the peer takes 128 KB in all
+(RFC 7541, 4.1; wire.session.MAX_HEADER_BYTES)."""
 _log = structlog.get_logger("sluice.local")
 
 
@@ -121,11 +125,13 @@ class ProxyCore:
             return self._link_down(request)
         if sum(len(name) + len(value) + FIELD for name, value in request.headers) > MAX_HEADERS:
             return error_page(431, f"The request's header is longer than {MAX_HEADERS} bytes.")
+        if len(request.headers) > MAX_FIELDS:
+            return error_page(431, f"The request's header has more than {MAX_FIELDS} fields.")
         if self._plan(_subject(request, document)).fetch == "never":
             return error_page(403, "A policy keeps this from being fetched.")
         return await self._answer(request, self._ask(session, request, document))
 
-    async def connect(self, host: str, port: int) -> Duplex | Response:
+    async def connect(self, host: str, port: int, *, tls: bool = False) -> Duplex | Response:
         """Open a tunnel, opaque and a component of its own."""
         session = await self._uplink.wait_session(self._patience)
         if session is None:
@@ -133,8 +139,8 @@ class ProxyCore:
         component = Component(
             id=session.new_id(), document=UNATTRIBUTED, url=f"{host}:{port}", kind=Kind.OTHER
         )
-        session.request(component, method="CONNECT", headers=[], body=True, levels=False)
-        up = session.upload(component.id)
+        session.request(component, method="CONNECT", headers=[], body=True, levels=False, tls=tls)
+        up = session.upload(component.id, tunnel=True)
         try:
             head = await component.wait_head()
         except ComponentFailed as failure:
@@ -145,7 +151,7 @@ class ProxyCore:
         if head.status != 200:
             session.cancel(component)
             return error_page(502, f"{host}:{port} could not be reached")
-        return Tunnel(component, up, cancel=session.cancel)
+        return Tunnel(component, up, session)
 
     # -- where a component comes from --------------------------------------------------------------
 
@@ -211,15 +217,26 @@ class ProxyCore:
             if component.levels and wants_picture(request):
                 picture = await self._export.picture(component, request)
                 return self._watched(picture, component)
+            if component.coding:
+                return await self._anew(request, component)
         except ComponentFailed as failure:
             return self._failed(request, failure)
         except asyncio.CancelledError:
             self._left(component)
             raise
         response = self._plain(request, component, head)
-        if component.use is Use.DOCUMENT:
+        if component.use is Use.DOCUMENT and "no-transform" not in directives(request.headers):
             response = self._export.document_response(component.id, response)
         return response
+
+    async def _anew(self, request: Request, component: Component) -> Response:
+        """The origin's bytes, for who can't be given a picture as it was promised."""
+        if not component.promised:
+            return error_page(502, "The remote proxy coded what it was not asked to.")
+        session = self._uplink.session
+        if session is None:
+            return self._link_down(request)
+        return await self._answer(request, self._ask(session, request, component.document))
 
     def _plain(self, request: Request, component: Component, head: Head) -> Response:
         """The origin's own response."""
@@ -279,6 +296,8 @@ async def _upload(body: AsyncIterator[bytes], up: Outgoing, session: LocalSessio
         async for chunk in body:
             up.write(chunk)
             await up.room()
+            if up.closed:  # nobody wants the rest, of which there may be no end
+                return
     except Exception as error:
         session.cut_upload(up.component, str(error))
     else:

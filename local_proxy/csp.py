@@ -93,7 +93,7 @@ def _open_to_scripts(directives: dict[str, tuple[int, list[str]]], origin: str) 
         tokens = {token.lower() for token in directives["sandbox"][1]}
         if not {"allow-scripts", "allow-same-origin"} <= tokens:
             return False  # no scripts, or a foreign origin that the event channel refuses
-    # Our addresses would become https and leave through a tunnel.
+    # Our addresses would become https: another origin than the page's.
     return "upgrade-insecure-requests" not in directives or origin.startswith("https:")
 
 

@@ -67,8 +67,8 @@ class Core(Protocol):
     async def handle(self, request: Request) -> Response:
         """Answer it. Must not raise; cancelled when the client leaves before the head is out."""
 
-    async def connect(self, host: str, port: int) -> Duplex | Response:
-        """Open a tunnel, or say why not."""
+    async def connect(self, host: str, port: int, *, tls: bool = False) -> Duplex | Response:
+        """Open a tunnel, or say why not. `tls`: made and verified at the other end."""
 
 
 Handler = Callable[[Request], Awaitable[Response]]

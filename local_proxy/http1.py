@@ -15,8 +15,10 @@ from typing import Final
 import h11
 import structlog
 
+from local_proxy.client_stream import ClientStream, Serve
 from local_proxy.error_page import error_page, phrase
-from local_proxy.http import Core, Duplex, Headers, Request, Response
+from local_proxy.http import Core, Headers, Request, Response
+from local_proxy.http1_chunks import ChunkCheck
 from local_proxy.http1_head import (
     MAX_HEAD,
     Refused,
@@ -28,6 +30,8 @@ from local_proxy.http1_head import (
 )
 from local_proxy.http1_socket import ClientSocket
 from local_proxy.http1_tunnel import pump
+from local_proxy.https import Connects, Https
+from local_proxy.upgrade import Switched, asks, open_websocket, switch
 
 log = structlog.get_logger(__name__)
 
@@ -63,9 +67,19 @@ class FrontStatistics:
 class Http1Front:
     """Listens for browsers and hands their requests to the core."""
 
-    def __init__(self, core: Core, *, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        core: Core,
+        *,
+        limits: Limits | None = None,
+        https: Https | None = None,
+        http2: Serve | None = None,
+    ) -> None:
+        """`https` None: tunnels stay opaque. `http2`: who serves it inside TLS."""
         self.core = core
         self.limits = limits or Limits()
+        serve = {"http/1.1": self.serve} if http2 is None else {"h2": http2, "http/1.1": self.serve}
+        self.connects = Connects(core, https=https, serve=serve, idle_time=self.limits.idle_time)
         self.requests = self.tunnels = self.refused = 0
         self._servers: list[asyncio.Server] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -83,6 +97,10 @@ class Http1Front:
         self._servers.append(server)
         address = server.sockets[0].getsockname()
         return str(address[0]), int(address[1])
+
+    async def serve(self, client: ClientStream, origin: str) -> None:
+        """Serve a client whose TLS has been taken off (local_proxy.client_stream.Serve)."""
+        await _Connection(self, client, origin=origin).run()
 
     async def close(self) -> None:
         """Stop listening, end every connection, and return when the last task has."""
@@ -108,9 +126,12 @@ class Http1Front:
 class _Body:
     """A request's body as it comes; asks for it first where the client waits for that."""
 
-    def __init__(self, http: h11.Connection, client: ClientSocket, *, limit: int) -> None:
+    def __init__(
+        self, http: h11.Connection, client: ClientStream, check: ChunkCheck | None, *, limit: int
+    ) -> None:
         self._http = http
         self._client = client
+        self._check = check
         self._left = limit
         self.refusal: Refused | None = None
         """What was wrong with it, once that is known."""
@@ -130,7 +151,12 @@ class _Body:
             while (event := self._next()) is h11.NEED_DATA:
                 data = await self._client.read()
                 if not self.over:
+                    if self._check is not None:
+                        self._check.feed(data)
                     self._http.receive_data(data)
+        except Refused as refused:
+            self.refusal = refused
+            raise
         except h11.RemoteProtocolError as error:
             self.refusal = _refusal(error)
             raise self.refusal from error
@@ -155,8 +181,12 @@ class _Broken(Exception):
 class _Connection:
     """One client's requests, one after the other."""
 
-    def __init__(self, front: Http1Front, client: ClientSocket) -> None:
+    def __init__(
+        self, front: Http1Front, client: ClientStream, *, origin: str | None = None
+    ) -> None:
+        """`origin`: what it is connected to, inside TLS; None: to the proxy."""
         self._front = front
+        self._origin = origin
         self._limits = front.limits
         self._client = client
         self._pending = bytearray()
@@ -200,10 +230,13 @@ class _Connection:
             http.receive_data(head)
             event = http.next_event()
             assert isinstance(event, h11.Request)
+            check = ChunkCheck(limit=self._limits.body) if _chunked(event) else None
             if self._pending:
+                if check is not None:
+                    check.feed(bytes(self._pending))
                 http.receive_data(bytes(self._pending))
                 self._pending.clear()
-            return await self._watched(http, event)
+            return await self._watched(http, event, check)
         except Refused as refused:
             await self._refuse(http, refused)
         except h11.RemoteProtocolError as error:
@@ -240,29 +273,37 @@ class _Connection:
 
     # -- answering ---------------------------------------------------------------------------
 
-    async def _watched(self, http: h11.Connection, event: h11.Request) -> bool:
+    async def _watched(
+        self, http: h11.Connection, event: h11.Request, check: ChunkCheck | None
+    ) -> bool:
         """Answer, and stop at once when the client leaves before the end."""
         if event.method == b"CONNECT":
+            if self._origin is not None:
+                raise Refused(405, "There is no proxy inside this connection.")
             return await self._tunnel(http, event)
+        if check is None and event.http_version == b"1.1" and asks(event):
+            return await self._upgrade(http, event)
         task = asyncio.current_task()
         assert task is not None
         if self._client.ended:  # a client that has closed its side counts as gone
             return False
         self._client.on_leave = task.cancel
         try:
-            await self._answer(http, event)
+            await self._answer(http, event, check)
         finally:
             self._client.on_leave = None
         return await self._finish(http)
 
-    async def _answer(self, http: h11.Connection, event: h11.Request) -> None:
+    async def _answer(
+        self, http: h11.Connection, event: h11.Request, check: ChunkCheck | None
+    ) -> None:
         self._front.requests += 1
-        request = to_request(event)
+        request = to_request(event, origin=self._origin)
         length = next((int(v) for n, v in event.headers if n == b"content-length"), 0)
         if length > self._limits.body:
             raise _too_large()
-        body = _Body(http, self._client, limit=self._limits.body)
-        if length or any(name == b"transfer-encoding" for name, _ in event.headers):
+        body = _Body(http, self._client, check, limit=self._limits.body)
+        if length or check is not None:
             request.body = body
         else:
             http.next_event()  # the end of a message without a body
@@ -361,34 +402,59 @@ class _Connection:
 
     async def _tunnel(self, http: h11.Connection, event: h11.Request) -> bool:
         host, port = split_authority(event.target.decode("ascii"))
+        agent = next((v.decode("latin-1") for n, v in event.headers if n == b"user-agent"), "")
         self._front.tunnels += 1
         http.next_event()
         task = asyncio.current_task()
         assert task is not None
         self._client.on_leave = task.cancel
         try:
-            far = await self._connect(host, port)
+            way = await self._front.connects.open(host, port, client=agent)
         finally:
             self._client.on_leave = None
-        if isinstance(far, Response):
-            await self._respond(http, far)
+        if isinstance(way, Response):
+            await self._respond(http, way)
             return await self._finish(http)
         try:
             await self._send(
                 http, h11.Response(status_code=200, headers=[], reason="Connection established")
             )
             http.next_event()
-            early = http.trailing_data[0]
-            await pump(self._client, far, early, idle_time=self._limits.idle_time)
+            await way.carry(self._client, http.trailing_data[0])
         finally:
-            await far.close()
+            await way.close()
         return False
 
-    async def _connect(self, host: str, port: int) -> Duplex | Response:
+    async def _upgrade(self, http: h11.Connection, event: h11.Request) -> bool:
+        """A WebSocket, which is a tunnel once the server has agreed."""
+        self._front.tunnels += 1
+        request = to_request(event, origin=self._origin)
+        http.next_event()
+        task = asyncio.current_task()
+        assert task is not None
+        self._client.on_leave = task.cancel
         try:
-            return await self._front.core.connect(host, port)
+            answer = await self._opened(request)
+            if isinstance(answer, Response):
+                await self._respond(http, answer)
+        finally:
+            self._client.on_leave = None
+        if isinstance(answer, Response):
+            return await self._finish(http)
+        try:
+            await self._send(http, switch(answer))
+            http.next_event()
+            early = http.trailing_data[0]
+            await pump(self._client, answer.far, early, idle_time=self._limits.idle_time)
+        finally:
+            await answer.far.close()
+        return False
+
+    async def _opened(self, request: Request) -> Switched | Response:
+        try:
+            return await open_websocket(self._front.core, request)
         except Exception as error:
-            log.exception("core failed", host=host, port=port)
+            log.exception("core failed", url=request.url)
             return error_page(502, f"The proxy failed: {type(error).__name__}.")
 
 
@@ -427,6 +493,10 @@ async def _dispose(response: Response, *, whole: bool) -> None:
             callback(whole)
         except Exception:
             log.exception("on_done failed")
+
+
+def _chunked(event: h11.Request) -> bool:
+    return any(name == b"transfer-encoding" for name, _ in event.headers)
 
 
 def _refusal(error: h11.RemoteProtocolError) -> Refused:

@@ -18,14 +18,26 @@ from wire.messages import MAX_URL
 
 MAX_HEAD: Final = 65536
 """Bytes of request line and fields together; answered 431 above."""
+MAX_METHOD: Final = 64
+"""Bytes."""
 
-_LINE: Final = re.compile(rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+ ([\x21-\x7e]+) HTTP/([0-9])\.([0-9])")
+_LINE: Final = re.compile(rb"([-!#$%&'*+.^_`|~0-9A-Za-z]+) ([\x21-\x7e]+) HTTP/([0-9])\.([0-9])")
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _BARE: Final = re.compile(rb"\r(?!\n)|(?<!\r)\n")
+_BARE_LF: Final = re.compile(rb"(?<!\r)\n")
 _DIGITS: Final = re.compile(rb"[0-9]{1,18}")
 _AUTHORITY: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._~-]+)(?::([0-9]{0,5}))?")
-_ABSOLUTE: Final = re.compile(r"(https?)://([^/?#]*)([^#]*)", re.IGNORECASE)
+_ABSOLUTE: Final = re.compile(r"(https?|wss?)://([^/?#]*)([^#]*)", re.IGNORECASE)
+_PLAIN: Final = {"ws": "http", "wss": "https"}
+"""What a WebSocket's scheme means before the switch (RFC 6455, 3); some clients write it."""
 _DEFAULT_PORT: Final = {"http": 80, "https": 443}
+_METHODS: Final = frozenset(
+    (b"CONNECT", b"DELETE", b"GET", b"HEAD", b"OPTIONS", b"POST", b"PUT", b"TRACE")
+)
+"""Methods with rules of their own (RFC 9110, 9.3). In lower case they are other methods (9.1), but
+too many servers take them for these."""
+_BODILESS: Final = (b"CONNECT", b"TRACE")
+"""RFC 9110, 9.3.6 and 9.3.8."""
 
 HOP_BY_HOP: Final = frozenset(
     {
@@ -58,7 +70,7 @@ def head_end(buffer: bytearray, *, searched: int) -> int:
         if line_end < 0 or line_end > MAX_URL + 64:  # 64: a method and a version, generously
             raise Refused(414, f"The address is longer than {MAX_URL} bytes.")
         raise Refused(431, f"The request's header is longer than {MAX_HEAD} bytes.")
-    if end < 0 and b"\n\n" in buffer:
+    if end < 0 and _BARE_LF.search(buffer, max(0, searched - 1)):
         raise Refused(400, "The request's lines end in a bare line feed.")
     return end + 4 if end >= 0 else -1
 
@@ -71,14 +83,19 @@ def check_head(head: bytes) -> None:
     match = _LINE.fullmatch(line)
     if match is None:
         raise Refused(400, "The request line is malformed.")
-    if len(match[1]) > MAX_URL:
+    method, target, major, minor = match.groups()
+    if len(target) > MAX_URL:
         raise Refused(414, f"The address is longer than {MAX_URL} bytes.")
-    if match[2] != b"1" or match[3] not in b"01":
+    if major != b"1" or minor not in b"01":
         raise Refused(505, "This proxy speaks HTTP/1.0 and HTTP/1.1 here.")
-    _check_framing(fields, http10=match[3] == b"0")
+    if len(method) > MAX_METHOD or (method not in _METHODS and method.upper() in _METHODS):
+        raise Refused(501, "The request's method is unknown; methods are in upper case.")
+    if _check_framing(fields, http10=minor == b"0") and method in _BODILESS:
+        raise Refused(400, f"A {method.decode()} request has no body.")
 
 
-def _check_framing(fields: list[bytes], *, http10: bool) -> None:
+def _check_framing(fields: list[bytes], *, http10: bool) -> bool:
+    """Whether the request announces a body."""
     lengths, codings = [], []
     for field in fields:
         if field[:1] in (b" ", b"\t"):
@@ -88,19 +105,39 @@ def _check_framing(fields: list[bytes], *, http10: bool) -> None:
             lengths.append(value.strip(b" \t"))
         elif name.lower() == b"transfer-encoding":
             codings.append(value)
+        elif name.lower() == b"host":
+            _check_host(value.strip(b" \t"))
+        elif name.lower() == b"expect" and value.strip(b" \t").lower() != b"100-continue":
+            raise Refused(417, "The request expects something else than 100-continue.")
     if len(lengths) > 1 or len(codings) > 1 or (lengths and codings):
         raise Refused(400, "The request gives its length more than once.")
     if lengths and not _DIGITS.fullmatch(lengths[0]):
         raise Refused(400, "The request's Content-Length is not a number.")
     if codings and http10:
         raise Refused(400, "An HTTP/1.0 request has a Transfer-Encoding.")
+    return bool(codings) or any(int(length) for length in lengths)
 
 
-def to_request(event: h11.Request) -> Request:
-    """The request for the core, without its body. Raises Refused."""
+def _check_host(value: bytes) -> None:
+    """One that is malformed is refused even where the target overrules it (RFC 9112, 3.2)."""
+    if value and _AUTHORITY.fullmatch(value.decode("latin-1")) is None:
+        raise Refused(400, "The request's Host is not one.")
+
+
+def to_request(event: h11.Request, *, origin: str | None = None) -> Request:
+    """The request for the core, without its body. Raises Refused.
+
+    `origin`: what the connection is to, inside TLS; requests to any other are misdirected.
+    """
     headers = [(name.decode("ascii"), value.decode("latin-1")) for name, value in event.headers]
     host = next((value for name, value in headers if name == "host"), "")
-    url = absolute_url(event.target.decode("ascii"), host)
+    target = event.target.decode("ascii")
+    if origin is None:
+        url = absolute_url(target, host)
+    else:
+        url = absolute_url(target, host or origin[8:], scheme="https")
+        if not url.startswith(origin + "/"):  # RFC 9110, 15.5.20
+            raise Refused(421, f"This connection is to {origin} and to no other.")
     authority = url.split("/", 3)[2]
     kept = [(n, v) for n, v in end_to_end(headers) if n not in ("host", "expect")]
     # The target names the host, whatever the field says (RFC 9112, 3.2.2).
@@ -120,12 +157,13 @@ def end_to_end(headers: Iterable[tuple[str, str]]) -> Headers:
     return [(name, value) for name, value in fields if name not in dropped]
 
 
-def absolute_url(target: str, host: str) -> str:
+def absolute_url(target: str, host: str, *, scheme: str = "http") -> str:
     """Absolute or origin form as an absolute URL, host in lower case, without default port."""
     if target.startswith("/"):
-        scheme, authority, rest = "http", host, target.split("#", 1)[0]
+        authority, rest = host, target.split("#", 1)[0]
     elif match := _ABSOLUTE.match(target):
         scheme, authority, rest = match[1].lower(), match[2], match[3]
+        scheme = _PLAIN.get(scheme, scheme)
     else:
         raise Refused(400, "The request's address is neither a path nor an http URL.")
     name, port = split_authority(authority, default_port=_DEFAULT_PORT[scheme])

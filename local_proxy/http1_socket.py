@@ -101,15 +101,18 @@ class ClientSocket(asyncio.Protocol):
         if self.lost:
             raise ConnectionResetError("the client has gone")
 
-    def end(self) -> None:
-        """Close our side only; the client may go on sending."""
+    def end(self, last: bytes = b"") -> None:
+        """Close our side only, after these last bytes; the client may go on sending."""
         assert self._transport is not None
         if not self.lost and not self._transport.is_closing():
+            self._transport.write(last)
             self._transport.write_eof()
 
-    def close(self) -> None:
-        """Close when what was written has gone out."""
+    def close(self, last: bytes = b"") -> None:
+        """Close when what was written, and these last bytes, have gone out."""
         assert self._transport is not None
+        if last and not self.lost and not self._transport.is_closing():
+            self._transport.write(last)
         self._transport.close()
 
     def abort(self) -> None:

@@ -1,4 +1,4 @@
-"""CONNECT: bytes both ways between a client's socket and the far end of a tunnel (RFC 9110, 9.3.6).
+"""CONNECT: bytes both ways between a client's stream and the far end of a tunnel (RFC 9110, 9.3.6).
 
 Either side may half-close; the other direction goes on. Must not know: HTTP, what the bytes are.
 """
@@ -9,13 +9,13 @@ import asyncio
 
 import structlog
 
+from local_proxy.client_stream import ClientStream
 from local_proxy.http import Duplex
-from local_proxy.http1_socket import ClientSocket
 
 log = structlog.get_logger(__name__)
 
 
-async def pump(client: ClientSocket, far: Duplex, early: bytes, *, idle_time: float) -> None:
+async def pump(client: ClientStream, far: Duplex, early: bytes, *, idle_time: float) -> None:
     """Carry bytes until both directions have ended, or either has failed.
 
     `early`: what the client sent behind its CONNECT. `idle_time`: seconds for which a client that

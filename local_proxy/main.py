@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final, Protocol
 
+import structlog
+
 from local_proxy import paired
+from local_proxy.authority import Authority, AuthorityError, NoPlaceError
 from local_proxy.bridge import Bridge, Components
 from local_proxy.components import Component
 from local_proxy.core import ProxyCore
@@ -14,6 +19,7 @@ from local_proxy.documents import Documents
 from local_proxy.export_drivers.browser import BrowserExport
 from local_proxy.http import Request, Response
 from local_proxy.http1 import Http1Front
+from local_proxy.https import Https
 from local_proxy.overview import Overview
 from local_proxy.paired import Remote
 from local_proxy.policy_runtime import PolicyRuntime
@@ -25,13 +31,16 @@ from local_proxy.uplink import Connect, Uplink
 from policies.api import Policy, SessionOpened
 from policies.loader import load
 from policies.plan import Decision, Subject, decide
+from transcoders.arithmetic import ArithmeticDecoder
 from transport.handshakes import dial_secured
+from transport.interfaces import Change, InterfaceWatch
 from transport.lasting import LastingLink
 from transport.link import Link
-from wire.messages import Raise
+from wire.messages import ARITHMETIC, Raise
 
 URGENT: Final = 2
 """Urgency of a component whose head a browser waits for: before all tiers."""
+_log = structlog.get_logger("sluice.local")
 
 
 class Settings(Protocol):
@@ -46,8 +55,6 @@ class Settings(Protocol):
     @property
     def pair(self) -> str: ...
     @property
-    def state(self) -> str: ...
-    @property
     def policy(self) -> list[str]: ...
     @property
     def device(self) -> str: ...
@@ -59,6 +66,10 @@ class Settings(Protocol):
     def export(self) -> str: ...
     @property
     def congestion(self) -> str: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def tunnel(self) -> list[str]: ...
 
 
 class LocalProxy:
@@ -72,35 +83,42 @@ class LocalProxy:
         remote: Remote | None = None,
         connect: Connect | None = None,
         worker: Callable[[], Worker] = PolicyWorker,
+        authority: Authority | None = None,
+        jpegtran: str | None = shutil.which("jpegtran"),
     ) -> None:
         """`remote`: as the settings say unless given (raises PairingError).
 
-        `connect` makes the link, a lasting one over TCP to the remote unless given; `worker`
-        makes what policies react in.
+        `connect` makes the link, a lasting one over TCP to the remote unless given; `worker` makes
+        what policies react in. `authority` vouches for https sites to browsers; without one their
+        tunnels stay opaque. `jpegtran` undoes the arithmetic coding of pictures; None: they come
+        without.
         """
         self._settings = settings
         self._remote = remote or paired.remote(settings)
         self._lasting: LastingLink | None = None
         loop = asyncio.get_running_loop()
-        promises = PromiseKeeper(self._urge)
+        self.promises = promises = PromiseKeeper(self._urge)
         self.components = Components()
         bridge = Bridge(self.components, promises, now=loop.time)
         self.tracker: Tracker = bridge
         """Told what users do, by whatever watches them."""
+        self._arithmetic = ArithmeticDecoder(jpegtran)
         self.uplink = Uplink(
             connect or self._connect,
             bridge,
             remote=self._remote.address,
             device=settings.device,
             patience=settings.patience,
+            accepts=lambda: (ARITHMETIC,) if self._arithmetic.works else (),
         )
         self._runtime = PolicyRuntime(policies, send=bridge.command, worker=worker)
         self._overview = Overview(self.uplink, self._runtime)
-        export = BrowserExport(
+        self.export = export = BrowserExport(
             now=loop.time,
             tracker=bridge,
             fetch=self._handle,
             multipart=settings.export == "multipart",
+            decode=self._arithmetic.huffman,
         )
         self.core = ProxyCore(
             uplink=self.uplink,
@@ -113,7 +131,11 @@ class LocalProxy:
             patience=settings.patience,
             notice=settings.notice,
         )
-        self._front = Http1Front(self.core)
+        self.https: Https | None = None
+        """Which https connections are adapted; None: none."""
+        if authority is not None:
+            self.https = Https(authority, tunnel=settings.tunnel, now=loop.time)
+        self._front = Http1Front(self.core, https=self.https)
         bridge.connect(
             uplink=self.uplink,
             runtime=self._runtime,
@@ -129,13 +151,24 @@ class LocalProxy:
     async def run(self) -> None:
         """Keep the link up until cancelled, then end everything."""
         self._runtime.hear(SessionOpened())  # what policies set first stands before any request
+        watch = InterfaceWatch(self._network_changed)
         try:
+            if self._settings.export != "stream":  # there a picture is one response, as it comes
+                await self._arithmetic.probe()
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self.uplink.run())
+                tasks.create_task(self.uplink.keep_alive())
                 tasks.create_task(self._overview.watch_bandwidth())
         finally:
+            watch.close()
+            await self._arithmetic.close()
             await self._front.close()
             self._runtime.close()
+
+    def _network_changed(self, change: Change) -> None:
+        self.uplink.hurry()
+        if self._lasting is not None:
+            self._lasting.network_changed(change.gone)
 
     def _decide(self, subject: Subject) -> Decision:
         return decide(self._runtime.rules, subject)
@@ -159,12 +192,36 @@ class LocalProxy:
         return await self._lasting.open()
 
 
+def open_authority(settings: Settings) -> Authority | None:
+    """What vouches for https sites; None: no https is to be adapted, or it can't be kept here.
+
+    Raises OSError where somebody must look at its files.
+    """
+    if "*" in settings.tunnel:
+        return None
+    try:
+        authority = Authority.open(Path(settings.state))
+    except NoPlaceError as error:
+        _log.warning("https pages will not be adapted", why=str(error))
+        return None
+    except AuthorityError as error:
+        raise OSError(str(error)) from error
+    if authority.renewed:
+        _log.warning(
+            "the certificate authority was about to expire and was renewed; browsers must be told "
+            "to trust it again",
+            certificate=str(authority.certificate_path),
+        )
+    return authority
+
+
 async def run(settings: Settings) -> None:
     """Listen and serve until cancelled. Prints one line when ready.
 
     Raises OSError, LoadError, PairingError.
     """
-    proxy = LocalProxy(settings, [load(name) for name in settings.policy])
+    policies = [load(name) for name in settings.policy]
+    proxy = LocalProxy(settings, policies, authority=open_authority(settings))
     host, port = await proxy.listen()
     print(f"listening on {host}:{port}", flush=True)
     await proxy.run()

@@ -6,12 +6,12 @@ A pairing string that is given is kept, so that later starts need none.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, Protocol
 
 import structlog
 
 from pairing.errors import PairingError
-from pairing.files import state_folder
 from pairing.identity import device_identity
 from pairing.invitation import parse, parse_address
 from pairing.kept import keep, kept
@@ -55,7 +55,7 @@ def remote(settings: Settings) -> Remote:
                 "the way could read and change it. Use security = tls, or a tunnel"
             )
         return Remote(address)
-    folder = state_folder(settings.state, "local")
+    folder = Path(settings.state).expanduser()
     if settings.pair:
         invitation = parse(settings.pair)
         try:

@@ -20,6 +20,7 @@ from local_proxy.promises import (
     PromiseTable,
     ResponseHead,
     Verdict,
+    directives,
     may_use,
 )
 
@@ -41,6 +42,7 @@ def wants_picture(request: Request) -> bool:
         and header(headers, "accept").lower().startswith("image/")
         and header(headers, "sec-fetch-dest", "image") == "image"
         and not header(headers, "range")
+        and "no-transform" not in directives(headers)
     )
 
 

@@ -31,6 +31,8 @@ from wire.skeleton import Kind, Part
 AGENT: Final = "sluice"
 UPLOAD_QUANTUM: Final = 512
 """Bytes; uplinks of slow links are thin, and requests must not wait behind an upload."""
+TALK_WEIGHT: Final = 8.0
+"""Of a tunnel in which two ends talk, against 1 of an upload: its few bytes go next."""
 UPLOAD_MEMORY: Final = 8 * 1024 * 1024
 MAX_ARRIVALS: Final = 16_384
 """Components on their way in that the remote may promise."""
@@ -56,20 +58,32 @@ class LocalSession:
     """One session over one link."""
 
     def __init__(
-        self, link: Link, listener: Listener, memory: Memory, *, device: str, first_id: int = 1
+        self,
+        link: Link,
+        listener: Listener,
+        memory: Memory,
+        *,
+        device: str,
+        first_id: int = 1,
+        accepts: Sequence[str] = (),
     ) -> None:
-        """`first_id`: odd; ids name documents, which outlive the session, as `memory` does."""
+        """`first_id`: odd; ids name documents, which outlive the session, as `memory` does.
+
+        `accepts`: codings of pictures that whoever shows them undoes.
+        """
         self._link = link
         self._listener = listener
         self._memory = memory
+        self._accepts = tuple(accepts)
         self.session = Session(
             Side.LOCAL,
             agent=AGENT,
             device=device,
             first_component=first_id,
             first_promise=memory.next_promise,
+            accepts=accepts,
         )
-        hierarchy = Hierarchy(root=create("round_robin", {}))
+        hierarchy = Hierarchy(root=create("wf2q_plus", {}))
         self._uploads = hierarchy
         self.outbox = TreeOutbox(
             self.session,
@@ -103,6 +117,15 @@ class LocalSession:
         """The link below, for its statistics."""
         return self._link
 
+    @property
+    def expecting(self) -> bool:
+        """Whether anything is on its way in."""
+        return bool(self._arrivals)
+
+    def ping(self) -> None:
+        """Have the remote answer."""
+        self.say(m.Ping(0))
+
     def start(self) -> None:
         """Begin: say hello and listen."""
         self._link.start(self.outbox, self)
@@ -118,10 +141,17 @@ class LocalSession:
         return self.session.new_component()
 
     def request(
-        self, component: Component, *, method: str, headers: Headers, body: bool, levels: bool
+        self,
+        component: Component,
+        *,
+        method: str,
+        headers: Headers,
+        body: bool,
+        levels: bool,
+        tls: bool = False,
     ) -> None:
-        """Ask for a component; its bytes will fill it."""
-        asked = Asked(method, headers, body, levels)
+        """Ask for a component; its bytes will fill it. `tls`: see wire.messages.Request."""
+        asked = Asked(method, headers, body, levels, tls)
         if component.id == component.document:
             self._memory.document_asked(component.id, headers)
         self._expect(Arrival(component, asked))
@@ -138,6 +168,7 @@ class LocalSession:
                 body=asked.body,
                 levels=asked.levels,
                 resume=resume,
+                tls=asked.tls,
             ),
             asked.headers,
         )
@@ -148,10 +179,22 @@ class LocalSession:
             self._expect(arrival)
             self._ask(arrival.component, arrival.asked, self._memory.resume(arrival))
 
-    def upload(self, component: int) -> Outgoing:
-        """The way up for a request's body or a tunnel's input."""
-        leaf = self._uploads.attach(self._uploads.root, str(component))
+    def upload(self, component: int, *, tunnel: bool = False) -> Outgoing:
+        """The way up for a request's body, or the input of a tunnel in which two ends talk."""
+        weight = TALK_WEIGHT if tunnel else 1.0
+        leaf = self._uploads.attach(self._uploads.root, str(component), weight=weight)
         return self.outbox.open(component, leaf)
+
+    def set_talk(self, up: Outgoing, talks: bool) -> None:
+        """Whether a tunnel's input is talk, which goes before uploads, or a transfer."""
+        if up.leaf.attached:
+            self._uploads.set_weight(up.leaf, TALK_WEIGHT if talks else 1.0)
+
+    @property
+    def rate_up(self) -> float | None:
+        """Bytes/second towards the remote; None: not measured yet."""
+        estimate = self._link.statistics().outgoing
+        return None if estimate is None else estimate.rate
 
     def cut_upload(self, component: int, reason: str) -> None:
         """The rest of a body that was going up will not come."""
@@ -288,17 +331,19 @@ class LocalSession:
         arrival = self._arrivals.get(message.component)
         if arrival is None:
             return
-        if message.coding not in ("", "br"):
-            raise PeerError(f"unknown coding {message.coding!r}")
         component = arrival.component
+        coding = message.coding if message.coding != "br" else ""
+        if coding and (coding not in self._accepts or not component.levels):
+            raise PeerError(f"unknown coding {message.coding!r}")
         length = message.length if message.length >= 0 else None
         head = Head(message.status, headers, length, message.final_url)
-        if not fits(component, head):
+        if not fits(component, head) or (component.head and coding != component.coding):
             self.cancel(component, status=502, reason=CHANGED)
             return
         arrival.headed = True
-        if message.coding:
+        if message.coding == "br":
             arrival.decode()
+        component.coding = coding
         if not component.received:
             component.head = head
             self._changed(component)

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
 
 from local_proxy.components import Component, ComponentFailed
+from local_proxy.session import LocalSession
 from transport.outgoing import Outgoing
+from transport.talk import Talk
 
 
 class Tunnel:
     """The far end of a tunnel, as a front sees it (local_proxy.http.Duplex)."""
 
-    def __init__(
-        self, component: Component, up: Outgoing, *, cancel: Callable[[Component], None]
-    ) -> None:
+    def __init__(self, component: Component, up: Outgoing, session: LocalSession) -> None:
         self._component = component
         self._down = component.read()
         self._up = up
-        self._cancel = cancel
+        self._session = session
+        self._talk = Talk(now=asyncio.get_running_loop().time())
 
     async def read(self) -> bytes:
         """Some bytes towards the client; empty at the end, also when the link is lost."""
@@ -28,6 +29,11 @@ class Tunnel:
 
     async def write(self, data: bytes) -> None:
         """Bytes from the client. Returns when there is room for more."""
+        now = asyncio.get_running_loop().time()
+        talked = self._talk.talks
+        talks = self._talk.say(len(data), now=now, rate=self._session.rate_up)
+        if talks != talked:
+            self._session.set_talk(self._up, talks)
         self._up.write(data)
         await self._up.room()
 
@@ -38,4 +44,4 @@ class Tunnel:
     async def close(self) -> None:
         """Both ways end."""
         await self._down.aclose()
-        self._cancel(self._component)
+        self._session.cancel(self._component)

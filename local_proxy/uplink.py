@@ -7,7 +7,7 @@ patience lasts.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -29,6 +29,13 @@ OPENING: Final = 20.0
 """Seconds for the remote's Hello after connecting: several round trips of the slowest link."""
 RENUMBER: Final = (MAX_COMPONENT + 1) // 2
 """Component ids from which a new session begins at 1 again: those pages are long gone."""
+FIRST_BEAT: Final = 4.0
+"""Seconds of silence, while something is expected, before the peer is asked for a sign of life."""
+LAST_BEAT: Final = 300.0
+"""Seconds between signs of life of an idle link: a ping, its answer, their reports and TCP's and
+IP's headers are 260 bytes, under 1 B/s; NATs forget a connection after longer silence."""
+ANSWER: Final = 64
+"""Bytes that the answer to a ping may have brought, with reports: no progress."""
 _log = structlog.get_logger("sluice.local")
 
 Connect = Callable[[], Awaitable[Link]]
@@ -50,6 +57,27 @@ class UplinkState:
     """There has been a session since the start."""
 
 
+class Heartbeat:
+    """When to ask the peer for a sign of life. Pure."""
+
+    def __init__(self) -> None:
+        self._received = -1
+        self._interval = FIRST_BEAT
+        self._at = 0.0
+
+    def due(self, now: float, *, received: int, expecting: bool) -> bool:
+        """Whether to ask now; `received`: bytes in all, `expecting`: a response is under way."""
+        if received - self._received > ANSWER or self._received < 0:
+            self._received, self._at, self._interval = received, now, FIRST_BEAT
+            return False
+        interval = self._interval if expecting else LAST_BEAT
+        if now - self._at < interval:
+            return False
+        self._received, self._at = received, now
+        self._interval = min(2 * self._interval, LAST_BEAT)
+        return True
+
+
 class Uplink:
     """Holds at most one session at a time."""
 
@@ -61,8 +89,13 @@ class Uplink:
         remote: str,
         device: str,
         patience: float = 0.0,
+        accepts: Callable[[], Sequence[str]] = tuple,
     ) -> None:
-        """`patience`: seconds that what was under way waits for another session."""
+        """`patience`: seconds that what was under way waits for another session.
+
+        `accepts`: codings that this side can undo, asked at each new session.
+        """
+        self._accepts = accepts
         self._patience = patience
         self._memory = Memory()
         self._expiry: asyncio.TimerHandle | None = None
@@ -179,6 +212,26 @@ class Uplink:
             self._waiting -= 1
         return self.session
 
+    def hurry(self) -> None:
+        """The network has changed: whoever dials shall do it now."""
+        self._hurry.set()
+
+    async def keep_alive(self) -> None:
+        """Have the peer answer now and then, so that a dead link is found out; until cancelled.
+
+        Soon while something is expected and does not come, then less and less often.
+        """
+        loop = asyncio.get_running_loop()
+        heart = Heartbeat()
+        while True:
+            await asyncio.sleep(1.0)
+            session = self.session
+            if session is None or not self.connected:
+                continue
+            received = session.link.statistics().received
+            if heart.due(loop.time(), received=received, expecting=session.expecting):
+                session.ping()
+
     async def run(self) -> None:
         """Connect, serve until the link closes, connect again; until cancelled."""
         while True:
@@ -236,7 +289,12 @@ class Uplink:
             self._give_up()
             self._memory, first = Memory(), 1
         session = LocalSession(
-            link, self._listener, self._memory, device=self._device, first_id=first
+            link,
+            self._listener,
+            self._memory,
+            device=self._device,
+            first_id=first,
+            accepts=self._accepts(),
         )
         self._session_before = session
         self._session = session

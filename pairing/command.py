@@ -8,9 +8,9 @@ from __future__ import annotations
 import ipaddress
 import socket
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol
 
-from pairing.files import state_folder
 from pairing.invitation import format_address, parse_address
 from pairing.store import Store
 
@@ -61,7 +61,7 @@ def revoke(settings: Settings, name: str, *, notice: Say) -> None:
 
 
 def _store(settings: Settings) -> Store:
-    return Store(state_folder(settings.state, "remote"))
+    return Store(Path(settings.state))
 
 
 def _address(settings: Settings, store: Store, notice: Say) -> tuple[str, int]:

@@ -1,23 +1,12 @@
-"""State files: where they are, readable by their owner only, written whole or not at all."""
+"""State files: readable by their owner only, written whole or not at all."""
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 
 from pairing.errors import PairingError
-
-
-def state_folder(configured: str, side: str, environ: Mapping[str, str] | None = None) -> Path:
-    """Where `side` ("local", "remote") keeps its state: as configured, else by the XDG rules."""
-    if configured:
-        return Path(configured).expanduser()
-    base = (os.environ if environ is None else environ).get("XDG_STATE_HOME", "")
-    # A relative path there is invalid and to be ignored (XDG Base Directory Specification).
-    root = Path(base) if Path(base).is_absolute() else Path.home() / ".local" / "state"
-    return root / "sluice" / side
 
 
 def private_folder(folder: Path) -> None:

@@ -51,8 +51,8 @@ class Store:
     """The remote's state folder. All methods raise PairingError where files can't be used."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._devices = folder / "devices"
+        self.folder = folder.expanduser()
+        self._devices = self.folder / "devices"
 
     @property
     def used(self) -> bool:

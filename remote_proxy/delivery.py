@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 import structlog
@@ -17,6 +17,7 @@ from policies.plan import Decision
 from remote_proxy.decoding import decode
 from remote_proxy.failures import Failure, OriginError
 from remote_proxy.jobs import Job, kind_of
+from remote_proxy.limits import Devices
 from remote_proxy.obedience import Obedience
 from remote_proxy.origin import FetchRequest, Origin, OriginResponse
 from remote_proxy.plan import Plan, picture_options
@@ -29,18 +30,24 @@ from transcoders.text import DENSE, TextEncoder, compressible, quality_for
 from transport.incoming import StreamCut
 from transport.outbox import TreeOutbox
 from transport.outgoing import Introduction, Outgoing
+from transport.talk import Talk
 from wire import messages as m
 from wire.session import Headers, header
-from wire.skeleton import Kind
+from wire.skeleton import Kind, Use
 
 SMALL: Final = 4096
 """Bytes below which a picture is left alone (HATS, section 4.1.1); so many are gathered before
 the length counts."""
 MAX_HEADERS: Final = 60_000
 """Bytes of a response's header fields: with its message they must fit a frame (MAX_MESSAGE)."""
+UNTOLD: Final = frozenset(("alt-svc",))
+"""Fields that stay here: another way to the origin (HTTP/3, RFC 7838) would lead past the proxies,
+over the slow link and unadapted."""
 FIELD: Final = 8
 """Bytes that HPACK adds to a field at most, for its lengths (RFC 7541, 6.2)."""
 TEXTS: Final = frozenset((Kind.TEXT, Kind.STYLE, Kind.SCRIPT))
+MAX_REASON: Final = 2000
+"""Characters of a failure's reason: what was asked for may be in it, and it must fit a frame."""
 FIRST: Final = 4096
 """Bytes of a text that are coded alone, so that the link has something to carry while the rest is
 coded: dense coding takes 20 ms for a page."""
@@ -55,6 +62,7 @@ class Services:
 
     origin: Origin
     transcoders: Transcoders
+    devices: Devices = field(default_factory=Devices)
 
 
 class Sender(Protocol):
@@ -70,7 +78,15 @@ class Sender(Protocol):
     def rate(self) -> float | None:
         """Bytes/second of the link; None: not measured yet."""
 
+    @property
+    def device(self) -> str:
+        """Names the device."""
+
+    def accepts(self, coding: str) -> bool: ...
+
     def say(self, message: m.Message, headers: Headers | None = None) -> None: ...
+    def count(self, amount: int) -> None:
+        """Bytes have passed. Raises OriginError where they are too many."""
 
 
 class Delivery:
@@ -103,7 +119,11 @@ class Delivery:
     async def _fetch(self) -> None:
         job = self.job
         body = job.upload.read() if job.upload is not None else None
-        request = FetchRequest(job.method, job.url, conditional(job.headers, job.resume), body)
+        sender = self._sender
+        headers = conditional(job.headers, job.resume)
+        request = FetchRequest(
+            job.method, job.url, headers, body, device=sender.device, count=sender.count
+        )
         response = await self._services.origin.fetch(request)
         if job.resume is not None and begins_there(response.status, response.headers, job.resume):
             self._rest = Rest(None)
@@ -115,10 +135,21 @@ class Delivery:
     async def _tunnel(self) -> None:
         job = self.job
         assert job.upload is not None
-        reader, writer = await dial(job.url)
+        origin, loop = self._services.origin, asyncio.get_running_loop()
+        reader, writer = await dial(job.url, origin.reach, tls=origin.tls if job.tls else None)
         self._sender.say(m.Head(job.component, 200, b""), [])
+        leaf = self._sender.tree.tunnel(job.component)
+        self._outgoing = self._sender.outbox.open(job.component, leaf)
+        talk = Talk(now=loop.time())
+
+        def coming(amount: int) -> None:
+            talks = talk.say(amount, now=loop.time(), rate=self._sender.rate)
+            self._sender.tree.set_talk(job.component, talks)
+
         try:
-            await pump(reader, writer, job.upload, self._open(Kind.OTHER))
+            await pump(
+                reader, writer, job.upload, self._outgoing, coming=coming, count=self._sender.count
+            )
         except OSError as error:
             self._fail(502, str(error))
 
@@ -140,7 +171,8 @@ class Delivery:
             and response.status == 200
             and content_type.startswith("image/")
             and not self._decision(Kind.IMAGE, response.length).untouched
-            and "no-transform" not in header(response.headers, "cache-control").lower()
+            and not _no_transform(response.headers)
+            and not _no_transform(self.job.headers)
             and not header(response.headers, "content-encoding")
         )
 
@@ -185,6 +217,7 @@ class Delivery:
             width=self.job.width,
             height=self.job.height,
             accept=header(self.job.headers, "accept"),
+            arithmetic=self._goes_level_by_level() and self._sender.accepts(m.ARITHMETIC),
         )
         picture = await transcoders.picture(bytes(data), content_type, options)
         if picture is None:
@@ -194,7 +227,8 @@ class Delivery:
         else:
             levels, size = list(picture.levels), len(picture.data)
             self._introduce(m.Levels(self.job.component, levels, size), None)
-            self._head(response, response.headers, length=size)
+            length = None if picture.coding else size
+            self._head(response, response.headers, length=length, coding=picture.coding)
             outgoing = self._open(Kind.IMAGE)
             there = self._rest.skip
             marks = tuple(level.end - there for level in levels if level.end > there)
@@ -202,6 +236,11 @@ class Delivery:
             outgoing.write(self._rest.after(picture.data))
         self._rest.end()
         outgoing.finish()
+
+    def _goes_level_by_level(self) -> bool:
+        """Whether the device will show it as one whole file after the other: the import driver
+        found it in an <img>. Any other goes to the browser byte by byte as it comes."""
+        return self.job.use is Use.ELEMENT
 
     async def _as_it_is(self, response: OriginResponse, content_type: str, begun: bytes) -> None:
         """The origin's bytes, untouched; `begun` were read already."""
@@ -222,6 +261,7 @@ class Delivery:
     def _head(
         self, response: OriginResponse, headers: Headers, *, length: int | None, coding: str = ""
     ) -> None:
+        headers = [(name, value) for name, value in headers if name not in UNTOLD]
         if sum(len(name) + len(value) + FIELD for name, value in headers) > MAX_HEADERS:
             raise OriginError(Failure.PROTOCOL, "the response's header is too large")
         head = m.Head(
@@ -251,7 +291,7 @@ class Delivery:
 
     def _fail(self, status: int, reason: str) -> None:
         """Tell the local proxy; what has begun is cut short, so that nobody takes it for whole."""
-        component = self.job.component
+        component, reason = self.job.component, reason[:MAX_REASON]
         _log.info("a fetch failed", url=self.job.url, reason=reason)
         self._sender.outbox.drop(component)
         self._sender.tree.forget(component)
@@ -259,6 +299,11 @@ class Delivery:
             self._sender.say(m.Failed(component, status, reason))
         else:
             self._sender.say(m.Reset(component, reason))
+
+
+def _no_transform(headers: Headers) -> bool:
+    """Other pixels would be a transformation, link coding is none (RFC 9111, 5.2.1.6, 5.2.2.6)."""
+    return "no-transform" in header(headers, "cache-control").lower()
 
 
 def _pieces(chunk: bytes, *, first: int) -> Iterator[bytes]:

@@ -21,7 +21,7 @@ LOOK_EVERY: Final = 0.25
 _log = structlog.get_logger("sluice.remote")
 
 
-class Devices:
+class PairedDevices:
     """Keeps `security` in step with the store."""
 
     def __init__(self, store: Store) -> None:

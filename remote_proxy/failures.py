@@ -5,12 +5,14 @@ Knows the exceptions of aiohttp, ssl and the system, so that nothing else has to
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from typing import Final
 
 import aiohttp
+
+from remote_proxy import certificates
 
 
 class Failure(StrEnum):
@@ -24,6 +26,11 @@ class Failure(StrEnum):
     PROTOCOL = "protocol"
     FORBIDDEN = "forbidden"
     """Our own guard does not let this host be reached."""
+    LIMIT = "limit"
+    """The device has used what it may."""
+
+
+_STATUS: Final = {Failure.TIMEOUT: 504, Failure.FORBIDDEN: 403, Failure.LIMIT: 429}
 
 
 class OriginError(Exception):
@@ -32,7 +39,7 @@ class OriginError(Exception):
     def __init__(self, kind: Failure, text: str) -> None:
         super().__init__(text)
         self.kind = kind
-        self.status = {Failure.TIMEOUT: 504, Failure.FORBIDDEN: 403}.get(kind, 502)
+        self.status = _STATUS.get(kind, 502)
         """What the browser is told when it has no head yet."""
 
 
@@ -54,13 +61,13 @@ def _translate(error: BaseException, host: str) -> OriginError:
             return one
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return OriginError(Failure.DNS, f"there is no server by the name of {host}")
-    if any(isinstance(one, ssl.SSLCertVerificationError) for one in chain):
-        return OriginError(Failure.TLS, f"the certificate of {host} is not valid")
-    if any(isinstance(one, aiohttp.ClientSSLError | ssl.SSLError) for one in chain):
-        return OriginError(Failure.TLS, f"no secure connection to {host} could be made")
+    if (fault := certificates.fault(host, chain)) is not None:
+        return OriginError(Failure.TLS, fault)
     if any(isinstance(one, TimeoutError) for one in chain):
         return OriginError(Failure.TIMEOUT, f"{host} took too long to answer")
-    if isinstance(error, aiohttp.ClientConnectorError):
+    if isinstance(error, aiohttp.ClientConnectorError) and not any(
+        isinstance(one, ConnectionResetError) for one in chain
+    ):
         return OriginError(Failure.REFUSED, f"{host} does not take connections")
     if any(isinstance(one, ConnectionError | aiohttp.ServerDisconnectedError) for one in chain):
         return OriginError(Failure.RESET, f"{host} broke the connection off")

@@ -33,6 +33,8 @@ class Job:
     height: int = 0
     upload: Incoming | None = None
     promised: bool = False
+    tls: bool = False
+    """Of a tunnel: TLS is made here."""
     resume: m.Resume | None = None
     """The local proxy has its beginning already."""
 
@@ -51,6 +53,7 @@ class Job:
             levels=request.levels,
             use=Use.DOCUMENT if is_document else Use.OTHER,
             upload=upload,
+            tls=request.tls,
             resume=request.resume,
         )
 

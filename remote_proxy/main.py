@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Protocol
 
-from pairing.files import state_folder
+import structlog
+
 from pairing.invitation import format_address
 from pairing.store import Store
+from remote_proxy.certificates import NoRoots, client_context, has_roots
 from remote_proxy.delivery import Services
-from remote_proxy.devices import Devices
-from remote_proxy.origin import Origin
+from remote_proxy.devices import PairedDevices
+from remote_proxy.guard import Guard
+from remote_proxy.limits import Devices, Limits
+from remote_proxy.origin import Origin, OriginConfig
 from remote_proxy.server import NotLoopback, RemoteServer
 from transcoders.registry import Transcoders
 from transport.link import LinkError
+
+_log = structlog.get_logger("sluice.remote")
 
 
 class Settings(Protocol):
@@ -31,6 +39,18 @@ class Settings(Protocol):
     @property
     def congestion(self) -> str: ...
     @property
+    def allow(self) -> Sequence[str]: ...
+    @property
+    def max_requests(self) -> int: ...
+    @property
+    def max_requests_per_minute(self) -> int: ...
+    @property
+    def max_connections(self) -> int: ...
+    @property
+    def max_bytes_per_day(self) -> int: ...
+    @property
+    def ca_file(self) -> str: ...
+    @property
     def patience(self) -> float: ...
     @property
     def security(self) -> str: ...
@@ -44,12 +64,29 @@ async def run(settings: Settings) -> None:
     Raises OSError, PairingError.
     """
     host, _, port = settings.listen.rpartition(":")
-    store = Store(state_folder(settings.state, "remote"))
-    devices = Devices(store) if settings.security == "tls" else None
+    try:
+        guard = Guard(settings.allow)
+    except ValueError as error:
+        raise OSError(f"remote.allow: {error}") from error
+    limits = Limits(
+        requests=settings.max_requests,
+        requests_per_minute=settings.max_requests_per_minute,
+        connections=settings.max_connections,
+        bytes_per_day=settings.max_bytes_per_day,
+    )
+    store = Store(Path(settings.state))
+    paired = PairedDevices(store) if settings.security == "tls" else None
     transcoders = Transcoders(workers=settings.workers)
-    async with Origin() as origin:
+    try:
+        tls = client_context(settings.ca_file)
+    except NoRoots as error:
+        raise OSError(str(error)) from error
+    if not has_roots():
+        _log.warning("no root certificates here: https sites will fail; install ca-certificates")
+    config = OriginConfig(total=limits.connections)
+    async with Origin(config, guard=guard, tls=tls) as origin:
         server = RemoteServer(
-            Services(origin, transcoders),
+            Services(origin, transcoders, Devices(limits)),
             quantum=settings.quantum,
             memory=settings.memory,
             congestion=settings.congestion,
@@ -57,7 +94,7 @@ async def run(settings: Settings) -> None:
         )
         try:
             listening = await server.listen(
-                host.strip("[]"), int(port), security=devices.security if devices else None
+                host.strip("[]"), int(port), security=paired.security if paired else None
             )
         except (NotLoopback, LinkError) as error:
             raise OSError(str(error)) from error
@@ -65,13 +102,13 @@ async def run(settings: Settings) -> None:
         print(f"listening on {address}", flush=True)
         try:
             async with listening:
-                if devices is None:
+                if paired is None:
                     await asyncio.Event().wait()
                 else:
                     store.note_listening(address)
-                    if not devices.security.devices:
+                    if not paired.security.devices:
                         print("no device is paired yet: run sluice pair", file=sys.stderr)
-                    await devices.watch(lambda: server.end_unknown(devices.security))
+                    await paired.watch(lambda: server.end_unknown(paired.security))
         finally:
             await server.close()
             await transcoders.close()

@@ -1,36 +1,37 @@
 """The origin client: one request to one server, as the browser would have made it.
 
 aiohttp does HTTP/1.1, TLS and pooling; this module decides what may go wrong and for how long. It
-follows no redirects, keeps no cookies, decodes nothing (see decoding.py), re-writes no URL. A body
-that stops short raises, so that nobody takes it for whole. Sources: RFC 9110, 7.6.1 (hop-by-hop),
-RFC 9112, 6 (message length); design, goal 2: no fixed timeout fires while bytes still move.
+follows no redirects, keeps no cookies, decodes nothing (see decoding.py), re-writes no URL. The
+guard says what may be reached (reaching.py). A body that stops short raises, so that nobody takes
+it for whole (receiving.py). Sources: RFC 9110, 7.6.1 (hop-by-hop), RFC 9112, 6 (message length);
+design, goal 2: no fixed timeout fires while bytes still move.
 """
 
 from __future__ import annotations
 
 import asyncio
-import socket
 import ssl
 from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
 from dataclasses import dataclass
-from types import SimpleNamespace, TracebackType
-from typing import Any, Final, Self
+from types import TracebackType
+from typing import Final, Self
 
 import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
-from aiohttp.connector import Connection
+from aiohttp.abc import AbstractResolver
 from yarl import URL
 
+from remote_proxy import one_answer
+from remote_proxy.certificates import client_context
 from remote_proxy.failures import Failure, OriginError, translated
+from remote_proxy.guard import Guard
+from remote_proxy.limits import Count
+from remote_proxy.pools import Pools
+from remote_proxy.reaching import GuardedConnector, Reach
+from remote_proxy.receiving import CHUNK, Response, body_of
+from remote_proxy.uploading import sending_restarts_the_clock, uploaded
 
 Headers = list[tuple[str, str]]
 """Names in lower case, in order, repeated as they came."""
-Allow = Callable[[str, str], bool]
-"""Whether a host may be reached at an IP address; asked for every address before it is used."""
-
-CHUNK: Final = 64 << 10
-"""Bytes of a body handed on at a time, at most."""
 
 _HOP_BY_HOP: Final = frozenset(
     (
@@ -62,6 +63,7 @@ class OriginConfig:
     per_host: int = 12
     """Connections; a browser uses 6, but asks for one page at a time."""
     total: int = 256
+    """Connections for one device."""
     max_line: int = 16 << 10
     """Of the status line."""
     max_field: int = 32 << 10
@@ -77,6 +79,10 @@ class FetchRequest:
     url: str
     headers: Headers
     body: AsyncIterator[bytes] | None = None
+    device: str = ""
+    """Whose connections to use."""
+    count: Count = lambda amount: None
+    """Of the bytes of bodies, both ways."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +101,15 @@ class OriginResponse:
     """Give the rest up; harmless after the end."""
 
 
+class _Method(str):
+    """A method as it is: aiohttp would write it in upper case (RFC 9110, 9.1: another method)."""
+
+    __slots__ = ()
+
+    def upper(self) -> str:
+        return self
+
+
 class Origin:
     """The connections to all origins. `async with`."""
 
@@ -102,30 +117,40 @@ class Origin:
         self,
         config: OriginConfig | None = None,
         *,
-        allow: Allow | None = None,
+        guard: Guard | None = None,
+        resolver: AbstractResolver | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
+        """`guard` None: only the public internet is open. `resolver` None: the system's."""
         self._config = config or OriginConfig()
-        self._allow: Allow = allow or (lambda host, ip: True)
+        self.reach = Reach(
+            guard or Guard(), resolver=resolver, timeout=self._config.connect_timeout
+        )
         self._tls = tls
-        self._pooled: aiohttp.ClientSession | None = None
-        self._fresh: aiohttp.ClientSession | None = None
+        self.pools = Pools(self._open)
+        self._entered = False
+
+    @property
+    def tls(self) -> ssl.SSLContext:
+        """How origins are judged, in tunnels too."""
+        if self._tls is None:
+            self._tls = client_context()
+        return self._tls
 
     async def __aenter__(self) -> Self:
-        # A request that may change something never goes out on a connection that the server may
-        # be closing at that moment: it could not be repeated.
-        self._pooled, self._fresh = self._open(reuse=True), self._open(reuse=False)
+        self._entered = True
         return self
 
-    def _open(self, *, reuse: bool) -> aiohttp.ClientSession:
+    def _open(self, reuse: bool) -> aiohttp.ClientSession:
         config = self._config
-        connector = aiohttp.TCPConnector(
+        connector = GuardedConnector(
+            self.reach,
             limit=config.total,
             limit_per_host=config.per_host,
-            resolver=_GuardedResolver(self._allow, config.connect_timeout),
             ssl=self._tls or True,
             force_close=not reuse,
         )
+        one_answer.install(connector)
         return aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -140,8 +165,8 @@ class Origin:
             max_line_size=config.max_line,
             max_field_size=config.max_field,
             max_headers=config.max_fields,
-            response_class=_Response,
-            trace_configs=[_sending_restarts_the_clock(config)],
+            response_class=Response,
+            trace_configs=[sending_restarts_the_clock(config)],
         )
 
     async def __aexit__(
@@ -150,35 +175,30 @@ class Origin:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        for session in (self._pooled, self._fresh):
-            if session is not None:
-                await session.close()
+        self._entered = False
+        await self.pools.close()
 
     async def fetch(self, request: FetchRequest) -> OriginResponse:
         """The head of the response. Raises OriginError."""
-        session = self._pooled if request.method in _REPEATABLE else self._fresh
-        if session is None:
+        if not self._entered:
             raise RuntimeError("Origin is used outside of its `async with`")
-        url = _url(request.url)
-        self._check_literal(url)
+        # A request that may change something never goes out on a connection that the server may
+        # be closing at that moment: it could not be repeated.
+        session = self.pools.session(request.device, reuse=request.method in _REPEATABLE)
+        url, body = _url(request.url), request.body
         with translated(url.raw_host or ""):
             # The clock stands while the request waits for a free connection: others move bytes.
             async with asyncio.timeout(None) as clock:
                 response = await session.request(
-                    request.method,
+                    _Method(request.method),
                     url,
                     headers=_outgoing(request),
-                    data=_uploaded(request, clock, self._config),
+                    data=body
+                    and uploaded(body, request.headers, clock, self._config, request.count),
                     allow_redirects=False,
                     trace_request_ctx=clock,
                 )
         return self._response(request, response, url.raw_host or "")
-
-    def _check_literal(self, url: URL) -> None:
-        """Address literals meet no resolver."""
-        host = (url.raw_host or "").strip("[]")
-        if _is_address(host) and not self._allow(host, host):
-            raise OriginError(Failure.FORBIDDEN, f"{host} must not be reached from here")
 
     def _response(
         self, request: FetchRequest, response: aiohttp.ClientResponse, host: str
@@ -196,17 +216,18 @@ class Origin:
         bodiless = request.method == "HEAD" or response.status in (204, 304)
         length = 0 if bodiless else None if chunked else response.content_length
         if response.connection is not None and response.connection.protocol is not None:
-            # From here on the body's own patience counts (_body).
+            # From here on the body's own patience counts (body_of).
             response.connection.protocol.read_timeout = None
             response.connection.protocol.start_timeout()
         return OriginResponse(
             response.status,
             response.reason or "",
             headers,
-            _body(
+            body_of(
                 response,
                 host,
                 self._config.idle_timeout,
+                request.count,
                 until_close=length is None and not chunked,
             ),
             length,
@@ -223,79 +244,6 @@ def end_to_end(headers: Headers) -> Headers:
         for token in value.split(",")
     }
     return [(name, value) for name, value in headers if name not in _HOP_BY_HOP | named]
-
-
-class _Response(aiohttp.ClientResponse):
-    """Knows how its connection ended: to aiohttp, a reset ends a body without length as well as a
-    close does, and the half that came would pass for the whole."""
-
-    ended: asyncio.Future[None] | None = None
-
-    async def start(self, connection: Connection) -> Self:
-        protocol = connection.protocol
-        self.ended = protocol.closed if protocol is not None else None
-        if self.ended is not None:
-            # Once per connection, lest asyncio complain of an exception nobody looked at.
-            self.ended.remove_done_callback(_looked_at)
-            self.ended.add_done_callback(_looked_at)
-        await super().start(connection)
-        return self
-
-    @property
-    def was_reset(self) -> bool:
-        ended = self.ended
-        return (
-            ended is not None and ended.done() and not ended.cancelled() and bool(ended.exception())
-        )
-
-
-def _looked_at(ended: asyncio.Future[None]) -> None:
-    if not ended.cancelled():
-        ended.exception()
-
-
-class _GuardedResolver(AbstractResolver):
-    """The system's resolver, and what the guard lets through of its answers."""
-
-    def __init__(self, allow: Allow, timeout: float) -> None:
-        self._resolver = aiohttp.ThreadedResolver()
-        self._allow = allow
-        self._timeout = timeout
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
-        try:
-            async with asyncio.timeout(self._timeout):
-                found = await self._resolver.resolve(host, port, family)
-        except TimeoutError:
-            raise OriginError(Failure.TIMEOUT, f"looking {host} up took too long") from None
-        allowed = [one for one in found if self._allow(host, one["host"])]
-        if found and not allowed:
-            raise OriginError(Failure.FORBIDDEN, f"{host} must not be reached from here")
-        return allowed
-
-    async def close(self) -> None:
-        await self._resolver.close()
-
-
-def _sending_restarts_the_clock(config: OriginConfig) -> aiohttp.TraceConfig:
-    """The head's time runs from the last byte of the request that was sent."""
-
-    async def restart(_: aiohttp.ClientSession, context: SimpleNamespace, __: Any) -> None:
-        _set(context.trace_request_ctx, config.head_timeout)
-
-    trace = aiohttp.TraceConfig()
-    trace.on_request_headers_sent.append(restart)
-    trace.on_request_chunk_sent.append(restart)
-    return trace
-
-
-def _set(clock: asyncio.Timeout, seconds: float | None) -> None:
-    """Let the request fail so long from now; None: never. Nothing, once its head has come."""
-    when = None if seconds is None else asyncio.get_running_loop().time() + seconds
-    with suppress(RuntimeError):
-        clock.reschedule(when)
 
 
 def _url(text: str) -> URL:
@@ -328,77 +276,3 @@ def _outgoing(request: FetchRequest) -> list[tuple[str, str]]:
         except UnicodeError:
             headers.append((name, value))
     return headers
-
-
-def _uploaded(
-    request: FetchRequest, clock: asyncio.Timeout, config: OriginConfig
-) -> AsyncIterator[bytes] | None:
-    if request.body is None:
-        return None
-    announced = next((value for name, value in request.headers if name == "content-length"), "")
-    return _upload(request.body, int(announced) if announced.isdecimal() else None, clock, config)
-
-
-async def _upload(
-    body: AsyncIterator[bytes],
-    announced: int | None,
-    clock: asyncio.Timeout,
-    config: OriginConfig,
-) -> AsyncIterator[bytes]:
-    """The request's body; fails where its length is not the one announced, lest both ends wait.
-
-    The clock runs while the server is to take a chunk, and stands while we wait for the next one,
-    which comes over the slow link.
-    """
-    sent = 0
-    _set(clock, None)
-    async for chunk in body:
-        sent += len(chunk)
-        if announced is not None and sent > announced:
-            raise OriginError(Failure.PROTOCOL, "the upload is longer than announced")
-        _set(clock, config.upload_idle_timeout)
-        yield chunk
-        _set(clock, None)
-    if announced is not None and sent < announced:
-        raise OriginError(Failure.PROTOCOL, "the upload ended before its announced length")
-    _set(clock, config.head_timeout)
-
-
-async def _body(
-    response: aiohttp.ClientResponse, host: str, idle: float, *, until_close: bool
-) -> AsyncIterator[bytes]:
-    try:
-        with translated(host):
-            while True:
-                async with asyncio.timeout(idle):
-                    chunk = await response.content.read(CHUNK)
-                if not chunk:
-                    break
-                yield chunk
-        if until_close and _was_reset(response):
-            raise OriginError(Failure.RESET, f"{host} broke the connection off")
-    except OriginError as error:
-        if error.kind is Failure.PROTOCOL and _was_reset(response):
-            raise OriginError(Failure.RESET, f"{host} broke the connection off") from error
-        raise
-    finally:
-        if response.content.at_eof():
-            response.release()
-        else:
-            response.close()
-
-
-def _was_reset(response: aiohttp.ClientResponse) -> bool:
-    """Whether the connection was lost under a body that only its end would have delimited, or
-    before its announced end."""
-    return isinstance(response, _Response) and response.was_reset
-
-
-def _is_address(host: str) -> bool:
-    for family in (socket.AF_INET, socket.AF_INET6):
-        try:
-            socket.inet_pton(family, host.partition("%")[0])
-        except (OSError, ValueError):
-            continue
-        return True
-    return False

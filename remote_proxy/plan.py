@@ -32,12 +32,18 @@ class Plan:
         return decide(self._rules, subject)
 
 
-def picture_options(decision: Decision, *, width: int, height: int, accept: str) -> PictureOptions:
-    """What a decision asks of the transcoder, for a browser with this `Accept`."""
+def picture_options(
+    decision: Decision, *, width: int, height: int, accept: str, arithmetic: bool = False
+) -> PictureOptions:
+    """What a decision asks of the transcoder, for a browser with this `Accept`.
+
+    `arithmetic`: the device undoes that coding for this picture.
+    """
     stop = decision.level if decision.level in LEVELS else "original"
     return PictureOptions(
         stop=stop,
         quality=decision.quality,
         layout=(width, height) if decision.fit_layout and width and height else None,
         avif="image/avif" in accept,
+        arithmetic=arithmetic,
     )

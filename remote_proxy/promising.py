@@ -41,13 +41,17 @@ class Promising:
         obedience: Obedience,
         *,
         start: Callable[[Job], None],
+        may: Callable[[str], bool],
+        spare: Callable[[], int],
     ) -> None:
-        """`start` begins a delivery."""
+        """`start` begins a delivery. Whether a URL `may` come unasked, and how many to `spare`."""
         self._session = session
         self._tree = tree
         self._plan = plan
         self._obedience = obedience
         self._start = start
+        self._may = may
+        self._spare = spare
         self._imports: dict[int, DocumentImport] = {}
 
     def importer(self, job: Job, response: OriginResponse) -> Importer | None:
@@ -74,10 +78,12 @@ class Promising:
         self._imports.pop(document, None)
 
     def _promise(self, document: int, wanted: list[Prefetch], known: frozenset[bytes]) -> None:
+        fresh = [
+            one for one in wanted if name_of(one.url) not in known and self._pushes(document, one)
+        ]
         jobs = [
             Job.prefetch(one, component=self._session.new_component(), document=document)
-            for one in wanted
-            if name_of(one.url) not in known and self._pushes(document, one)
+            for one in fresh[: self._spare()]
         ]
         for headers, same in groupby(jobs, key=lambda job: job.headers):
             if sum(len(name) + len(value) for name, value in headers) > MAX_SHARED:
@@ -98,7 +104,9 @@ class Promising:
     def _pushes(self, document: int, prefetch: Prefetch) -> bool:
         """Whether the plan lets it come unasked. Component 0: it has no number yet."""
         found = prefetch.found
-        return self._plan.decide(0, document, found.kind, found.use).fetch == "push"
+        if self._plan.decide(0, document, found.kind, found.use).fetch != "push":
+            return False
+        return self._may(prefetch.url)
 
 
 def _batches(jobs: list[Job]) -> Iterator[list[Job]]:

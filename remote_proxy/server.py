@@ -72,7 +72,9 @@ class RemoteServer:
         """
         if security is None:
             require_loopback(host)
-        return await self._reception.listen(host, port, security=security)
+        listener = await self._reception.listen(host, port, security=security)
+        self._services.origin.reach.guard.listens(listener.address[1])
+        return listener
 
     def accept(self, link: Link, *, peer: Peer | None = None) -> None:
         """Serve a link that has just been made; refused when there are too many.

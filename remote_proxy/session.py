@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Final
 
 import structlog
 
 from remote_proxy.delivery import Delivery, Services
+from remote_proxy.failures import Failure, OriginError
 from remote_proxy.jobs import Job
+from remote_proxy.limits import UsageStatistics
 from remote_proxy.obedience import Obedience
 from remote_proxy.plan import Plan
 from remote_proxy.promising import Promising
@@ -34,8 +36,6 @@ AGENT: Final = "sluice"
 CONFIDENT: Final = 0.5
 """Confidence from which an estimate of the link counts. Two small messages that a relay passed on
 together look like a link of gigabits, and a quantum fitted to that is seconds of a slow one."""
-MAX_DELIVERIES: Final = 1024
-"""Components under way for one device; further requests are answered 503."""
 SWEEP: Final = 32
 """Deliveries begun between two looks for what can be forgotten."""
 _log = structlog.get_logger("sluice.remote")
@@ -58,6 +58,7 @@ class SessionStatistics:
     deliveries: int
     held: int
     payload_sent: int
+    usage: UsageStatistics
     documents: int = field(default=0)
 
 
@@ -84,7 +85,13 @@ class RemoteSession:
         self.plan = Plan()
         self.obedience = Obedience(self.tree, self.plan)
         self.promising = Promising(
-            self.session, self.tree, self.plan, self.obedience, start=self.start
+            self.session,
+            self.tree,
+            self.plan,
+            self.obedience,
+            start=self.start,
+            may=services.origin.reach.might,
+            spare=lambda: self._usage.spare(now=self._loop.time()),
         )
         self.budget = Budget(memory)
         self.outbox = TreeOutbox(
@@ -94,11 +101,14 @@ class RemoteSession:
             self.budget,
             wake=link.wake,
         )
+        self._loop = asyncio.get_running_loop()
+        self._usage = services.devices.of("")
+        self._held = False
         self._running: dict[int, _Running] = {}
         self._started = 0
         self._last_request = 0
         self._documents: dict[int, set[int]] = {}
-        self._closed: asyncio.Future[LinkError | None] = asyncio.get_running_loop().create_future()
+        self._closed: asyncio.Future[LinkError | None] = self._loop.create_future()
         self._tasks: asyncio.TaskGroup | None = None
         self._handlers: dict[type[m.Message], Callable[[m.Message, Headers], None]] = {
             m.Hello: self._on_hello,
@@ -121,6 +131,13 @@ class RemoteSession:
 
     async def run(self) -> None:
         """Serve until the link closes."""
+        try:
+            await self._serve()
+        finally:
+            if self._held:
+                await self._services.origin.pools.release(self.device)
+
+    async def _serve(self) -> None:
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
             self._link.start(self.outbox, self)
@@ -135,7 +152,12 @@ class RemoteSession:
                 running.task.cancel()
         for outgoing in self.outbox.components():
             self.outbox.drop(outgoing.component)
-        _log.info("session ended", reason=str(error) if error else "closed")
+        _log.info(
+            "session ended",
+            reason=str(error) if error else "closed",
+            device=self.device,
+            **asdict(self._usage.statistics(now=self._loop.time())),
+        )
 
     def close(self) -> None:
         """End it from outside; `run` returns."""
@@ -155,6 +177,7 @@ class RemoteSession:
             deliveries=len(self._running),
             held=self.budget.used,
             payload_sent=self.outbox.payload_sent,
+            usage=self._usage.statistics(now=self._loop.time()),
             documents=len(self._documents),
         )
 
@@ -189,17 +212,30 @@ class RemoteSession:
             return None
         return estimate.rate
 
+    def count(self, amount: int) -> None:
+        """Bytes have passed to or from an origin. Raises OriginError beyond the device's limit."""
+        exceeded = self._usage.spend(amount, now=self._loop.time())
+        if exceeded is not None:
+            raise OriginError(Failure.LIMIT, str(exceeded))
+
+    def accepts(self, coding: str) -> bool:
+        """Whether the device said that it can undo this coding."""
+        return self.session.peer is not None and coding in self.session.peer.accepts
+
     def say(self, message: m.Message, headers: Headers | None = None) -> None:
         """Queue a control message."""
         self.session.enqueue(message, headers)
         self._link.wake()
 
     def start(self, job: Job) -> None:
-        """Begin a delivery; beyond the limit it is refused with a clear answer."""
+        """Begin a delivery; beyond the device's limits it is refused with a clear answer."""
         if self._tasks is None or self.session.state is not State.OPEN:
             return
-        if len(self._running) >= MAX_DELIVERIES:
-            self.say(m.Failed(job.component, 503, "too many requests are under way"))
+        tunnel = job.method == "CONNECT"
+        exceeded = self._usage.begin(now=self._loop.time(), tunnel=tunnel)
+        if exceeded is not None:
+            _log.info("a limit was met", device=self.device, limit=exceeded.setting)
+            self.say(m.Failed(job.component, exceeded.status, str(exceeded)))
             return
         self._started += 1
         if self._started % SWEEP == 0:
@@ -207,6 +243,8 @@ class RemoteSession:
         self._documents.setdefault(job.document, set()).add(job.component)
         delivery = Delivery(job, self, self._services)
         task = self._tasks.create_task(self._deliver(delivery))
+        usage = self._usage
+        task.add_done_callback(lambda _: usage.end(tunnel=tunnel))
         self._running[job.component] = _Running(task, job.document, job.upload)
 
     def _sweep(self) -> None:
@@ -237,6 +275,9 @@ class RemoteSession:
 
     def _on_hello(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Hello)
+        self._usage = self._services.devices.of(self.device)
+        self._services.origin.pools.hold(self.device)
+        self._held = True
         _log.info("session opened", device=self.device, agent=message.agent)
 
     def _on_request(self, message: m.Message, headers: Headers) -> None:

@@ -18,6 +18,14 @@ from hats.rules import check_weight
 
 APPLICATION: Final = "browser"
 """The one application there is so far; office documents will have their own."""
+TUNNELS: Final = "tunnels"
+"""The node of all tunnels: together they share the link with each application."""
+TALK: Final = "tunnel"
+"""Kind of a tunnel in which two ends talk: before pictures (hats/tiers.py, hats/text_first.py)."""
+TRANSFER: Final = "other"
+"""Kind of one that carries a transfer."""
+TALK_WEIGHT: Final = 8.0
+"""Of one, against 1 of the other."""
 MAX_RULES: Final = 256
 """Standing scheduler and weight rules a device may set."""
 MAX_URGENCY: Final = 1000
@@ -46,6 +54,7 @@ class Tree:
         self._schedulers: dict[Pattern, tuple[str, dict[str, Any]]] = {}
         self._weights: dict[Pattern, float] = {}
         self._application = self._interior(self.hierarchy.root, (APPLICATION,))
+        self._tunnels = self._interior(self.hierarchy.root, (TUNNELS,))
 
     def document(self, document: int) -> Node:
         """The node of a document, made when it is new."""
@@ -72,6 +81,20 @@ class Tree:
         elif leaf.kind != kind:
             self.hierarchy.set_kind(leaf, kind)
         return leaf
+
+    def tunnel(self, component: int) -> Node:
+        """The leaf of a tunnel: beside the applications, for it belongs to no document."""
+        leaf = self.hierarchy.attach(self._tunnels, str(component), kind=TALK, weight=TALK_WEIGHT)
+        self._leaves[component] = leaf
+        return leaf
+
+    def set_talk(self, component: int, talks: bool) -> None:
+        """Whether two ends talk in a tunnel, or one sends to the other (transport/talk.py)."""
+        leaf = self.find_leaf(component)
+        kind = TALK if talks else TRANSFER
+        if leaf is not None and leaf.kind != kind:
+            self.hierarchy.set_kind(leaf, kind)
+            self.hierarchy.set_weight(leaf, TALK_WEIGHT if talks else 1.0)
 
     def find_leaf(self, component: int) -> Node | None:
         """The component's leaf while it is in the tree."""

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import ssl
+from collections.abc import Callable
 from typing import Final
 
-from remote_proxy.failures import Failure, OriginError
+from aiohappyeyeballs import AddrInfoType, start_connection
+
+from remote_proxy.failures import Failure, OriginError, translated
+from remote_proxy.limits import Count
+from remote_proxy.reaching import Reach
 from transport.incoming import Incoming, StreamCut
 from transport.outgoing import Outgoing
 
@@ -13,28 +20,64 @@ READ: Final = 65536
 """Bytes read from the host at a time."""
 CONNECT: Final = 15.0
 """Seconds for a host to answer."""
+STAGGER: Final = 0.25
+"""Seconds before the next address is tried as well (RFC 8305, 8)."""
 
 
-async def dial(authority: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Connect to host:port. Raises OriginError."""
-    host, _, port = authority.rpartition(":")
+async def dial(
+    authority: str, reach: Reach, *, tls: ssl.SSLContext | None = None
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Connect to host:port, where the guard lets it, and make TLS there. Raises OriginError."""
+    name, _, number = authority.rpartition(":")
+    if not (number.isascii() and number.isdecimal() and 0 < int(number[:8]) < 65536):
+        raise OriginError(Failure.PROTOCOL, f"{authority} is not host:port")
+    port = int(number)
+    host = reach.host(name, port, tunnel=True)
     try:
         async with asyncio.timeout(CONNECT):
-            return await asyncio.open_connection(host.strip("[]"), int(port))
+            found = await reach.addresses(host, port, tunnel=True)
+            addresses: list[AddrInfoType] = [
+                (one["family"], socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (one["host"], port))
+                for one in found
+            ]
+            connected = await start_connection(addresses, happy_eyeballs_delay=STAGGER)
+            reader, writer = await asyncio.open_connection(sock=connected)
     except TimeoutError as error:
         raise OriginError(Failure.TIMEOUT, f"{authority} did not answer") from error
+    except socket.gaierror as error:
+        raise OriginError(Failure.DNS, f"there is no server by the name of {name}") from error
     except (OSError, ValueError) as error:
         raise OriginError(Failure.REFUSED, f"{authority} could not be reached") from error
+    try:
+        reach.peer(host, writer.transport, tunnel=True)
+        if tls is not None:
+            with translated(host.name):
+                async with asyncio.timeout(CONNECT):
+                    await writer.start_tls(tls, server_hostname=host.name)
+    except BaseException:
+        writer.transport.abort()
+        raise
+    return reader, writer
 
 
 async def pump(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, up: Incoming, down: Outgoing
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    up: Incoming,
+    down: Outgoing,
+    *,
+    coming: Callable[[int], None],
+    count: Count,
 ) -> None:
-    """Both ways until both have ended. Raises OSError when the host resets."""
+    """Both ways until both have ended. Raises OSError when the host resets; what `count` raises.
+
+    `coming` hears of so many bytes before they go down.
+    """
 
     async def upwards() -> None:
         try:
             async for chunk in up.read():
+                count(len(chunk))
                 writer.write(chunk)
                 await writer.drain()
             if writer.can_write_eof():
@@ -44,6 +87,8 @@ async def pump(
 
     async def downwards() -> None:
         while chunk := await reader.read(READ):
+            count(len(chunk))
+            coming(len(chunk))
             down.write(chunk)
             await down.room()
         down.finish()
@@ -52,7 +97,7 @@ async def pump(
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(upwards())
             tasks.create_task(downwards())
-    except* OSError as failures:
-        raise OSError(str(failures.exceptions[0])) from failures
+    except ExceptionGroup as failures:  # not except*, which would raise a group again
+        raise failures.exceptions[0] from failures
     finally:
         writer.close()

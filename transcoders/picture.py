@@ -5,7 +5,7 @@ Knows the wire's fidelity levels; does not know how any of them is made.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wire.skeleton import LEVELS, Level
 
@@ -26,6 +26,8 @@ class PictureOptions:
     """Pixels: scale the picture down to cover this box. The caller knows that it is shown so."""
     avif: bool = False
     """Who will see it takes AVIF, for coarse versions."""
+    arithmetic: bool = False
+    """Who gets it can undo arithmetic coding of a JPEG (transcoders/arithmetic.py)."""
     min_bytes: int = 4096
     """Smaller pictures are left alone (HATS, section 4.1.1)."""
 
@@ -52,6 +54,8 @@ class Picture:
     """The last level shows exactly the origin's pixels."""
     identical: bool
     """The last level is the origin's bytes."""
+    coding: str = ""
+    """What must be undone before a level is a file that browsers show (wire.messages.Head)."""
 
 
 def up_to(picture: Picture, stop: str) -> Picture:
@@ -64,6 +68,5 @@ def up_to(picture: Picture, stop: str) -> Picture:
     last = kept[-1]
     data = picture.data[: last.end] + last.suffix
     final = Level(last.name, last.start, len(data), last.content_type)
-    return Picture(
-        data, (*kept[:-1], final), picture.width, picture.height, lossless=False, identical=False
-    )
+    levels = (*kept[:-1], final)
+    return replace(picture, data=data, levels=levels, lossless=False, identical=False)

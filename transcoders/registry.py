@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Final
 
 from transcoders import jpeg, still
+from transcoders.arithmetic import ArithmeticEncoder
 from transcoders.picture import Picture, PictureOptions, Unfit, up_to
 from transcoders.reencode import Encoded, reencode
 from transcoders.sniff import Format, animated, declared_picture, dimensions, sniff
@@ -63,6 +64,7 @@ class Transcoders:
         """`timeout`: seconds, waiting in line included. `jpegtran`: its path; None: do without."""
         self._workers = Workers(workers=workers, waiting=MAX_WAITING)
         self._rearranger = jpeg.Rearranger(jpegtran) if jpegtran else None
+        self._arithmetic = ArithmeticEncoder(jpegtran) if jpegtran else None
         self._timeout = timeout
         self._max_pixels = max_pixels
         self._max_bytes = max_bytes
@@ -121,6 +123,8 @@ class Transcoders:
         await self._workers.close()
         if self._rearranger is not None:
             self._rearranger.close()
+        if self._arithmetic is not None:
+            self._arithmetic.close()
 
     async def _make(self, data: bytes, options: PictureOptions) -> Picture:
         kind = sniff(data)
@@ -128,16 +132,24 @@ class Transcoders:
         async with self._workers.slot() as slot:
             if options.quality is not None or options.layout is not None:
                 try:
-                    return up_to(await self._smaller(data, kind, options, slot), options.stop)
-                except Unfit:
-                    pass  # the lossless way is open still
-            if kind is Format.JPEG:
-                made = await self._jpeg(data, slot, avif=options.avif)
+                    made = await self._smaller(data, kind, options, slot)
+                except Unfit:  # the lossless way is open still
+                    made = await self._lossless(data, kind, options, slot)
             else:
-                limit = self._max_pixels
-                job = partial(still.versions, data, kind, max_pixels=limit, avif=options.avif)
-                made = await slot.call(job)
+                made = await self._lossless(data, kind, options, slot)
+            if options.arithmetic and self._arithmetic is not None:
+                made = await self._arithmetic.coded(made, slot)
             return up_to(made, options.stop)
+
+    async def _lossless(
+        self, data: bytes, kind: Format, options: PictureOptions, slot: Slot
+    ) -> Picture:
+        """The origin's pixels with levels in front of them. Raises Unfit."""
+        if kind is Format.JPEG:
+            return await self._jpeg(data, slot, avif=options.avif)
+        limit = self._max_pixels
+        job = partial(still.versions, data, kind, max_pixels=limit, avif=options.avif)
+        return await slot.call(job)
 
     async def _jpeg(self, data: bytes, slot: Slot, *, avif: bool) -> Picture:
         limit = self._max_pixels

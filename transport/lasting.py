@@ -3,7 +3,7 @@
 A connection that breaks is replaced by another; the stream of frames goes on to the byte, so the
 session above sees a pause and nothing else. A connection that is silent though bytes are under
 way gets a rival: whichever moves first carries the link on (TCP's own retries are minutes apart
-after a long outage). Who knows that the network has changed says `hurry` or `address_gone`.
+after a long outage). Who knows that the network has changed says `network_changed`.
 
 The other end is transport/reception.py.
 """
@@ -77,15 +77,11 @@ class LastingLink:
         self._task = self._loop.create_task(self._keep(), name="lasting link")
         return self.link
 
-    def hurry(self) -> None:
-        """The network has changed: try now rather than later."""
+    def network_changed(self, gone: str) -> None:
+        """Try now rather than later. `gone`: an address that this machine has lost, or ""."""
+        if gone and self.link.local_address == gone:
+            self.link.lose(LinkError(f"this device no longer has the address {gone}"))
         self._hurry.set()
-
-    def address_gone(self, address: str) -> None:
-        """This machine does not have `address` any more: nothing will come to it."""
-        if self.link.local_address == address:
-            self.link.lose(LinkError(f"this device no longer has the address {address}"))
-        self.hurry()
 
     # -- the task ------------------------------------------------------------------------------
 

@@ -81,6 +81,11 @@ class Outgoing:
         """Bytes written that have not gone to the link."""
         return self.written - self.taken
 
+    @property
+    def closed(self) -> bool:
+        """What is written goes nowhere: it was dropped, or all of it has been sent."""
+        return self._closed
+
     def write(self, data: bytes) -> None:
         """Bytes from the source. Ignored once the component is closed."""
         if self._closed or not data:

@@ -23,6 +23,9 @@ MAX_MESSAGE: Final = 0xFFFF
 """Bytes of one encoded message: it must fit a CONTROL frame."""
 MAX_URL: Final = 8192
 """Bytes; longer ones are answered 414 by the local proxy."""
+ARITHMETIC: Final = "arithmetic"
+"""The coding of a JPEG whose entropy coding is arithmetic (T.81, annex D) on the link alone: each
+level is to be Huffman-coded again before anybody gets it."""
 
 
 class Message(msgspec.Struct, frozen=True, array_like=True):
@@ -41,6 +44,8 @@ class Hello(Message, tag=1, frozen=True):
     """Names the device to the remote; one hierarchy per device."""
     first_promise: int = 2
     """The id from which the remote numbers what it promises: earlier ones are taken."""
+    accepts: list[str] = []
+    """Codings besides "br" that the sender can undo (ARITHMETIC)."""
 
 
 class Credit(Message, tag=2, frozen=True):
@@ -123,6 +128,9 @@ class Request(Message, tag=16, frozen=True):
     """The local proxy can show this picture coarse before it is fine."""
     resume: Resume | None = None
     """The rest of what an earlier session was bringing; it keeps its id."""
+    tls: bool = False
+    """Of a CONNECT: the remote makes TLS with the server and verifies it; the tunnel carries what
+    is inside."""
 
 
 class Cancel(Message, tag=17, frozen=True):
@@ -200,7 +208,7 @@ class Head(Message, tag=32, frozen=True):
     length: int = -1
     """Bytes the component will have after `coding` is undone; -1: not known yet."""
     coding: str = ""
-    """How the component's bytes are coded on the link: "" or "br"."""
+    """How the component's bytes are coded on the link: "", "br" or one that the other accepts."""
     final_url: str = ""
 
 

@@ -99,10 +99,12 @@ class Session:
         device: str = "",
         first_component: int | None = None,
         first_promise: int = 2,
+        accepts: Iterable[str] = (),
     ) -> None:
         """`first_component`: go on counting where an earlier session of this side ended.
 
         `first_promise`: where the remote's counting goes on, said by the local side.
+        `accepts`: codings that this side can undo.
         """
         self.side = side
         self.state = State.OPENING
@@ -114,7 +116,8 @@ class Session:
         self._encoder = hpack.Encoder()
         self._decoder = hpack.Decoder(max_header_list_size=MAX_HEADER_BYTES)
         self._next_component = first_component or (1 if side is Side.LOCAL else 2)
-        self._queue.append((m.Hello(list(m.VERSIONS), agent, device, first_promise), None))
+        hello = m.Hello(list(m.VERSIONS), agent, device, first_promise, list(accepts))
+        self._queue.append((hello, None))
 
     def __repr__(self) -> str:
         return f"<Session {self.side.value} {self.state.value} queued={len(self._queue)}>"

@@ -21,7 +21,7 @@ from typing import Any, Final
 import aiohttp
 
 from bench.origin import Address, serve
-from bench.peers import command
+from bench.peers import LOOPBACK, command
 from bench.report import Check
 from bench.scenarios.page_load import SITE
 
@@ -50,7 +50,7 @@ async def run(*, seconds: float = 60.0, seed: int = 1) -> dict[str, Any]:
     """The scenario: noise for so long at each port at once."""
     async with (
         serve(SITE) as origin,
-        _process("remote") as (remote, remote_id),
+        _process("remote", *LOOPBACK) as (remote, remote_id),
         _process("local", f"--remote={_text(remote)}", "--patience=5") as (local, local_id),
     ):
         page = f"http://{_text(origin)}/news/index.html"

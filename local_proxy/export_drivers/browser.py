@@ -24,9 +24,11 @@ from local_proxy.components import Component, ComponentFailed, Head
 from local_proxy.csp import DRIVER_PATH, MetaPolicies, adjust_headers
 from local_proxy.error_page import error_page
 from local_proxy.export_drivers import pictures
+from local_proxy.export_drivers.level_files import Decode, LevelFiles, NoFile
 from local_proxy.export_drivers.page import AGAIN, Page, Step
 from local_proxy.http import Handler, Headers, Request, Response, header
 from local_proxy.injection import Injector, injectable, script_tag
+from local_proxy.promises import directives
 from local_proxy.tracking_drivers.browser import MAX_BEACON, Tracker, parse_beacon, report
 from wire.skeleton import Use
 
@@ -68,6 +70,9 @@ class ExportStatistics:
     fetched_again: int
     beacons: int
     bad_beacons: int
+    decoded: int
+    undecoded: int
+    """Levels whose coding on the link was undone, and was not for all trying."""
 
 
 class BrowserExport:
@@ -81,17 +86,20 @@ class BrowserExport:
         fetch: Handler,
         secret: bytes | None = None,
         multipart: bool = False,
+        decode: Decode | None = None,
     ) -> None:
         """`now`: seconds, monotonic. `fetch`: asks the core for a picture once more, whole.
 
         `secret`: makes the driver's address for a page; keep it, and pages that a browser cached
         before a restart find their driver again. `multipart`: Chromium over HTTP/2 only.
+        `decode`: undoes the coding of pictures that have one.
         """
         self._now = now
         self._tracker = tracker
         self._fetch = fetch
         self._secret = secret or secrets.token_bytes(32)
         self._multipart = multipart
+        self._files = LevelFiles(decode)
         self._pages: dict[int, Page] = {}
         self._by_key: dict[str, Page] = {}
         self._by_ticket: dict[str, list[Page]] = {}
@@ -106,11 +114,13 @@ class BrowserExport:
     def statistics(self) -> ExportStatistics:
         pages = self._pages.values()
         counted = ("swapped", "multipart", "streamed", "whole", "levels_served", "fetched_again")
+        counts = [self._counts[name] for name in (*counted, "beacons", "bad_beacons")]
+        counts += self._files.decoded, self._files.failed
         return ExportStatistics(
             len(pages),
             sum(page.alive.is_set() for page in pages),
             sum(not p.final() for page in pages for p in page.pictures.values()),
-            *(self._counts[name] for name in (*counted, "beacons", "bad_beacons")),
+            *counts,
         )
 
     # -- documents ---------------------------------------------------------------------------
@@ -190,33 +200,37 @@ class BrowserExport:
                 lambda: bool(component.levels or component.received) or component.complete
             )
             return await self._picture(component, head, request)
+        except NoFile:
+            return await self._again(request, request.url)
         except ComponentFailed as failed:
             return error_page(failed.status, failed.reason)
 
     async def _picture(self, component: Component, head: Head, request: Request) -> Response:
+        """Raises NoFile where only fetching anew can help."""
         if _finished(component):
-            return self._whole(component, head)
+            return await self._whole(component, head)
         page = self._pages.get(component.document)
         if not _takes_levels(component, head, request):
-            return self._stream(component, head)
+            return self._stream(component, head, request)
         swap = self._can_swap(page, component)
         if not swap and not self._multipart:
-            return self._stream(component, head)
-        level = await component.wait_level(component.levels[0].name)
-        level = component.reached() or level
+            return self._stream(component, head, request)
+        await component.wait_level(component.levels[0].name)
         if _finished(component):
-            return self._whole(component, head)
+            return await self._whole(component, head)
         if self._multipart:
+            first = await self._files.best(component)
             self._counts["multipart"] += 1
-            return pictures.multipart(component, head, level)
+            file_of, anew = self._files.file, self._anew(request)
+            return pictures.multipart(component, head, first, file_of, anew)
         if page is None or not await self._driver_there(page):
-            return self._stream(component, head)
-        level = component.reached() or level
-        if _finished(component):
-            return self._whole(component, head)
+            return self._stream(component, head, request)
+        level, file = await self._files.best(component)
+        if level == component.levels[-1]:
+            return await self._whole(component, head)
         self._counts["swapped"] += 1
         page.remember(component, level)
-        return pictures.coarse(component, head, level)
+        return pictures.coarse(head, level, file)
 
     def _can_swap(self, page: Page | None, component: Component) -> bool:
         if page is None or component.use is not Use.ELEMENT or page.shut:
@@ -232,13 +246,29 @@ class BrowserExport:
                 page.given_up = True
         return page.alive.is_set()
 
-    def _whole(self, component: Component, head: Head) -> Response:
+    async def _whole(self, component: Component, head: Head) -> Response:
+        """Raises NoFile."""
+        final = pictures.final_level(component)
+        file = await self._files.file(component, final) if final is not None else b""
         self._counts["whole"] += 1
-        return pictures.whole_now(component, head)
+        if final is None:
+            return pictures.bare(component, head)
+        return pictures.whole_now(head, final, file)
 
-    def _stream(self, component: Component, head: Head) -> Response:
+    def _stream(self, component: Component, head: Head, request: Request) -> Response:
         self._counts["streamed"] += 1
+        if component.coding:
+            file_of, anew = self._files.file, self._anew(request)
+            return pictures.whole_level_by_level(component, head, file_of, anew)
         return pictures.whole_as_it_comes(component, head)
+
+    def _anew(self, request: Request) -> pictures.Anew:
+        """How to have a picture whose last level can't be decoded."""
+
+        async def anew() -> bytes:
+            return await pictures.body_of(await self._again(request, request.url))
+
+        return anew
 
     # -- our own addresses -------------------------------------------------------------------
 
@@ -289,10 +319,17 @@ class BrowserExport:
         level = component.level(name)
         if level is None or level.end > component.received or component.head is None:
             return await self._again(request, plain)
+        final = level == component.levels[-1]
+        try:
+            file = await self._files.file(component, level)
+        except NoFile as error:
+            if final:
+                return await self._again(request, plain)
+            return error_page(503, f"A finer level will come: {error}")
         self._counts["levels_served"] += 1
-        if level == component.levels[-1]:
+        if final:
             picture.served_at = self._now()
-        return pictures.finer(component, component.head, level)
+        return pictures.finer(component.head, level, file)
 
     async def _again(self, request: Request, plain: str) -> Response:
         """Fetch a picture whole whose component is gone: better late than coarse for ever."""
@@ -384,6 +421,8 @@ def _takes_levels(component: Component, head: Head, request: Request) -> bool:
 
 def _may_carry_driver(response: Response) -> bool:
     headers = response.headers
+    if "no-transform" in directives(headers):  # RFC 9111, 5.2.2.6
+        return False
     if response.status == 304:
         return injectable(header(headers, "content-type", "text/html"))
     return (

@@ -5,14 +5,19 @@ Which of them a request gets is browser.py's choice. Must not know: documents, d
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Final
 
 from local_proxy.components import Component, ComponentFailed, Head
+from local_proxy.export_drivers.level_files import NoFile
 from local_proxy.http import Headers, Response, header
 from wire.skeleton import Level
 
+END: Final = b"\xff\xd9"
+"""JPEG's end marker."""
+MAX_AGAIN: Final = 16 << 20
+"""Bytes of a picture fetched once more: twice as many as a picture with levels may have."""
 BOUNDARY: Final = "sluice-level"
 _ENTITY: Final = frozenset(("content-type", "content-length", "content-encoding", "accept-ranges"))
 _DIGESTS: Final = frozenset(("content-md5", "digest", "repr-digest", "content-digest"))
@@ -26,13 +31,21 @@ def final_level(component: Component) -> Level | None:
     return component.levels[-1] if component.levels else None
 
 
-def whole_now(component: Component, head: Head) -> Response:
-    """The finished component as the origin sent it, its caching fields included."""
-    final = final_level(component)
-    if final is None:
-        component.consumed(component.received)
-        return Response(head.status, _whole_headers(head, ""), bytes(component.data))
-    return Response(head.status, _whole_headers(head, final.content_type), component.file(final))
+FileOf = Callable[[Component, Level], Awaitable[bytes]]
+"""A received level as a whole file. Raises NoFile."""
+Anew = Callable[[], Awaitable[bytes]]
+"""Fetches the picture once more, whole, without levels. Raises ComponentFailed."""
+
+
+def bare(component: Component, head: Head) -> Response:
+    """A finished component without levels, as the origin sent it."""
+    component.consumed(component.received)
+    return Response(head.status, _whole_headers(head, ""), bytes(component.data))
+
+
+def whole_now(head: Head, final: Level, file: bytes) -> Response:
+    """The finished picture, with the origin's caching fields."""
+    return Response(head.status, _whole_headers(head, final.content_type), file)
 
 
 def whole_as_it_comes(component: Component, head: Head) -> Response:
@@ -49,14 +62,20 @@ def whole_as_it_comes(component: Component, head: Head) -> Response:
     return Response(head.status, headers, _range(component, final), length)
 
 
-def coarse(component: Component, head: Head, level: Level) -> Response:
+def whole_level_by_level(component: Component, head: Head, file_of: FileOf, anew: Anew) -> Response:
+    """The same for a coded picture: as each level comes, what it adds to the one before."""
+    headers = _whole_headers(head, component.levels[-1].content_type)
+    return Response(head.status, headers, _additions(component, file_of, anew))
+
+
+def coarse(head: Head, level: Level, file: bytes) -> Response:
     """A level that is not the last: never to be kept, for the same address will say more."""
     headers = level_headers(head, level)
     headers.append(("cache-control", "no-store"))
-    return Response(200, headers, component.file(level))
+    return Response(200, headers, file)
 
 
-def finer(component: Component, head: Head, level: Level) -> Response:
+def finer(head: Head, level: Level, file: bytes) -> Response:
     """A level at an address of its own, which the driver asks and a style rule asks again."""
     headers = level_headers(head, level)
     headers.append(("cache-control", "private, max-age=300"))
@@ -64,16 +83,40 @@ def finer(component: Component, head: Head, level: Level) -> Response:
         # The picture itself may be asked with CORS; style rules always ask without.
         headers = [(n, v) for n, v in headers if n != "cross-origin-resource-policy"]
         headers.append(("cross-origin-resource-policy", "cross-origin"))
-    return Response(200, headers, component.file(level))
+    return Response(200, headers, file)
 
 
-def multipart(component: Component, head: Head, level: Level) -> Response:
+def multipart(
+    component: Component, head: Head, first: tuple[Level, bytes], file_of: FileOf, anew: Anew
+) -> Response:
     """Each level as a part that replaces the one before (multipart/x-mixed-replace)."""
+    level = first[0]
     headers = level_headers(head, level)
     headers = [(name, value) for name, value in headers if name != "content-type"]
     headers.append(("content-type", f"multipart/x-mixed-replace; boundary={BOUNDARY}"))
     headers.append(("cache-control", "no-store"))
-    return Response(200, headers, _parts(component, level))
+    return Response(200, headers, _parts(component, first, file_of, anew))
+
+
+async def body_of(response: Response) -> bytes:
+    """All of it. Raises ComponentFailed for an error or too much."""
+    body = bytearray()
+    whole = False
+    try:
+        if isinstance(response.body, bytes):
+            body += response.body
+        else:
+            async for chunk in response.body:
+                body += chunk
+                if len(body) > MAX_AGAIN:
+                    break
+        whole = len(body) <= MAX_AGAIN
+    finally:
+        for done in response.on_done:
+            done(whole)
+    if response.status != 200 or not whole:
+        raise ComponentFailed(502, "the picture could not be fetched once more")
+    return bytes(body)
 
 
 def level_headers(head: Head, level: Level) -> Headers:
@@ -106,32 +149,78 @@ async def _range(component: Component, level: Level) -> AsyncIterator[bytes]:
         yield level.suffix
 
 
-async def _parts(component: Component, level: Level) -> AsyncIterator[bytes]:
+async def _additions(component: Component, file_of: FileOf, anew: Anew) -> AsyncIterator[bytes]:
+    """A level's file begins with that of each coarser one, but for the end marker."""
+    sent = b""
+    for level in component.levels:
+        await _wait(component, level)
+        final = level == component.levels[-1]
+        try:
+            file = await file_of(component, level)
+        except NoFile as error:
+            if not final:
+                continue
+            if sent:
+                raise ComponentFailed(502, f"the picture's coding: {error}") from error
+            file = await anew()
+        body = file if final else file.removesuffix(END)
+        if body.startswith(sent):
+            yield body[len(sent) :]
+            sent = body
+        elif final:
+            raise ComponentFailed(502, "the picture does not go on as it began")
+
+
+async def _parts(
+    component: Component, first: tuple[Level, bytes], file_of: FileOf, anew: Anew
+) -> AsyncIterator[bytes]:
     """Parts in order; the next part's head goes out at once, else Chromium shows each one late."""
+    level, file = first
     yield _part_head(level)
     while True:
-        part = component.file(level) + b"\r\n"
+        part = file + b"\r\n"
         index = component.levels.index(level)
         if index + 1 == len(component.levels):
             yield part + f"--{BOUNDARY}--\r\n".encode()
             return
         yield part + _part_head(component.levels[index + 1])
-        level = await _next_part(component, index + 1)
+        level, file = await _next_part(component, index + 1, file_of, anew)
 
 
 def _part_head(level: Level) -> bytes:
     return f"--{BOUNDARY}\r\nContent-Type: {level.content_type}\r\n\r\n".encode()
 
 
-async def _next_part(component: Component, index: int) -> Level:
-    """The finest level here once the announced one is, of the announced type."""
-    announced = component.levels[index]
-    await component.wait(lambda: announced.end <= component.received or component.complete)
-    if announced.end > component.received:
-        raise ComponentFailed(502, "the picture ended before its last level")
-    best = announced
+async def _next_part(
+    component: Component, index: int, file_of: FileOf, anew: Anew
+) -> tuple[Level, bytes]:
+    """The finest level here once the announced one is, of the announced type.
+
+    Coded levels are all of one type, so one whose coding can't be undone is passed over.
+    """
+    while True:
+        announced = component.levels[index]
+        await _wait(component, announced)
+        best = _best_of_type(component, index)
+        try:
+            return best, await file_of(component, best)
+        except NoFile:
+            index = component.levels.index(best) + 1
+            if index == len(component.levels):
+                return best, await anew()
+
+
+def _best_of_type(component: Component, index: int) -> Level:
+    best = announced = component.levels[index]
     for level in component.levels[index + 1 :]:
         if level.end > component.received or level.content_type != announced.content_type:
             break
         best = level
     return best
+
+
+async def _wait(component: Component, level: Level) -> None:
+    """Until the level is here. Raises ComponentFailed if it never will be."""
+    await component.wait(lambda: level.end <= component.received or component.complete)
+    if level.end > component.received:
+        raise ComponentFailed(502, "the picture ended before its last level")

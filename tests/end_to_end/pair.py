@@ -8,20 +8,26 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import shutil
+import ssl
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import h11
+from aiohttp.abc import AbstractResolver
 
 from bench.links.secured import paired
 from configuration import LocalSettings
+from local_proxy.authority import Authority
 from local_proxy.main import LocalProxy
 from local_proxy.paired import Remote as PairedRemote
 from policies.loader import load
 from remote_proxy.delivery import Services
+from remote_proxy.guard import Guard
+from remote_proxy.limits import Devices, Limits
 from remote_proxy.origin import Origin, OriginConfig
 from remote_proxy.server import RemoteServer
 from remote_proxy.session import RemoteSession
@@ -33,6 +39,9 @@ T = TypeVar("T")
 Headers = list[tuple[str, str]]
 Address = tuple[str, int]
 
+LOOPBACK = ("127.0.0.0/8", "127.0.0.1:1")
+"""Where tests have their origins, and a port where nobody listens; a remote proxy reaches only the
+public internet by itself."""
 TIMEOUT = 30.0
 """Seconds a test may take; they take a fraction of one."""
 
@@ -121,15 +130,21 @@ Handler = Callable[[Asked], Awaitable[None]]
 class FakeOrigin:
     """A server made of handlers by path; counts what it is asked."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, tls: ssl.SSLContext | None = None) -> None:
+        """`tls`: it speaks https."""
         self.paths: dict[str, Handler] = {}
         self.asked: list[Asked] = []
+        self.connections = 0
         self.address: Address = ("", 0)
+        self.name = ""
+        """By which its certificate knows it; empty: its address."""
+        self._tls = tls
         self._tasks: set[asyncio.Task[Any]] = set()
 
     @property
     def base(self) -> str:
-        return f"http://{self.address[0]}:{self.address[1]}"
+        scheme = "https" if self._tls is not None else "http"
+        return f"{scheme}://{self.name or self.address[0]}:{self.address[1]}"
 
     def counts(self) -> Counter[str]:
         return Counter(asked.target for asked in self.asked)
@@ -147,8 +162,10 @@ class FakeOrigin:
         self.paths[path] = handler
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[FakeOrigin]:
-        server = await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=1 << 20)
+    async def running(self, host: str = "127.0.0.1", port: int = 0) -> AsyncIterator[FakeOrigin]:
+        server = await asyncio.start_server(
+            self._connected, host, port, limit=1 << 20, ssl=self._tls
+        )
         self.address = server.sockets[0].getsockname()[:2]
         try:
             yield self
@@ -163,6 +180,7 @@ class FakeOrigin:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
+        self.connections += 1
         try:
             while (asked := await _asked(reader, writer)) is not None:
                 self.asked.append(asked)
@@ -340,18 +358,20 @@ class Remote:
     """A remote proxy that can be stopped and started again on the same port."""
 
     def __init__(
-        self,
-        config: OriginConfig | None = None,
-        *,
-        memory: int = 64 << 20,
-        patience: float = 60.0,
+        self, config: OriginConfig | None = None, *, memory: int = 64 << 20,
+        patience: float = 60.0, limits: Limits | None = None, allow: Sequence[str] = LOOPBACK,
+        resolver: AbstractResolver | None = None, tls: ssl.SSLContext | None = None,
         security: ServerSecurity | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.port = 0
         self.security = security
+        self._tls = tls
         self._patience = patience
         self._config = config
         self._memory = memory
+        self._allow = allow
+        self._devices = Devices(limits)
+        self._resolver = resolver
         self._origin: Origin | None = None
         self._transcoders: Transcoders | None = None
         self._server: RemoteServer | None = None
@@ -362,9 +382,12 @@ class Remote:
         return self._server.sessions if self._server is not None else []
 
     async def start(self) -> None:
-        self._origin = await Origin(self._config).__aenter__()
+        guard = Guard(self._allow)
+        self._origin = await Origin(
+            self._config, guard=guard, resolver=self._resolver, tls=self._tls
+        ).__aenter__()
         self._transcoders = Transcoders(workers=2)
-        services = Services(self._origin, self._transcoders)
+        services = Services(self._origin, self._transcoders, self._devices)
         self._server = RemoteServer(
             services, quantum=1024, memory=self._memory, congestion="cubic", patience=self._patience
         )
@@ -414,11 +437,22 @@ class Pair:
 async def pair(
     *, policy: Iterable[str] = ("default",), patience: float = 2.0, export: str = "auto",
     config: OriginConfig | None = None, memory: int = 64 << 20, start_remote: bool = True,
-    remote_port: int = 0, remote_patience: float = 60.0, secure: bool = False,
+    remote_port: int = 0, remote_patience: float = 60.0, tls: ssl.SSLContext | None = None,
+    allow: Sequence[str] = LOOPBACK, limits: Limits | None = None,
+    resolver: AbstractResolver | None = None, authority: Authority | None = None,
+    tunnel: Iterable[str] = (), jpegtran: str | None = shutil.which("jpegtran"),
+    secure: bool = False,
 ) -> AsyncIterator[Pair]:  # fmt: skip
-    """Start both, end both. `secure`: TLS between them. Raises what the local proxy raised."""
+    """Start both, end both. `secure`: TLS between them. Raises what the local proxy raised.
+
+    `tls`: whom the remote trusts. `authority`: the local proxy takes TLS off, but to `tunnel`.
+    `jpegtran`: the device's.
+    """
     server, client = paired("test") if secure else (None, None)
-    remote = Remote(config, memory=memory, patience=remote_patience, security=server)
+    remote = Remote(
+        config, memory=memory, patience=remote_patience, allow=allow, limits=limits,
+        resolver=resolver, tls=tls, security=server,
+    )  # fmt: skip
     remote.port = remote_port
     if start_remote:
         await remote.start()
@@ -431,11 +465,14 @@ async def pair(
         patience=patience,
         notice=patience,
         export=export,
+        tunnel=list(tunnel),
     )
     local = LocalProxy(
         settings,
         [load(name) for name in settings.policy],
         remote=PairedRemote(settings.remote, client),
+        authority=authority,
+        jpegtran=jpegtran,
     )
     address = await local.listen()
     running = asyncio.ensure_future(local.run())

@@ -24,7 +24,8 @@ from pairing.identity import device_identity, new_identity
 from pairing.invitation import parse
 from pairing.store import Store
 from policies.loader import load
-from remote_proxy.devices import Devices
+from remote_proxy.devices import PairedDevices
+from remote_proxy.server import NotLoopback
 from tests.end_to_end.pair import Client, FakeOrigin, Remote, all_three, run, until
 from transport.handshakes import dial_secured
 from transport.lasting import read_preamble
@@ -113,13 +114,15 @@ def test_another_device_s_token_is_worth_nothing() -> None:
 
 def test_without_security_only_loopback() -> None:
     async def go() -> None:
-        from remote_proxy.server import NotLoopback, RemoteServer
-
-        server = RemoteServer(None, quantum=1024, memory=1 << 20, congestion="cubic", patience=1.0)  # type: ignore[arg-type]
+        remote = Remote()
+        await remote.start()
+        assert remote._server is not None
         with pytest.raises(NotLoopback, match="security = none"):
-            await server.listen("0.0.0.0", 0)
-        async with await server.listen("0.0.0.0", 0, security=paired().server) as listener:
+            await remote._server.listen("0.0.0.0", 0)
+        listener = await remote._server.listen("0.0.0.0", 0, security=paired().server)
+        async with listener:
             assert listener.address[0] == "0.0.0.0"
+        await remote.stop()
 
     run(go())
 
@@ -149,7 +152,7 @@ def test_a_revoked_device_s_session_ends_and_no_other(tmp_path: Path) -> None:
         pairings = {
             name: str(store.pair(name, host="127.0.0.1", port=1)) for name in ("phone", "laptop")
         }
-        devices = Devices(store)
+        devices = PairedDevices(store)
         remote = Remote(security=devices.security)
         await remote.start()
         server = remote._server
@@ -190,7 +193,7 @@ def test_a_revoked_device_s_session_ends_and_no_other(tmp_path: Path) -> None:
 def test_the_store_is_read_again_when_it_changed(tmp_path: Path) -> None:
     store = Store(tmp_path / "remote")
     store.pair("phone", host="h", port=1)
-    devices = Devices(store)
+    devices = PairedDevices(store)
     assert devices.security.devices == 1
     assert not devices.refresh()
     (tmp_path / "remote" / "devices" / "tablet.pem").write_text("noise")
@@ -226,7 +229,7 @@ async def said(*arguments: str, state: Path, stdin: bytes = b"") -> tuple[int, s
     environment = {key: value for key, value in os.environ.items() if not key.startswith("SLUICE_")}
     process = await asyncio.create_subprocess_exec(
         sys.executable, str(ROOT / "sluice.py"), *arguments, f"--config={os.devnull}",
-        env=environment | {"XDG_STATE_HOME": str(state)}, stdin=-1, stdout=-1, stderr=-1,
+        env=environment | {"XDG_DATA_HOME": str(state)}, stdin=-1, stdout=-1, stderr=-1,
     )  # fmt: skip
     out, errors = await process.communicate(stdin)
     return process.returncode or 0, out.decode(), errors.decode()

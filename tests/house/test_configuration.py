@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from configuration import Settings, SettingsError, load, split_address
+from configuration import Settings, SettingsError, load, split_address, state_directory
 
 
 def test_defaults() -> None:
@@ -35,6 +35,8 @@ def test_precedence(tmp_path: Path) -> None:
         ("[local]\nlissten = 7\n", r"local.lissten is not a setting; \[local\] has: listen"),
         ("[lokal]\n", r"\[lokal\] is not a section; there are: local, remote"),
         ("[remote]\nmemory = 5\n", "remote.memory"),
+        ("[remote]\nmax_requests = -1\n", "remote.max_requests"),
+        ('[remote]\nallow = "a"\n', "remote.allow"),
         ("local = 5\n", "not a section"),
         ("[local\n", "sluice.toml"),
     ],
@@ -52,8 +54,37 @@ def test_missing_file(tmp_path: Path) -> None:
 
 
 def test_lists_from_the_environment() -> None:
-    settings = load(environ={"SLUICE_LOCAL_POLICY": "text_first,mine.py"})
+    settings = load(
+        environ={
+            "SLUICE_LOCAL_POLICY": "text_first,mine.py",
+            "SLUICE_REMOTE_ALLOW": "a.lan, 10.0.0.0/8",
+            "SLUICE_REMOTE_MAX_BYTES_PER_DAY": "5000000000",
+            "SLUICE_LOCAL_TUNNEL": "a.test,*.b.test",
+        }
+    )
     assert settings.local.policy == ["text_first", "mine.py"]
+    assert settings.local.tunnel == ["a.test", "*.b.test"]
+    assert settings.remote.allow == ["a.lan", "10.0.0.0/8"]
+    assert settings.remote.max_bytes_per_day == 5_000_000_000
+
+
+def test_nothing_inner_is_allowed_by_default() -> None:
+    assert load(environ={}).remote.allow == []
+
+
+@pytest.mark.parametrize("pattern", ["", "a.*.test", "https://a.test", "a b"])
+def test_patterns_of_hosts_are_checked(tmp_path: Path, pattern: str) -> None:
+    file = tmp_path / "sluice.toml"
+    file.write_text(f'[local]\ntunnel = ["{pattern}"]\n')
+    with pytest.raises(SettingsError, match=r"local\.tunnel"):
+        load(path=file, environ={})
+
+
+def test_state_is_kept_where_the_system_says() -> None:
+    assert state_directory({"XDG_DATA_HOME": "/data"}) == Path("/data/sluice")
+    home = Path.home() / ".local" / "share" / "sluice"
+    assert state_directory({}) == state_directory({"XDG_DATA_HOME": "relative"}) == home
+    assert load(environ={"SLUICE_LOCAL_STATE": "/elsewhere"}).local.state == "/elsewhere"
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,17 @@ def test_request_lines(line: bytes, status: int) -> None:
     assert status_of(line + b"\r\nHost: host.test\r\n\r\n") == status
 
 
+@pytest.mark.parametrize(("length", "fine"), [(b"0", True), (b"00", True), (b"1", False)])
+def test_connect_may_say_that_it_has_no_body(length: bytes, fine: bool) -> None:
+    """Some clients do."""
+    head = b"CONNECT a.test:443 HTTP/1.1\r\nHost: a.test\r\nContent-Length: %b\r\n\r\n" % length
+    if fine:
+        check_head(head)
+    else:
+        with pytest.raises(Refused):
+            check_head(head)
+
+
 def test_http10_may_not_be_chunked() -> None:
     assert status_of(b"POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n") == 400
 

@@ -11,7 +11,7 @@ import pytest
 
 from pairing import command
 from pairing.errors import PairingError
-from pairing.files import state_folder, write_private
+from pairing.files import write_private
 from pairing.identity import device_identity
 from pairing.invitation import Invitation, parse
 from pairing.kept import keep, kept
@@ -164,14 +164,6 @@ def test_a_device_keeps_its_latest_pairing(tmp_path: Path) -> None:
     (folder / "pairing").write_text("sluice://noise")
     with pytest.raises(PairingError, match="pairing: "):
         kept(folder)
-
-
-def test_the_state_folder_follows_the_xdg_rules(tmp_path: Path) -> None:
-    assert state_folder("/var/lib/x", "local", {"XDG_STATE_HOME": "/s"}) == Path("/var/lib/x")
-    assert state_folder("", "local", {"XDG_STATE_HOME": "/s"}) == Path("/s/sluice/local")
-    usual = Path.home() / ".local/state/sluice/remote"
-    assert state_folder("", "remote", {"XDG_STATE_HOME": "relative"}) == usual
-    assert state_folder("", "remote", {}) == usual
 
 
 class Settings:

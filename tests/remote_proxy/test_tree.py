@@ -74,3 +74,30 @@ def test_a_closed_document_takes_its_rules_with_it() -> None:
     tree.close_document(5)
     assert sending(tree) == []
     assert tree.document(5).weight == 1.0
+
+
+def test_tunnels_go_before_pictures_while_two_ends_talk_in_them() -> None:
+    tree = Tree(quantum=100)
+    tree.set_scheduler((), "text_first", {})
+    filled(tree, 2)
+    tree.hierarchy.enqueue(tree.tunnel(1), 300)
+    assert sending(tree) == ["1", "1", "1", "2"]
+
+
+def test_a_transfer_in_a_tunnel_shares_with_pages_and_lets_talk_by() -> None:
+    tree = Tree(quantum=100)
+    for component in (1, 3):
+        tree.tunnel(component)
+    tree.set_talk(1, False)
+    picture = tree.leaf(1, 2, kind="image", order=0)
+    for leaf, amount in ((tree.find_leaf(1), 1000), (picture, 1000)):
+        assert leaf is not None
+        tree.hierarchy.enqueue(leaf, amount)
+    served = [tree.multiplexer.next_quantum(0.0) for _ in range(10)]
+    assert [grant.leaf.name for grant in served if grant].count("2") == 5
+    talk = tree.find_leaf(3)
+    assert talk is not None
+    tree.hierarchy.enqueue(talk, 50)
+    assert "3" in [
+        grant.leaf.name for _ in range(3) if (grant := tree.multiplexer.next_quantum(0.0))
+    ]

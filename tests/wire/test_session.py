@@ -107,6 +107,15 @@ def test_no_common_version() -> None:
         Session(Side.LOCAL, agent="test").receive(m.encode(m.Hello([7, 9])))
 
 
+def test_a_hello_of_before_there_were_codings_accepts_none() -> None:
+    hello = m.decode(msgspec.msgpack.encode([1, [1], "old", "device"]))
+    assert hello == m.Hello([1], "old", "device", 2, [])
+    remote = Session(Side.REMOTE, agent="test")
+    remote.receive(m.encode(m.Hello([1], "new", "device", accepts=[m.ARITHMETIC])))
+    assert remote.peer is not None
+    assert remote.peer.accepts == [m.ARITHMETIC]
+
+
 def test_second_hello_and_early_message() -> None:
     _, remote = pair()
     with pytest.raises(PeerError, match="second Hello"):
@@ -163,7 +172,7 @@ def test_header_bomb() -> None:
 
 
 EXAMPLES: list[m.Message] = [
-    m.Hello([1, 2], "a", "b"),
+    m.Hello([1, 2], "a", "b", 4, ["arithmetic"]),
     m.Credit(1, 5),
     m.Reset(1, "gone"),
     m.Ping(1),

@@ -1,0 +1,95 @@
+"""Fidelity levels as whole files that any browser shows, their coding on the link undone.
+
+Must not know: HTTP, documents, which level is wanted when.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from local_proxy.components import Component, ComponentFailed
+from wire.skeleton import Level
+
+HELD: Final = 8 << 20
+"""Bytes of decoded files that are held: a level is asked for twice, by the driver and by the
+style rule that shows it."""
+
+AT_ONCE: Final = 4
+"""Levels given to `decode` at a time; the others wait without a copy of their bytes."""
+
+Decode = Callable[[bytes], Awaitable[bytes]]
+"""Undoes the coding of one file. Raises whatever its own errors are."""
+
+
+class NoFile(Exception):
+    """The coding of this level could not be undone."""
+
+
+class LevelFiles:
+    """One for a local proxy. Holds the latest decoded files."""
+
+    def __init__(self, decode: Decode | None) -> None:
+        """`decode`: None where no component is coded."""
+        self._decode = decode
+        self._turn = asyncio.Semaphore(AT_ONCE)
+        self._held: OrderedDict[tuple[Component, str], bytes] = OrderedDict()
+        self.size = 0
+        """Bytes held."""
+        self.decoded = 0
+        """Levels decoded since the start."""
+        self.failed = 0
+        """Levels that could not be decoded."""
+
+    async def file(self, component: Component, level: Level) -> bytes:
+        """The level, which must have been received, as a whole file. Raises NoFile."""
+        if not component.coding:
+            return component.file(level)
+        if self._decode is None:
+            raise NoFile(f"coded as {component.coding}")
+        async with self._turn:
+            key = (component, level.name)
+            held = self._held.get(key)
+            if held is not None:
+                self._held.move_to_end(key)
+                return held
+            try:
+                file = await self._decode(component.file(level))
+            except Exception as error:
+                self.failed += 1
+                raise NoFile(str(error)) from error
+            self.decoded += 1
+            self._hold(key, file)
+            return file
+
+    async def best(self, component: Component) -> tuple[Level, bytes]:
+        """The finest level here, or the next that comes where this one's coding can't be undone.
+
+        Raises NoFile once there is no finer one, ComponentFailed if none will come.
+        """
+        while True:
+            level = component.reached()
+            if level is None:
+                raise ComponentFailed(502, "the picture ended before its first level")
+            try:
+                return level, await self.file(component, level)
+            except NoFile:
+                if not await _finer(component, than=level):
+                    raise
+
+    def _hold(self, key: tuple[Component, str], file: bytes) -> None:
+        if len(file) > HELD or key in self._held:
+            return
+        self._held[key] = file
+        self.size += len(file)
+        while self.size > HELD:
+            _, oldest = self._held.popitem(last=False)
+            self.size -= len(oldest)
+
+
+async def _finer(component: Component, *, than: Level) -> bool:
+    """Whether a finer level comes. Raises ComponentFailed."""
+    await component.wait(lambda: component.reached() != than or component.complete)
+    return component.reached() != than

@@ -1,0 +1,166 @@
+"""The guard's edge: lookups and connections that it has judged, for the origin client and tunnels.
+
+The address that was judged is the address that is connected to: lookups give only what the guard
+lets through, literals (which meet no resolver) are judged before, and the peer of every connection
+after, before a byte is said. So a name that resolves otherwise the second time (DNS rebinding)
+gains nothing. Of several addresses those that may be reached are used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from contextlib import suppress
+from typing import Any, Final
+
+import aiohttp
+import structlog
+from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.connector import Connection
+
+from remote_proxy.failures import Failure, OriginError
+from remote_proxy.guard import Guard, Refusal, loopback
+from remote_proxy.hosts import Host, parse
+from remote_proxy.import_drivers.urls import split
+
+LOOKUP: Final = 15.0
+"""Seconds for a name."""
+_log = structlog.get_logger("sluice.remote")
+
+
+class Reach:
+    """What can be reached from here. All methods raise OriginError for what can't."""
+
+    def __init__(
+        self, guard: Guard, *, resolver: AbstractResolver | None = None, timeout: float = LOOKUP
+    ) -> None:
+        """`resolver` None: the system's. `timeout`: seconds for a lookup."""
+        self.guard = guard
+        self._resolver = resolver
+        self._timeout = timeout
+
+    def host(self, text: str, port: int, *, tunnel: bool = False) -> Host:
+        """The host by its notation, before any lookup."""
+        try:
+            host = parse(text)
+        except ValueError:
+            raise OriginError(Failure.PROTOCOL, f"{text} is not a host of the web") from None
+        _let(self.guard.host(host, port, tunnel=tunnel))
+        if not host.proper:
+            raise OriginError(Failure.PROTOCOL, f"{text} is an odd way to write {host.name}")
+        return host
+
+    def might(self, url: str) -> bool:
+        """Whether nothing is known against a URL: what is not even worth a promise is told apart.
+        Never raises."""
+        scheme, authority, _, _ = split(url)
+        host, colon, port = authority.rpartition(":")
+        if not colon or port.endswith("]"):
+            host, port = authority, "443" if scheme == "https" else "80"
+        try:
+            self.host(host, int(port))
+        except (OriginError, ValueError):
+            return False
+        return True
+
+    async def addresses(
+        self,
+        host: Host,
+        port: int,
+        *,
+        family: socket.AddressFamily = socket.AF_UNSPEC,
+        tunnel: bool = False,
+    ) -> list[ResolveResult]:
+        """Where it may be reached. Raises OSError too, for a name that nobody knows."""
+        found = await self._look_up(host, port, family)
+        judged = [(one, self._judge(host, one["host"], port, tunnel=tunnel)) for one in found]
+        open_ones = [one for one, refusal in judged if refusal is None]
+        if judged and not open_ones:
+            where = ", ".join(one["host"] for one in found)
+            _log.warning("a host was refused", host=host.name, port=port, addresses=where)
+            _let(judged[0][1])
+        return open_ones
+
+    def peer(
+        self, host: Host, transport: asyncio.BaseTransport | None, *, tunnel: bool = False
+    ) -> None:
+        """Whom a connection is with, once it is made."""
+        address = transport.get_extra_info("peername") if transport is not None else None
+        if address is not None:  # else it is gone already: whoever uses it will notice
+            _let(self._judge(host, address[0], address[1], tunnel=tunnel))
+
+    async def _look_up(
+        self, host: Host, port: int, family: socket.AddressFamily
+    ) -> list[ResolveResult]:
+        literals = (host.address,) if host.address is not None else loopback(host)
+        if literals:
+            return [_result(host, str(one), port) for one in literals]
+        name = host.name + "." if host.absolute else host.name
+        resolver = self._resolver or aiohttp.ThreadedResolver()
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await resolver.resolve(name, port, family)
+        except TimeoutError:
+            raise OriginError(Failure.TIMEOUT, f"looking {host.name} up took too long") from None
+
+    def _judge(self, host: Host, address: str, port: int, *, tunnel: bool) -> Refusal | None:
+        found = parse(address).address
+        if found is None:
+            return Refusal(host.name, "a name that resolves to no address")
+        return self.guard.address(host, found, port, ours=is_ours(address), tunnel=tunnel)
+
+
+class GuardedResolver(AbstractResolver):
+    """Lookups as aiohttp asks for them."""
+
+    def __init__(self, reach: Reach) -> None:
+        self._reach = reach
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        return await self._reach.addresses(self._reach.host(host, port), port, family=family)
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+class GuardedConnector(aiohttp.TCPConnector):
+    """Every connection of aiohttp's, new or kept, goes through here."""
+
+    def __init__(self, reach: Reach, **settings: Any) -> None:
+        super().__init__(resolver=GuardedResolver(reach), **settings)
+        self._reach = reach
+
+    async def connect(
+        self, req: aiohttp.ClientRequest, traces: list[Any], timeout: aiohttp.ClientTimeout
+    ) -> Connection:
+        host = self._reach.host(req.url.raw_host or "", req.url.port or 0)
+        connection = await super().connect(req, traces, timeout)
+        try:
+            self._reach.peer(host, connection.transport)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def is_ours(address: str) -> bool:
+    """Whether an address is one of this machine's: the system would speak to it from itself."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.connect((address, 9))  # a datagram socket: nothing is sent
+        return bool(probe.getsockname()[0] == address)
+    return False
+
+
+def _result(host: Host, address: str, port: int) -> ResolveResult:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    return ResolveResult(
+        hostname=host.name, host=address, port=port, family=family, proto=0, flags=0
+    )
+
+
+def _let(refusal: Refusal | None) -> None:
+    if refusal is not None:
+        raise OriginError(Failure.FORBIDDEN, str(refusal))

@@ -1,0 +1,216 @@
+"""JPEGs cross the link arithmetic-coded and reach browsers Huffman-coded: 6 to 7 % fewer bytes.
+
+Both codings carry the same coefficients (T.81, annexes D and F), so no pixel changes; browsers
+decode Huffman only. Every level ends with a scan: a cut inside an arithmetic-coded scan would yield
+noise. The device writes the scans of a level as the remote did, one for one. Hence a level looks as
+if it had never been anything else (decoders smooth what a file says it lacks), and the Huffman file
+of a level is a prefix of the finer ones' but for its end marker.
+
+Knows jpegtran and scans; does not know who is asked to undo the coding, or when.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import io
+import re
+import shutil
+import tempfile
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from PIL import Image
+
+from transcoders import jpeg
+from transcoders.picture import Picture, Unfit
+from transcoders.scans import END, DamagedJpeg, Jpeg, parse
+from transcoders.sniff import Format
+from transcoders.workers import Busy, FilterFailed, Slot, Workers
+from wire.messages import ARITHMETIC
+from wire.skeleton import Level
+
+WORTH: Final = 0.98
+"""Share of the Huffman file's bytes above which undoing the coding is not worth the device's time.
+112 web photos: 0.89 to 0.97, median 0.938."""
+LEAST: Final = 0.08
+"""Share of the bytes below which no scan's end is the low level (jpeg.SNAP has the same)."""
+PATIENCE: Final = 2.0
+"""Seconds for coding one picture; then it goes as it is. 10 ms for 40 KB of a web photo. As long
+a local proxy that starts waits to learn whether its jpegtran works."""
+MAX_PIXELS: Final = 8_000_000
+"""jpegtran on the device holds up to 6 bytes of each, 8 of CMYK."""
+MEMORY_KB: Final = 80_000
+"""What jpegtran may take for coefficients on the device."""
+MAX_WAITING: Final = 64
+"""Levels in line on the device. One takes 10 ms; the link brings a few a second."""
+
+_FRAME: Final = 0xCA
+"""Progressive DCT, arithmetic coding (T.81, table B.1)."""
+_HUFFMAN_FRAME: Final = 0xC2
+_FIRST_BAND: Final = re.compile(r"^(\d): 1-5, (.*)$", re.MULTILINE)
+_RAMP: Final = base64.b64decode(
+    "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDABALDA4MChAODQ4SERATGCgaGBYWGDEjJR0oOjM9PDkzODdASFxOQERXRTc4"
+    "UG1RV19iZ2hnPk1xeXBkeFxlZ2P/ygALCAAIAAgBAREA/8wABAAQ/9oACAEBAAAAAfj/zAAEEAX/2gAIAQEAAT8AFo/q"
+    "IP/aAAgBAQAAABD/2Q=="
+)
+"""A grey ramp of 8 x 8 pixels, arithmetic-coded in three scans, one a refinement."""
+
+
+def scan_script(components: int, *, luma_first: bool) -> str:
+    """jpeg.scan_script with its first band in two, so that a scan ends at a tenth of the bytes.
+
+    Splitting costs 0.3 % (no tables, but contexts learn anew). 92 web photos at their low levels,
+    luma SSIM, median and 10th percentile: .724 .638; Huffman files cut at 10 % have .687 .608.
+    """
+    script = jpeg.scan_script(components, luma_first=luma_first)
+    return _FIRST_BAND.sub(r"\1: 1-2, \2\n\1: 3-5, \2", script)
+
+
+def levels(size: int, scans: Jpeg, *, final: str) -> tuple[Level, ...]:
+    """Levels that end with scans, `final` being the whole of `size` bytes. Raises Unfit."""
+    full_frame = scans.full_frame
+    if full_frame is None:
+        raise Unfit("no prefix of it fills the frame")
+    ends = [s.end for s in scans.scans if s.end >= max(full_frame, LEAST * size)]
+    shares = [("low", jpeg.LOW)]
+    if final in ("high", "original"):
+        shares.append(("medium", jpeg.MEDIUM))
+    if final == "original":
+        shares.append(("high", jpeg.HIGH))
+    made: list[Level] = []
+    for name, share in shares:
+        end = min(ends, key=lambda end: abs(end - share * size))
+        if (made[-1].end if made else 0) < end < ends[-1]:
+            made.append(Level(name, 0, end, Format.JPEG.value, END))
+    if not made or made[0].end > jpeg.MAX_LOW * size:
+        raise Unfit("no small prefix of it ends with a scan")
+    return (*made, Level(final, 0, size, Format.JPEG.value))
+
+
+class ArithmeticEncoder:
+    """The remote proxy's half: codes pictures for the link. Holds scan scripts in files."""
+
+    def __init__(self, jpegtran: str) -> None:
+        self._jpegtran = jpegtran
+        self._folder = tempfile.TemporaryDirectory(prefix="sluice-arithmetic-")
+        for name, script in (
+            ("luma", scan_script(3, luma_first=True)),
+            *((str(count), scan_script(count, luma_first=False)) for count in (1, 3, 4)),
+        ):
+            self._path(name).write_text(script)
+
+    def _path(self, name: str) -> Path:
+        return Path(self._folder.name, name)
+
+    async def coded(self, picture: Picture, slot: Slot) -> Picture:
+        """The picture arithmetic-coded where that is smaller, else as it is. Never fails."""
+        prefixes = all(
+            level.start == 0 and level.content_type == Format.JPEG.value for level in picture.levels
+        )
+        if not prefixes or len(picture.levels) < 2 or picture.identical:
+            return picture  # versions, nothing to show early, or bytes that must stay
+        try:
+            inspect = partial(jpeg.inspect, picture.data, max_pixels=MAX_PIXELS)
+            source = await slot.call(inspect)
+            script = str(self._path(source.script))
+            command = (self._jpegtran, "-copy", "all", "-arithmetic", "-scans", script)
+            limit = int(WORTH * len(picture.data))
+            async with asyncio.timeout(PATIENCE):
+                output = await slot.filter(command, picture.data, limit=limit)
+            return await slot.call(partial(_checked, output, picture))
+        except (Unfit, DamagedJpeg, FilterFailed, TimeoutError):
+            return picture
+
+    def close(self) -> None:
+        """Remove the scripts; the object is of no use after."""
+        self._folder.cleanup()
+
+
+def _checked(output: bytes, picture: Picture) -> Picture:
+    """The coded picture with its levels, if jpegtran's output is what it must be."""
+    scans = parse(output)
+    if scans.frame != _FRAME or (scans.width, scans.height) != (picture.width, picture.height):
+        raise Unfit("jpegtran's output is another picture")
+    made = levels(len(output), scans, final=picture.levels[-1].name)
+    return replace(picture, data=output, levels=made, coding=ARITHMETIC)
+
+
+class Undecodable(Exception):
+    """A level could not be made a file that browsers show: damage, overload, too little time."""
+
+
+class ArithmeticDecoder:
+    """The local proxy's half: makes levels Huffman-coded again, a bounded number at a time."""
+
+    def __init__(
+        self,
+        jpegtran: str | None = shutil.which("jpegtran"),
+        *,
+        workers: int = 2,
+        timeout: float = 10.0,
+    ) -> None:
+        """`timeout`: seconds for one level, waiting in line included."""
+        self._jpegtran = jpegtran
+        self._workers = Workers(workers=workers, waiting=MAX_WAITING)
+        self._timeout = timeout
+        self.works = False
+        """Whether `probe` succeeded: a jpegtran is here and was built with arithmetic coding."""
+
+    async def probe(self) -> bool:
+        """Try it on a tiny picture; remembers the answer in `works`."""
+        try:
+            async with asyncio.timeout(PATIENCE):
+                ramp = await self.huffman(_RAMP)
+            with Image.open(io.BytesIO(ramp)) as image:
+                row = list(image.convert("L").tobytes()[:8])
+            self.works = row == sorted(row) and row[0] < 32 and row[-1] > 192
+        except Exception:  # Pillow raises a dozen kinds
+            self.works = False
+        return self.works
+
+    async def huffman(self, data: bytes) -> bytes:
+        """The same coefficients in the same scans, Huffman-coded. Raises Undecodable.
+
+        `data`: a file that ends with a scan and an end marker. Anything that jpegtran so much as
+        warns of is refused, and so is what would take more memory than MEMORY_KB.
+        """
+        if self._jpegtran is None:
+            raise Undecodable("jpegtran is not installed")
+        try:
+            async with asyncio.timeout(self._timeout), self._workers.slot() as slot:
+                script = await slot.call(partial(_script_of, data))
+                with tempfile.NamedTemporaryFile("w", prefix="sluice-scans-") as file:
+                    file.write(script)
+                    file.flush()
+                    memory = ("-maxmemory", str(MEMORY_KB))
+                    command = (self._jpegtran, *memory, "-copy", "all", "-scans", file.name)
+                    output = await slot.filter(command, data, limit=2 * len(data) + (1 << 20))
+                decoded = await slot.call(partial(parse, output))
+        except (Unfit, DamagedJpeg, FilterFailed, Busy, TimeoutError, OSError) as error:
+            raise Undecodable(str(error) or type(error).__name__) from error
+        if decoded.frame != _HUFFMAN_FRAME:
+            raise Undecodable("jpegtran did not undo the coding")
+        return output
+
+    async def close(self) -> None:
+        """Take no more. What waits ends as Undecodable."""
+        await self._workers.close()
+
+
+def _script_of(data: bytes) -> str:
+    """The scan script by which the file was written. Raises Unfit, DamagedJpeg."""
+    scans = parse(data)
+    if scans.frame != _FRAME or scans.width * scans.height > MAX_PIXELS:
+        raise Unfit("not a picture that was coded for the link")
+    lines = []
+    for scan in scans.scans:
+        header = data[scan.data - 3 - 2 * scan.components : scan.data]
+        ids, (first, last, bits) = header[: 2 * scan.components : 2], header[-3:]
+        if not set(ids) <= set(scans.component_ids):
+            raise Unfit("a scan of a component that is not there")
+        names = ",".join(str(scans.component_ids.index(number)) for number in ids)
+        lines.append(f"{names}: {first}-{last}, {bits >> 4}, {bits & 15};\n")
+    return "".join(lines)
