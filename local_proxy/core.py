@@ -28,6 +28,7 @@ from local_proxy.tunnel import Tunnel
 from local_proxy.uplink import Uplink
 from policies.plan import Decision, Subject
 from transport.outgoing import Outgoing
+from wire.messages import Raise
 from wire.skeleton import Kind, Use
 
 HOST: Final = "sluice.local"
@@ -129,7 +130,9 @@ class ProxyCore:
             return error_page(431, f"The request's header has more than {MAX_FIELDS} fields.")
         if self._plan(_subject(request, document)).fetch == "never":
             return error_page(403, "A policy keeps this from being fetched.")
-        return await self._answer(request, self._ask(session, request, document))
+        component = self._ask(session, request, document)
+        self._follow(request, component)
+        return await self._answer(request, component)
 
     async def connect(self, host: str, port: int, *, tls: bool = False) -> Duplex | Response:
         """Open a tunnel, opaque and a component of its own."""
@@ -161,6 +164,7 @@ class ProxyCore:
         if kept.not_modified is not None:
             self._left(component, shared=False)  # the browser has it: its bytes need not come
             return kept.not_modified
+        self._follow(request, component)
         if component.use is Use.DOCUMENT:  # the page of a frame
             self._export.open_document(component.id, component.url)
         return await self._answer(request, component)
@@ -193,6 +197,24 @@ class ProxyCore:
             self._uploads.add(task)
             task.add_done_callback(self._uploads.discard)
         return component
+
+    def _follow(self, request: Request, component: Component) -> None:
+        """Raise it while the client wants it sooner than it first said (RFC 9218, 7).
+
+        What a browser says at first is its own guess at what policies decide here, so it moves
+        nothing; a change means that something happened in the page. Moved back is only what was
+        raised by this.
+        """
+        first, raised = request.urgency, False
+
+        def moved(urgency: int) -> None:
+            nonlocal raised
+            session, sooner = self._uplink.session, urgency < first
+            if session is not None and not component.complete and sooner != raised:
+                raised = sooner
+                session.say(Raise(component.id, int(sooner)))
+
+        request.on_urgency.append(moved)
 
     def _open_document(self, component: Component) -> None:
         now = asyncio.get_running_loop().time()

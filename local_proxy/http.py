@@ -30,6 +30,14 @@ class Request:
     headers: Headers
     body: AsyncIterator[bytes] | None = None
     """None: the request has no body. Reading it sends `100 Continue` where the client waits."""
+    multiplexed: bool = False
+    """It shares its connection with any number of others (HTTP/2)."""
+    urgency: int = 3
+    """0 (first) to 7, as the client has it now (RFC 9218, 4.1); the client may change it."""
+    incremental: bool = False
+    """Parts of the response are of use to the client (RFC 9218, 4.2)."""
+    on_urgency: list[Callable[[int], None]] = field(default_factory=list)
+    """Called with the new urgency when the client changes it."""
 
 
 @dataclass(slots=True)

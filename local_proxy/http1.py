@@ -8,7 +8,7 @@ before h11 sees it. Must not know: components, documents, the slow link.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Final
 
@@ -31,13 +31,13 @@ from local_proxy.http1_head import (
 from local_proxy.http1_socket import ClientSocket
 from local_proxy.http1_tunnel import pump
 from local_proxy.https import Connects, Https
+from local_proxy.responses import bodyless, dispose, keeps_length
 from local_proxy.upgrade import Switched, asks, open_websocket, switch
 
 log = structlog.get_logger(__name__)
 
 _LINGER: Final = 1.0
 """Seconds in which a refused client may read our answer before the connection is reset."""
-_BODYLESS: Final = frozenset((204, 304))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,9 @@ class FrontStatistics:
     """Requests answered by the front itself because they were malformed or over a limit."""
 
 
+Welcome = Callable[[ClientSocket], Coroutine[None, None, None]]
+
+
 class Http1Front:
     """Listens for browsers and hands their requests to the core."""
 
@@ -74,12 +77,17 @@ class Http1Front:
         limits: Limits | None = None,
         https: Https | None = None,
         http2: Serve | None = None,
+        welcome: Welcome | None = None,
     ) -> None:
-        """`https` None: tunnels stay opaque. `http2`: who serves it inside TLS."""
+        """`https` None: tunnels stay opaque. `http2`: who serves it inside TLS.
+
+        `welcome`: who serves a new connection, which may speak something else.
+        """
         self.core = core
         self.limits = limits or Limits()
         serve = {"http/1.1": self.serve} if http2 is None else {"h2": http2, "http/1.1": self.serve}
         self.connects = Connects(core, https=https, serve=serve, idle_time=self.limits.idle_time)
+        self._welcome = welcome or self.serve_proxy
         self.requests = self.tunnels = self.refused = 0
         self._servers: list[asyncio.Server] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -98,6 +106,10 @@ class Http1Front:
         address = server.sockets[0].getsockname()
         return str(address[0]), int(address[1])
 
+    async def serve_proxy(self, client: ClientStream) -> None:
+        """Serve a client that takes us for its proxy. Never raises."""
+        await _Connection(self, client).run()
+
     async def serve(self, client: ClientStream, origin: str) -> None:
         """Serve a client whose TLS has been taken off (local_proxy.client_stream.Serve)."""
         await _Connection(self, client, origin=origin).run()
@@ -115,9 +127,8 @@ class Http1Front:
         self._servers.clear()
 
     def _connected(self, client: ClientSocket) -> None:
-        connection = _Connection(self, client)
         full = len(self._tasks) >= self.limits.connections
-        work = connection.turn_away() if full else connection.run()
+        work = _Connection(self, client).turn_away() if full else self._welcome(client)
         task = asyncio.get_running_loop().create_task(work, name="http1 connection")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -322,7 +333,7 @@ class _Connection:
                 log.exception("core failed", url=request.url)
             response = error_page(502, f"The proxy failed: {type(error).__name__}.")
         if body.refusal is not None:
-            await _dispose(response, whole=False)
+            await dispose(response, whole=False)
             raise body.refusal
         return response
 
@@ -349,7 +360,9 @@ class _Connection:
                 log.warning("response can't be written", status=response.status, why=str(error))
                 bad = error_page(502, "The server's answer has a malformed header.")
                 head, body = http.send(_head(bad, method)), bad.body
-            await self._write_body(http, head or b"", b"" if _bodyless(response, method) else body)
+            if bodyless(response, method.decode()):
+                body = b""
+            await self._write_body(http, head or b"", body)
             whole = True
         except h11.LocalProtocolError as error:
             raise _Broken(f"the body does not have its length: {error}") from error
@@ -361,7 +374,7 @@ class _Connection:
                 self._client.abort()  # only a reset tells HTTP/1.0 that it isn't whole
             raise _Broken(repr(error)) from error
         finally:
-            await _dispose(response, whole=whole)
+            await dispose(response, whole=whole)
 
     async def _write_body(
         self, http: h11.Connection, head: bytes, body: AsyncIterator[bytes] | bytes
@@ -462,10 +475,10 @@ def _head(response: Response, method: bytes) -> h11.Response:
     """The head as it is written: end-to-end fields, and the length where it is known."""
     headers: Headers = []
     for name, value in end_to_end(response.headers):
-        if name != "content-length" or _keeps_length(response, method):
+        if name != "content-length" or keeps_length(response, method.decode()):
             headers.append((name, value))
     length = len(response.body) if isinstance(response.body, bytes) else response.length
-    if length is not None and not _bodyless(response, method):
+    if length is not None and not bodyless(response, method.decode()):
         headers.append(("content-length", str(length)))
     if any(name == "connection" and value == "close" for name, value in response.headers):
         headers.append(("connection", "close"))
@@ -473,26 +486,6 @@ def _head(response: Response, method: bytes) -> h11.Response:
     return h11.Response(
         status_code=response.status, headers=encoded, reason=phrase(response.status)
     )
-
-
-def _bodyless(response: Response, method: bytes) -> bool:
-    return method == b"HEAD" or response.status in _BODYLESS
-
-
-def _keeps_length(response: Response, method: bytes) -> bool:
-    """Whether Content-Length tells of a body that isn't sent (RFC 9110, 8.6)."""
-    return response.status != 204 and _bodyless(response, method)
-
-
-async def _dispose(response: Response, *, whole: bool) -> None:
-    """Let go of the body and say how it went. A callback that raises is logged."""
-    if isinstance(response.body, AsyncGenerator):
-        await response.body.aclose()
-    for callback in response.on_done:
-        try:
-            callback(whole)
-        except Exception:
-            log.exception("on_done failed")
 
 
 def _chunked(event: h11.Request) -> bool:

@@ -77,6 +77,12 @@ class ClientSocket(asyncio.Protocol):
 
     # -- for the connection's task -----------------------------------------------------------
 
+    @property
+    def local_host(self) -> str:
+        """The address at which the client has reached us."""
+        assert self._transport is not None
+        return str(self._transport.get_extra_info("sockname")[0]).partition("%")[0]
+
     async def read(self) -> bytes:
         """What has come, as soon as anything has; empty at the end."""
         while not self._buffer and not self.ended:
@@ -89,6 +95,13 @@ class ClientSocket(asyncio.Protocol):
             self._transport.resume_reading()
             self._paused = False
         return data
+
+    async def first_bytes(self, enough: Callable[[bytearray], bool]) -> bytes:
+        """What has come, once that is enough or the client has closed; it stays to be read."""
+        while not self.ended and not enough(self._buffer):
+            self._readable.clear()
+            await self._readable.wait()
+        return bytes(self._buffer)
 
     async def write(self, data: bytes) -> None:
         """Send; returns when there is room for more. Raises ConnectionResetError."""

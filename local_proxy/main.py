@@ -17,8 +17,8 @@ from local_proxy.components import Component
 from local_proxy.core import ProxyCore
 from local_proxy.documents import Documents
 from local_proxy.export_drivers.browser import BrowserExport
+from local_proxy.front import Front
 from local_proxy.http import Request, Response
-from local_proxy.http1 import Http1Front
 from local_proxy.https import Https
 from local_proxy.overview import Overview
 from local_proxy.paired import Remote
@@ -117,7 +117,7 @@ class LocalProxy:
             now=loop.time,
             tracker=bridge,
             fetch=self._handle,
-            multipart=settings.export == "multipart",
+            multipart=None if settings.export == "auto" else settings.export == "multipart",
             decode=self._arithmetic.huffman,
         )
         self.core = ProxyCore(
@@ -135,7 +135,7 @@ class LocalProxy:
         """Which https connections are adapted; None: none."""
         if authority is not None:
             self.https = Https(authority, tunnel=settings.tunnel, now=loop.time)
-        self._front = Http1Front(self.core, https=self.https)
+        self._front = Front(self.core, https=self.https)
         bridge.connect(
             uplink=self.uplink,
             runtime=self._runtime,

@@ -30,7 +30,7 @@ from local_proxy.http import Handler, Headers, Request, Response, header
 from local_proxy.injection import Injector, injectable, script_tag
 from local_proxy.promises import directives
 from local_proxy.tracking_drivers.browser import MAX_BEACON, Tracker, parse_beacon, report
-from wire.skeleton import Use
+from wire.skeleton import Level, Use
 
 PATH: Final = "/.well-known/sluice/"
 _LEVEL: Final = re.compile(r"[?&]sluice-level=([\w-]{1,64})\.(\d{1,12})\.(\w{1,16})$")
@@ -45,6 +45,9 @@ _RETRY_MS: Final = 400
 """How soon these come again."""
 _GRACE: Final = 60.0
 """Seconds for which a final level can be asked again after it was served."""
+_OPEN_PARTS: Final = 128
+"""Multipart responses held open for one origin; further pictures are swapped. Half of the streams
+that a browser may have on its connection there, so that all else is asked for at once."""
 _FORGET: Final = 600.0
 """Seconds for which a left page is remembered: as long as Chromium may bring it back."""
 _LEFT_PAGES: Final = 64
@@ -85,14 +88,15 @@ class BrowserExport:
         tracker: Tracker,
         fetch: Handler,
         secret: bytes | None = None,
-        multipart: bool = False,
+        multipart: bool | None = None,
         decode: Decode | None = None,
     ) -> None:
         """`now`: seconds, monotonic. `fetch`: asks the core for a picture once more, whole.
 
         `secret`: makes the driver's address for a page; keep it, and pages that a browser cached
-        before a restart find their driver again. `multipart`: Chromium over HTTP/2 only.
-        `decode`: undoes the coding of pictures that have one.
+        before a restart find their driver again. `multipart`: for all clients or for none; None:
+        for those that _best_as_multipart knows to take it well. `decode`: undoes the coding of
+        pictures that have one.
         """
         self._now = now
         self._tracker = tracker
@@ -104,6 +108,8 @@ class BrowserExport:
         self._by_key: dict[str, Page] = {}
         self._by_ticket: dict[str, list[Page]] = {}
         self._channels: Counter[str] = Counter()
+        self._open_parts: Counter[str] = Counter()
+        """Multipart responses that are open, by origin."""
         self._counts: Counter[str] = Counter()
         driver = resources.files(__package__).joinpath("driver.js")
         self._driver_text = driver.read_text("utf-8")
@@ -212,17 +218,16 @@ class BrowserExport:
         page = self._pages.get(component.document)
         if not _takes_levels(component, head, request):
             return self._stream(component, head, request)
+        multipart = self._as_multipart(request)
         swap = self._can_swap(page, component)
-        if not swap and not self._multipart:
+        if not swap and not multipart:
             return self._stream(component, head, request)
         await component.wait_level(component.levels[0].name)
         if _finished(component):
             return await self._whole(component, head)
-        if self._multipart:
+        if multipart:
             first = await self._files.best(component)
-            self._counts["multipart"] += 1
-            file_of, anew = self._files.file, self._anew(request)
-            return pictures.multipart(component, head, first, file_of, anew)
+            return self._multipart_response(component, head, first, request)
         if page is None or not await self._driver_there(page):
             return self._stream(component, head, request)
         level, file = await self._files.best(component)
@@ -231,6 +236,28 @@ class BrowserExport:
         self._counts["swapped"] += 1
         page.remember(component, level)
         return pictures.coarse(head, level, file)
+
+    def _as_multipart(self, request: Request) -> bool:
+        if self._multipart is not None:
+            return self._multipart
+        return _best_as_multipart(request) and self._open_parts[_origin(request)] < _OPEN_PARTS
+
+    def _multipart_response(
+        self, component: Component, head: Head, first: tuple[Level, bytes], request: Request
+    ) -> Response:
+        self._counts["multipart"] += 1
+        origin = _origin(request)
+        self._open_parts[origin] += 1
+
+        def over(_whole: bool) -> None:
+            self._open_parts[origin] -= 1
+            if not self._open_parts[origin]:
+                del self._open_parts[origin]
+
+        file_of, anew = self._files.file, self._anew(request)
+        response = pictures.multipart(component, head, first, file_of, anew)
+        response.on_done.append(over)
+        return response
 
     def _can_swap(self, page: Page | None, component: Component) -> bool:
         if page is None or component.use is not Use.ELEMENT or page.shut:
@@ -419,6 +446,20 @@ def _takes_levels(component: Component, head: Head, request: Request) -> bool:
     )
 
 
+def _best_as_multipart(request: Request) -> bool:
+    """Chromium, inside TLS, over HTTP/2: elsewhere swap does better.
+
+    Over HTTP/1.1 each open response holds one of six connections. For http pages Chromium asks six
+    pictures of a host at a time even when its proxy speaks HTTP/2, so that the seventh and with it
+    `load` would wait for the first to be fine. Firefox locks a URL while its response is open.
+    """
+    return (
+        request.multiplexed
+        and request.url.startswith("https:")
+        and "Chrome/" in header(request.headers, "user-agent")
+    )
+
+
 def _may_carry_driver(response: Response) -> bool:
     headers = response.headers
     if "no-transform" in directives(headers):  # RFC 9111, 5.2.2.6
@@ -448,6 +489,10 @@ async def _with_driver(page: Page, tag: bytes, body: AsyncIterator[bytes]) -> As
             yield data
     if data := injector.end():
         yield data
+
+
+def _origin(request: Request) -> str:
+    return _split(request.url)[0]
 
 
 def _split(url: str) -> tuple[str, str, str]:

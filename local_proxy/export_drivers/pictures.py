@@ -12,6 +12,7 @@ from typing import Final
 from local_proxy.components import Component, ComponentFailed, Head
 from local_proxy.export_drivers.level_files import NoFile
 from local_proxy.http import Headers, Response, header
+from local_proxy.responses import dispose
 from wire.skeleton import Level
 
 END: Final = b"\xff\xd9"
@@ -19,6 +20,7 @@ END: Final = b"\xff\xd9"
 MAX_AGAIN: Final = 16 << 20
 """Bytes of a picture fetched once more: twice as many as a picture with levels may have."""
 BOUNDARY: Final = "sluice-level"
+_END: Final = f"\r\n--{BOUNDARY}--\r\n".encode()
 _ENTITY: Final = frozenset(("content-type", "content-length", "content-encoding", "accept-ranges"))
 _DIGESTS: Final = frozenset(("content-md5", "digest", "repr-digest", "content-digest"))
 _VALIDATORS: Final = frozenset(
@@ -89,7 +91,10 @@ def finer(head: Head, level: Level, file: bytes) -> Response:
 def multipart(
     component: Component, head: Head, first: tuple[Level, bytes], file_of: FileOf, anew: Anew
 ) -> Response:
-    """Each level as a part that replaces the one before (multipart/x-mixed-replace)."""
+    """Each level as a part that replaces the one before (multipart/x-mixed-replace).
+
+    `anew` fetches the picture whole, should its component fail on the way.
+    """
     level = first[0]
     headers = level_headers(head, level)
     headers = [(name, value) for name, value in headers if name != "content-type"]
@@ -112,8 +117,7 @@ async def body_of(response: Response) -> bytes:
                     break
         whole = len(body) <= MAX_AGAIN
     finally:
-        for done in response.on_done:
-            done(whole)
+        await dispose(response, whole=whole)
     if response.status != 200 or not whole:
         raise ComponentFailed(502, "the picture could not be fetched once more")
     return bytes(body)
@@ -178,13 +182,27 @@ async def _parts(
     level, file = first
     yield _part_head(level)
     while True:
-        part = file + b"\r\n"
         index = component.levels.index(level)
         if index + 1 == len(component.levels):
-            yield part + f"--{BOUNDARY}--\r\n".encode()
+            yield file + _END
             return
-        yield part + _part_head(component.levels[index + 1])
-        level, file = await _next_part(component, index + 1, file_of, anew)
+        yield file + b"\r\n" + _part_head(component.levels[index + 1])
+        try:
+            level, file = await _next_part(component, index + 1, file_of, anew)
+        except ComponentFailed:
+            yield await _whole_or(file, anew) + _END
+            return
+
+
+async def _whole_or(file: bytes, anew: Anew) -> bytes:
+    """The picture as its origin has it; `file`, shown already, if that can't be had either.
+
+    The part's head, which is out, may name another type: browsers look at a picture's first bytes.
+    """
+    try:
+        return await anew()
+    except ComponentFailed:
+        return file
 
 
 def _part_head(level: Level) -> bytes:

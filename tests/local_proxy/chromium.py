@@ -8,7 +8,7 @@ import contextlib
 import shutil
 import tempfile
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from typing import Any
 
 import aiohttp
@@ -123,15 +123,16 @@ class Tab:
 
 
 @contextlib.asynccontextmanager
-async def launched(*, proxy: str) -> AsyncIterator[Browser]:
-    """A browser whose every request goes to `proxy` (host:port)."""
+async def launched(*, proxy: str, flags: Sequence[str] = ()) -> AsyncIterator[Browser]:
+    """A browser whose every request goes to `proxy` (host:port, or a URL)."""
     assert EXECUTABLE is not None
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         process = await asyncio.create_subprocess_exec(
             EXECUTABLE,
             *_FLAGS,
             f"--user-data-dir={folder}",
-            f"--proxy-server=http://{proxy}",
+            f"--proxy-server={proxy if '://' in proxy else 'http://' + proxy}",
+            *flags,
             "--proxy-bypass-list=<-loopback>",
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,

@@ -89,11 +89,17 @@ class Site:
         self.pages[path] = html.encode(), [("content-type", "text/html; charset=utf-8"), *headers]
 
     def picture(
-        self, path: str, seed: int, *, use: Use = Use.ELEMENT, size: tuple[int, int] = (320, 240)
+        self,
+        path: str,
+        seed: int,
+        *,
+        use: Use = Use.ELEMENT,
+        size: tuple[int, int] = (320, 240),
+        origin: str = "http://site.test",
     ) -> None:
         """A picture of which nothing has come yet."""
         self.files[path], ends = progressive(seed, size=size)
-        one = Component(1000 + len(self.files), 0, f"http://site.test{path}", Kind.IMAGE, use)
+        one = Component(1000 + len(self.files), 0, f"{origin}{path}", Kind.IMAGE, use)
         one.levels = levels(self.files[path], ends)
         fields = [("content-type", "image/jpeg"), ("cache-control", "max-age=600"), ("etag", '"x"')]
         one.head = Head(200, fields, len(self.files[path]))
@@ -110,7 +116,7 @@ class Site:
 
     async def handle(self, request: Request) -> Response:
         self.log.append(request.url)
-        plain = request.url.startswith("http://plain.")
+        plain = "://plain." in request.url
         own = None if plain else await self.export.own(request)
         if own is not None:
             return own

@@ -1,0 +1,224 @@
+"""One request on one HTTP/2 stream, from its field section to the end of its response.
+
+The HTTP/2 counterpart of what http1.py does between two heads; a task each. Must not know: h2's
+connection, other streams, components.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import structlog
+from h2.errors import ErrorCodes
+
+from local_proxy.error_page import error_page
+from local_proxy.http import Core, Request, Response
+from local_proxy.http1_head import Refused
+from local_proxy.http2_head import (
+    Fields,
+    Malformed,
+    connect_target,
+    content_length,
+    expects_continue,
+    response_fields,
+    to_request,
+    unwritable,
+    user_agent,
+)
+from local_proxy.http2_streams import Stream
+from local_proxy.https import Connects
+from local_proxy.responses import bodyless, dispose
+
+log = structlog.get_logger(__name__)
+
+_PIECE: Final = 65536
+"""Bytes of a body that is here in full, which are copied to the stream at a time."""
+
+
+class Tally(Protocol):
+    """Counts of a front."""
+
+    requests: int
+    tunnels: int
+    refused: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What all exchanges of one connection have in common."""
+
+    core: Core
+    tally: Tally
+    body: int
+    """Bytes of a request's body; answered 413 above."""
+    connects: Connects | None
+    """What becomes of a CONNECT; None: there is none here."""
+    origin: str | None
+    """The only origin that the connection was made for; None: any (a proxy's connection)."""
+
+    async def run(self, stream: Stream, fields: Fields) -> None:
+        """Serve one request. Raises nothing; cancelled when the client resets the stream."""
+        try:
+            await self._serve(stream, fields)
+        except Malformed as error:
+            self.tally.refused += 1
+            log.info("malformed request", why=str(error))
+            stream.abort(ErrorCodes.PROTOCOL_ERROR)
+        except ConnectionError:
+            pass
+        except Exception:
+            log.exception("exchange failed")
+            stream.abort()
+        finally:
+            stream.close()
+
+    async def _serve(self, stream: Stream, fields: Fields) -> None:
+        request = None
+        try:
+            target = connect_target(fields)
+            if target is not None:
+                await self._tunnel(stream, *target, client=user_agent(fields))
+                return
+            request = to_request(fields, origin=self.origin)
+            await self._answer(stream, request, fields)
+        except Refused as refused:
+            self.tally.refused += 1
+            page = error_page(refused.status, refused.reason)
+            await _respond(stream, page, method=request.method if request else "GET")
+
+    # -- requests ----------------------------------------------------------------------------
+
+    async def _answer(self, stream: Stream, request: Request, fields: Fields) -> None:
+        self.tally.requests += 1
+        length = content_length(fields)
+        if length is not None and length > self.body:
+            raise _too_large()
+        stream.on_urgency = lambda urgency: _reprioritised(request, urgency)
+        body = None
+        if not stream.ended or stream.unread:
+            body = request.body = _Body(stream, limit=self.body, waiting=expects_continue(fields))
+        response = await self._handled(request, body)
+        await _respond(stream, response, method=request.method)
+
+    async def _handled(self, request: Request, body: _Body | None) -> Response:
+        """The core's answer; its exceptions become pages. Raises Refused for a bad body."""
+        try:
+            response = await self.core.handle(request)
+        except Exception as error:
+            if body is None or body.refusal is None:
+                log.exception("core failed", url=request.url)
+            response = error_page(502, f"The proxy failed: {type(error).__name__}.")
+        if body is not None and body.refusal is not None:
+            await dispose(response, whole=False)
+            raise body.refusal
+        return response
+
+    # -- tunnels -----------------------------------------------------------------------------
+
+    async def _tunnel(self, stream: Stream, host: str, port: int, *, client: str) -> None:
+        if self.connects is None:
+            raise Refused(421, "This connection was made for another host.")
+        self.tally.tunnels += 1
+        way = await self.connects.open(host, port, client=client)
+        if isinstance(way, Response):
+            await _respond(stream, way, method="CONNECT")
+            return
+        try:
+            stream.send_head([(b":status", b"200")])
+            await way.carry(stream, b"")
+        finally:
+            await way.close()
+
+
+class _Body:
+    """A request's body as it comes; says that it is wanted first where the client may wait."""
+
+    def __init__(self, stream: Stream, *, limit: int, waiting: bool) -> None:
+        self._stream = stream
+        self._left = limit
+        self._waiting = waiting
+        self.refusal: Refused | None = None
+        """What was wrong with it, once that is known."""
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        if self.refusal is not None:
+            raise self.refusal
+        if self._waiting and not self._stream.unread:
+            self._stream.go_on()
+        self._waiting = False
+        data = await self._stream.read()
+        if self._stream.lost:
+            raise ConnectionResetError("the client has reset the stream")
+        if not data:
+            raise StopAsyncIteration
+        self._left -= len(data)
+        if self._left < 0:
+            self.refusal = _too_large()
+            raise self.refusal
+        return data
+
+
+class _Broken(Exception):
+    """The response does not have the length that it says."""
+
+
+async def _respond(stream: Stream, response: Response, *, method: str) -> None:
+    """Write it all; one that breaks off resets its stream. Raises nothing but cancellation."""
+    whole = False
+    try:
+        body = response.body
+        try:
+            fields = response_fields(response, method)
+        except ValueError as error:
+            log.warning("response can't be written", status=response.status, why=str(error))
+            bad = unwritable()
+            fields, body = response_fields(bad, method), bad.body
+        if bodyless(response, method):
+            body = b""
+        if isinstance(body, bytes):
+            stream.send_head(fields, end=not body)
+            for at in range(0, len(body), _PIECE):
+                last = at + _PIECE >= len(body)
+                write = stream.write_last if last else stream.write
+                await write(body[at : at + _PIECE])
+        else:
+            stream.send_head(fields)
+            await _write_body(stream, body, response.length)
+        whole = True
+    except ConnectionError:
+        pass
+    except Exception as error:
+        log.warning("response broke off", why=repr(error))
+        stream.abort()
+    finally:
+        await dispose(response, whole=whole)
+
+
+async def _write_body(stream: Stream, body: AsyncIterator[bytes], length: int | None) -> None:
+    """Pull the body at the pace at which the client takes it."""
+    sent = 0
+    async for chunk in body:
+        sent += len(chunk)
+        if length is not None and sent > length:
+            raise _Broken(f"more than {length} bytes")
+        if chunk:
+            await stream.write(chunk)
+    if length is not None and sent < length:
+        raise _Broken(f"{sent} of {length} bytes")
+    await stream.write_last(b"")
+
+
+def _reprioritised(request: Request, urgency: int) -> None:
+    if urgency != request.urgency:
+        request.urgency = urgency
+        for callback in request.on_urgency:
+            callback(urgency)
+
+
+def _too_large() -> Refused:
+    return Refused(413, "The request's body is larger than this proxy allows.")
