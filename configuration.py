@@ -11,7 +11,7 @@ import socket
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -42,8 +42,13 @@ class LocalSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     listen: Address = "127.0.0.1:8118"
     """Where browsers reach it."""
-    remote: Address = "127.0.0.1:8119"
-    """Where the remote proxy (or the tunnel to it) listens."""
+    remote: Address | Literal[""] = ""
+    """Where the remote proxy (or the tunnel to it) listens; empty: as the pairing says, and
+    without security 127.0.0.1:8119."""
+    security: Literal["tls", "none"] = "tls"
+    """Of the link; none only to loopback."""
+    pair: str = ""
+    """The string that `sluice pair` printed on the remote. It's kept, so one start needs it."""
     policy: list[str] = msgspec.field(default_factory=lambda: ["default"])
     """Policies in order: built-in names, module:attribute, or paths of .py files."""
     device: str = msgspec.field(default_factory=socket.gethostname)
@@ -57,7 +62,7 @@ class LocalSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     congestion: str = "cubic"
     """TCP congestion control of the link: cubic, bbr, reno."""
     state: str = msgspec.field(default_factory=lambda: str(state_directory(os.environ)))
-    """Directory of what outlives a run: the certificate authority that browsers trust."""
+    """Directory of what outlives a run: the pairing, the authority that browsers trust."""
     tunnel: list[HostPattern] = []
     """Hosts whose https is never adapted: names, *.name (and name itself), * for all."""
 
@@ -66,7 +71,13 @@ class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """[remote]: the proxy on the fast side."""
 
     listen: Address = "127.0.0.1:8119"
-    """Loopback only until devices can be paired: reach it through a tunnel (ssh -L)."""
+    """Where local proxies reach it; 0.0.0.0:8119 for all of this machine's addresses."""
+    security: Literal["tls", "none"] = "tls"
+    """Of the link: paired devices only; none only on loopback."""
+    address: Address | Literal[""] = ""
+    """HOST:PORT as devices reach it, for pairing strings. Empty: guessed."""
+    state: str = msgspec.field(default_factory=lambda: str(state_directory(os.environ) / "remote"))
+    """Directory of its identity and the paired devices."""
     memory: Annotated[int, Meta(ge=1 << 20)] = 64 << 20
     """Bytes that may wait for one device."""
     workers: Annotated[int, Meta(ge=1, le=64)] = 2

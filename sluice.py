@@ -17,7 +17,8 @@ from configuration import Settings, SettingsError, load, split_address
 
 app = typer.Typer(
     help="A proxy pair that makes a slow link feel fast. Start `sluice remote` on the fast side, "
-    "`sluice local` on the device, and set the browser's HTTP proxy to the local one.",
+    "pair the device with `sluice pair`, start `sluice local` there, and set the browser's HTTP "
+    "proxy to the local one.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -30,6 +31,14 @@ ConfigFile = Annotated[
         "--config", "-c", help="TOML file. Default: ./sluice.toml, then ~/.config/sluice/"
     ),
 ]
+Security = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(help="Of the link: tls, or none (on loopback only)."),
+]
+State = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(help="Folder of what is kept: keys, pairings. Default: under ~/.local/share/."),
+]
 Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Log what happens, not only faults.")
 ]
@@ -39,8 +48,10 @@ Verbose = Annotated[
 def remote(
     listen: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(help="HOST:PORT for local proxies; loopback only for now. Port 0: any free."),
+        typer.Option(help="HOST:PORT for local proxies; 0.0.0.0:8119 for all. Port 0: any free."),
     ] = None,
+    security: Security = None,
+    state: State = None,
     congestion: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(help="TCP congestion control of the link: cubic, bbr, reno."),
@@ -55,7 +66,13 @@ def remote(
     """Run the remote proxy, on the fast side of the link."""
     from remote_proxy.main import run
 
-    flags = {"listen": listen, "congestion": congestion, "allow": allow or None}
+    flags = {
+        "listen": listen,
+        "congestion": congestion,
+        "security": security,
+        "state": state,
+        "allow": allow or None,
+    }
     settings = _settings(config, {"remote": flags})
     _run(run(settings.remote), verbose=verbose)
 
@@ -68,8 +85,17 @@ def local(
     ] = None,
     remote: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(help="HOST:PORT of the remote proxy, or of the tunnel to it."),
+        typer.Option(help="HOST:PORT of the remote or of a tunnel to it. Default: as paired."),
     ] = None,
+    pair: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            help="What `sluice pair` printed; it's kept for later starts. - reads it from "
+            "standard input, which keeps it out of the list of processes."
+        ),
+    ] = None,
+    security: Security = None,
+    state: State = None,
     policy: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(help="A built-in name, module:attribute or FILE.py; may be repeated."),
@@ -91,12 +117,47 @@ def local(
     flags = {
         "listen": listen,
         "remote": remote,
+        "pair": sys.stdin.readline().strip() if pair == "-" else pair,
+        "security": security,
+        "state": state,
         "policy": policy or None,
         "export": export,
         "patience": patience,
     }
     settings = _settings(config, {"local": flags})
     _run(run(settings.local), verbose=verbose)
+
+
+@app.command()
+def pair(
+    name: Annotated[str, typer.Argument(help="What to call the device. Default: device.")] = "",
+    address: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="HOST:PORT as the device reaches this remote. Default: guessed."),
+    ] = None,
+    show: Annotated[bool, typer.Option("--list", help="Show the paired devices.")] = False,
+    revoke: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="NAME", help="Let a device in no more, from this second on."),
+    ] = None,
+    state: State = None,
+    config: ConfigFile = None,
+) -> None:
+    """On the remote's machine: make a device and print the string that pairs it."""
+    from pairing import command
+    from pairing.errors import PairingError
+
+    settings = _settings(config, {"remote": {"address": address, "state": state}}).remote
+    try:
+        if revoke is not None:
+            command.revoke(settings, revoke, notice=_notice)
+        elif show:
+            command.list_devices(settings, out=typer.echo, notice=_notice)
+        else:
+            command.pair(settings, name, out=typer.echo, notice=_notice)
+    except PairingError as error:
+        _notice(str(error))
+        raise typer.Exit(2) from error
 
 
 @app.command()
@@ -150,13 +211,26 @@ def browse(
         Optional[str],  # noqa: UP045
         typer.Option(help="HOST:PORT of the remote proxy, where a local one must be started."),
     ] = None,
+    pair: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="What `sluice pair` printed, kept for later; - reads standard input."),
+    ] = None,
+    security: Security = None,
+    state: State = None,
     config: ConfigFile = None,
     verbose: Verbose = False,
 ) -> None:
     """Open a browser with all set, in a profile that is thrown away when it closes."""
     from browsers.session import run
 
-    settings = _settings(config, {"local": {"listen": listen, "remote": remote}})
+    flags = {
+        "listen": listen,
+        "remote": remote,
+        "pair": sys.stdin.readline().strip() if pair == "-" else pair,
+        "security": security,
+        "state": state,
+    }
+    settings = _settings(config, {"local": flags})
     _run(
         run(url, browser, settings.local, headless=headless), verbose=verbose, ends=(signal.SIGHUP,)
     )
@@ -177,6 +251,10 @@ def trust(
     raise typer.Exit(run(Path(settings.local.state), remove=remove, dry_run=dry_run))
 
 
+def _notice(text: str) -> None:
+    typer.echo(f"sluice: {text}", err=True)
+
+
 def _settings(path: Path | None, flags: dict[str, dict[str, Any]]) -> Settings:
     try:
         return load(path=path, flags=flags)
@@ -189,6 +267,8 @@ def _run(
     main: Coroutine[Any, Any, None], *, verbose: bool, ends: tuple[signal.Signals, ...] = ()
 ) -> None:
     """Run a proxy until it's interrupted or terminated, or gets one of the signals `ends`."""
+    from pairing.errors import PairingError
+
     _configure_logging(verbose=verbose)
 
     async def until_signalled() -> None:
@@ -205,6 +285,9 @@ def _run(
     except OSError as error:
         typer.echo(f"sluice: {error.strerror or error}", err=True)
         raise typer.Exit(1) from error
+    except PairingError as error:
+        _notice(str(error))
+        raise typer.Exit(2) from error
 
 
 def _configure_logging(*, verbose: bool) -> None:

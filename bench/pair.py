@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 
 from bench.links.memory import LinkModel, memory_links
 from bench.links.relay import Relay
+from bench.links.secured import paired
 from bench.profiles import Profile
 from configuration import LocalSettings
 from local_proxy.http import Request
@@ -38,7 +39,7 @@ from policies.api import (
 from remote_proxy.delivery import Services
 from remote_proxy.server import RemoteServer
 from remote_proxy.session import RemoteSession
-from transport import tcp
+from transport.handshakes import dial_secured
 from transport.lasting import LastingLink
 from transport.link import Inbox, Link, LinkError, LinkStatistics, Outbox
 from wire.frames import Control, Data
@@ -207,12 +208,17 @@ async def memory_pair(
 
 @asynccontextmanager
 async def tcp_pair(
-    profile: Profile, services: Services, policies: Sequence[Policy]
+    profile: Profile, services: Services, policies: Sequence[Policy], *, secure: bool = False
 ) -> AsyncIterator[Pair]:
-    """Joined by kernel TCP through a relay in a process of its own. Raises OSError, LinkError."""
+    """Joined by kernel TCP through a relay in a process of its own. Raises OSError, LinkError.
+
+    `secure`: by TLS over it; without, figures compare with those of the bare protocol.
+    """
     server = _server(services)
+    security = paired() if secure else None
+    server_side, client_side = security if security else (None, None)
     async with (
-        await server.listen("127.0.0.1", 0) as listener,
+        await server.listen("127.0.0.1", 0, security=server_side) as listener,
         Relay(
             target=listener.address,
             rate_up=profile.rate_up,
@@ -225,7 +231,7 @@ async def tcp_pair(
 
         async def dial() -> Link:
             lasting = LastingLink(
-                lambda: tcp.dial(*relay.address),
+                lambda: dial_secured(*relay.address, security=client_side),
                 congestion="cubic",
                 patience=0.0,
                 on_change=lambda error: None,
@@ -274,7 +280,7 @@ async def _running(
         taps.append(Tap(await dial()))
         return taps[0]
 
-    settings = LocalSettings(device="bench")
+    settings = LocalSettings(device="bench", security="none")
     local = LocalProxy(
         settings, [*policies, witness], connect=tapped, worker=worker, jpegtran=jpegtran
     )

@@ -13,12 +13,15 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final, Protocol
 
 from bench.links.relay import Relay
 from bench.origin import Address, listening
 from bench.page_load import Endpoint
 from bench.profiles import Profile
+from pairing.kept import keep
+from pairing.store import Store
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 LOOPBACK: Final = ("--allow", "127.0.0.0/8")
@@ -87,21 +90,27 @@ class SluicePeer:
         remote: Sequence[str] = (),
         local: Sequence[str] = (),
         scheme: str = "http",
+        security: str = "tls",
     ) -> None:
         """`remote`, `local`: further arguments of each command. `policy`: empty for the built-in.
 
         `scheme` is how the browser speaks to the local proxy: "http", or "https" for HTTP/2.
+        `security` is the link's: "tls" between paired proxies, or "none".
         """
         self.name = name
         self.policy = policy or "default"
         self._remote = list(remote)
         self._local = [*local, *(("--policy", policy) if policy else ())]
         self._scheme = scheme
+        self._security = security
 
     @asynccontextmanager
     async def start(self, origin: Address, profile: Profile) -> AsyncIterator[Endpoint]:
         async with (
-            command("remote", "--listen", "127.0.0.1:0", *LOOPBACK, *self._remote) as remote,
+            _security(self._security) as (server, client),
+            command(
+                "remote", "--listen", "127.0.0.1:0", *LOOPBACK, *server, *self._remote
+            ) as remote,
             relay(remote, profile) as link,
             command(
                 "local",
@@ -109,6 +118,7 @@ class SluicePeer:
                 "127.0.0.1:0",
                 "--remote",
                 f"{link.address[0]}:{link.address[1]}",
+                *client,
                 *self._local,
             ) as local,
         ):
@@ -120,6 +130,19 @@ class SluicePeer:
                 # The certificate is the proxy's own; trust in it is not what is measured.
                 browser_flags=("--ignore-certificate-errors",) if secure else (),
             )
+
+
+@asynccontextmanager
+async def _security(kind: str) -> AsyncIterator[tuple[list[str], list[str]]]:
+    """Arguments of the remote's and the local's command; their state is gone afterwards."""
+    if kind == "none":
+        yield ["--security", "none"], ["--security", "none"]
+        return
+    with TemporaryDirectory(prefix="pairing-") as folder:
+        remote, local = Path(folder, "remote"), Path(folder, "local")
+        # The proxies meet at the relay, whatever the pairing says of the address.
+        keep(local, Store(remote).pair("bench", host="127.0.0.1", port=1))
+        yield ["--state", str(remote)], ["--state", str(local)]
 
 
 @asynccontextmanager
@@ -179,7 +202,11 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 def peers(names: Sequence[str]) -> list[Peer]:
     """Peers by name. Raises ValueError naming those there are."""
-    known: dict[str, Peer] = {"direct": DirectPeer(), "sluice": SluicePeer()}
+    known: dict[str, Peer] = {
+        "direct": DirectPeer(),
+        "sluice": SluicePeer(),
+        "sluice-plain": SluicePeer(name="sluice-plain", security="none"),
+    }
     unknown = [name for name in names if name not in known]
     if unknown:
         raise ValueError(f"no peer {unknown[0]!r}; there are {', '.join(known)}")

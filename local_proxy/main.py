@@ -10,6 +10,7 @@ from typing import Final, Protocol
 
 import structlog
 
+from local_proxy import paired
 from local_proxy.authority import Authority, AuthorityError, NoPlaceError
 from local_proxy.bridge import Bridge, Components
 from local_proxy.components import Component
@@ -20,6 +21,7 @@ from local_proxy.front import Front
 from local_proxy.http import Request, Response
 from local_proxy.https import Https
 from local_proxy.overview import Overview
+from local_proxy.paired import Remote
 from local_proxy.policy_runtime import PolicyRuntime
 from local_proxy.policy_worker import PolicyWorker, Worker
 from local_proxy.promise_keeper import PromiseKeeper
@@ -31,10 +33,10 @@ from policies.api import Policy, SessionOpened
 from policies.loader import load
 from policies.plan import Decision, Subject, decide
 from transcoders.arithmetic import ArithmeticDecoder
+from transport.handshakes import dial_secured
 from transport.interfaces import Change, InterfaceWatch
 from transport.lasting import LastingLink
 from transport.link import Link
-from transport.tcp import dial
 from wire.messages import ARITHMETIC, Raise
 
 URGENT: Final = 2
@@ -49,6 +51,10 @@ class Settings(Protocol):
     def listen(self) -> str: ...
     @property
     def remote(self) -> str: ...
+    @property
+    def security(self) -> str: ...
+    @property
+    def pair(self) -> str: ...
     @property
     def policy(self) -> list[str]: ...
     @property
@@ -75,18 +81,21 @@ class LocalProxy:
         settings: Settings,
         policies: list[Policy],
         *,
+        remote: Remote | None = None,
         connect: Connect | None = None,
         worker: Callable[[], Worker] = PolicyWorker,
         authority: Authority | None = None,
         jpegtran: str | None = shutil.which("jpegtran"),
     ) -> None:
-        """`connect` makes the link, a lasting one over TCP unless given.
+        """`remote`: as the settings say unless given (raises PairingError).
 
-        `worker` makes what policies react in. `authority` vouches for https sites to browsers;
-        without one their tunnels stay opaque. `jpegtran` undoes the arithmetic coding of pictures;
-        None: they come without.
+        `connect` makes the link, a lasting one over TCP to the remote unless given; `worker` makes
+        what policies react in. `authority` vouches for https sites to browsers; without one their
+        tunnels stay opaque. `jpegtran` undoes the arithmetic coding of pictures; None: they come
+        without.
         """
         self._settings = settings
+        self._remote = remote or paired.remote(settings)
         self._lasting: LastingLink | None = None
         loop = asyncio.get_running_loop()
         self.promises = promises = PromiseKeeper(self._urge)
@@ -98,7 +107,7 @@ class LocalProxy:
         self.uplink = Uplink(
             connect or self._connect,
             bridge,
-            remote=settings.remote,
+            remote=self._remote.address,
             device=settings.device,
             patience=settings.patience,
             accepts=lambda: (ARITHMETIC,) if self._arithmetic.works else (),
@@ -177,9 +186,9 @@ class LocalProxy:
         return await self.core.handle(request)
 
     async def _connect(self) -> Link:
-        host, _, port = self._settings.remote.rpartition(":")
+        host, _, port = self._remote.address.rpartition(":")
         self._lasting = LastingLink(
-            lambda: dial(host.strip("[]"), int(port)),
+            lambda: dial_secured(host.strip("[]"), int(port), security=self._remote.security),
             congestion=self._settings.congestion,
             patience=self._settings.patience,
             on_change=self.uplink.link_changed,
@@ -217,7 +226,10 @@ def composed(settings: Settings) -> LocalProxy:
 
 
 async def run(settings: Settings) -> None:
-    """Listen and serve until cancelled. Prints one line when ready. Raises OSError, LoadError."""
+    """Listen and serve until cancelled. Prints one line when ready.
+
+    Raises OSError, LoadError, PairingError.
+    """
     proxy = composed(settings)
     host, port = await proxy.listen()
     print(f"listening on {host}:{port}", flush=True)

@@ -16,12 +16,15 @@ import structlog
 from local_proxy.components import Component, ComponentFailed
 from local_proxy.resumption import LOST, Memory
 from local_proxy.session import Listener, LocalSession
-from transport.link import Link, LinkError
+from transport.link import Link, LinkError, NotTrusted
 from wire.frames import MAX_COMPONENT
 
 BACKOFF: Final = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Seconds between attempts; the last one repeats. Short at first: a remote that restarts is back
 within a second; a link that is down for minutes costs one packet in eight seconds."""
+DISTRUST: Final = 60.0
+"""Seconds between attempts once one end has said that it does not know the other: only people can
+change that, and a remote that is asked without pause may take us for an attacker."""
 OPENING: Final = 20.0
 """Seconds for the remote's Hello after connecting: several round trips of the slowest link."""
 RENUMBER: Final = (MAX_COMPONENT + 1) // 2
@@ -114,6 +117,8 @@ class Uplink:
         self._waiting = 0
         """Requests that wait for a session."""
         self._was_up = False
+        self._distrusted = False
+        """The latest attempt failed for want of trust."""
 
     @property
     def session(self) -> LocalSession | None:
@@ -243,6 +248,9 @@ class Uplink:
             self._attempts += 1
             if not self._waiting:
                 self._hurry.clear()
+            if self._distrusted:  # whoever waits is told the reason instead
+                await asyncio.sleep(DISTRUST)
+                continue
             try:
                 # Somebody who waits for a page may not wait out a long back-off.
                 async with asyncio.timeout(delay):
@@ -266,9 +274,11 @@ class Uplink:
 
     async def _once(self) -> None:
         """One connection, from dialling to its end."""
+        self._distrusted = False
         try:
             link = await self._connect()
         except (LinkError, OSError) as error:
+            self._distrusted = isinstance(error, NotTrusted)
             if str(error) != self._reason:
                 _log.warning("no link to the remote proxy", remote=self._remote, error=str(error))
             self._reason = str(error)
@@ -293,6 +303,7 @@ class Uplink:
             async with asyncio.timeout(OPENING):
                 await self._hello_or_end(session)
             error_or_none = await asyncio.shield(session.closed)
+            self._distrusted = isinstance(error_or_none, NotTrusted)
             self._reason = str(error_or_none) if error_or_none else "the link was closed"
             _log.warning("the link was lost", remote=self._remote, reason=self._reason)
         except TimeoutError:
@@ -305,6 +316,7 @@ class Uplink:
     async def _hello_or_end(self, session: LocalSession) -> None:
         opened = asyncio.ensure_future(self._opened.wait())
         try:
+            # Not by cancelling one for the other: our own cancellation would look the same.
             await asyncio.wait((opened, session.closed), return_when=asyncio.FIRST_COMPLETED)
         finally:
             opened.cancel()

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Protocol
 
 import structlog
 
+from pairing.invitation import format_address
+from pairing.store import Store
 from remote_proxy.certificates import NoRoots, client_context, has_roots
 from remote_proxy.delivery import Services
+from remote_proxy.devices import PairedDevices
 from remote_proxy.guard import Guard
 from remote_proxy.limits import Devices, Limits
 from remote_proxy.origin import Origin, OriginConfig
@@ -47,10 +52,17 @@ class Settings(Protocol):
     def ca_file(self) -> str: ...
     @property
     def patience(self) -> float: ...
+    @property
+    def security(self) -> str: ...
+    @property
+    def state(self) -> str: ...
 
 
 async def run(settings: Settings) -> None:
-    """Listen and serve until cancelled. Prints one line when ready. Raises OSError."""
+    """Listen and serve until cancelled. Prints one line when ready.
+
+    Raises OSError, PairingError.
+    """
     host, _, port = settings.listen.rpartition(":")
     try:
         guard = Guard(settings.allow)
@@ -62,6 +74,8 @@ async def run(settings: Settings) -> None:
         connections=settings.max_connections,
         bytes_per_day=settings.max_bytes_per_day,
     )
+    store = Store(Path(settings.state))
+    paired = PairedDevices(store) if settings.security == "tls" else None
     transcoders = Transcoders(workers=settings.workers)
     try:
         tls = client_context(settings.ca_file)
@@ -79,13 +93,22 @@ async def run(settings: Settings) -> None:
             patience=settings.patience,
         )
         try:
-            listening = await server.listen(host.strip("[]"), int(port))
+            listening = await server.listen(
+                host.strip("[]"), int(port), security=paired.security if paired else None
+            )
         except (NotLoopback, LinkError) as error:
             raise OSError(str(error)) from error
-        print(f"listening on {listening.address[0]}:{listening.address[1]}", flush=True)
+        address = format_address(*listening.address)
+        print(f"listening on {address}", flush=True)
         try:
             async with listening:
-                await asyncio.Event().wait()
+                if paired is None:
+                    await asyncio.Event().wait()
+                else:
+                    store.note_listening(address)
+                    if not paired.security.devices:
+                        print("no device is paired yet: run sluice pair", file=sys.stderr)
+                    await paired.watch(lambda: server.end_unknown(paired.security))
         finally:
             await server.close()
             await transcoders.close()

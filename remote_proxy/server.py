@@ -1,13 +1,12 @@
 """Listens for local proxies; each link becomes a session with a hierarchy of its own.
 
-Until devices can be paired it listens on loopback only: whoever can connect could fetch anything
-that this machine can reach. Use a tunnel (`ssh -L`) across machines.
+Whoever has a link can fetch anything that this machine can reach. So links are for paired devices
+only; without security it listens on loopback and nowhere else.
 """
 
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import secrets
 from typing import Final
 
@@ -19,6 +18,8 @@ from transport.endpoint import suggested_quantum
 from transport.link import Link
 from transport.preamble import TOKEN
 from transport.reception import Reception
+from transport.records import Peer
+from transport.security import ServerSecurity, is_loopback
 from transport.tcp import Listener
 
 MAX_DEVICES: Final = 64
@@ -26,22 +27,16 @@ _log = structlog.get_logger("sluice.remote")
 
 
 class NotLoopback(Exception):
-    """The address asked for can be reached from outside."""
+    """The address asked for can be reached from outside, and nothing keeps strangers out."""
 
 
 def require_loopback(host: str) -> None:
     """Raises NotLoopback unless `host` is a loopback address or name."""
-    if host == "localhost":
-        return
-    try:
-        loopback = ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        loopback = False
-    if not loopback:
+    if not is_loopback(host):
         raise NotLoopback(
-            f"the remote proxy listens on loopback only, not on {host}: without pairing anyone who "
-            "can connect could fetch through it. Listen on 127.0.0.1 and reach it through a "
-            "tunnel, for example: ssh -L 8119:127.0.0.1:8119 this-host"
+            f"with security = none the remote listens on loopback only, not on {host}: whoever "
+            "can connect could fetch through it. Use security = tls, or listen on 127.0.0.1 "
+            "and reach it through a tunnel, for example: ssh -L 8119:127.0.0.1:8119 this-host"
         )
 
 
@@ -56,7 +51,7 @@ class RemoteServer:
         self._quantum = quantum
         self._memory = memory
         self._reception = Reception(
-            self.accept,
+            lambda link: self.accept(link, peer=link.peer),
             patience=patience,
             congestion=congestion,
             new_token=lambda: secrets.token_bytes(TOKEN),
@@ -68,15 +63,24 @@ class RemoteServer:
         """The sessions that are open now."""
         return list(self._sessions.values())
 
-    async def listen(self, host: str, port: int) -> Listener:
-        """Start to listen. Raises NotLoopback, LinkError."""
-        require_loopback(host)
-        listener = await self._reception.listen(host, port)
+    async def listen(
+        self, host: str, port: int, *, security: ServerSecurity | None = None
+    ) -> Listener:
+        """Start to listen, with `security` for the devices that it knows. None: on loopback only.
+
+        Raises NotLoopback, LinkError.
+        """
+        if security is None:
+            require_loopback(host)
+        listener = await self._reception.listen(host, port, security=security)
         self._services.origin.reach.guard.listens(listener.address[1])
         return listener
 
-    def accept(self, link: Link) -> None:
-        """Serve a link that has just been made; refused when there are too many."""
+    def accept(self, link: Link, *, peer: Peer | None = None) -> None:
+        """Serve a link that has just been made; refused when there are too many.
+
+        `peer`: the device, if it had to prove who it is.
+        """
         if len(self._sessions) >= MAX_DEVICES:
             _log.warning("too many devices; a link was refused")
             link.close()
@@ -87,10 +91,18 @@ class RemoteServer:
             quantum=self._quantum,
             suggested_quantum=suggested_quantum,
             memory=self._memory,
+            peer=peer,
         )
         task = asyncio.get_running_loop().create_task(session.run())
         self._sessions[task] = session
         task.add_done_callback(self._ended)
+
+    def end_unknown(self, security: ServerSecurity) -> None:
+        """End the sessions of devices that `security` no longer lets in."""
+        for session in self.sessions:
+            if session.peer is not None and not security.knows(session.peer):
+                _log.warning("a device was revoked; its session ends", device=session.peer.name)
+                session.close()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._sessions.pop(task, None)

@@ -26,6 +26,7 @@ from transport.incoming import Incoming
 from transport.link import Link, LinkError, PeerFault
 from transport.outbox import TreeOutbox
 from transport.outgoing import Budget
+from transport.records import Peer
 from wire import messages as m
 from wire.errors import PeerError, WireError
 from wire.frames import Control, Data
@@ -72,8 +73,11 @@ class RemoteSession:
         quantum: int,
         suggested_quantum: Callable[[float], int],
         memory: int,
+        peer: Peer | None = None,
     ) -> None:
+        """`peer`: the device, as it has proved; None: as it calls itself."""
         self._link = link
+        self.peer = peer
         self._services = services
         self._suggested_quantum = suggested_quantum
         self.session = Session(Side.REMOTE, agent=AGENT)
@@ -155,6 +159,17 @@ class RemoteSession:
             **asdict(self._usage.statistics(now=self._loop.time())),
         )
 
+    def close(self) -> None:
+        """End it from outside; `run` returns."""
+        self._link.close()
+
+    @property
+    def device(self) -> str:
+        """The device's name: the one it was paired with, if it had to prove that."""
+        if self.peer is not None:
+            return self.peer.name
+        return self.session.peer.device if self.session.peer else ""
+
     def statistics(self) -> SessionStatistics:
         """Counts for logs and tests."""
         return SessionStatistics(
@@ -196,11 +211,6 @@ class RemoteSession:
         if estimate is None or estimate.confidence < CONFIDENT:
             return None
         return estimate.rate
-
-    @property
-    def device(self) -> str:
-        """Names the device; empty until it has said hello."""
-        return self.session.peer.device if self.session.peer else ""
 
     def count(self, amount: int) -> None:
         """Bytes have passed to or from an origin. Raises OriginError beyond the device's limit."""
@@ -265,10 +275,10 @@ class RemoteSession:
 
     def _on_hello(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Hello)
-        self._usage = self._services.devices.of(message.device)
-        self._services.origin.pools.hold(message.device)
+        self._usage = self._services.devices.of(self.device)
+        self._services.origin.pools.hold(self.device)
         self._held = True
-        _log.info("session opened", device=message.device, agent=message.agent)
+        _log.info("session opened", device=self.device, agent=message.agent)
 
     def _on_request(self, message: m.Message, headers: Headers) -> None:
         assert isinstance(message, m.Request)

@@ -40,6 +40,9 @@ _BUSY: Final = 0.2
 """Seconds of arrivals without a pause after which their rate says that the link is thin."""
 _PAUSE: Final = 0.1
 """Seconds without arrivals: above the 73 ms that 512 bytes take at 56 kbit/s."""
+_UNOPENED: Final = 16_384
+"""Bytes of a record of TLS at most: reported as they come, but lost to the peer where the
+connection breaks before the record's end. So much of what was reported is kept."""
 _SMALLEST_QUANTUM: Final = 384
 """Bytes: 55 ms at 56 kbit/s. Each quantum there is a segment of its own, and 40 bytes of headers
 are 16 % of 256 bytes, 10 % of 384; with 512 a change of shares takes 0.1 s longer to stand."""
@@ -71,6 +74,7 @@ class Endpoint:
         self._sent = 0
         self._received = 0
         self._reports_received = 0
+        self._arriving = 0
         self._heard_at = now
         """When the peer's bytes came last, reports too."""
         self._owed_since = now
@@ -98,16 +102,20 @@ class Endpoint:
         self._sent += len(report) + len(frame)
         return report + frame
 
-    def receive(self, now: float, data: bytes) -> list[Data | Control]:
-        """The session's frames in `data`. Raises PeerError if the peer broke the protocol."""
+    def receive(self, now: float, data: bytes, *, arriving: int = 0) -> list[Data | Control]:
+        """The session's frames in `data`. Raises PeerError if the peer broke the protocol.
+
+        `arriving`: bytes that have come behind `data` and can't be read before others have.
+        """
         frames: list[Data | Control] = []
         self._heard_at = now
         self._received += len(data)
+        self._arriving = arriving
         for frame in self._reader.feed(data):
             if isinstance(frame, Report):
                 self._reports_received += 1
                 self.gate.on_report(now, frame.received - self._resumed_from, frame.clock)
-                self._retained.reported(frame.received)
+                self._retained.reported(frame.received - _UNOPENED)
             elif frame == END:
                 self.ended = True
                 break
@@ -129,6 +137,7 @@ class Endpoint:
 
         Of a report that was cut off the rest will not come: reports are not sent again.
         """
+        self._arriving = 0
         self._received -= self._reader.drop_cut_report()
         return self._countable
 
@@ -174,7 +183,9 @@ class Endpoint:
     @property
     def _countable(self) -> int:
         """Bytes received but for reports."""
-        return self._received - self._reports_received * REPORT_SIZE - self._reader.cut_report
+        unread = max(0, self._arriving - REPORT_SIZE)  # a report may be the first of it
+        read = self._received - self._reports_received * REPORT_SIZE
+        return read - self._reader.cut_report + unread
 
     def _report(self, now: float) -> bytes:
         """A report if progress was made and the last one is long enough ago."""
@@ -194,7 +205,9 @@ class Endpoint:
         thin = (busy and incoming is not None and incoming.rate < THIN) or (
             outgoing is not None and outgoing.confidence > 0.5 and outgoing.rate < THIN
         )
-        return REPORT_EVERY_THIN if thin else REPORT_EVERY
+        every = REPORT_EVERY_THIN if thin else REPORT_EVERY
+        # A protected report is half as large again: of a part of a record every other one will do.
+        return every * 2 if self._arriving else every
 
     def _replay(self, now: float) -> bytes:
         """What the peer did not get of the connection before, in the pieces that it was sent in."""

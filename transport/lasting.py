@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import socket
 from collections.abc import Awaitable, Callable
 from typing import Final
 
 import structlog
 
 from transport import preamble
-from transport.link import LinkError, LinkExpired
+from transport.connection import Connection
+from transport.link import LinkError, LinkExpired, NotTrusted
 from transport.preamble import Preamble, What
 from transport.tcp import reason
 from transport.tcp_link import TcpLink
@@ -36,7 +36,7 @@ ATTEMPT: Final = 20.0
 """Seconds for one attempt, from dialling to the peer's preamble."""
 _log = structlog.get_logger("sluice.link")
 
-Dial = Callable[[], Awaitable[socket.socket]]
+Dial = Callable[[], Awaitable[Connection]]
 
 
 class LastingLink:
@@ -112,6 +112,9 @@ class LastingLink:
             error = await self._go_on()
             if error is None:
                 return
+            if isinstance(error, NotTrusted):  # more attempts would not change that
+                self.link.close(error)
+                return
             if self._loop.time() - since > self._patience:
                 self.link.close(LinkExpired(f"no connection for {self._patience:g} s: {error}"))
                 return
@@ -141,7 +144,7 @@ class LastingLink:
                 self._on_change(None)
         return None
 
-    async def _attempt(self, opening: Preamble | None) -> tuple[socket.socket, Preamble]:
+    async def _attempt(self, opening: Preamble | None) -> tuple[Connection, Preamble]:
         """A connection on which preambles were exchanged. `opening` None: resume.
 
         Raises LinkError.
@@ -153,7 +156,7 @@ class LastingLink:
                     if opening is None:
                         # What is here is settled now: the connection before gets no more say.
                         opening = Preamble(What.RESUME, self._token, self.link.release())
-                    await self._loop.sock_sendall(connection, opening.encode())
+                    await connection.send(opening.encode())
                     return connection, await read_preamble(connection)
                 except BaseException:
                     connection.close()
@@ -173,12 +176,11 @@ class LastingLink:
         self._hurry.clear()
 
 
-async def read_preamble(connection: socket.socket) -> Preamble:
-    """The peer's preamble. Raises PeerError, OSError."""
-    loop = asyncio.get_running_loop()
+async def read_preamble(connection: Connection) -> Preamble:
+    """The peer's preamble. Raises PeerError, LinkError, OSError."""
     data = b""
     while len(data) < preamble.SIZE:
-        more = await loop.sock_recv(connection, preamble.SIZE - len(data))
+        more = await connection.receive(preamble.SIZE - len(data))
         if not more:
             raise ConnectionResetError("the connection ended before its preamble")
         data += more

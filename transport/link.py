@@ -30,6 +30,10 @@ class LinkExpired(LinkError):
     """The link has waited for a connection as long as it was told to."""
 
 
+class NotTrusted(LinkError):
+    """One end does not know the other: only people can change that, not another attempt."""
+
+
 @dataclass(frozen=True, slots=True)
 class BandwidthEstimate:
     """What the link can do, as far as is known."""

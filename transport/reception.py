@@ -16,10 +16,13 @@ from typing import Final
 
 import structlog
 
+from transport.connection import Connection
+from transport.handshakes import listen_secured
 from transport.lasting import read_preamble
 from transport.link import LinkError
 from transport.preamble import Preamble, What
-from transport.tcp import Listener, listen
+from transport.security import ServerSecurity
+from transport.tcp import Listener
 from transport.tcp_link import TcpLink
 from wire.errors import PeerError
 
@@ -61,23 +64,27 @@ class Reception:
         self._new_token = new_token
         self._loop = asyncio.get_running_loop()
         self._kept: dict[bytes, _Kept] = {}
-        self._arriving: dict[asyncio.Task[None], socket.socket] = {}
+        self._arriving: dict[asyncio.Task[None], Connection] = {}
 
-    async def listen(self, host: str, port: int) -> Listener:
-        """Raises LinkError."""
-        return await listen(host, port, self.accept, congestion=self._congestion)
+    async def listen(
+        self, host: str, port: int, *, security: ServerSecurity | None = None
+    ) -> Listener:
+        """With `security` for those that it knows. Raises LinkError."""
+        return await listen_secured(
+            host, port, self.accept, congestion=self._congestion, security=security
+        )
 
     @property
     def links(self) -> int:
         """Links that are not closed, with a connection or without."""
         return len(self._kept)
 
-    def accept(self, connection: socket.socket) -> None:
+    def accept(self, connection: Connection) -> None:
         """Take a connection that has just been made."""
         if len(self._arriving) >= MAX_WAITING:
             next(iter(self._arriving)).cancel()
-        connection.setblocking(False)
-        _keep_alive(connection)
+        connection.socket.setblocking(False)
+        _keep_alive(connection.socket)
         task = self._loop.create_task(self._arrive(connection))
         self._arriving[task] = connection
         task.add_done_callback(self._arrived)
@@ -97,7 +104,7 @@ class Reception:
             connection.close()
             _log.info("a connection came to nothing", reason=str(error) or type(error).__name__)
 
-    async def _arrive(self, connection: socket.socket) -> None:
+    async def _arrive(self, connection: Connection) -> None:
         async with asyncio.timeout(PREAMBLE_TIME):
             asked = await read_preamble(connection)
             if asked.what is What.RESUME:
@@ -107,9 +114,9 @@ class Reception:
             else:
                 raise PeerError(f"a connection began with {asked.what.name}")
 
-    async def _open(self, connection: socket.socket) -> None:
+    async def _open(self, connection: Connection) -> None:
         token = self._new_token()
-        await self._loop.sock_sendall(connection, Preamble(What.OPEN, token).encode())
+        await connection.send(Preamble(What.OPEN, token).encode())
         link = TcpLink(
             connection,
             congestion=self._congestion,
@@ -118,17 +125,17 @@ class Reception:
         self._kept[token] = _Kept(link)
         self._on_link(link)
 
-    async def _resume(self, connection: socket.socket, asked: Preamble) -> None:
+    async def _resume(self, connection: Connection, asked: Preamble) -> None:
         kept = self._kept.get(asked.token)
-        if kept is None:
-            await self._loop.sock_sendall(connection, Preamble(What.UNKNOWN).encode())
+        if kept is None or kept.link.peer != connection.peer:  # a token is its device's only
+            await connection.send(Preamble(What.UNKNOWN).encode())
             connection.close()
             return
         # A link whose connection seems to live has lost it all the same: its peer says so.
         answer = Preamble(What.RESUME, asked.token, kept.link.release())
         if kept.expiry is None:
             self._expire(asked.token, kept)
-        await self._loop.sock_sendall(connection, answer.encode())
+        await connection.send(answer.encode())
         if kept.expiry is not None:
             kept.expiry.cancel()
             kept.expiry = None

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable
 
+from transport.connection import Connection
+from transport.handshakes import dial_secured, listen_secured
 from transport.link import LinkError
-from transport.tcp import Listener, dial, listen
+from transport.security import ClientSecurity, ServerSecurity
+from transport.tcp import Listener
 from transport.tcp_link import TcpLink
 
 
 async def connect(
-    host: str, port: int, *, congestion: str | None = "cubic", timeout: float = 30.0
+    host: str,
+    port: int,
+    *,
+    congestion: str | None = "cubic",
+    timeout: float = 30.0,
+    security: ClientSecurity | None = None,
 ) -> TcpLink:
-    """A link to whoever listens there. Raises LinkError; `timeout` in seconds, for all of it."""
-    connection = await dial(host, port, timeout=timeout)
+    """A link to whoever listens there, or with `security` to nobody but whom that knows.
+
+    `timeout`: seconds until it answers. Raises LinkError, NotTrusted.
+    """
+    connection = await dial_secured(host, port, timeout=timeout, security=security)
     try:
         return TcpLink(connection, congestion=congestion)
     except LinkError:
@@ -28,10 +38,14 @@ async def serve(
     on_link: Callable[[TcpLink], None],
     *,
     congestion: str | None = "cubic",
+    security: ServerSecurity | None = None,
 ) -> Listener:
-    """Listen; each accepted link is handed to `on_link`, which starts it. Raises LinkError."""
+    """Listen; each accepted link is handed to `on_link`, which starts it. Raises LinkError.
 
-    def accepted(connection: socket.socket) -> None:
+    With `security` only links to those that it knows: others end in their handshake.
+    """
+
+    def accepted(connection: Connection) -> None:
         on_link(TcpLink(connection, congestion=congestion))
 
-    return await listen(host, port, accepted, congestion=congestion)
+    return await listen_secured(host, port, accepted, congestion=congestion, security=security)

@@ -30,9 +30,11 @@ class Listener:
         self,
         listening: socket.socket,
         on_connection: Callable[[socket.socket], None],
+        on_close: Callable[[], None] | None = None,
     ) -> None:
         self._socket = listening
         self._on_connection = on_connection
+        self._on_close = on_close
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(listening, self._accept)
 
@@ -47,6 +49,8 @@ class Listener:
         if self._socket.fileno() >= 0:
             self._loop.remove_reader(self._socket)
             self._socket.close()
+            if self._on_close is not None:
+                self._on_close()
 
     async def __aenter__(self) -> Listener:
         return self
@@ -84,8 +88,12 @@ async def listen(
     on_connection: Callable[[socket.socket], None],
     *,
     congestion: str | None = "cubic",
+    on_close: Callable[[], None] | None = None,
 ) -> Listener:
-    """Hand each accepted connection to `on_connection`, which owns it then. Raises LinkError."""
+    """Hand each accepted connection to `on_connection`, which owns it then. Raises LinkError.
+
+    `on_close` is called when the listener is closed.
+    """
     loop = asyncio.get_running_loop()
     try:
         found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -104,7 +112,7 @@ async def listen(
     except OSError as error:
         listening.close()
         raise LinkError(f"{host}:{port}: {reason(error)}") from error
-    return Listener(listening, on_connection)
+    return Listener(listening, on_connection, on_close)
 
 
 async def _first_that_answers(host: str, port: int) -> socket.socket:

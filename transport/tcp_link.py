@@ -19,8 +19,18 @@ from dataclasses import replace
 from typing import Final
 
 from transport import tcp_info
+from transport.connection import Connection
 from transport.endpoint import Endpoint, suggested_quantum
-from transport.link import BandwidthEstimate, Inbox, LinkError, LinkStatistics, Outbox, PeerFault
+from transport.link import (
+    BandwidthEstimate,
+    Inbox,
+    LinkError,
+    LinkStatistics,
+    NotTrusted,
+    Outbox,
+    PeerFault,
+)
+from transport.records import Peer, Records
 from transport.tcp import prepare, reason
 from wire.errors import PeerError
 from wire.frames import END, FrameWriter
@@ -37,7 +47,7 @@ class TcpLink:
 
     def __init__(
         self,
-        connection: socket.socket,
+        connection: Connection,
         *,
         congestion: str | None = "cubic",
         on_lost: Lost | None = None,
@@ -54,6 +64,9 @@ class TcpLink:
         self._endpoint: Endpoint | None = None
         self._inbox: Inbox | None = None
         self._socket: socket.socket | None = None
+        self._records: Records = connection.records
+        self._early = b""
+        """What the peer said behind the preamble, or behind the handshake."""
         self._remainder = b""
         """Of a chunk that the kernel took in part."""
         self._writing = False
@@ -82,8 +95,10 @@ class TcpLink:
             return
         self._closed = True
         if self._socket is not None:
-            with contextlib.suppress(OSError):  # a peer that misses it finds out when it asks
-                self._socket.send(self._remainder + FrameWriter().encode(END))
+            # A peer that misses it finds out when it asks.
+            with contextlib.suppress(OSError, LinkError):
+                end = self._records.protect(FrameWriter().encode(END))
+                self._socket.send(self._remainder + end + self._records.farewell())
         self._drop()
         if self._on_lost is not None:
             self._on_lost(None)
@@ -113,6 +128,11 @@ class TcpLink:
         return None if self._socket is None else str(self._socket.getsockname()[0])
 
     @property
+    def peer(self) -> Peer | None:
+        """Who is at the other end; None where nobody had to prove it."""
+        return self._records.peer
+
+    @property
     def connected(self) -> bool:
         """Whether something carries bytes now."""
         return self._socket is not None
@@ -134,7 +154,7 @@ class TcpLink:
         self._drop()
         return self._endpoint.lost() if self._endpoint is not None else 0
 
-    def resume(self, connection: socket.socket, received: int) -> None:
+    def resume(self, connection: Connection, received: int) -> None:
         """Go on over a new connection: the peer has `received` bytes of what was sent.
 
         Raises LinkError, and the link is closed, when the peer can't have.
@@ -180,13 +200,15 @@ class TcpLink:
 
     # -- the socket ----------------------------------------------------------------------------
 
-    def _take(self, connection: socket.socket) -> None:
-        prepare(connection, self._congestion)
-        self._socket = connection
+    def _take(self, connection: Connection) -> None:
+        prepare(connection.socket, self._congestion)
+        self._socket = connection.socket
+        self._records, self._early = connection.records, connection.early()
 
     def _listen(self) -> None:
         assert self._socket is not None
         self._loop.add_reader(self._socket, self._readable)
+        self._loop.call_soon(self._hear_early, self._socket)
         self.wake()
 
     def _drop(self) -> None:
@@ -206,6 +228,8 @@ class TcpLink:
         assert self._endpoint is not None
         try:
             chunk = self._remainder or self._endpoint.next_chunk(self._loop.time())
+            if chunk and not self._remainder and self._socket is not None:
+                chunk = self._records.protect(chunk)
         except Exception as error:  # a bug of ours: the loop logs it, once, and the session hears
             self.close(LinkError(f"the session failed to choose what to send: {error}"))
             raise
@@ -237,8 +261,6 @@ class TcpLink:
             self._timer = self._loop.call_at(due, self.wake)
 
     def _readable(self) -> None:
-        assert self._endpoint is not None
-        assert self._inbox is not None
         assert self._socket is not None
         try:
             data = self._socket.recv(_READ)
@@ -247,12 +269,44 @@ class TcpLink:
         except OSError as error:
             self._broke(LinkError(f"the connection broke: {reason(error)}"))
             return
-        now = self._loop.time()
         try:
             if not data:
                 self._end()
                 return
-            frames = self._endpoint.receive(now, data)
+            plain, reply = self._records.unprotect(data)
+        except PeerError as error:
+            self.close(PeerFault(f"the peer broke the protocol: {error}"))
+            return
+        except NotTrusted as error:
+            self.close(error)
+            return
+        except LinkError as error:
+            self._broke(error)
+            return
+        self._remainder += reply
+        self._hear(plain)
+
+    def _hear_early(self, connection: socket.socket) -> None:
+        """What came before anybody listened, if that is still the connection."""
+        if self._socket is not connection:
+            return
+        try:
+            plain, reply = self._records.unprotect(b"")
+        except LinkError as error:
+            self._broke(error)
+            return
+        self._remainder += reply
+        early, self._early = self._early, b""
+        if early or plain:
+            self._hear(early + plain)
+
+    def _hear(self, plain: bytes) -> None:
+        """Bytes of the peer's stream."""
+        assert self._endpoint is not None
+        assert self._inbox is not None
+        now = self._loop.time()
+        try:
+            frames = self._endpoint.receive(now, plain, arriving=self._records.arriving)
         except PeerError as error:
             self.close(PeerFault(f"the peer broke the protocol: {error}"))
             return
@@ -268,6 +322,7 @@ class TcpLink:
         if self._on_lost is not None:
             self._broke(LinkError("the connection ended"))
         else:
+            self._records.ended()
             self._endpoint.end()
             self.close()
 

@@ -19,9 +19,11 @@ from typing import Any, TypeVar
 import h11
 from aiohttp.abc import AbstractResolver
 
+from bench.links.secured import paired
 from configuration import LocalSettings
 from local_proxy.authority import Authority
 from local_proxy.main import LocalProxy
+from local_proxy.paired import Remote as PairedRemote
 from policies.loader import load
 from remote_proxy.delivery import Services
 from remote_proxy.guard import Guard
@@ -30,6 +32,7 @@ from remote_proxy.origin import Origin, OriginConfig
 from remote_proxy.server import RemoteServer
 from remote_proxy.session import RemoteSession
 from transcoders.registry import Transcoders
+from transport.security import ServerSecurity
 from transport.tcp import Listener
 
 T = TypeVar("T")
@@ -358,8 +361,10 @@ class Remote:
         self, config: OriginConfig | None = None, *, memory: int = 64 << 20,
         patience: float = 60.0, limits: Limits | None = None, allow: Sequence[str] = LOOPBACK,
         resolver: AbstractResolver | None = None, tls: ssl.SSLContext | None = None,
+        security: ServerSecurity | None = None,
     ) -> None:  # fmt: skip
         self.port = 0
+        self.security = security
         self._tls = tls
         self._patience = patience
         self._config = config
@@ -386,7 +391,7 @@ class Remote:
         self._server = RemoteServer(
             services, quantum=1024, memory=self._memory, congestion="cubic", patience=self._patience
         )
-        self._listener = await self._server.listen("127.0.0.1", self.port)
+        self._listener = await self._server.listen("127.0.0.1", self.port, security=self.security)
         self.port = self._listener.address[1]
 
     async def stop(self) -> None:
@@ -436,15 +441,17 @@ async def pair(
     allow: Sequence[str] = LOOPBACK, limits: Limits | None = None,
     resolver: AbstractResolver | None = None, authority: Authority | None = None,
     tunnel: Iterable[str] = (), jpegtran: str | None = shutil.which("jpegtran"),
+    secure: bool = False,
 ) -> AsyncIterator[Pair]:  # fmt: skip
-    """Start both, end both. Raises what the local proxy raised.
+    """Start both, end both. `secure`: TLS between them. Raises what the local proxy raised.
 
     `tls`: whom the remote trusts. `authority`: the local proxy takes TLS off, but to `tunnel`.
     `jpegtran`: the device's.
     """
+    server, client = paired("test") if secure else (None, None)
     remote = Remote(
         config, memory=memory, patience=remote_patience, allow=allow, limits=limits,
-        resolver=resolver, tls=tls,
+        resolver=resolver, tls=tls, security=server,
     )  # fmt: skip
     remote.port = remote_port
     if start_remote:
@@ -454,6 +461,7 @@ async def pair(
         remote=f"127.0.0.1:{remote.port}",
         policy=list(policy),
         device="test",
+        security="none",
         patience=patience,
         notice=patience,
         export=export,
@@ -462,6 +470,7 @@ async def pair(
     local = LocalProxy(
         settings,
         [load(name) for name in settings.policy],
+        remote=PairedRemote(settings.remote, client),
         authority=authority,
         jpegtran=jpegtran,
     )

@@ -14,9 +14,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "transport": {"hats", "wire"},
     "transcoders": {"wire"},
     "policies": {"hats", "wire"},
-    "remote_proxy": {"hats", "wire", "transport", "transcoders", "policies"},
-    "local_proxy": {"hats", "wire", "transport", "transcoders", "policies"},
-    "browsers": {"local_proxy", "policies"},
+    "pairing": set(),
+    "remote_proxy": {"hats", "wire", "transport", "transcoders", "policies", "pairing"},
+    "local_proxy": {"hats", "wire", "transport", "transcoders", "policies", "pairing"},
+    "browsers": {"local_proxy", "policies", "pairing"},
 }
 """Our own packages that each package may import, itself aside. Anything may be imported by bench
 and by sluice.py, which compose."""

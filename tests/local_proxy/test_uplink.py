@@ -10,8 +10,8 @@ from bench.virtual_time import run as run_virtually
 from local_proxy.components import Component
 from local_proxy.http import Headers
 from local_proxy.session import LocalSession
-from local_proxy.uplink import BACKOFF, Uplink
-from transport.link import Link, LinkError
+from local_proxy.uplink import BACKOFF, DISTRUST, Uplink
+from transport.link import Link, LinkError, NotTrusted
 from wire import messages as m
 from wire.frames import Control
 
@@ -105,6 +105,35 @@ def test_the_back_off_grows_unless_somebody_waits() -> None:
         assert await uplink.wait_session(5.0) is None
         assert len(attempts) - before >= 8  # every half second while somebody waits
         assert uplink.state().reason == "refused"
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    run_virtually(go())
+
+
+def test_a_remote_that_does_not_know_us_is_asked_once_a_minute_whoever_waits() -> None:
+    async def go() -> None:
+        attempts: list[float] = []
+        clock = asyncio.get_running_loop().time
+
+        async def refused() -> Link:
+            attempts.append(clock())
+            if len(attempts) % 2:
+                raise NotTrusted("not the remote")
+            near, _ = memory_links(LinkModel(rate_up=1e5, rate_down=1e5, delay=0.01))
+            asyncio.get_running_loop().call_soon(near.close, NotTrusted("who are you?"))
+            return near
+
+        ear = Ear()
+        uplink = ear.uplink = Uplink(refused, ear, remote="test", device="test")
+        running = asyncio.ensure_future(uplink.run())
+        await asyncio.sleep(1.0)
+        assert await uplink.wait_session(5.0) is None
+        assert uplink.state().reason == "not the remote"
+        await asyncio.sleep(200.0)
+        assert uplink.state().reason == "who are you?"
+        assert len(attempts) == 4
+        assert all(b - a >= DISTRUST for a, b in pairwise(attempts))
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
 

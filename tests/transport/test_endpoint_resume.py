@@ -147,3 +147,23 @@ def test_silence_counts_only_while_the_peer_owes_a_report() -> None:
     there.send(100.2, 1)
     deliver(there, here, 100.3, len(there.wire))
     assert here.endpoint.silent(108.0) == 0.0
+
+
+def test_what_was_reported_of_a_record_that_never_ended_is_sent_again() -> None:
+    """Over TLS arrivals are reported before they can be read; a cut there must lose nothing."""
+    sender, receiver = End([Data(1, bytes(300)), Data(1, bytes(299), True)]), End([])
+    sender.send(0.0, 1)
+    chunk = bytes(sender.wire)
+    receiver.endpoint.receive(0.1, b"", arriving=len(chunk))
+    report = receiver.endpoint.next_chunk(0.1)
+    assert report is not None
+    sender.endpoint.receive(0.2, report)
+    reconnect(sender, receiver, 0.3)
+    now = 0.3
+    while len(receiver.got) < 2 and now < 5.0:
+        now += 0.1
+        sender.send(now, 4)
+        deliver(sender, receiver, now, 10_000)
+        receiver.send(now, 1)
+        deliver(receiver, sender, now, 10_000)
+    assert receiver.got == [Data(1, bytes(300)), Data(1, bytes(299), True)]

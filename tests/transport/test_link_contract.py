@@ -1,4 +1,4 @@
-"""What every link owes a session. The in-memory link and the TCP link pass the same tests."""
+"""What every link owes a session. Links in memory, over TCP, over TLS pass the same tests."""
 
 import asyncio
 import socket
@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import pytest
 
 from bench.links.memory import LinkModel, MemoryLink, memory_links
+from bench.links.secured import paired
 from bench.virtual_time import run as run_virtually
 from transport import single
 from transport.link import Link, LinkError
@@ -125,7 +126,40 @@ class OverTcp:
                 link.close()
 
 
-@pytest.fixture(params=[InMemory, OverTcp])
+class OverTls:
+    """The same TCP link, protected."""
+
+    def run(self, main: Coroutine[Any, Any, None]) -> None:
+        asyncio.run(main)
+
+    @asynccontextmanager
+    async def pair(self) -> AsyncIterator[tuple[Link, Link]]:
+        ends, accepted = paired(), asyncio.Queue[TcpLink]()
+        listener = await single.serve("127.0.0.1", 0, accepted.put_nowait, security=ends.server)
+        async with listener:
+            near = await single.connect(*listener.address, security=ends.client)
+            far = await accepted.get()
+            yield near, far
+            near.close()
+            far.close()
+
+    @asynccontextmanager
+    async def hostile(self, data: bytes) -> AsyncIterator[Link]:
+        """A paired device that has gone wrong."""
+        loop, ends, accepted = asyncio.get_running_loop(), paired(), asyncio.Queue[TcpLink]()
+        listener = await single.serve("127.0.0.1", 0, accepted.put_nowait, security=ends.server)
+        async with listener:
+            with socket.create_connection(listener.address) as peer:
+                peer.setblocking(False)
+                records = await ends.client.secure(peer)
+                await loop.sock_sendall(peer, records.protect(data) + records.farewell())
+                peer.shutdown(socket.SHUT_WR)
+                link = await accepted.get()
+                yield link
+                link.close()
+
+
+@pytest.fixture(params=[InMemory, OverTcp, OverTls])
 def world(request: pytest.FixtureRequest) -> World:
     kind: type[World] = request.param
     return kind()

@@ -1,0 +1,1 @@
+"""Who may use which remote proxy: identities, the string that pairs two ends, what ends keep."""

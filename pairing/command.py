@@ -1,0 +1,100 @@
+"""`sluice pair`: makes a device and prints its string, lists devices, revokes one.
+
+Works on the files beside a remote proxy that may be running, which notices by itself.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from pairing.invitation import format_address, parse_address
+from pairing.store import Store
+
+Say = Callable[[str], None]
+
+
+class Settings(Protocol):
+    """What it reads of the configuration's [remote] section."""
+
+    @property
+    def listen(self) -> str: ...
+    @property
+    def address(self) -> str: ...
+    @property
+    def state(self) -> str: ...
+
+
+def pair(settings: Settings, name: str, *, out: Say, notice: Say) -> None:
+    """Make a device and say its string, the only time that it is seen. Raises PairingError."""
+    store = _store(settings)
+    if not store.used:
+        notice(
+            f"a remote's identity is made in {store.folder}: let `sluice remote` run as this user, "
+            f"or with --state {store.folder}"
+        )
+    host, port = _address(settings, store, notice)
+    invitation = store.pair(name, host=host, port=port)
+    out(str(invitation))
+    notice("whoever has this line is that device: hand it over as you would a password")
+
+
+def list_devices(settings: Settings, *, out: Say, notice: Say) -> None:
+    """Say each paired device's name and when it was paired. Raises PairingError."""
+    devices, wrong = _store(settings).devices()
+    for line in wrong:
+        notice(line)
+    if not devices:
+        notice("no device is paired")
+    width = max((len(device.name) for device in devices), default=0)
+    for device in devices:
+        out(f"{device.name:{width}}  {device.paired}")
+
+
+def revoke(settings: Settings, name: str, *, notice: Say) -> None:
+    """Let a device in no more. Raises PairingError."""
+    _store(settings).revoke(name)
+    notice(f"{name} is revoked; a session of it ends within a second")
+
+
+def _store(settings: Settings) -> Store:
+    return Store(Path(settings.state))
+
+
+def _address(settings: Settings, store: Store, notice: Say) -> tuple[str, int]:
+    """Where devices reach the remote: as configured, else where it listens or listened last."""
+    if settings.address:
+        return parse_address(settings.address)
+    host, port = store.listened() or parse_address(settings.listen)
+    try:
+        ip = ipaddress.ip_address(host)
+    except ValueError:
+        return host, port
+    if ip.is_unspecified:
+        host = _own_address(ip.version)
+        notice(
+            f"the address {host} is a guess: where devices reach this machine by another, revoke "
+            "this one and pair with --address HOST:PORT"
+        )
+    elif ip.is_loopback:
+        notice(
+            f"the remote listens on {format_address(host, port)}, which other machines reach "
+            "through a tunnel only; for them let it --listen 0.0.0.0:8119 and pair then"
+        )
+    return host, port
+
+
+def _own_address(version: int) -> str:
+    """The address that this machine would use towards the Internet; nothing is sent."""
+    family, there = (
+        (socket.AF_INET, "192.0.2.1") if version == 4 else (socket.AF_INET6, "2001:db8::1")
+    )
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((there, 9))
+            return str(probe.getsockname()[0])
+    except OSError:
+        return socket.getfqdn()

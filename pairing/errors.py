@@ -1,0 +1,7 @@
+"""What can be wrong with a pairing; every text says what to do."""
+
+from __future__ import annotations
+
+
+class PairingError(Exception):
+    """A pairing string, a device's name or the state folder is not usable."""
