@@ -43,6 +43,7 @@ async def command(*arguments: str, folder: Path) -> AsyncIterator[asyncio.subpro
         "HOME": str(folder / "home"),
         "TMPDIR": str(folder / "tmp"),
         "SLUICE_LOCAL_STATE": str(folder / "state"),
+        "SLUICE_LOCAL_SECURITY": "none",
         "PYTHONPATH": str(ROOT),
     }
     process = await asyncio.create_subprocess_exec(

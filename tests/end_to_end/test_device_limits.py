@@ -24,7 +24,9 @@ def device(both: Pair, name: str) -> AbstractAsyncContextManager[Browser]:
 @asynccontextmanager
 async def local_proxy(port: int, name: str) -> AsyncIterator[Browser]:
     """A local proxy of a remote that is at this port of loopback."""
-    settings = LocalSettings(listen="127.0.0.1:0", remote=f"127.0.0.1:{port}", device=name)
+    settings = LocalSettings(
+        listen="127.0.0.1:0", remote=f"127.0.0.1:{port}", device=name, security="none"
+    )
     local = LocalProxy(settings, [load("default")])
     address = await local.listen()
     running = asyncio.ensure_future(local.run())
