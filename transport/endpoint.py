@@ -64,6 +64,8 @@ class Endpoint:
         self.gate = Gate(now=now, quantum=outbox.quantum)
         self.ended = False
         """The peer has closed on purpose."""
+        self.frames_per_chunk = 1
+        """Frames that go together where each chunk costs something of its own."""
         self._outbox = outbox
         self._retained = Retained()
         self._resumed_from = 0
@@ -87,7 +89,7 @@ class Endpoint:
         self._incoming_at = now
 
     def next_chunk(self, now: float) -> bytes | None:
-        """Bytes to send now, at most a report and one frame; None: nothing may or wants to go.
+        """Bytes to send now, at most a report and some frames; None: nothing may or wants to go.
 
         What it returns counts as sent: the edge must send all of it, in order.
         """
@@ -215,14 +217,23 @@ class Endpoint:
         return self._retained.next_again() if self.gate.may_send(now, self.gate.quantum) else b""
 
     def _frame(self, now: float) -> bytes:
-        """One frame, chosen now, and before it the quantum's size where that has changed."""
-        quantum = self.gate.quantum = self._outbox.quantum
-        if self.gate.may_send(now, quantum):
-            frame = self._outbox.next_frame(now=now, urgent=False)
-        elif self.gate.may_send(now, 1, urgent=True):
-            frame = self._outbox.next_frame(now=now, urgent=True)
-        else:
-            frame = None
+        """Frames, chosen now: one, or as many as share a chunk. A small chunk waits for nothing
+        but the gate, which opens for a whole one.
+        """
+        quantum = self._outbox.quantum
+        most = self.gate.quantum = quantum * self.frames_per_chunk
+        if self.gate.may_send(now, most):
+            frames = b""
+            while len(frames) < most - quantum // 2 and (frame := self._encoded(now, quantum)):
+                frames += frame
+            return frames
+        if self.gate.may_send(now, 1, urgent=True):
+            return self._encoded(now, quantum, urgent=True)
+        return b""
+
+    def _encoded(self, now: float, quantum: int, *, urgent: bool = False) -> bytes:
+        """One frame, and before it the quantum's size where that has changed."""
+        frame = self._outbox.next_frame(now=now, urgent=urgent)
         if frame is None:
             return b""
         prefix = self._writer.quantum(quantum) if isinstance(frame, Data) else b""

@@ -28,6 +28,10 @@ class Records(Protocol):
         """Who is at the other end; None: nobody has proved anything."""
 
     @property
+    def overhead(self) -> int:
+        """Bytes that protecting a chunk adds, whatever its length."""
+
+    @property
     def arriving(self) -> int:
         """Bytes of plaintext that have come of a record that has not ended, so can't be read."""
 
@@ -51,6 +55,7 @@ class Plain:
     """No protection: for loopback, tunnels and measurements."""
 
     peer: Peer | None = None
+    overhead = 0
     arriving = 0
 
     def protect(self, chunk: bytes) -> bytes:

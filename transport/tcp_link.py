@@ -38,6 +38,9 @@ from wire.frames import END, FrameWriter
 _READ: Final = 65_536
 """Bytes read per callback."""
 
+PROTECTED_FRAMES: Final = 2
+"""Frames that share a record, and what it costs: 22 bytes are 5.6 % of a quantum of 384."""
+
 Lost = Callable[[LinkError | None], None]
 """Told when a link has lost its connection, and why; None: the link is closed, for good."""
 
@@ -207,6 +210,8 @@ class TcpLink:
 
     def _listen(self) -> None:
         assert self._socket is not None
+        assert self._endpoint is not None
+        self._endpoint.frames_per_chunk = PROTECTED_FRAMES if self._records.overhead else 1
         self._loop.add_reader(self._socket, self._readable)
         self._loop.call_soon(self._hear_early, self._socket)
         self.wake()

@@ -100,6 +100,10 @@ class TlsRecords:
         return self._peer
 
     @property
+    def overhead(self) -> int:
+        return RECORD_OVERHEAD
+
+    @property
     def arriving(self) -> int:
         return self._progress.plaintext
 
