@@ -26,6 +26,8 @@ from tests.end_to_end.pair import Client, run
 
 ROOT = Path(__file__).resolve().parents[2]
 SPACE = f"sluice{os.getpid()}"
+NEAR_END = f"sl{os.getpid()}"
+"""The device's end of the cable."""
 NEAR, NEAR_LATER, FAR = "10.203.77.1", "10.203.77.3", "10.203.77.2"
 SIZE = 6_000_000
 """Bytes: more than the credit that a reader has not used."""
@@ -37,7 +39,7 @@ def ip(*arguments: str) -> None:
 
 @pytest.fixture
 def cable() -> Iterator[str]:
-    """A namespace and a cable to it; the device's end is `sluice0`."""
+    """A namespace and a cable to it."""
     if os.geteuid() != 0 or shutil.which("ip") is None:
         pytest.skip("needs root and iproute2 to make a network namespace")
     try:
@@ -45,19 +47,21 @@ def cable() -> Iterator[str]:
     except subprocess.CalledProcessError as error:
         pytest.skip(f"no network namespace can be made here: {error.stderr.decode()}")
     try:
-        ip("link", "add", "sluice0", "type", "veth", "peer", "name", "far", "netns", SPACE)
-        ip("address", "add", f"{NEAR}/24", "dev", "sluice0")
+        ip("link", "add", NEAR_END, "type", "veth", "peer", "name", "far", "netns", SPACE)
+        ip("address", "add", f"{NEAR}/24", "dev", NEAR_END)
         # Else the kernel takes the later address away with the first.
         try:
-            Path("/proc/sys/net/ipv4/conf/sluice0/promote_secondaries").write_text("1")
+            Path(f"/proc/sys/net/ipv4/conf/{NEAR_END}/promote_secondaries").write_text("1")
         except OSError as error:
             pytest.skip(f"the kernel's settings can't be changed here: {error}")
-        ip("link", "set", "sluice0", "up")
+        ip("link", "set", NEAR_END, "up")
         ip("-n", SPACE, "address", "add", f"{FAR}/24", "dev", "far")
         for device in ("far", "lo"):
             ip("-n", SPACE, "link", "set", device, "up")
         yield SPACE
     finally:
+        with contextlib.suppress(subprocess.CalledProcessError):  # it was not made
+            ip("link", "del", NEAR_END)
         ip("netns", "del", SPACE)
 
 
@@ -119,9 +123,9 @@ def test_a_download_goes_on_from_another_address(cable: str, tmp_path: Path) -> 
                 digest = hashlib.sha256()
                 async with client.open(f"http://{origin}/file.bin") as answer:
                     digest.update(await anext(answer.stream))
-                    ip("address", "add", f"{NEAR_LATER}/24", "dev", "sluice0")
+                    ip("address", "add", f"{NEAR_LATER}/24", "dev", NEAR_END)
                     changed = loop.time()
-                    ip("address", "del", f"{NEAR}/24", "dev", "sluice0")
+                    ip("address", "del", f"{NEAR}/24", "dev", NEAR_END)
                     async for chunk in answer.stream:
                         digest.update(chunk)
                 assert digest.digest() == hashlib.sha256(body).digest()
