@@ -40,8 +40,6 @@ SIZE: Final = 50_000_000
 HUNG: Final = 90.0
 """Seconds that a body may take beyond its time and the silences: then it hangs."""
 PATIENCE: Final = 600
-FRAMES: Final = 1.003
-"""Bytes on the link for each of the file's: frames of 16 KB quanta, heads, reports."""
 _KINDS: Final = ("cut", "cut", "cut", "kill", "silence")
 _SILENCE: Final = (0.5, 12.0)
 """Seconds; on both sides of the patience after which another connection is tried."""
@@ -187,7 +185,8 @@ async def _download(world: World, origin: Address, digest: str, *, faults: int) 
     done.set()
     await loading
     carried = world.way.down - before
-    twice = (carried - client.counts["bodies"] * SIZE * FRAMES) / faults
+    # Frames, heads and reports count as sent twice: they are little beside the file.
+    twice = (carried - client.counts["bodies"] * SIZE) / faults
     return _row("download", client, told, faults, world.way) | {"twice_per_fault": round(twice)}
 
 
