@@ -45,7 +45,8 @@ def picture() -> bytes:
     return out.getvalue()
 
 
-def test_an_https_page_ends_up_as_it_does_without_proxies(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", ["--enable-http2", "--disable-http2"])
+def test_an_https_page_ends_up_as_it_does_without_proxies(mode: str, tmp_path: Path) -> None:
     async def go() -> None:
         root, authority = Root(tmp_path), Authority.open(tmp_path / "state")
         async with (
@@ -59,7 +60,7 @@ def test_an_https_page_ends_up_as_it_does_without_proxies(tmp_path: Path) -> Non
                 base,
                 NoLink,
                 proxy="http://{}:{}".format(*both.address),
-                browser_flags=taking(authority.spki_sha256),
+                browser_flags=(*taking(authority.spki_sha256), mode),
             )
             found = differences(direct, direct, await end_of(ours, page))
             assert found["same_size"]
@@ -67,6 +68,9 @@ def test_an_https_page_ends_up_as_it_does_without_proxies(tmp_path: Path) -> Non
             assert found["picture_difference"] < GOAL
             assert found["page_difference"] < GOAL
             assert not found["complaints"]
+            exported = both.local.export.statistics()
+            assert bool(exported.multipart) == (mode == "--enable-http2")
+            assert bool(exported.swapped) == (mode == "--disable-http2")
             promises = both.local.promises.statistics()
             assert promises.kept >= 10
             assert promises.kept >= 0.9 * promises.made, promises
