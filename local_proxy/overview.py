@@ -20,6 +20,7 @@ from local_proxy.status.snapshot import (
     StatusSnapshot,
 )
 from local_proxy.uplink import Uplink
+from redaction import without_queries
 from transport.link import BandwidthEstimate, LinkStatistics
 from wire.messages import BACKGROUND
 from wire.session import header
@@ -66,7 +67,7 @@ class Overview:
 
     def problem(self, text: str) -> None:
         """Something went wrong that people may want to know."""
-        self._problems.append((self._now(), text))
+        self._problems.append((self._now(), without_queries(text)))
 
     def session_ended(self, statistics: LinkStatistics) -> None:
         """Keep the counts of a link that is gone."""
