@@ -370,7 +370,8 @@ class BrowserExport:
         self._counts["fetched_again"] += 1
         headers = [(n, v) for n, v in request.headers if n != "sec-fetch-dest"]
         # As a script's fetch: such requests never get levels.
-        whole = Request(request.method, plain, [*headers, ("sec-fetch-dest", "empty")])
+        fields = [*headers, ("sec-fetch-dest", "empty")]
+        whole = Request(request.method, plain, fields, original=True)
         return await self._fetch(whole)
 
     async def _beacon(self, page: Page, request: Request) -> Response:
