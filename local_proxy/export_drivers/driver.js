@@ -291,6 +291,21 @@
     cancel(resting);
     resting = later(() => { news.p = url; soon(); }, 150);
   };
+  // Alt+Shift+click: the original of this picture, first. Found under what may lie over it, too.
+  const wanted = (event) => {
+    if (!event.isTrusted || !event.altKey || !event.shiftKey || event.button !== 0) return;
+    const under = document.elementsFromPoint(event.clientX, event.clientY);
+    for (let i = 0; i < under.length; i++) {
+      if (under[i].localName !== "img" || !under[i].currentSrc) continue;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      if (event.type !== "click") return;
+      news.o = plain(under[i].currentSrc);
+      send();
+      if (finished || !channel) open();
+      return;
+    }
+  };
   const visibility = () => {
     const on = document.visibilityState !== "hidden";
     news.v = on;
@@ -310,6 +325,8 @@
   });
   listen(window, "resize", lookSoon);
   listen(document, "pointerover", pointer, { passive: true, capture: true });
+  listen(window, "click", wanted, true);
+  listen(window, "mousedown", wanted, true); // else Shift selects text
   listen(document, "visibilitychange", visibility);
   listen(window, "focus", () => { news.f = true; soon(); });
   listen(window, "blur", () => { news.f = false; soon(); });

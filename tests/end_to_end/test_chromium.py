@@ -15,6 +15,7 @@ from bench.origin import Address, serve
 from bench.page_load import Endpoint
 from bench.scenarios.identical import GOAL, differences, end_of
 from tests.end_to_end.pair import FakeOrigin, Pair, pair, until
+from tests.local_proxy.site import progressive
 
 SITE = Path(__file__).parents[2] / "demo" / "site"
 pytestmark = pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
@@ -91,5 +92,50 @@ def test_without_a_remote_there_is_a_page_that_loads_itself_again() -> None:
                 await both.remote.start()
                 await until(lambda: both.local.uplink.state().connected)
                 await shows(tab, "here again")
+
+    asyncio.run(go())
+
+
+async def alt_shift_click(tab: Tab, x: int, y: int) -> None:
+    for kind in ("mousePressed", "mouseReleased"):
+        await tab.call(
+            "Input.dispatchMouseEvent",
+            type=kind,
+            x=x,
+            y=y,
+            button="left",
+            clickCount=1,
+            modifiers=9,
+        )
+
+
+def test_alt_shift_click_loads_one_picture_that_a_text_only_site_goes_without() -> None:
+    async def go() -> None:
+        async with FakeOrigin().running() as origin:
+            async with pair(sites={"127.0.0.1": "text-only"}) as both, tab_through(both) as tab:
+                origin.serve(
+                    "/",
+                    b"<!doctype html><body style='margin:0'><a href=/elsewhere>"
+                    b"<img src=/p.jpg width=320 height=240></a><img src=/q.jpg width=9 height=9>"
+                    b"<script>clicks=0;addEventListener('click',()=>clicks++)</script>ready",
+                )
+                for name in ("/p.jpg", "/q.jpg"):
+                    origin.serve(name, progressive(1, size=(640, 480))[0], "image/jpeg")
+                await tab.call("Page.navigate", url=origin.base + "/")
+                await shows(tab, "ready")
+                loaded = "document.readyState === 'complete' && document.images[0].naturalWidth"
+                async with asyncio.timeout(10):
+                    while not await tab.evaluate(loaded):  # noqa: ASYNC110 - the page tells nobody
+                        await asyncio.sleep(0.05)
+                assert "/p.jpg" not in origin.counts()
+                await alt_shift_click(tab, 100, 100)
+                await until(lambda: origin.counts()["/p.jpg"])
+                shown = "getComputedStyle(document.images[0]).content.includes('sluice-level')"
+                async with asyncio.timeout(10):
+                    while not await tab.evaluate(shown):  # noqa: ASYNC110
+                        await asyncio.sleep(0.05)
+                assert await tab.evaluate("clicks") == 0, "the page has not noticed"
+                assert "/q.jpg" not in origin.counts()
+                assert "/elsewhere" not in origin.counts()
 
     asyncio.run(go())

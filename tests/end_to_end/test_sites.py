@@ -125,7 +125,7 @@ def test_the_page_s_site_decides_for_what_it_loads_from_elsewhere() -> None:
     assert not sites.tunnelled("news.example"), "and a host before a pattern"
     sites.choose("*.example", None)
     assert sites.mode("img.cdn.example") is Mode.ORIGINAL
-    for nonsense in ("a b", "http://a.test/", "a.*.test", "", "*.", "x" * 300):
+    for nonsense in ("a b", "http://a.test/", "a.*.test", "", "x" * 300):
         with pytest.raises(ValueError, match="host"):
             sites.choose(nonsense, Mode.ORIGINAL)
 
