@@ -250,3 +250,55 @@ def test_a_file_that_cannot_be_used_does_no_harm(tmp_path: Path) -> None:
             assert (await both.browser.navigate(page)).body == PAGE, "it holds all the same"
 
     run(go())
+
+
+WITHHOLDS = """
+from policies.api import Kind, Rule, SessionOpened, SetPlan
+
+class Withholds:
+    name = "withholds"
+
+    def react(self, event, view):
+        if isinstance(event, SessionOpened):
+            yield SetPlan((Rule(kind=Kind.IMAGE, {rule}),))
+"""
+
+
+def test_a_reader_s_wish_for_a_picture_overrules_the_plan(tmp_path: Path) -> None:
+    policy = tmp_path / "withholds.py"
+    policy.write_text(WITHHOLDS.format(rule='level="none"'))
+
+    async def go() -> None:
+        async with all_three(policy=[str(policy)]) as (origin, both):
+            page = furnish(origin)
+            await both.browser.navigate(page)
+            (document,) = both.local._documents
+            find = both.local.components.find
+            await until(lambda: find(document.id, page + "p.jpg"))
+            picture = find(document.id, page + "p.jpg")
+            assert picture is not None
+            assert not picture.received
+            assert both.local.tracker.original(document.id, page + "p.jpg")
+            await until(lambda: picture.complete)
+            assert both.local.tracker.original(document.id, page + "p.jpg"), "it is here"
+            assert not both.local.tracker.original(document.id, page + "q.jpg")
+
+    run(go())
+
+
+def test_a_picture_whose_original_was_never_to_come_must_be_fetched_anew(tmp_path: Path) -> None:
+    policy = tmp_path / "withholds.py"
+    policy.write_text(WITHHOLDS.format(rule='level="low"'))
+
+    async def go() -> None:
+        async with all_three(policy=[str(policy)]) as (origin, both):
+            page = furnish(origin)
+            await both.browser.navigate(page)
+            await both.browser.image(page + "p.jpg", page)
+            (document,) = both.local._documents
+            assert levels(both, page) == 1
+            assert not both.local.tracker.original(document.id, page + "p.jpg")
+            again = await both.browser.image(page + "p.jpg?sluice-level=x.0.again", page)
+            assert again.body == PICTURE
+
+    run(go())
