@@ -284,6 +284,8 @@ class ProxyCore:
     def _unloaded(self, request: Request, document: int, kind: Kind) -> Response:
         known = self._find(document, request.url)
         width, height = (known.width, known.height) if known is not None else (0, 0)
+        if known is not None and known.promised:  # as the page itself is adapted
+            self._left(known, shared=False)
         return unloaded(request, kind, width=width, height=height)
 
     def _without(self, request: Request, response: Response, component: Component) -> Response:

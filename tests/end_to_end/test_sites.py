@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from local_proxy.authority import Authority
 from local_proxy.https import Https
 from local_proxy.sites import Mode, Sites
 from local_proxy.store import FILE, Store
-from tests.end_to_end.pair import Answer, FakeOrigin, Headers, Pair, all_three, run, until
+from tests.end_to_end.pair import Answer, Asked, FakeOrigin, Headers, Pair, all_three, run, until
 from tests.local_proxy.site import progressive
 
 PAGE = (
@@ -300,5 +301,35 @@ def test_a_picture_whose_original_was_never_to_come_must_be_fetched_anew(tmp_pat
             assert not both.local.tracker.original(document.id, page + "p.jpg")
             again = await both.browser.image(page + "p.jpg?sluice-level=x.0.again", page)
             assert again.body == PICTURE
+
+    run(go())
+
+
+def test_a_promise_of_a_picture_from_a_text_only_host_is_called_off() -> None:
+    async def go() -> None:
+        async with (
+            FakeOrigin().running("127.0.0.2") as elsewhere,
+            all_three(sites={"127.0.0.2": "text-only"}) as (origin, both),
+        ):
+            furnish(elsewhere)
+            begun, end = asyncio.Event(), asyncio.Event()
+
+            async def slow(asked: Asked) -> None:
+                begun.set()
+                await end.wait()
+
+            elsewhere.paths["/p.jpg"] = slow
+            picture = elsewhere.base + "/p.jpg"
+            origin.serve("/", f"<!doctype html><img src={picture}>".encode())
+            page = origin.base + "/"
+            await both.browser.navigate(page)
+            await begun.wait()
+            (document,) = both.local._documents
+            promised = both.local.components.find(document.id, picture)
+            assert promised is not None
+            assert promised.failure is None
+            assert (await both.browser.image(picture, page)).body[:3] == b"GIF"
+            assert promised.failure is not None
+            end.set()
 
     run(go())
