@@ -6,14 +6,23 @@ import asyncio
 import logging
 import signal
 import sys
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
+import msgspec
 import structlog
 import typer
 
-from configuration import Settings, SettingsError, load, split_address
+from configuration import (
+    LocalSettings,
+    RemoteSettings,
+    Settings,
+    SettingsError,
+    load,
+    split_address,
+)
 from redaction import hide_queries
 
 app = typer.Typer(
@@ -238,12 +247,17 @@ def browse(
         "state": state,
     }
     settings = _settings(config, {"local": flags})
-    _run(
-        run(url, browser, settings.local, headless=headless),
-        verbose=verbose,
-        log_urls=log_urls,
-        ends=(signal.SIGHUP,),
-    )
+
+    @asynccontextmanager
+    async def stand_in() -> AsyncIterator[LocalSettings]:
+        from remote_proxy.main import serving
+
+        here = RemoteSettings(listen="127.0.0.1:0", security="none")
+        async with serving(here) as address:
+            yield msgspec.structs.replace(settings.local, remote=address, security="none")
+
+    browsing = run(url, browser, settings.local, stand_in, headless=headless)
+    _run(browsing, verbose=verbose, log_urls=log_urls, ends=(signal.SIGHUP,))
 
 
 @app.command()

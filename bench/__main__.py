@@ -100,6 +100,12 @@ SCENARIOS: Final = (
         "bench.scenarios.transcode",
     ),
     Scenario(
+        "faults",
+        "that cuts, silences and restarts in mid-page and mid-download cost a pause, no more",
+        "20 min; --runs sets the number of faults",
+        "bench.scenarios.faults",
+    ),
+    Scenario(
         "random-bytes",
         "that noise at every port costs nothing but logged errors: memory, a page after it",
         "70 s",

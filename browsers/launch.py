@@ -48,7 +48,7 @@ async def browse(browser: Browser, proxy: Proxy, url: str, *, headless: bool = F
         command = [browser.path, *await prepare(browser, folder, proxy, url, headless=headless)]
         words = folder / "sluice-browse.log"
         with words.open("wb") as log:
-            async with running(command, log.fileno()) as process:
+            async with running(command, folder, log.fileno()) as process:
                 code = await process.wait()
         if code not in (0, -signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP):
             said = words.read_bytes()[-_LAST_WORDS:].decode("utf-8", "replace").strip()
@@ -91,7 +91,11 @@ def _trust(folder: Path, certificate_pem: bytes) -> None:
 
 
 @contextlib.asynccontextmanager
-async def running(command: list[str], log: int) -> AsyncIterator[asyncio.subprocess.Process]:
+async def running(
+    command: list[str], folder: Path, log: int
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    # Crash reports and desktop settings are kept outside the profile, unless told otherwise.
+    elsewhere = {f"XDG_{kind}_HOME": str(folder / kind.lower()) for kind in ("CONFIG", "CACHE")}
     try:
         process = await asyncio.create_subprocess_exec(
             *command,
@@ -99,7 +103,7 @@ async def running(command: list[str], log: int) -> AsyncIterator[asyncio.subproc
             stdout=log,
             stderr=log,
             start_new_session=True,  # a Ctrl-C on the terminal is ours to handle
-            env={**os.environ, **firefox.ENVIRONMENT},  # means nothing to others
+            env={**os.environ, **elsewhere, **firefox.ENVIRONMENT},
         )
     except OSError as error:
         raise BrowserFailed(f"{command[0]}: {error.strerror or error}") from error

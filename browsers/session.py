@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Final
 
 from browsers import launch
@@ -15,21 +15,30 @@ from browsers.proxy import Proxy
 from local_proxy.main import Settings, composed
 from local_proxy.status.client import NoAnswer, offer
 from local_proxy.status.setup import Offer
+from pairing.errors import PairingError
 from policies.loader import LoadError
 
 _ANY: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Addresses that mean all of a machine's, and the one of them that a browser beside it takes."""
 
 
-async def run(url: str, wanted: str | None, settings: Settings, *, headless: bool) -> None:
-    """Until the browser is closed or this is cancelled. Raises SystemExit that says what is wrong,
-    and OSError when no proxy can be started.
+StandIn = Callable[[], AbstractAsyncContextManager[Settings]]
+"""Starts a remote proxy on this machine; gives the settings that use it."""
+
+
+async def run(
+    url: str, wanted: str | None, settings: Settings, stand_in: StandIn, *, headless: bool
+) -> None:
+    """Until the browser is closed or this is cancelled.
+
+    `stand_in` is for a first look, on a device that is paired with no remote. Raises SystemExit
+    that says what is wrong, and OSError when no proxy can be started.
     """
     try:
         browser = find(wanted)
         if browser.family == "chromium" and launch.is_root():
             _say("running as root: Chromium has to do without its sandbox")
-        async with _proxy(settings) as proxy:
+        async with _proxy(settings, stand_in) as proxy:
             _say(f"opening {browser.path}; its profile goes when it closes")
             await launch.browse(browser, proxy, _absolute(url), headless=headless)
     except (NoBrowser, NoAnswer, StoreError, LoadError, launch.BrowserFailed) as error:
@@ -37,7 +46,7 @@ async def run(url: str, wanted: str | None, settings: Settings, *, headless: boo
 
 
 @asynccontextmanager
-async def _proxy(settings: Settings) -> AsyncIterator[Proxy]:
+async def _proxy(settings: Settings, stand_in: StandIn) -> AsyncIterator[Proxy]:
     """The proxy that listens where the settings say; one of our own when none does."""
     host, _, port = settings.listen.rpartition(":")
     host = _ANY.get(host.strip("[]"), host.strip("[]"))
@@ -46,15 +55,22 @@ async def _proxy(settings: Settings) -> AsyncIterator[Proxy]:
         _say(f"using the local proxy at {settings.listen}")
         yield _as_proxy(host, int(port), found)
         return
-    proxy = composed(settings)
-    _, bound = await proxy.listen()
-    serving = asyncio.create_task(proxy.run())
-    try:
-        _say(f"started a local proxy at {host}:{bound} for as long as the browser is open")
-        yield _as_proxy(host, bound, await offer(host, bound) or Offer())
-    finally:
-        serving.cancel()
-        await asyncio.gather(serving, return_exceptions=True)
+    async with AsyncExitStack() as stack:
+        try:
+            proxy = composed(settings)
+        except PairingError:
+            if settings.remote or settings.pair:
+                raise
+            _say("not paired with a remote proxy: one on this machine stands in, for a first look")
+            proxy = composed(await stack.enter_async_context(stand_in()))
+        _, bound = await proxy.listen()
+        serving = asyncio.create_task(proxy.run())
+        try:
+            _say(f"started a local proxy at {host}:{bound} for as long as the browser is open")
+            yield _as_proxy(host, bound, await offer(host, bound) or Offer())
+        finally:
+            serving.cancel()
+            await asyncio.gather(serving, return_exceptions=True)
 
 
 def _as_proxy(host: str, port: int, offered: Offer) -> Proxy:

@@ -15,7 +15,8 @@ import structlog
 from local_proxy.client_hello import parse_client_hello
 from local_proxy.client_stream import ClientStream
 from local_proxy.http import Core
-from local_proxy.http1 import FrontStatistics, Http1Front, Limits
+from local_proxy.http1 import FrontStatistics, Http1Front
+from local_proxy.http1_connection import Limits
 from local_proxy.http1_socket import ClientSocket
 from local_proxy.http2 import Http2Connection
 from local_proxy.http2_flood import PREFACE

@@ -24,7 +24,7 @@ from hyperframe.frame import ExtensionFrame
 
 from local_proxy.client_stream import ClientStream
 from local_proxy.http import Core
-from local_proxy.http1 import Limits
+from local_proxy.http1_connection import Limits
 from local_proxy.http1_head import MAX_HEAD
 from local_proxy.http2_exchange import Exchange, Tally
 from local_proxy.http2_flood import Flood, FrameMeter

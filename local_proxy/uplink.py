@@ -16,7 +16,8 @@ import structlog
 from local_proxy.components import Component, ComponentFailed
 from local_proxy.resumption import LOST, Memory
 from local_proxy.session import Listener, LocalSession
-from transport.link import Link, LinkError, NotTrusted
+from transport.lasting import forbids
+from transport.link import Link, LinkError
 from wire.frames import MAX_COMPONENT
 
 BACKOFF: Final = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -278,7 +279,7 @@ class Uplink:
         try:
             link = await self._connect()
         except (LinkError, OSError) as error:
-            self._distrusted = isinstance(error, NotTrusted)
+            self._distrusted = forbids(error)
             if str(error) != self._reason:
                 _log.warning("no link to the remote proxy", remote=self._remote, error=str(error))
             self._reason = str(error)
@@ -303,7 +304,7 @@ class Uplink:
             async with asyncio.timeout(OPENING):
                 await self._hello_or_end(session)
             error_or_none = await asyncio.shield(session.closed)
-            self._distrusted = isinstance(error_or_none, NotTrusted)
+            self._distrusted = forbids(error_or_none)
             self._reason = str(error_or_none) if error_or_none else "the link was closed"
             _log.warning("the link was lost", remote=self._remote, reason=self._reason)
         except TimeoutError:

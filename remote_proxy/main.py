@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -58,11 +59,9 @@ class Settings(Protocol):
     def state(self) -> str: ...
 
 
-async def run(settings: Settings) -> None:
-    """Listen and serve until cancelled. Prints one line when ready.
-
-    Raises OSError, PairingError.
-    """
+@asynccontextmanager
+async def serving(settings: Settings) -> AsyncIterator[str]:
+    """Listen and serve while the block lasts; gives the address. Raises OSError, PairingError."""
     host, _, port = settings.listen.rpartition(":")
     try:
         guard = Guard(settings.allow)
@@ -99,16 +98,34 @@ async def run(settings: Settings) -> None:
         except (NotLoopback, LinkError) as error:
             raise OSError(str(error)) from error
         address = format_address(*listening.address)
-        print(f"listening on {address}", flush=True)
+        watching = asyncio.create_task(_watch(paired, server, store, address))
         try:
             async with listening:
-                if paired is None:
-                    await asyncio.Event().wait()
-                else:
-                    store.note_listening(address)
-                    if not paired.security.devices:
-                        print("no device is paired yet: run sluice pair", file=sys.stderr)
-                    await paired.watch(lambda: server.end_unknown(paired.security))
+                yield address
         finally:
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
             await server.close()
             await transcoders.close()
+
+
+async def _watch(
+    paired: PairedDevices | None, server: RemoteServer, store: Store, address: str
+) -> None:
+    """Let devices in as they are paired, end the sessions of revoked ones; until cancelled."""
+    if paired is None:
+        return
+    store.note_listening(address)
+    if not paired.security.devices:
+        print("no device is paired yet: run sluice pair", file=sys.stderr)
+    await paired.watch(lambda: server.end_unknown(paired.security))
+
+
+async def run(settings: Settings) -> None:
+    """Listen and serve until cancelled. Prints one line when ready.
+
+    Raises OSError, PairingError.
+    """
+    async with serving(settings) as address:
+        print(f"listening on {address}", flush=True)
+        await asyncio.Event().wait()

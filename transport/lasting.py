@@ -19,7 +19,7 @@ import structlog
 
 from transport import preamble
 from transport.connection import Connection
-from transport.link import LinkError, LinkExpired, NotTrusted
+from transport.link import LinkError, LinkExpired, NotTrusted, WrongPeer
 from transport.preamble import Preamble, What
 from transport.tcp import reason
 from transport.tcp_link import TcpLink
@@ -112,7 +112,7 @@ class LastingLink:
             error = await self._go_on()
             if error is None:
                 return
-            if isinstance(error, NotTrusted):  # more attempts would not change that
+            if forbids(error):  # more attempts would not change that
                 self.link.close(error)
                 return
             if self._loop.time() - since > self._patience:
@@ -174,6 +174,11 @@ class LastingLink:
             async with asyncio.timeout(seconds):
                 await self._hurry.wait()
         self._hurry.clear()
+
+
+def forbids(error: LinkError | OSError | None) -> bool:
+    """Whether only people can change what went wrong. A stranger's answer passes by itself."""
+    return isinstance(error, NotTrusted) and not isinstance(error, WrongPeer)
 
 
 async def read_preamble(connection: Connection) -> Preamble:

@@ -34,6 +34,10 @@ class NotTrusted(LinkError):
     """One end does not know the other: only people can change that, not another attempt."""
 
 
+class WrongPeer(NotTrusted):
+    """Somebody else answers at the peer's address, as hotspots do before one has signed in."""
+
+
 @dataclass(frozen=True, slots=True)
 class BandwidthEstimate:
     """What the link can do, as far as is known."""

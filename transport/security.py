@@ -25,7 +25,7 @@ from typing import Final
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from transport.link import NotTrusted
+from transport.link import NotTrusted, WrongPeer
 from transport.records import Peer
 from transport.tls import TlsRecords, secure
 
@@ -45,7 +45,7 @@ class ClientSecurity:
         self._pin = pin
 
     async def secure(self, connection: socket.socket, *, timeout: float = TIMEOUT) -> TlsRecords:
-        """The handshake. Raises LinkError, NotTrusted."""
+        """The handshake. Raises LinkError, NotTrusted, WrongPeer."""
         return await secure(
             connection,
             self._context,
@@ -56,7 +56,7 @@ class ClientSecurity:
 
     def _recognise(self, certificate: bytes) -> Peer:
         if not certificate or not hmac.compare_digest(spki_pin(certificate), self._pin):
-            raise NotTrusted(
+            raise WrongPeer(
                 "who answers is not the remote that this device was paired with: it was set up "
                 "anew (run `sluice pair` there and start with --pair), or somebody is in between"
             )

@@ -108,6 +108,7 @@ def test_an_https_page_opens_and_nothing_is_left(family: str, folder: Path) -> N
         await remote.stop()
         assert left(folder) == []
         assert processes_in(folder) == []
+        assert [path for path in (folder / "home").rglob("*") if path.is_file()] == []
 
     run(go(), timeout=60)
 

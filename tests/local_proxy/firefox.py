@@ -146,7 +146,9 @@ async def _process(folder: Path, proxy: Proxy) -> AsyncIterator[str]:
     log = folder / "log"
     with log.open("wb") as out:
         async with launch.running(
-            [EXECUTABLE, "--remote-debugging-port=0", *command[:-1], "about:blank"], out.fileno()
+            [EXECUTABLE, "--remote-debugging-port=0", *command[:-1], "about:blank"],
+            folder,
+            out.fileno(),
         ):
             async with asyncio.timeout(_START):
                 while not (address := _listening(log.read_text("utf-8", "replace"))):  # noqa: ASYNC110

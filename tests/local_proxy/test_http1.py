@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from local_proxy.http import Duplex, Handler, Request, Response
-from local_proxy.http1 import Http1Front, Limits
+from local_proxy.http1 import Http1Front
+from local_proxy.http1_connection import Limits
 
 GET = b"GET http://host.test/%b HTTP/1.1\r\nHost: host.test\r\n\r\n"
 

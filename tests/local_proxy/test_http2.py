@@ -27,7 +27,8 @@ from hyperframe.frame import (
 
 from local_proxy.front import Front
 from local_proxy.http import Duplex, Handler, Request, Response
-from local_proxy.http1 import FrontStatistics, Limits
+from local_proxy.http1 import FrontStatistics
+from local_proxy.http1_connection import Limits
 from local_proxy.http2_flood import PREFACE
 from tests.local_proxy.http2_client import Client, Fields
 

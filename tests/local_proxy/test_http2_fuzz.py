@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from local_proxy.http import Duplex, Request, Response
-from local_proxy.http1 import Limits
+from local_proxy.http1_connection import Limits
 from local_proxy.http2 import Http2Connection
 from local_proxy.http2_flood import PREFACE, Flood, FrameMeter
 
