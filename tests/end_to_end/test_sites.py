@@ -333,3 +333,15 @@ def test_a_promise_of_a_picture_from_a_text_only_host_is_called_off() -> None:
             end.set()
 
     run(go())
+
+
+def test_problems_on_the_status_page_name_no_queries() -> None:
+    async def go() -> None:
+        async with all_three() as (_, both):
+            answer = await both.client.get("http://127.0.0.1:1/path?word=secret")
+            assert answer.status == 502
+            (problem,) = (await report(both, "/status.json"))["problems"]
+            assert problem["text"].startswith("http://127.0.0.1:1/path")
+            assert "secret" not in problem["text"]
+
+    run(go())
