@@ -27,6 +27,10 @@ HostPattern = Annotated[str, Meta(pattern=r"^(\*|(\*\.)?[0-9A-Za-z._:-]+)$")]
 """bank.example, *.bank.example (bank.example too), *."""
 
 
+SiteMode = Literal["adapt", "original", "text-only", "tunnel"]
+"""What becomes of a site (local_proxy/sites.py)."""
+
+
 class SettingsError(Exception):
     """A setting is wrong; the text names the key and what it may be."""
 
@@ -65,6 +69,11 @@ class LocalSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Directory of what outlives a run: the pairing, the authority that browsers trust."""
     tunnel: list[HostPattern] = []
     """Hosts whose https is never adapted: names, *.name (and name itself), * for all."""
+    sites: dict[HostPattern, SiteMode] = {}
+    """[local.sites] has lines like "*.name" = "text-only"; also adapt, original, tunnel. The
+    closest pattern counts. In the environment: a.example=original,*.b.example=tunnel"""
+    history: bool = True
+    """Keep what was saved, by day and site, in `state`."""
 
 
 class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -112,6 +121,8 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 _LISTS: Final = ("policy", "tunnel", "allow")
 """Settings whose values are separated by commas in the environment."""
+_TABLES: Final = ("sites",)
+"""Settings that are tables of text."""
 _SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "local": LocalSettings,
     "remote": RemoteSettings,
@@ -140,6 +151,13 @@ def load(
     return _convert(merged)
 
 
+def _from_text(name: str, value: str) -> Any:
+    """A variable's value: lists as a,b and tables as a=x,b=y."""
+    if name in _TABLES:
+        return dict(item.partition("=")[::2] for item in _list(value))
+    return _list(value) if name in _LISTS else value
+
+
 def _list(value: str) -> list[str]:
     return [item.strip() for item in value.split(",") if item.strip()]
 
@@ -162,7 +180,7 @@ def _merge_environment(merged: dict[str, dict[str, Any]], environ: Mapping[str, 
         for name in struct.__struct_fields__:
             value = environ.get(f"SLUICE_{section}_{name}".upper())
             if value is not None:
-                merged[section][name] = _list(value) if name in _LISTS else value
+                merged[section][name] = _from_text(name, value)
 
 
 def _convert(merged: dict[str, dict[str, Any]]) -> Settings:

@@ -23,6 +23,7 @@ from configuration import (
     load,
     split_address,
 )
+from redaction import hide_queries
 
 app = typer.Typer(
     help="A proxy pair that makes a slow link feel fast. Start `sluice remote` on the fast side, "
@@ -51,6 +52,9 @@ State = Annotated[
 Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Log what happens, not only faults.")
 ]
+LogUrls = Annotated[
+    bool, typer.Option("--log-urls", help="Log whole URLs: else without queries and passwords.")
+]
 
 
 @app.command()
@@ -71,6 +75,7 @@ def remote(
     ] = None,
     config: ConfigFile = None,
     verbose: Verbose = False,
+    log_urls: LogUrls = False,
 ) -> None:
     """Run the remote proxy, on the fast side of the link."""
     from remote_proxy.main import run
@@ -83,7 +88,7 @@ def remote(
         "allow": allow or None,
     }
     settings = _settings(config, {"remote": flags})
-    _run(run(settings.remote), verbose=verbose)
+    _run(run(settings.remote), verbose=verbose, log_urls=log_urls)
 
 
 @app.command()
@@ -119,6 +124,7 @@ def local(
     ] = None,
     config: ConfigFile = None,
     verbose: Verbose = False,
+    log_urls: LogUrls = False,
 ) -> None:
     """Run the local proxy, on the device behind the slow link."""
     from local_proxy.main import run
@@ -134,7 +140,7 @@ def local(
         "patience": patience,
     }
     settings = _settings(config, {"local": flags})
-    _run(run(settings.local), verbose=verbose)
+    _run(run(settings.local), verbose=verbose, log_urls=log_urls)
 
 
 @app.command()
@@ -228,6 +234,7 @@ def browse(
     state: State = None,
     config: ConfigFile = None,
     verbose: Verbose = False,
+    log_urls: LogUrls = False,
 ) -> None:
     """Open a browser with all set, in a profile that is thrown away when it closes."""
     from browsers.session import run
@@ -250,7 +257,7 @@ def browse(
             yield msgspec.structs.replace(settings.local, remote=address, security="none")
 
     browsing = run(url, browser, settings.local, stand_in, headless=headless)
-    _run(browsing, verbose=verbose, ends=(signal.SIGHUP,))
+    _run(browsing, verbose=verbose, log_urls=log_urls, ends=(signal.SIGHUP,))
 
 
 @app.command()
@@ -281,12 +288,16 @@ def _settings(path: Path | None, flags: dict[str, dict[str, Any]]) -> Settings:
 
 
 def _run(
-    main: Coroutine[Any, Any, None], *, verbose: bool, ends: tuple[signal.Signals, ...] = ()
+    main: Coroutine[Any, Any, None],
+    *,
+    verbose: bool,
+    log_urls: bool,
+    ends: tuple[signal.Signals, ...] = (),
 ) -> None:
     """Run a proxy until it's interrupted or terminated, or gets one of the signals `ends`."""
     from pairing.errors import PairingError
 
-    _configure_logging(verbose=verbose)
+    _configure_logging(verbose=verbose, log_urls=log_urls)
 
     async def until_signalled() -> None:
         task = asyncio.ensure_future(main)
@@ -307,14 +318,18 @@ def _run(
         raise typer.Exit(2) from error
 
 
-def _configure_logging(*, verbose: bool) -> None:
+def _configure_logging(*, verbose: bool, log_urls: bool) -> None:
     """Structured lines on standard error."""
     level = logging.INFO if verbose else logging.WARNING
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso"),
-            structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()),
+            structlog.processors.format_exc_info,  # before: what was raised may name a URL
+            *(() if log_urls else (hide_queries,)),
+            structlog.dev.ConsoleRenderer(
+                colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
+            ),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),

@@ -13,6 +13,7 @@ from typing import Final
 from local_proxy.components import Component
 from transcoders.text import TextDecoder
 from wire.credit import ReceiveCredit
+from wire.messages import Treatment
 from wire.session import Headers
 
 MAX_UNREAD: Final = 1 << 20
@@ -34,6 +35,7 @@ class Asked:
     body: bool
     levels: bool
     tls: bool = False
+    treatment: Treatment = Treatment.ADAPTED
 
     @property
     def repeatable(self) -> bool:

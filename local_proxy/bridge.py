@@ -7,6 +7,7 @@ listener, the tracking driver as its tracker, the core as its observer.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from local_proxy.components import Component
 from local_proxy.documents import UNATTRIBUTED
@@ -20,10 +21,12 @@ from policies import events as e
 from policies.commands import Cancel, Command
 from policies.messages import message_for
 from transport.link import LinkError
-from wire.messages import BACKGROUND
-from wire.skeleton import Part
+from wire.messages import BACKGROUND, Fetch
+from wire.skeleton import LEVELS, Part
 
 Size = tuple[int, int]
+WANTED: Final = 3
+"""Urgency of a picture that a person has asked for: ahead of heads that browsers wait for."""
 
 
 class Components:
@@ -162,6 +165,18 @@ class Bridge:
         """The pointer rests on a picture, or on none."""
         component = self._components.find(document, url) if url else None
         self._hear(e.PointerOn(component.id if component else None))
+
+    def original(self, document: int, url: str) -> bool:
+        """A person asks for this picture: before all tiers, whatever a plan withholds."""
+        component = self._components.find(document, url)
+        if component is None or component.failure is not None:
+            return False
+        if component.levels and component.levels[-1].name != LEVELS[-1]:
+            return False  # the rest was never made for the link
+        session = self._session
+        if not component.complete and session is not None and session.open:
+            session.say(Fetch(component.id, LEVELS[-1], urgency=WANTED))
+        return True
 
     def in_view(self, document: int, urls: Iterable[str]) -> None:
         """The pictures that are on the screen."""

@@ -20,17 +20,19 @@ from local_proxy.documents import UNATTRIBUTED, Documents
 from local_proxy.error_page import error_page
 from local_proxy.export_drivers.browser import BrowserExport
 from local_proxy.http import Duplex, Headers, Request, Response, header
+from local_proxy.placeholder import UNLOADED, kind_of, unloaded
 from local_proxy.promise_keeper import Kept, PromiseKeeper, wants_picture
 from local_proxy.promises import directives
 from local_proxy.resumption import LOST
 from local_proxy.session import LocalSession
+from local_proxy.sites import Mode, Sites
 from local_proxy.status.link_down import link_down
 from local_proxy.status.setup import is_own
 from local_proxy.tunnel import Tunnel
 from local_proxy.uplink import Uplink
 from policies.plan import Decision, Subject
 from transport.outgoing import Outgoing
-from wire.messages import BACKGROUND, Raise
+from wire.messages import BACKGROUND, Raise, Treatment
 from wire.skeleton import Kind, Use
 
 _DESTINATIONS: Final = {
@@ -48,6 +50,7 @@ FIELD: Final = 8
 MAX_FIELDS: Final = 1000
 """Of a request: HPACK counts 32 bytes for each beside its own, and the peer takes 128 KB in all
 (RFC 7541, 4.1; wire.session.MAX_HEADER_BYTES)."""
+_TREATMENTS: Final = {Mode.ORIGINAL: Treatment.ORIGINAL, Mode.TEXT_ONLY: Treatment.TEXT_ONLY}
 _log = structlog.get_logger("sluice.local")
 
 
@@ -90,10 +93,15 @@ class ProxyCore:
         observer: Observer,
         pages: OwnPages,
         plan: Callable[[Subject], Decision],
+        sites: Sites,
+        find: Callable[[int, str], Component | None],
         patience: float,
         notice: float,
     ) -> None:
-        """`patience`: seconds a request waits for a link; `notice`: a page until it says so."""
+        """`patience`: seconds a request waits for a link; `notice`: a page until it says so.
+
+        `find`: what is known of a document's component by its URL.
+        """
         self._uplink = uplink
         self._export = export
         self._promises = promises
@@ -101,6 +109,8 @@ class ProxyCore:
         self._observer = observer
         self._pages = pages
         self._plan = plan
+        self._sites = sites
+        self._find = find
         self._patience = patience
         self._notice = min(notice, patience)
         self._uploads: set[asyncio.Task[None]] = set()
@@ -115,6 +125,10 @@ class ProxyCore:
         document = self._documents.of(header(request.headers, "referer"))
         if document == UNATTRIBUTED and is_chatter(urlsplit(request.url).hostname or ""):
             document = BACKGROUND
+        mode = self._mode(request, document)
+        if mode is Mode.TEXT_ONLY and (kind := _subject(request, document).kind) in UNLOADED:
+            return self._unloaded(request, document, kind)
+        request.original = request.original or mode is Mode.ORIGINAL
         now = asyncio.get_running_loop().time()
         kept = await self._promises.find(request, document=document, now=now)
         if kept is not None:
@@ -132,9 +146,12 @@ class ProxyCore:
             return error_page(431, f"The request's header has more than {MAX_FIELDS} fields.")
         if self._plan(_subject(request, document)).fetch == "never":
             return error_page(403, "A policy keeps this from being fetched.")
-        component = self._ask(session, request, document)
+        component = self._ask(session, request, document, mode)
         self._follow(request, component)
-        return await self._answer(request, component)
+        response = await self._answer(request, component)
+        if mode is Mode.TEXT_ONLY and component.use is not Use.DOCUMENT:
+            return self._without(request, response, component)
+        return response
 
     async def connect(self, host: str, port: int, *, tls: bool = False) -> Duplex | Response:
         """Open a tunnel, opaque and a component of its own."""
@@ -174,11 +191,13 @@ class ProxyCore:
             self._export.open_document(component.id, component.url)
         return await self._answer(request, component)
 
-    def _ask(self, session: LocalSession, request: Request, document: int) -> Component:
+    def _ask(
+        self, session: LocalSession, request: Request, document: int, mode: Mode = Mode.ADAPT
+    ) -> Component:
         """Ask the remote for it; a navigation opens a document."""
         component_id = session.new_id()
         navigation = is_navigation(request)
-        document = component_id if navigation else document
+        opener, document = document, component_id if navigation else document
         component = Component(
             id=component_id,
             document=document,
@@ -187,13 +206,14 @@ class ProxyCore:
             use=Use.DOCUMENT if navigation else Use.OTHER,
         )
         if navigation:
-            self._open_document(component)
+            self._open_document(component, self._site(request, opener))
         session.request(
             component,
             method=request.method,
             headers=request.headers,
             body=request.body is not None,
             levels=wants_picture(request),
+            treatment=_TREATMENTS.get(mode, Treatment.ADAPTED) if navigation else Treatment.ADAPTED,
         )
         self._observer.component_requested(component)
         if request.body is not None:
@@ -221,9 +241,9 @@ class ProxyCore:
 
         request.on_urgency.append(moved)
 
-    def _open_document(self, component: Component) -> None:
+    def _open_document(self, component: Component, site: str) -> None:
         now = asyncio.get_running_loop().time()
-        for forgotten in self._documents.open(component.id, component.url, now=now):
+        for forgotten in self._documents.open(component.id, component.url, now=now, site=site):
             self.close_document(forgotten.id)
         self._export.open_document(component.id, component.url)
         self._observer.document_opened(component.id, component.url)
@@ -235,6 +255,46 @@ class ProxyCore:
         self._export.close_document(document)
         self._observer.document_closed(document)
         self._uplink.close_document(document)
+
+    # -- sites -------------------------------------------------------------------------------------
+
+    def _site(self, request: Request, document: int) -> str:
+        """The host of the page that this is for; a page in a window of its own is that page."""
+        host = urlsplit(request.url).hostname or ""
+        if is_navigation(request) and not _in_frame(request):
+            return host
+        page = self._documents.get(document)
+        if page is not None:
+            return page.site
+        return _host_of(header(request.headers, "referer")) or host
+
+    def _mode(self, request: Request, document: int) -> Mode:
+        """What the site's switch says. Over a TLS that was taken off before: the original."""
+        site = self._site(request, document)
+        if is_navigation(request) and not _in_frame(request):
+            self._sites.seen(site)
+        parts = urlsplit(request.url)
+        mode = self._sites.mode(parts.hostname or "", page=site)
+        if mode is Mode.TUNNEL:
+            return Mode.ORIGINAL if parts.scheme == "https" else Mode.ADAPT
+        if mode is Mode.TEXT_ONLY and request.original:
+            return Mode.ORIGINAL  # somebody wants just this one
+        return mode
+
+    def _unloaded(self, request: Request, document: int, kind: Kind) -> Response:
+        known = self._find(document, request.url)
+        width, height = (known.width, known.height) if known is not None else (0, 0)
+        if known is not None and known.promised:  # as the page itself is adapted
+            self._left(known, shared=False)
+        return unloaded(request, kind, width=width, height=height)
+
+    def _without(self, request: Request, response: Response, component: Component) -> Response:
+        """The response, unless its type tells that a text-only site goes without it."""
+        kind = kind_of(header(response.headers, "content-type"))
+        if request.method != "GET" or response.status >= 300 or kind not in UNLOADED:
+            return response
+        self._left(component)
+        return unloaded(request, kind)
 
     # -- how it is answered ------------------------------------------------------------------------
 
@@ -252,7 +312,8 @@ class ProxyCore:
             self._left(component)
             raise
         response = self._plain(request, component, head)
-        if component.use is Use.DOCUMENT and "no-transform" not in directives(request.headers):
+        untouched = request.original or "no-transform" in directives(request.headers)
+        if component.use is Use.DOCUMENT and not untouched:
             response = self._export.document_response(component.id, response)
         return response
 
@@ -306,6 +367,17 @@ def _subject(request: Request, document: int) -> Subject:
     elif header(request.headers, "accept").startswith("text/css"):
         kind = Kind.STYLE
     return Subject(component=0, document=document, kind=kind, use=Use.OTHER)
+
+
+def _in_frame(request: Request) -> bool:
+    return header(request.headers, "sec-fetch-dest") in ("iframe", "frame")
+
+
+def _host_of(referer: str) -> str:
+    try:
+        return urlsplit(referer).hostname or ""
+    except ValueError:  # not a URL: anybody can send any Referer
+        return ""
 
 
 async def _body(component: Component) -> AsyncIterator[bytes]:

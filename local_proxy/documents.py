@@ -24,6 +24,8 @@ class Document:
     id: int
     url: str
     opened: float
+    site: str = ""
+    """The host whose switch holds for it and for all it loads: of a frame, its page's."""
 
 
 def origin_of(url: str) -> str:
@@ -44,9 +46,9 @@ class Documents:
     def __iter__(self) -> Iterator[Document]:
         return iter(list(self._documents.values()))
 
-    def open(self, document: int, url: str, *, now: float) -> list[Document]:
+    def open(self, document: int, url: str, *, now: float, site: str = "") -> list[Document]:
         """A navigation; returns the documents that were forgotten to make room."""
-        self._documents[document] = Document(document, urldefrag(url).url, now)
+        self._documents[document] = Document(document, urldefrag(url).url, now, site)
         forgotten = []
         while len(self._documents) > MAX_DOCUMENTS:
             oldest = next(iter(self._documents))

@@ -38,6 +38,8 @@ class Request:
     """0 (first) to 7, as the client has it now (RFC 9218, 4.1); the client may change it."""
     incremental: bool = False
     """Parts of the response are of use to the client (RFC 9218, 4.2)."""
+    original: bool = False
+    """It's to have the origin's bytes, whatever else could be done (local_proxy/sites.py)."""
     on_urgency: list[Callable[[int], None]] = field(default_factory=list)
     """Called with the new urgency when the client changes it."""
 

@@ -57,9 +57,14 @@ class Https:
         tunnel: Iterable[str] = (),
         now: Callable[[], float],
         rejections: Rejections | None = None,
+        tunnelled: Callable[[str], bool] = lambda host: False,
     ) -> None:
-        """`tunnel`: hosts never adapted; `*.bank.example` means bank.example and all below it."""
+        """`tunnel`: hosts never adapted; `*.bank.example` means bank.example and all below it.
+
+        `tunnelled`: says the same of a host for now.
+        """
         self.authority = authority
+        self._tunnelled = tunnelled
         self._tunnel = tuple(pattern.lower().rstrip(".") for pattern in tunnel)
         self._now = now
         self._rejections = rejections or Rejections()
@@ -67,7 +72,7 @@ class Https:
     def adapts(self, host: str, client: str) -> bool:
         """Whether TLS to `host` may be taken off for the client of this User-Agent."""
         name = _bare(host)
-        if any(_matches(name, pattern) for pattern in self._tunnel):
+        if self._tunnelled(name) or any(_matches(name, pattern) for pattern in self._tunnel):
             return False
         return not self._rejections.refuses(name, client, now=self._now())
 

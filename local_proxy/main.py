@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, Protocol
+from urllib.parse import urlsplit
 
 import structlog
 
@@ -25,8 +26,12 @@ from local_proxy.paired import Remote
 from local_proxy.policy_runtime import PolicyRuntime
 from local_proxy.policy_worker import PolicyWorker, Worker
 from local_proxy.promise_keeper import PromiseKeeper
+from local_proxy.savings import Savings
+from local_proxy.sites import Mode, Sites
+from local_proxy.status.control import Control
 from local_proxy.status.page import StatusPage
 from local_proxy.status.setup import Setup
+from local_proxy.store import OTHERS, Store, Sum, Unavailable
 from local_proxy.tracking_drivers.browser import Tracker
 from local_proxy.uplink import Connect, Uplink
 from policies.api import Policy, SessionOpened
@@ -71,6 +76,10 @@ class Settings(Protocol):
     def state(self) -> str: ...
     @property
     def tunnel(self) -> list[str]: ...
+    @property
+    def sites(self) -> Mapping[str, str]: ...
+    @property
+    def history(self) -> bool: ...
 
 
 class LocalProxy:
@@ -86,13 +95,14 @@ class LocalProxy:
         worker: Callable[[], Worker] = PolicyWorker,
         authority: Authority | None = None,
         jpegtran: str | None = shutil.which("jpegtran"),
+        store: Store | None = None,
     ) -> None:
         """`remote`: as the settings say unless given (raises PairingError).
 
         `connect` makes the link, a lasting one over TCP to the remote unless given; `worker` makes
         what policies react in. `authority` vouches for https sites to browsers; without one their
         tunnels stay opaque. `jpegtran` undoes the arithmetic coding of pictures; None: they come
-        without.
+        without. `store`: where choices and savings are kept; None: nowhere.
         """
         self._settings = settings
         self._remote = remote or paired.remote(settings)
@@ -100,6 +110,10 @@ class LocalProxy:
         loop = asyncio.get_running_loop()
         self.promises = promises = PromiseKeeper(self._urge)
         self.components = Components()
+        self._documents = Documents()
+        self.sites = Sites(settings.sites, tunnel=settings.tunnel)
+        self._store = store
+        self.savings = Savings(store if settings.history else None)
         bridge = Bridge(self.components, promises, now=loop.time)
         self.tracker: Tracker = bridge
         """Told what users do, by whatever watches them."""
@@ -113,9 +127,12 @@ class LocalProxy:
             accepts=lambda: (ARITHMETIC,) if self._arithmetic.works else (),
         )
         self._runtime = PolicyRuntime(policies, send=bridge.command, worker=worker)
-        self._overview = Overview(self.uplink, self._runtime)
+        self._overview = Overview(self.uplink, self._runtime, saved=self._saved)
         trusted = authority.certificate_pem if authority is not None else None
         self._setup = Setup(trusted, secure=authority is not None)
+        control = Control(
+            self.sites, self.savings, store=store, https=lambda: self.https, now=loop.time
+        )
         self.export = export = BrowserExport(
             now=loop.time,
             tracker=bridge,
@@ -127,17 +144,19 @@ class LocalProxy:
             uplink=self.uplink,
             export=export,
             promises=promises,
-            documents=Documents(),
+            documents=self._documents,
             observer=bridge,
-            pages=StatusPage(self._overview.snapshot, setup=self._setup),
+            pages=StatusPage(self._overview.snapshot, setup=self._setup, control=control),
             plan=self._decide,
+            sites=self.sites,
+            find=self.components.find,
             patience=settings.patience,
             notice=settings.notice,
         )
         self.https: Https | None = None
         """Which https connections are adapted; None: none."""
         if authority is not None:
-            self.https = Https(authority, tunnel=settings.tunnel, now=loop.time)
+            self.https = Https(authority, now=loop.time, tunnelled=self.sites.tunnelled)
         self._front = Front(self.core, https=self.https)
         bridge.connect(
             uplink=self.uplink,
@@ -154,6 +173,7 @@ class LocalProxy:
 
     async def run(self) -> None:
         """Keep the link up until cancelled, then end everything."""
+        await self._recall()
         self._runtime.hear(SessionOpened())  # what policies set first stands before any request
         watch = InterfaceWatch(self._network_changed)
         try:
@@ -163,11 +183,34 @@ class LocalProxy:
                 tasks.create_task(self.uplink.run())
                 tasks.create_task(self.uplink.keep_alive())
                 tasks.create_task(self._overview.watch_bandwidth())
+                tasks.create_task(self.savings.run())
         finally:
             watch.close()
             await self._arithmetic.close()
             await self._front.close()
             self._runtime.close()
+            await self.savings.flush()
+
+    async def _recall(self) -> None:
+        """What people chose in earlier runs."""
+        if self._store is None:
+            return
+        try:
+            choices = await asyncio.to_thread(self._store.choices)
+        except Unavailable as error:
+            _log.warning("choices for sites can't be read", why=str(error))
+            return
+        for pattern, mode in choices.items():
+            try:
+                self.sites.choose(pattern, Mode(mode))
+            except ValueError as error:
+                _log.warning("a choice for a site makes no sense", why=str(error))
+
+    def _saved(self, component: Component, delivered: Sum) -> None:
+        document = self._documents.get(component.document)
+        url = component.url if "://" in component.url else f"//{component.url}"
+        host = document.site if document is not None else urlsplit(url).hostname
+        self.savings.add(host or OTHERS, delivered)
 
     def _network_changed(self, change: Change) -> None:
         self.uplink.hurry()
@@ -222,7 +265,8 @@ def open_authority(settings: Settings) -> Authority | None:
 def composed(settings: Settings) -> LocalProxy:
     """One with the policies and the authority that the settings name. Raises OSError, LoadError."""
     policies = [load(name) for name in settings.policy]
-    return LocalProxy(settings, policies, authority=open_authority(settings))
+    store = Store(Path(settings.state))
+    return LocalProxy(settings, policies, authority=open_authority(settings), store=store)
 
 
 async def run(settings: Settings) -> None:

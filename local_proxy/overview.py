@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from typing import Final
 
 from local_proxy.components import Component
@@ -19,7 +20,9 @@ from local_proxy.status.snapshot import (
     Savings,
     StatusSnapshot,
 )
+from local_proxy.store import Sum
 from local_proxy.uplink import Uplink
+from redaction import without_queries
 from transport.link import BandwidthEstimate, LinkStatistics
 from wire.messages import BACKGROUND
 from wire.session import header
@@ -34,7 +37,11 @@ RENEW: Final = 0.25
 class Overview:
     """Counts over all sessions of one local proxy."""
 
-    def __init__(self, uplink: Uplink, runtime: PolicyRuntime) -> None:
+    def __init__(
+        self, uplink: Uplink, runtime: PolicyRuntime, *, saved: Callable[[Component, Sum], None]
+    ) -> None:
+        """`saved`: told of each component that has come whole."""
+        self._saved = saved
         self._uplink = uplink
         self._runtime = runtime
         self._start = self._now()
@@ -54,8 +61,10 @@ class Overview:
             if component.document == BACKGROUND:
                 self.history.label(BACKGROUND, "what browsers fetch for themselves")
         if component.complete:
-            self._origin_bytes += origin_size(component)
+            size = origin_size(component)
+            self._origin_bytes += size
             self._link_bytes += component.carried
+            self._saved(component, Sum(size, component.carried, 1, int(_is_picture(component))))
         if component.failure is not None and component.failure.status != 499:
             self.problem(f"{component.url}: {component.failure.reason}")
 
@@ -66,7 +75,7 @@ class Overview:
 
     def problem(self, text: str) -> None:
         """Something went wrong that people may want to know."""
-        self._problems.append((self._now(), text))
+        self._problems.append((self._now(), without_queries(text)))
 
     def session_ended(self, statistics: LinkStatistics) -> None:
         """Keep the counts of a link that is gone."""
@@ -141,6 +150,11 @@ def origin_size(component: Component) -> int:
         if announced.isdecimal():
             return int(announced)
     return component.received
+
+
+def _is_picture(component: Component) -> bool:
+    head = component.head
+    return head is not None and header(head.headers, "content-type").startswith("image/")
 
 
 def _estimate(estimate: BandwidthEstimate | None, now: float) -> Estimate | None:

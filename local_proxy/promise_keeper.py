@@ -39,6 +39,7 @@ def wants_picture(request: Request) -> bool:
     headers = request.headers
     return (
         request.method == "GET"
+        and not request.original
         and header(headers, "accept").lower().startswith("image/")
         and header(headers, "sec-fetch-dest", "image") == "image"
         and not header(headers, "range")

@@ -37,11 +37,18 @@ class Memory:
         self.closed: dict[int, bool] = {}
         """Documents closed, the latest last, and whether the remote has been told."""
         self._accepts: dict[int, str] = {}
+        self._treatments: dict[int, m.Treatment] = {}
         self._promised: dict[int, set[bytes]] = {}
 
-    def document_asked(self, document: int, headers: Headers) -> None:
+    def document_asked(self, document: int, headers: Headers, treatment: m.Treatment) -> None:
         """A navigation."""
         self._accepts[document] = header(headers, "accept")
+        if treatment is not m.Treatment.ADAPTED:
+            self._treatments[document] = treatment
+
+    def treatment(self, document: int) -> m.Treatment:
+        """What was said of it when it was asked for."""
+        return self._treatments.get(document, m.Treatment.ADAPTED)
 
     def promised(self, document: int, components: list[Component]) -> None:
         """The remote sends these without being asked."""
@@ -56,6 +63,7 @@ class Memory:
         while len(self.closed) > MAX_CLOSED:
             del self.closed[next(iter(self.closed))]
         self._accepts.pop(document, None)
+        self._treatments.pop(document, None)
         self._promised.pop(document, None)
         self.orphans = [
             orphan

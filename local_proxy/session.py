@@ -149,11 +149,12 @@ class LocalSession:
         body: bool,
         levels: bool,
         tls: bool = False,
+        treatment: m.Treatment = m.Treatment.ADAPTED,
     ) -> None:
-        """Ask for a component; its bytes will fill it. `tls`: see wire.messages.Request."""
-        asked = Asked(method, headers, body, levels, tls)
+        """Ask for a component; its bytes will fill it. More: see wire.messages.Request."""
+        asked = Asked(method, headers, body, levels, tls, treatment)
         if component.id == component.document:
-            self._memory.document_asked(component.id, headers)
+            self._memory.document_asked(component.id, headers, treatment)
         self._expect(Arrival(component, asked))
         self._ask(component, asked, None)
 
@@ -169,6 +170,7 @@ class LocalSession:
                 levels=asked.levels,
                 resume=resume,
                 tls=asked.tls,
+                treatment=asked.treatment,
             ),
             asked.headers,
         )
@@ -295,18 +297,17 @@ class LocalSession:
                 self.say(m.Cancel(part.component))
             return
         components = [_promised(message.document, part) for part in message.parts]
+        treatment = self._memory.treatment(message.document)
+        original = treatment is m.Treatment.ORIGINAL
         if message.promised:
             for component in components:
                 if len(self._arrivals) >= MAX_ARRIVALS:
                     raise PeerError(f"more than {MAX_ARRIVALS} components at a time")
                 if component.id in self._arrivals:
                     raise PeerError(f"component {component.id} was promised twice")
-                self._expect(
-                    Arrival(
-                        component,
-                        Asked("GET", headers, body=False, levels=component.kind is Kind.IMAGE),
-                    )
-                )
+                levels = component.kind is Kind.IMAGE and not original
+                asked = Asked("GET", headers, body=False, levels=levels, treatment=treatment)
+                self._expect(Arrival(component, asked))
             self._memory.promised(message.document, components)
         self._listener.skeleton_grew(message.document, components, headers, message.promised)
 

@@ -37,6 +37,8 @@ class Job:
     """Of a tunnel: TLS is made here."""
     resume: m.Resume | None = None
     """The local proxy has its beginning already."""
+    treatment: m.Treatment = m.Treatment.ADAPTED
+    """Of a document: holds for what it promises."""
 
     @classmethod
     def requested(cls, request: m.Request, headers: Headers, upload: Incoming | None) -> Job:
@@ -56,6 +58,7 @@ class Job:
             upload=upload,
             tls=request.tls,
             resume=request.resume,
+            treatment=request.treatment,
         )
 
     @classmethod
@@ -70,7 +73,7 @@ class Job:
             method="GET",
             url=request.url,
             headers=[*headers, ("accept", accept), ("accept-encoding", ACCEPT_ENCODING)],
-            levels=part.kind is Kind.IMAGE,
+            levels=_may_have_levels(part.kind, request.treatment),
             kind=part.kind,
             use=part.use,
             order=part.order,
@@ -78,10 +81,18 @@ class Job:
             height=part.height,
             promised=True,
             resume=resume,
+            treatment=request.treatment,
         )
 
     @classmethod
-    def prefetch(cls, prefetch: Prefetch, *, component: int, document: int) -> Job:
+    def prefetch(
+        cls,
+        prefetch: Prefetch,
+        *,
+        component: int,
+        document: int,
+        treatment: m.Treatment = m.Treatment.ADAPTED,
+    ) -> Job:
         """The job of a promise."""
         found = prefetch.found
         return cls(
@@ -94,13 +105,14 @@ class Job:
                 ("accept", prefetch.accept),
                 ("accept-encoding", ACCEPT_ENCODING),
             ],
-            levels=found.kind is Kind.IMAGE,
+            levels=_may_have_levels(found.kind, treatment),
             kind=found.kind,
             use=found.use,
             order=found.order + 1,  # the page itself is 0
             width=found.width,
             height=found.height,
             promised=True,
+            treatment=treatment,
         )
 
     @property
@@ -115,6 +127,10 @@ class Job:
             self.width,
             self.height,
         )
+
+
+def _may_have_levels(kind: Kind, treatment: m.Treatment) -> bool:
+    return kind is Kind.IMAGE and treatment is not m.Treatment.ORIGINAL
 
 
 def kind_of(content_type: str) -> Kind:

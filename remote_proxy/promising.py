@@ -26,6 +26,7 @@ MAX_SKELETON: Final = 32_768
 """Bytes of parts in one Skeleton message: half a frame, the shared headers have the rest."""
 MAX_SHARED: Final = 16_384
 """Bytes of request headers that promises share; with more of them nothing is promised."""
+_NO_TEXT: Final = frozenset((Kind.IMAGE, Kind.MEDIA, Kind.FONT))
 PART: Final = 48
 """Bytes of a part besides its URL, generously."""
 
@@ -64,7 +65,7 @@ class Promising:
             known = known_names(job.resume)
             imports = DocumentImport(
                 Document(job.url, job.headers, response.headers),
-                lambda wanted: self._promise(job.document, wanted, known),
+                lambda wanted: self._promise(job, wanted, known),
             )
             self._imports.setdefault(job.document, imports)
             return imports.page()
@@ -77,19 +78,22 @@ class Promising:
         """Nothing more is found in it."""
         self._imports.pop(document, None)
 
-    def _promise(self, document: int, wanted: list[Prefetch], known: frozenset[bytes]) -> None:
-        fresh = [
-            one for one in wanted if name_of(one.url) not in known and self._pushes(document, one)
-        ]
+    def _promise(self, page: Job, wanted: list[Prefetch], known: frozenset[bytes]) -> None:
+        fresh = [one for one in wanted if name_of(one.url) not in known and self._pushes(page, one)]
         jobs = [
-            Job.prefetch(one, component=self._session.new_component(), document=document)
+            Job.prefetch(
+                one,
+                component=self._session.new_component(),
+                document=page.document,
+                treatment=page.treatment,
+            )
             for one in fresh[: self._spare()]
         ]
         for headers, same in groupby(jobs, key=lambda job: job.headers):
             if sum(len(name) + len(value) for name, value in headers) > MAX_SHARED:
                 continue
             for batch in _batches(list(same)):
-                self._promise_alike(document, batch, headers)
+                self._promise_alike(page.document, batch, headers)
 
     def _promise_alike(self, document: int, jobs: list[Job], headers: Headers) -> None:
         """Promises that share their request headers, in a message that fits a frame."""
@@ -101,10 +105,12 @@ class Promising:
             self._tree.promise(document, job.component, kind=kind.value, order=order)
             self._start(job)
 
-    def _pushes(self, document: int, prefetch: Prefetch) -> bool:
-        """Whether the plan lets it come unasked. Component 0: it has no number yet."""
+    def _pushes(self, page: Job, prefetch: Prefetch) -> bool:
+        """Whether site and plan let it come unasked. Component 0: it has no number yet."""
         found = prefetch.found
-        if self._plan.decide(0, document, found.kind, found.use).fetch != "push":
+        if page.treatment is m.Treatment.TEXT_ONLY and found.kind in _NO_TEXT:
+            return False
+        if self._plan.decide(0, page.document, found.kind, found.use).fetch != "push":
             return False
         return self._may(prefetch.url)
 

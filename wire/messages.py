@@ -10,6 +10,7 @@ promises with even ones. Both count upwards and never reuse one within a session
 from __future__ import annotations
 
 import zlib
+from enum import IntEnum
 from typing import Any, Final
 
 import msgspec
@@ -29,6 +30,16 @@ level is to be Huffman-coded again before anybody gets it."""
 
 BACKGROUND: Final = 1 << 24
 """The document of what a browser fetches for itself. No component has such an id (frames.py)."""
+
+
+class Treatment(IntEnum):
+    """What may be done to a document's components."""
+
+    ADAPTED = 0
+    ORIGINAL = 1
+    """They are sent as the origin has them; codings that lose nothing are undone on the way."""
+    TEXT_ONLY = 2
+    """Pictures, sound, film and fonts do not come unasked."""
 
 
 class Message(msgspec.Struct, frozen=True, array_like=True):
@@ -134,6 +145,8 @@ class Request(Message, tag=16, frozen=True):
     tls: bool = False
     """Of a CONNECT: the remote makes TLS with the server and verifies it; the tunnel carries what
     is inside."""
+    treatment: Treatment = Treatment.ADAPTED
+    """Of a document, or of what its promise was: it holds for all that is promised of it."""
 
 
 class Cancel(Message, tag=17, frozen=True):

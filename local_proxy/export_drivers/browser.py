@@ -348,7 +348,7 @@ class BrowserExport:
         page = self._by_key.get(key)
         picture = page.pictures.get(number) if page is not None else None
         if page is None or picture is None or picture.component.url != plain or name == AGAIN:
-            return await self._again(request, plain)
+            return await self._again(request, plain, known=page is not None)
         component = picture.component
         level = component.level(name)
         if level is None or level.end > component.received or component.head is None:
@@ -365,12 +365,16 @@ class BrowserExport:
             picture.served_at = self._now()
         return pictures.finer(component.head, level, file)
 
-    async def _again(self, request: Request, plain: str) -> Response:
-        """Fetch a picture whole whose component is gone: better late than coarse for ever."""
+    async def _again(self, request: Request, plain: str, *, known: bool = True) -> Response:
+        """Fetch a picture whole whose component is gone: better late than coarse for ever.
+
+        `known`: a driver of ours asks, which overrules a site's switch.
+        """
         self._counts["fetched_again"] += 1
         headers = [(n, v) for n, v in request.headers if n != "sec-fetch-dest"]
         # As a script's fetch: such requests never get levels.
-        whole = Request(request.method, plain, [*headers, ("sec-fetch-dest", "empty")])
+        fields = [*headers, ("sec-fetch-dest", "empty")]
+        whole = Request(request.method, plain, fields, original=known)
         return await self._fetch(whole)
 
     async def _beacon(self, page: Page, request: Request) -> Response:
@@ -387,6 +391,8 @@ class BrowserExport:
         self._counts["beacons"] += 1
         if not beacon.c:
             page.closed_at = None
+        if beacon.o and not self._tracker.original(page.document, beacon.o):
+            page.want(beacon.o)
         report(beacon, document=page.document, tracker=self._tracker)
         return Response(204, [("cache-control", "no-store")])
 

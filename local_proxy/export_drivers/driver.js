@@ -24,7 +24,10 @@
   const replace = unbound(String.prototype.replace);
   const attribute = unbound(Element.prototype.getAttribute);
   const every = unbound(Document.prototype.querySelectorAll);
+  const beneath = unbound(Document.prototype.elementsFromPoint);
   const observe = unbound(IntersectionObserver.prototype.observe);
+  const prevent = unbound(Event.prototype.preventDefault);
+  const stop = unbound(Event.prototype.stopImmediatePropagation);
   const has = unbound(WeakSet.prototype.has);
   const add = unbound(WeakSet.prototype.add);
   const { keys } = Object;
@@ -291,6 +294,21 @@
     cancel(resting);
     resting = later(() => { news.p = url; soon(); }, 150);
   };
+  // Alt+Shift+click: the original of this picture, first. Found under what may lie over it, too.
+  const wanted = (event) => {
+    if (!event.isTrusted || !event.altKey || !event.shiftKey || event.button !== 0) return;
+    const under = beneath(document, event.clientX, event.clientY);
+    for (let i = 0; i < under.length; i++) {
+      if (under[i].localName !== "img" || !under[i].currentSrc) continue;
+      prevent(event);
+      stop(event);
+      if (event.type !== "click") return;
+      news.o = plain(under[i].currentSrc);
+      send();
+      if (finished || !channel) open();
+      return;
+    }
+  };
   const visibility = () => {
     const on = document.visibilityState !== "hidden";
     news.v = on;
@@ -310,6 +328,8 @@
   });
   listen(window, "resize", lookSoon);
   listen(document, "pointerover", pointer, { passive: true, capture: true });
+  listen(window, "click", wanted, true);
+  listen(window, "mousedown", wanted, true); // else Shift selects text
   listen(document, "visibilitychange", visibility);
   listen(window, "focus", () => { news.f = true; soon(); });
   listen(window, "blur", () => { news.f = false; soon(); });

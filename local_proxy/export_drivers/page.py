@@ -16,6 +16,9 @@ from wire.skeleton import Level
 AGAIN: Final = "again"
 """The level name that stands for fetching a picture anew, its component having failed."""
 
+MAX_WANTED: Final = 64
+"""Pictures that a reader can want at a time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -87,6 +90,8 @@ class Page:
         """The event channel in use; an older one ends itself."""
         self.closed_at: float | None = None
         self.pictures: dict[int, Picture] = {}
+        self._anew: list[str] = []
+        """Pictures to be fetched anew, because their reader wants more than was to come."""
 
     def __repr__(self) -> str:
         return f"<Page {self.document} {self.url} {len(self.pictures)} coarse>"
@@ -97,6 +102,11 @@ class Page:
         if older is not None:
             older.forget()
         self.pictures[component.id] = Picture(component, delivered, self.changed.set)
+        self.changed.set()
+
+    def want(self, url: str) -> None:
+        """The reader wants the original of a picture that is not to come by itself."""
+        self._anew = [*self._anew[1 - MAX_WANTED :], url]
         self.changed.set()
 
     def forget(self, component: int) -> None:
@@ -114,7 +124,8 @@ class Page:
 
     def steps(self, told: dict[int, int]) -> list[Step]:
         """What to tell a driver that has been `told` these levels already; notes it there."""
-        steps = []
+        steps = [Step(url, 0, AGAIN) for url in self._anew]
+        self._anew.clear()
         for number, picture in self.pictures.items():
             best = picture.best()
             if best <= max(picture.delivered, told.get(number, -1)):

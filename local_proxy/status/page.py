@@ -17,6 +17,7 @@ import msgspec
 import structlog
 
 from local_proxy.http import Headers, Request, Response
+from local_proxy.status.control import CHANGE, READ, Control
 from local_proxy.status.metrics import CONTENT_TYPE, exposition
 from local_proxy.status.setup import PLACES, Setup
 from local_proxy.status.snapshot import HistoryStatus, StatusSnapshot
@@ -41,6 +42,7 @@ _FILES: Final = {
     "/status.css": ("page.css", "text/css; charset=utf-8"),
     "/status.js": ("page.js", "text/javascript; charset=utf-8"),
     "/chart.js": ("chart.js", "text/javascript; charset=utf-8"),
+    "/control.js": ("control.js", "text/javascript; charset=utf-8"),
 }
 
 _encoder = msgspec.json.Encoder()
@@ -55,20 +57,29 @@ class StatusPage:
         snapshot: Callable[[], StatusSnapshot],
         *,
         setup: Setup | None = None,
+        control: Control | None = None,
         interval: float = INTERVAL,
     ) -> None:
         """`snapshot` is called on the event loop and must be quick."""
         self._snapshot = snapshot
         self._setup = setup or Setup()
+        self._control = control
         self._interval = interval
         self._streams = 0
 
     async def handle(self, request: Request) -> Response:
         """Never raises."""
+        path = urlsplit(request.url).path or "/"
+        if self._control is not None and request.method == "POST" and path in CHANGE:
+            status, body = await self._control.change(request)
+            return _answer(status, body, "application/json")
         if request.method not in ("GET", "HEAD"):
             return _answer(405, b"Only GET and HEAD.\n", extra=[("allow", "GET, HEAD")])
         try:
-            response = self._get(urlsplit(request.url).path or "/", request)
+            if self._control is not None and path in READ:
+                response = _answer(200, await self._control.read(request), "application/json")
+            else:
+                response = self._get(path, request)
         except Exception:  # a fault in the snapshot must not look like a fault of the proxy
             _log.exception("no status")
             response = _answer(500, b"The status could not be put together; the log says why.\n")
@@ -88,7 +99,7 @@ class StatusPage:
             return self._stream()
         if path in PLACES and (found := self._setup.answer(path, request)) is not None:
             return _answer(200, *found)
-        places = ", ".join(("/", "/status.json", "/events", "/metrics", *PLACES))
+        places = ", ".join(("/", "/status.json", "/events", "/metrics", *READ, *PLACES))
         return _answer(404, f"There is nothing here; see {places}.\n".encode())
 
     def _stream(self) -> Response:

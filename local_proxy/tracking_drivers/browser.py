@@ -30,6 +30,12 @@ class Tracker(Protocol):
     def pointer(self, document: int, url: str | None) -> None:
         """The pointer rests on this picture, or on none."""
 
+    def original(self, document: int, url: str) -> bool:
+        """The reader wants this picture's original before all else.
+
+        False: it's neither here nor on its way, only fetching it anew can help.
+        """
+
     def in_view(self, document: int, urls: list[str]) -> None:
         """These pictures are in the window now, all others are not."""
 
@@ -51,6 +57,8 @@ class Beacon(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     f: bool | None = None
     p: _Url | None = None
     """The picture under the pointer; "" for none."""
+    o: _Url | None = None
+    """The picture of which the reader wants the original now."""
     i: Annotated[list[_Url], msgspec.Meta(max_length=MAX_PICTURES)] | None = None
     l: Annotated[dict[_Url, tuple[_Size, _Size]], msgspec.Meta(max_length=MAX_PICTURES)] | None = (  # noqa: E741
         None

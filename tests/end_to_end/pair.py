@@ -11,7 +11,15 @@ import gc
 import shutil
 import ssl
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -24,6 +32,7 @@ from configuration import LocalSettings
 from local_proxy.authority import Authority
 from local_proxy.main import LocalProxy
 from local_proxy.paired import Remote as PairedRemote
+from local_proxy.store import Store
 from policies.loader import load
 from remote_proxy.delivery import Services
 from remote_proxy.guard import Guard
@@ -441,12 +450,12 @@ async def pair(
     allow: Sequence[str] = LOOPBACK, limits: Limits | None = None,
     resolver: AbstractResolver | None = None, authority: Authority | None = None,
     tunnel: Iterable[str] = (), jpegtran: str | None = shutil.which("jpegtran"),
-    secure: bool = False,
+    secure: bool = False, sites: Mapping[str, Any] | None = None, store: Store | None = None,
 ) -> AsyncIterator[Pair]:  # fmt: skip
     """Start both, end both. `secure`: TLS between them. Raises what the local proxy raised.
 
     `tls`: whom the remote trusts. `authority`: the local proxy takes TLS off, but to `tunnel`.
-    `jpegtran`: the device's.
+    `jpegtran`: the device's. `sites`, `store`: the local proxy's.
     """
     server, client = paired("test") if secure else (None, None)
     remote = Remote(
@@ -466,6 +475,7 @@ async def pair(
         notice=patience,
         export=export,
         tunnel=list(tunnel),
+        sites=dict(sites or {}),
     )
     local = LocalProxy(
         settings,
@@ -473,6 +483,7 @@ async def pair(
         remote=PairedRemote(settings.remote, client),
         authority=authority,
         jpegtran=jpegtran,
+        store=store,
     )
     address = await local.listen()
     running = asyncio.ensure_future(local.run())

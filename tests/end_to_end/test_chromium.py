@@ -14,7 +14,8 @@ from bench.cdp import Tab, find_chromium, launch
 from bench.origin import Address, serve
 from bench.page_load import Endpoint
 from bench.scenarios.identical import GOAL, differences, end_of
-from tests.end_to_end.pair import FakeOrigin, Pair, pair, until
+from tests.end_to_end.pair import FakeOrigin, Pair, all_three, pair, until
+from tests.local_proxy.site import progressive
 
 SITE = Path(__file__).parents[2] / "demo" / "site"
 pytestmark = pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
@@ -91,5 +92,72 @@ def test_without_a_remote_there_is_a_page_that_loads_itself_again() -> None:
                 await both.remote.start()
                 await until(lambda: both.local.uplink.state().connected)
                 await shows(tab, "here again")
+
+    asyncio.run(go())
+
+
+async def alt_shift_click(tab: Tab, x: int, y: int) -> None:
+    click = {"x": x, "y": y, "button": "left", "clickCount": 1, "modifiers": 1 + 8}
+    for kind in ("mousePressed", "mouseReleased"):
+        await tab.call("Input.dispatchMouseEvent", type=kind, **click)
+
+
+async def becomes(tab: Tab, expression: str) -> None:
+    """Until the expression holds in the page."""
+    async with asyncio.timeout(10):
+        while not await tab.evaluate(expression):  # noqa: ASYNC110 - the page tells nobody
+            await asyncio.sleep(0.05)
+
+
+def test_alt_shift_click_loads_one_picture_that_a_text_only_site_goes_without() -> None:
+    async def go() -> None:
+        sites = {"127.0.0.1": "text-only"}
+        async with all_three(sites=sites) as (origin, both), tab_through(both) as tab:
+            origin.serve(
+                "/",
+                b"<!doctype html><body style='margin:0'><a href=/elsewhere>"
+                b"<img src=/p.jpg width=320 height=240></a><img src=/q.jpg width=9 height=9>"
+                b"<script>clicks=0;addEventListener('click',()=>clicks++)</script>ready",
+            )
+            for name in ("/p.jpg", "/q.jpg"):
+                origin.serve(name, progressive(1, size=(640, 480))[0], "image/jpeg")
+            await tab.call("Page.navigate", url=origin.base + "/")
+            await shows(tab, "ready")
+            await becomes(
+                tab, "document.readyState === 'complete' && document.images[0].naturalWidth"
+            )
+            assert "/p.jpg" not in origin.counts()
+            await alt_shift_click(tab, 100, 100)
+            await until(lambda: origin.counts()["/p.jpg"])
+            await becomes(
+                tab, "getComputedStyle(document.images[0]).content.includes('sluice-level')"
+            )
+            assert await tab.evaluate("clicks") == 0, "the page has not noticed"
+            assert "/q.jpg" not in origin.counts()
+            assert "/elsewhere" not in origin.counts()
+
+    asyncio.run(go())
+
+
+def test_the_status_page_switches_a_site_and_no_other_page_does() -> None:
+    async def go() -> None:
+        async with all_three() as (origin, both), tab_through(both) as tab:
+            origin.serve("/", b"<!doctype html>ready")
+            await tab.call("Page.navigate", url=origin.base + "/")
+            await shows(tab, "ready")
+            await tab.call("Page.navigate", url="http://sluice.local/")
+            await shows(tab, 'data-site="127.0.0.1"')
+            button = "[data-site='127.0.0.1'] [data-mode=original]"
+            await tab.evaluate(f'document.querySelector("{button}").click()')
+            await until(lambda: both.local.sites.mode("127.0.0.1") == "original")
+            await shows(tab, 'data-mode="original" aria-pressed="true"')
+            await tab.call("Page.navigate", url=origin.base + "/")
+            await shows(tab, "ready")
+            body = '{"pattern":"evil.test","mode":"tunnel"}'
+            for more in ("", "headers: {'x-sluice-token': 'x'},", "mode: 'no-cors',"):
+                place = "http://sluice.local/sites"
+                sent = f"fetch('{place}', {{method: 'POST', {more} body: '{body}'}})"
+                await tab.evaluate(f"{sent}.then(r => r.type, String)")
+            assert [site.pattern for site in both.local.sites.listed()] == ["127.0.0.1"]
 
     asyncio.run(go())

@@ -97,3 +97,21 @@ def test_addresses(address: str, parts: tuple[str, int]) -> None:
 def test_port_out_of_range() -> None:
     with pytest.raises(SettingsError, match="65535"):
         split_address("a:70000")
+
+
+def test_sites_have_modes(tmp_path: Path) -> None:
+    file = tmp_path / "sluice.toml"
+    file.write_text('[local.sites]\n"*.a.test" = "text-only"\n"b.test" = "tunnel"\n')
+    assert load(path=file, environ={}).local.sites == {"*.a.test": "text-only", "b.test": "tunnel"}
+    environ = {"SLUICE_LOCAL_SITES": "a.test=original, *=adapt", "SLUICE_LOCAL_HISTORY": "false"}
+    local = load(environ=environ).local
+    assert local.sites == {"a.test": "original", "*": "adapt"}
+    assert not local.history
+
+
+@pytest.mark.parametrize("line", ['"a.test" = "fast"', '"a b" = "adapt"', '"a.test" = 5'])
+def test_sites_are_checked(tmp_path: Path, line: str) -> None:
+    file = tmp_path / "sluice.toml"
+    file.write_text(f"[local.sites]\n{line}\n")
+    with pytest.raises(SettingsError, match=r"local\.sites"):
+        load(path=file, environ={})

@@ -61,6 +61,10 @@ class Quiet:
     def pointer(self, document: int, url: str | None) -> None:
         self.heard.append(("pointer", document, url))
 
+    def original(self, document: int, url: str) -> bool:
+        self.heard.append(("original", document, url))
+        return True
+
     def in_view(self, document: int, urls: list[str]) -> None:
         self.heard.append(("in_view", document, tuple(urls)))
 

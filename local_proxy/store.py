@@ -1,0 +1,184 @@
+"""What outlives a run of the local proxy besides its keys: choices of sites, savings by day.
+
+One SQLite file, opened for each batch and closed again, so that several processes may share it and
+no thread owns it. One that is damaged is put aside and begun anew; one that cannot be had for now
+says Unavailable, and who calls keeps what it has. Calls block: never on the event loop. Must not
+know: asyncio, HTTP. Source: SQLite's documentation (result codes, write-ahead logging).
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeVar
+
+import structlog
+
+FILE: Final = "sluice.sqlite3"
+SCHEMA: Final = 1
+MAX_DAYS: Final = 400
+MAX_SITES: Final = 200
+"""Of one day; the smallest are summed up under OTHERS."""
+OTHERS: Final = ""
+_PATIENCE: Final = 1.0
+"""Seconds to wait for another process that writes."""
+_TABLES: Final = f"""
+CREATE TABLE IF NOT EXISTS choices (pattern TEXT PRIMARY KEY, mode TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS savings (
+  day TEXT, site TEXT, origin_bytes INTEGER NOT NULL, link_bytes INTEGER NOT NULL,
+  requests INTEGER NOT NULL, pictures INTEGER NOT NULL, PRIMARY KEY (day, site)) WITHOUT ROWID;
+PRAGMA user_version = {SCHEMA};
+"""
+_ADD: Final = """
+INSERT INTO savings VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (day, site) DO UPDATE SET
+  origin_bytes = origin_bytes + excluded.origin_bytes,
+  link_bytes = link_bytes + excluded.link_bytes,
+  requests = requests + excluded.requests, pictures = pictures + excluded.pictures
+"""
+_SUMS: Final = "sum(origin_bytes), sum(link_bytes), sum(requests), sum(pictures)"
+_FOR_NOW: Final = frozenset(
+    (
+        *(sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN),
+        *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR),
+        *(sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_NOMEM),
+    )
+)
+"""Primary result codes that say nothing against the file's content."""
+_log = structlog.get_logger("sluice.local")
+_T = TypeVar("_T")
+
+
+class Unavailable(Exception):
+    """The file can't be read or written for now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """Of what was delivered."""
+
+    origin_bytes: int = 0
+    """As origins announced them."""
+    link_bytes: int = 0
+    requests: int = 0
+    pictures: int = 0
+
+    def __add__(self, other: Sum) -> Sum:
+        return Sum(
+            self.origin_bytes + other.origin_bytes,
+            self.link_bytes + other.link_bytes,
+            self.requests + other.requests,
+            self.pictures + other.pictures,
+        )
+
+
+class Store:
+    """The file. All methods raise Unavailable."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / FILE
+        self._checked = False
+
+    def choices(self) -> dict[str, str]:
+        """Modes by pattern, as they were chosen."""
+        return dict(self._with(lambda db: db.execute("SELECT * FROM choices").fetchall()))
+
+    def choose(self, pattern: str, mode: str | None) -> None:
+        """Keep a choice; None: forget it."""
+        if mode is None:
+            self._with(lambda db: db.execute("DELETE FROM choices WHERE pattern = ?", (pattern,)))
+        else:
+            self._with(
+                lambda db: db.execute(
+                    "INSERT OR REPLACE INTO choices VALUES (?, ?)", (pattern, mode)
+                )
+            )
+
+    def add(self, sums: Iterable[tuple[str, str, Sum]]) -> None:
+        """Day (ISO 8601), site and what was delivered more of it, in one transaction."""
+        rows = [
+            (day, site, s.origin_bytes, s.link_bytes, s.requests, s.pictures)
+            for day, site, s in sums
+        ]
+        self._with(lambda db: _add(db, rows))
+
+    def days(self) -> list[tuple[str, Sum]]:
+        """The latest first."""
+        query = f"SELECT day, {_SUMS} FROM savings GROUP BY day ORDER BY day DESC"
+        return self._with(lambda db: [(row[0], Sum(*row[1:])) for row in db.execute(query)])
+
+    def sites(self, *, day: str | None = None) -> list[tuple[str, Sum]]:
+        """Of one day or of all: those that used most of the link first."""
+        where, values = ("WHERE day = ?", (day,)) if day is not None else ("", ())
+        query = (
+            f"SELECT site, {_SUMS} FROM savings {where} GROUP BY site "
+            f"ORDER BY sum(link_bytes) DESC, site LIMIT {MAX_SITES}"
+        )
+        return self._with(lambda db: [(row[0], Sum(*row[1:])) for row in db.execute(query, values)])
+
+    def erase(self) -> None:
+        """All savings, not only from the index: their bytes are overwritten."""
+        self._with(lambda db: db.execute("DELETE FROM savings"))
+        self._with(lambda db: db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
+
+    def _with(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
+        try:
+            try:
+                return self._once(work)
+            except sqlite3.DatabaseError as error:
+                if (getattr(error, "sqlite_errorcode", 0) & 0xFF) in _FOR_NOW:
+                    raise Unavailable(str(error)) from error
+                self._put_aside(str(error))
+            return self._once(work)
+        except (OSError, sqlite3.Error) as error:
+            raise Unavailable(str(error)) from error
+
+    def _once(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))  # SQLite would let all read it
+        with closing(sqlite3.connect(self.path, timeout=_PATIENCE)) as db:
+            db.execute("PRAGMA secure_delete = ON")
+            if not self._checked:
+                self._check(db)
+            with db:
+                return work(db)
+
+    def _check(self, db: sqlite3.Connection) -> None:
+        """Once a run, and for a new file. Raises DatabaseError."""
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        if version not in (0, SCHEMA):
+            raise sqlite3.DatabaseError(f"schema {version} is not {SCHEMA}")
+        (found,) = db.execute("PRAGMA quick_check(1)").fetchone()
+        if found != "ok":
+            raise sqlite3.DatabaseError(found)
+        if version == 0:
+            db.execute("PRAGMA journal_mode = WAL").fetchone()
+            db.executescript(_TABLES)
+        self._checked = True
+
+    def _put_aside(self, why: str) -> None:
+        aside = self.path.with_name(FILE + ".damaged")
+        _log.warning("a damaged file was put aside and begun anew", file=str(aside), why=why)
+        self._checked = False
+        self.path.replace(aside)
+        for journal in ("-wal", "-shm"):
+            self.path.with_name(FILE + journal).unlink(missing_ok=True)
+
+
+def _add(db: sqlite3.Connection, rows: list[tuple[str, str, int, int, int, int]]) -> None:
+    db.executemany(_ADD, rows)
+    for day in sorted({row[0] for row in rows}):
+        surplus = db.execute(
+            "SELECT * FROM savings WHERE day = ? AND site != ? ORDER BY link_bytes DESC, site "
+            f"LIMIT -1 OFFSET {MAX_SITES}",
+            (day, OTHERS),
+        ).fetchall()
+        db.executemany(_ADD, [(day, OTHERS, *row[2:]) for row in surplus])
+        db.executemany("DELETE FROM savings WHERE day = ? AND site = ?", [r[:2] for r in surplus])
+    db.execute(
+        "DELETE FROM savings WHERE day NOT IN "
+        f"(SELECT DISTINCT day FROM savings ORDER BY day DESC LIMIT {MAX_DAYS})"
+    )
