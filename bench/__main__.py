@@ -111,6 +111,12 @@ SCENARIOS: Final = (
         "7 min, 1 min with --size 50000000",
         "bench.scenarios.bulk",
     ),
+    Scenario(
+        "polar",
+        "that a page comes whole, once, over a link of 1 s round trips with loss and outages",
+        "4 min",
+        "bench.scenarios.polar",
+    ),
 )
 
 

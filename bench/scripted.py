@@ -120,7 +120,7 @@ async def load(
 ) -> dict[str, Any]:
     """One run. `reference` is a fast way to the originals. Raises OSError, aiohttp.ClientError."""
     before = endpoint.statistics()
-    arrivals = await _fetch_page(endpoint, page)
+    arrivals = await fetch_page(endpoint, page)
     after = endpoint.statistics()
     pictures = [arrival for arrival in arrivals if arrival.resource.kind == "image"]
     originals = await _fetch(
@@ -160,7 +160,8 @@ def run(
     }
 
 
-async def _fetch_page(endpoint: Endpoint, page: str) -> list[Arrival]:
+async def fetch_page(endpoint: Endpoint, page: str) -> list[Arrival]:
+    """The document and what it refers to. Raises OSError, aiohttp.ClientError."""
     clock = asyncio.get_running_loop().time
     began = clock()
     async with _session(endpoint) as session:
