@@ -160,15 +160,21 @@ def run(
     }
 
 
-async def fetch_page(endpoint: Endpoint, page: str) -> list[Arrival]:
-    """The document and what it refers to. Raises OSError, aiohttp.ClientError."""
+async def fetch_page(endpoint: Endpoint, page: str, *, navigates: bool = False) -> list[Arrival]:
+    """The document and what it refers to. Raises OSError, aiohttp.ClientError.
+
+    `navigates`: it opens a document, as a browser's window does, whose pictures a local proxy may
+    refine after their responses.
+    """
     clock = asyncio.get_running_loop().time
     began = clock()
     async with _session(endpoint) as session:
         document = Resource("document", endpoint.base + page)
-        first = await _get(session, document, endpoint, began)
+        first = await _get(session, document, endpoint, began, navigates=navigates)
         found = resources_of(first.body, document.url)
-        rest = await asyncio.gather(*(_get(session, r, endpoint, began) for r in found))
+        rest = await asyncio.gather(
+            *(_get(session, r, endpoint, began, referer=document.url) for r in found)
+        )
     return [first, *rest]
 
 
@@ -187,11 +193,21 @@ def _session(endpoint: Endpoint) -> aiohttp.ClientSession:
 
 
 async def _get(
-    session: aiohttp.ClientSession, resource: Resource, endpoint: Endpoint, began: float
+    session: aiohttp.ClientSession,
+    resource: Resource,
+    endpoint: Endpoint,
+    began: float,
+    *,
+    referer: str = "",
+    navigates: bool = False,
 ) -> Arrival:
     """Fetch one resource and note when its bytes came; `began` is on the loop's clock."""
     clock = asyncio.get_running_loop().time
     url, headers = resource.url, {"Accept": _ACCEPT[resource.kind]}
+    if referer:
+        headers["Referer"] = referer
+    if navigates:  # as browsers say on http
+        headers["Upgrade-Insecure-Requests"] = "1"
     for name, address in endpoint.resolve.items():
         if url.startswith(f"http://{name}/"):
             url, headers["Host"] = url.replace(name, address, 1), name

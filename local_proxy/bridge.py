@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from local_proxy.components import Component
-from local_proxy.documents import UNATTRIBUTED
 from local_proxy.http import Headers
 from local_proxy.overview import Overview
 from local_proxy.policy_runtime import PolicyRuntime
@@ -20,7 +19,7 @@ from policies import events as e
 from policies.commands import Cancel, Command
 from policies.messages import message_for
 from transport.link import LinkError
-from wire.messages import BACKGROUND
+from wire.messages import BACKGROUND, UNATTRIBUTED
 from wire.skeleton import Part
 
 Size = tuple[int, int]
