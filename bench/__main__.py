@@ -114,7 +114,7 @@ SCENARIOS: Final = (
     Scenario(
         "polar",
         "that a page comes whole, once, over a link of 1 s round trips with loss and outages",
-        "4 min",
+        "10 min, 2 min with --page demo/site/article",
         "bench.scenarios.polar",
     ),
 )

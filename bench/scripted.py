@@ -161,14 +161,14 @@ def run(
 
 
 async def fetch_page(endpoint: Endpoint, page: str, *, navigates: bool = False) -> list[Arrival]:
-    """The document and what it refers to. Raises OSError, aiohttp.ClientError.
+    """The document and what it refers to, within `limit` seconds. Raises OSError, ClientError.
 
     `navigates`: it opens a document, as a browser's window does, whose pictures a local proxy may
     refine after their responses.
     """
     clock = asyncio.get_running_loop().time
     began = clock()
-    async with _session(endpoint) as session:
+    async with _session(limit) as session:
         document = Resource("document", endpoint.base + page)
         first = await _get(session, document, endpoint, began, navigates=navigates)
         found = resources_of(first.body, document.url)
@@ -180,14 +180,14 @@ async def fetch_page(endpoint: Endpoint, page: str, *, navigates: bool = False) 
 
 async def _fetch(endpoint: Endpoint, resources: list[Resource]) -> list[Arrival]:
     began = asyncio.get_running_loop().time()
-    async with _session(endpoint) as session:
+    async with _session(LIMIT) as session:
         return list(await asyncio.gather(*(_get(session, r, endpoint, began) for r in resources)))
 
 
-def _session(endpoint: Endpoint) -> aiohttp.ClientSession:
+def _session(limit: float) -> aiohttp.ClientSession:
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=CONNECTIONS),
-        timeout=aiohttp.ClientTimeout(total=LIMIT),
+        timeout=aiohttp.ClientTimeout(total=limit),
         headers=_AGENT,
     )
 

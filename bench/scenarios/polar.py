@@ -42,6 +42,8 @@ from transcoders.registry import Transcoders
 LINK: Final = "polar-storm"
 CONNECTIONS_PER_OUTAGE: Final = 3
 """A rival, another where the outage's end resets that one, one more for bad luck."""
+LIMIT: Final = 1800.0
+"""Seconds for a page: such a link carries a third of what its rate says."""
 _LOOK_EVERY: Final = 0.25
 _QUANTUM: Final = 1024
 _MEMORY: Final = 64 << 20
@@ -100,7 +102,7 @@ async def load(page: Path, link: Profile, *, seed: int) -> dict[str, Any]:
     async with _origin(page.parent, asked) as origin, _pair(origin, link, seed) as (watch, through):
         watching = asyncio.create_task(watch.run())
         try:
-            arrivals = await scripted.fetch_page(through, f"{page.name}/index.html")
+            arrivals = await scripted.fetch_page(through, f"{page.name}/index.html", limit=LIMIT)
         finally:
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)

@@ -8,15 +8,15 @@ from bench.scenarios.page_load import SITE
 
 STORM = Profile(
     name="storm",
-    about="the polar link, twenty times as fast",
-    rate_down=60_000,
-    rate_up=60_000,
+    about="the polar link, twenty-four times as fast",
+    rate_down=120_000,
+    rate_up=120_000,
     delay=0.025,
     queue=65_536,
     jitter=0.05,
     loss=0.1,
-    outage_every=1.6,
-    outage=0.8,
+    outage_every=1.2,
+    outage=0.4,
 )
 
 
