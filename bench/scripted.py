@@ -160,7 +160,9 @@ def run(
     }
 
 
-async def fetch_page(endpoint: Endpoint, page: str, *, navigates: bool = False) -> list[Arrival]:
+async def fetch_page(
+    endpoint: Endpoint, page: str, *, navigates: bool = False, limit: float = LIMIT
+) -> list[Arrival]:
     """The document and what it refers to, within `limit` seconds. Raises OSError, ClientError.
 
     `navigates`: it opens a document, as a browser's window does, whose pictures a local proxy may
