@@ -111,6 +111,18 @@ SCENARIOS: Final = (
         "70 s",
         "bench.scenarios.random_bytes",
     ),
+    Scenario(
+        "bulk",
+        "that neither proxy holds a gigabyte whose reader rests, and pages beside it",
+        "7 min, 1 min with --size 50000000",
+        "bench.scenarios.bulk",
+    ),
+    Scenario(
+        "polar",
+        "that a page comes whole, once, over a link of 1 s round trips with loss and outages",
+        "10 min, 2 min with --page demo/site/article",
+        "bench.scenarios.polar",
+    ),
 )
 
 
@@ -128,6 +140,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--runs", type=int, help="repetitions; figures are medians")
     parser.add_argument("--peers", help="separated by commas: direct,sluice")
     parser.add_argument("--page", type=Path, metavar="DIR", help="a folder with an index.html")
+    parser.add_argument("--size", type=int, help="bytes of a large transfer")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw a figure, PNG")
     parser.add_argument("--report", type=Path, metavar="DIR", help="films and curves as HTML")
@@ -145,6 +158,7 @@ def _offered(arguments: argparse.Namespace) -> dict[str, Any]:
         "peer_names": names,
         "peers": names,
         "page": arguments.page,
+        "size": arguments.size,
         "plot": arguments.plot,
     }
 

@@ -225,6 +225,7 @@ async def tcp_pair(
             rate_down=profile.rate_down,
             delay=profile.delay,
             queue=profile.queue,
+            impairments=profile.impairments(),
             process=True,
         ) as relay,
     ):

@@ -58,6 +58,7 @@ def relay(target: Address, profile: Profile) -> Relay:
         rate_down=profile.rate_down,
         delay=profile.delay,
         queue=profile.queue,
+        impairments=profile.impairments(),
         process=True,
     )
 

@@ -8,6 +8,8 @@ from typing import Final
 
 import msgspec
 
+from bench.links.impairments import Impairments
+
 PATH: Final = Path(__file__).with_name("profiles.toml")
 
 
@@ -24,6 +26,15 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds one way."""
     queue: int
     """Bytes each direction's droptail queue holds."""
+    jitter: float = 0.0
+    """Seconds, loss as a share and outages: see bench/links/impairments.py."""
+    loss: float = 0.0
+    outage_every: float = 0.0
+    outage: float = 0.0
+
+    def impairments(self, *, seed: int = 1) -> Impairments:
+        """What goes wrong on it, by the chances of this seed."""
+        return Impairments(self.jitter, self.loss, self.outage_every, self.outage, seed)
 
 
 def profiles(path: Path = PATH) -> dict[str, Profile]:

@@ -120,7 +120,7 @@ async def load(
 ) -> dict[str, Any]:
     """One run. `reference` is a fast way to the originals. Raises OSError, aiohttp.ClientError."""
     before = endpoint.statistics()
-    arrivals = await _fetch_page(endpoint, page)
+    arrivals = await fetch_page(endpoint, page)
     after = endpoint.statistics()
     pictures = [arrival for arrival in arrivals if arrival.resource.kind == "image"]
     originals = await _fetch(
@@ -160,37 +160,56 @@ def run(
     }
 
 
-async def _fetch_page(endpoint: Endpoint, page: str) -> list[Arrival]:
+async def fetch_page(
+    endpoint: Endpoint, page: str, *, navigates: bool = False, limit: float = LIMIT
+) -> list[Arrival]:
+    """The document and what it refers to, within `limit` seconds. Raises OSError, ClientError.
+
+    `navigates`: it opens a document, as a browser's window does, whose pictures a local proxy may
+    refine after their responses.
+    """
     clock = asyncio.get_running_loop().time
     began = clock()
-    async with _session(endpoint) as session:
+    async with _session(limit) as session:
         document = Resource("document", endpoint.base + page)
-        first = await _get(session, document, endpoint, began)
+        first = await _get(session, document, endpoint, began, navigates=navigates)
         found = resources_of(first.body, document.url)
-        rest = await asyncio.gather(*(_get(session, r, endpoint, began) for r in found))
+        rest = await asyncio.gather(
+            *(_get(session, r, endpoint, began, referer=document.url) for r in found)
+        )
     return [first, *rest]
 
 
 async def _fetch(endpoint: Endpoint, resources: list[Resource]) -> list[Arrival]:
     began = asyncio.get_running_loop().time()
-    async with _session(endpoint) as session:
+    async with _session(LIMIT) as session:
         return list(await asyncio.gather(*(_get(session, r, endpoint, began) for r in resources)))
 
 
-def _session(endpoint: Endpoint) -> aiohttp.ClientSession:
+def _session(limit: float) -> aiohttp.ClientSession:
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=CONNECTIONS),
-        timeout=aiohttp.ClientTimeout(total=LIMIT),
+        timeout=aiohttp.ClientTimeout(total=limit),
         headers=_AGENT,
     )
 
 
 async def _get(
-    session: aiohttp.ClientSession, resource: Resource, endpoint: Endpoint, began: float
+    session: aiohttp.ClientSession,
+    resource: Resource,
+    endpoint: Endpoint,
+    began: float,
+    *,
+    referer: str = "",
+    navigates: bool = False,
 ) -> Arrival:
     """Fetch one resource and note when its bytes came; `began` is on the loop's clock."""
     clock = asyncio.get_running_loop().time
     url, headers = resource.url, {"Accept": _ACCEPT[resource.kind]}
+    if referer:
+        headers["Referer"] = referer
+    if navigates:  # as browsers say on http
+        headers["Upgrade-Insecure-Requests"] = "1"
     for name, address in endpoint.resolve.items():
         if url.startswith(f"http://{name}/"):
             url, headers["Host"] = url.replace(name, address, 1), name

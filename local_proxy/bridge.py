@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from local_proxy.components import Component
-from local_proxy.documents import UNATTRIBUTED
 from local_proxy.http import Headers
 from local_proxy.overview import Overview
 from local_proxy.policy_runtime import PolicyRuntime
@@ -21,7 +20,7 @@ from policies import events as e
 from policies.commands import Cancel, Command
 from policies.messages import message_for
 from transport.link import LinkError
-from wire.messages import BACKGROUND, Fetch
+from wire.messages import BACKGROUND, UNATTRIBUTED, Fetch
 from wire.skeleton import LEVELS, Part
 
 Size = tuple[int, int]

@@ -16,7 +16,7 @@ import structlog
 
 from local_proxy.chatter import is_chatter
 from local_proxy.components import Component, ComponentFailed, Head
-from local_proxy.documents import UNATTRIBUTED, Documents
+from local_proxy.documents import Documents
 from local_proxy.error_page import error_page
 from local_proxy.export_drivers.browser import BrowserExport
 from local_proxy.http import Duplex, Headers, Request, Response, header
@@ -32,7 +32,7 @@ from local_proxy.tunnel import Tunnel
 from local_proxy.uplink import Uplink
 from policies.plan import Decision, Subject
 from transport.outgoing import Outgoing
-from wire.messages import BACKGROUND, Raise, Treatment
+from wire.messages import BACKGROUND, UNATTRIBUTED, Raise, Treatment
 from wire.skeleton import Kind, Use
 
 _DESTINATIONS: Final = {

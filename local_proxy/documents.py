@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urldefrag, urlsplit
 
-UNATTRIBUTED: Final = 0
-"""Id of the node for requests of no known document: plain clients, a browser's own errands."""
+from wire.messages import UNATTRIBUTED
+
 MAX_DOCUMENTS: Final = 256
 """Documents remembered; the oldest is forgotten first."""
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import structlog
 
 from local_proxy.components import Component, ComponentFailed
-from local_proxy.documents import UNATTRIBUTED
 from local_proxy.http import Headers, Request, Response, header
 from local_proxy.promises import (
     Promised,
@@ -23,6 +22,7 @@ from local_proxy.promises import (
     directives,
     may_use,
 )
+from wire.messages import UNATTRIBUTED
 
 _log = structlog.get_logger("sluice.local")
 _RENEWED = frozenset(

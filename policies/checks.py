@@ -34,7 +34,7 @@ from policies.commands import (
 from policies.plan import PlanError, Rule, from_wire, to_wire
 from policies.view import SessionView
 from wire.frames import MAX_PAYLOAD
-from wire.messages import BACKGROUND
+from wire.messages import BACKGROUND, UNATTRIBUTED
 from wire.skeleton import LEVELS
 
 MIN_QUANTUM: Final = 64
@@ -44,6 +44,7 @@ MAX_RULES: Final = 256
 MAX_DEPTH: Final = 3
 """Nodes below the root on a path: application, document, component."""
 _BACKGROUND: Final = ("browser", str(BACKGROUND))
+_UNATTRIBUTED: Final = ("browser", str(UNATTRIBUTED))
 COMMANDS: Final = get_args(Command)
 
 
@@ -113,7 +114,8 @@ def _path_problem(path: Path, view: SessionView) -> str:
     if len(path) > MAX_DEPTH or not all(isinstance(name, str) and name for name in path):
         return f"{path!r} is not the path of a node"
     if len(path) >= 2 and path[:2] not in (
-        _BACKGROUND,  # always open
+        _BACKGROUND,
+        _UNATTRIBUTED,  # these two are always open
         *(document.path for document in view.documents.values()),
     ):
         return f"document {'/'.join(path[:2])} is not open"

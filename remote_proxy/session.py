@@ -129,6 +129,11 @@ class RemoteSession:
             m.Goodbye: self._on_goodbye,
         }
 
+    @property
+    def link(self) -> Link:
+        """The link below, for its statistics."""
+        return self._link
+
     async def run(self) -> None:
         """Serve until the link closes."""
         try:

@@ -2,8 +2,9 @@
 
 A connection that breaks is replaced by another; the stream of frames goes on to the byte, so the
 session above sees a pause and nothing else. A connection that is silent though bytes are under
-way gets a rival: whichever moves first carries the link on (TCP's own retries are minutes apart
-after a long outage). Who knows that the network has changed says `network_changed`.
+way gets a rival: whichever moves first carries the link on, and a rival that comes second is
+dropped (TCP's own retries are minutes apart after a long outage). Who knows that the network has
+changed says `network_changed`.
 
 The other end is transport/reception.py.
 """
@@ -153,6 +154,10 @@ class LastingLink:
             async with asyncio.timeout(ATTEMPT):
                 connection = await self._dial()
                 try:
+                    if opening is None and self.link.connected and self.link.silent() <= SILENCE:
+                        # A late retry got through while the rival shook hands: to change over now
+                        # would send again what is about to arrive.
+                        raise LinkError("the connection that was silent moves again")
                     if opening is None:
                         # What is here is settled now: the connection before gets no more say.
                         opening = Preamble(What.RESUME, self._token, self.link.release())

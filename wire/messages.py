@@ -28,6 +28,8 @@ ARITHMETIC: Final = "arithmetic"
 """The coding of a JPEG whose entropy coding is arithmetic (T.81, annex D) on the link alone: each
 level is to be Huffman-coded again before anybody gets it."""
 
+UNATTRIBUTED: Final = 0
+"""The document of requests that no page is known to have made: downloads, plain clients."""
 BACKGROUND: Final = 1 << 24
 """The document of what a browser fetches for itself. No component has such an id (frames.py)."""
 

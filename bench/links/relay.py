@@ -29,6 +29,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from bench.links.impairments import GOOD, Impairments
 from bench.links.relay_engine import Address, Engine, RelaySettings, RelayStatistics
 
 _Answer = TypeVar("_Answer")
@@ -144,12 +145,17 @@ class Relay:
         queue: int = 65_536,
         listen: Address = ("127.0.0.1", 0),
         process: bool = False,
+        impairments: Impairments = GOOD,
     ) -> None:
         """Rates in bytes/second; `delay` in seconds one way; `queue` in bytes per direction.
 
+        `impairments`: jitter, loss and outages, see there.
+
         Entering raises OSError if `listen` can't be had.
         """
-        self._settings = RelaySettings(target, rate_up, rate_down, delay, queue, listen)
+        self._settings = RelaySettings(
+            target, rate_up, rate_down, delay, queue, listen, impairments
+        )
         self._process = process
         self._runner: _InThread | _InProcess | None = None
 
@@ -195,6 +201,11 @@ def _arguments(settings: RelaySettings) -> list[str]:
         f"--rate-down={settings.rate_down}",
         f"--delay={settings.delay}",
         f"--queue={settings.queue}",
+        f"--jitter={settings.impairments.jitter}",
+        f"--loss={settings.impairments.loss}",
+        f"--outage-every={settings.impairments.outage_every}",
+        f"--outage={settings.impairments.outage}",
+        f"--seed={settings.impairments.seed}",
     ]
 
 
@@ -211,11 +222,17 @@ def _parse(arguments: list[str] | None) -> tuple[RelaySettings, bool]:
     parser.add_argument("--rate-up", type=float, help="bytes/second; the same as down unless given")
     parser.add_argument("--delay", type=float, default=0.0, help="seconds one way")
     parser.add_argument("--queue", type=int, default=65_536, help="bytes per direction")
+    parser.add_argument("--jitter", type=float, default=0.0, help="seconds, most")
+    parser.add_argument("--loss", type=float, default=0.0, help="share of segments, 0 to 1")
+    parser.add_argument("--outage-every", type=float, default=0.0, help="seconds; 0: none")
+    parser.add_argument("--outage", type=float, default=0.0, help="seconds that nothing moves")
+    parser.add_argument("--seed", type=int, default=1, help="of jitter, loss and resets")
     parser.add_argument("--control", action="store_true", help="take JSON lines, answer each")
     got = parser.parse_args(arguments)
     up = got.rate_down if got.rate_up is None else got.rate_up
+    impairments = Impairments(got.jitter, got.loss, got.outage_every, got.outage, got.seed)
     return RelaySettings(
-        got.target, up, got.rate_down, got.delay, got.queue, got.listen
+        got.target, up, got.rate_down, got.delay, got.queue, got.listen, impairments
     ), got.control
 
 

@@ -7,11 +7,16 @@ does not know whether it runs in a thread or in a process, nor who asked for it.
 from __future__ import annotations
 
 import asyncio
+import heapq
+import random
 import socket
 from collections import deque
+from collections.abc import Coroutine
 from dataclasses import dataclass
+from itertools import count
 from typing import Final
 
+from bench.links.impairments import GOOD, Impairments, Lateness, Outages
 from bench.links.line import Line, packet_size
 
 Address = tuple[str, int]
@@ -39,6 +44,7 @@ class RelaySettings:
     delay: float
     queue: int
     listen: Address
+    impairments: Impairments = GOOD
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,10 @@ class RelayStatistics:
     open: int
     lateness: tuple[float, float, float]
     """Seconds by which deliveries were late, median, 99th percentile, most, of the last 20 000."""
+    outages: int = 0
+    """That have ended."""
+    resets: int = 0
+    """Of these, those that reset what was open."""
 
 
 class _Half:
@@ -64,6 +74,7 @@ class _Half:
     def __init__(self, way: _Way, connection: _Connection) -> None:
         self.way = way
         self.connection = connection
+        self.late = way.lateness_of()
         self.source: socket.socket | None = None
         self.sink: socket.socket | None = None
         self.egress: deque[bytes] = deque()
@@ -94,10 +105,15 @@ class _Connection:
         far = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self.far = far
         _prepare(far, relay.settings.queue)
+        await relay.moving()
         await asyncio.sleep(2 * relay.settings.delay)
+        if self.dead:
+            return
         self.up.source, self.down.sink = self.near, self.near
         relay.up.want(self.up)
         await asyncio.sleep(relay.settings.delay)
+        if self.dead:
+            return
         try:
             await loop.sock_connect(far, relay.settings.target)
         except OSError:
@@ -142,7 +158,13 @@ class _Connection:
 class _Way:
     """One direction: the line that all connections share, and who may read into it next."""
 
-    def __init__(self, *, rate: float, delay: float, queue: int) -> None:
+    def __init__(self, settings: RelaySettings, rate: float, chance: random.Random) -> None:
+        queue, delay = settings.queue, settings.delay
+        self._impairments, self._chance = settings.impairments, chance
+        self._late: list[tuple[float, int, _Half, bytes]] = []
+        """Off the line, and not there yet, a heap: each connection keeps its own order."""
+        self._number = count()
+        self._halted = False
         self.line: Line[tuple[_Half, bytes]] = Line(
             rate=rate, delay=delay, queue=max(1.0, queue - _kernel_share(queue))
         )
@@ -151,10 +173,26 @@ class _Way:
         """Halves whose source has more, while the line has no room: served in rotation."""
         self._timer: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
+        self._rate = rate
 
     def set_rate(self, rate: float) -> None:
-        self.line.set_rate(self._loop.time(), rate)
+        self._rate = rate
+        if not self._halted:
+            self.line.set_rate(self._loop.time(), rate)
+            self.turn()
+
+    def halt(self, halted: bool) -> None:
+        """Nothing moves, until it is told to go on."""
         self.turn()
+        self._halted = halted
+        self.line.set_rate(self._loop.time(), 0.0 if halted else self._rate)
+        self.turn()
+
+    def lateness_of(self) -> Lateness | None:
+        """Of one more connection; None: it is never late."""
+        if not self._impairments.late:
+            return None
+        return Lateness(self._impairments, round_trip=2 * self.line.delay, chance=self._chance)
 
     def want(self, half: _Half) -> None:
         """Read this half's source as soon as it has bytes."""
@@ -173,16 +211,29 @@ class _Way:
 
     def turn(self) -> None:
         """Deliver what is due, let sources fill the room, set the timer for the next event."""
+        if self._halted:
+            self._set_timer()
+            return
         now = self._loop.time()
         for due, (half, data) in self.line.take(now):
-            self.lateness.append(now - due)
-            if not half.connection.dead:
-                half.egress.append(data)
-                if not half.writing:
-                    self.flush(half)
+            if half.late is None:
+                self._deliver(half, data, now - due)
+            else:
+                late = half.late.due(due, len(data))
+                heapq.heappush(self._late, (late, next(self._number), half, data))
+        while self._late and self._late[0][0] <= now:
+            due, _, half, data = heapq.heappop(self._late)
+            self._deliver(half, data, now - due)
         while self._waiting and self.line.room > 0:
             self._read(self._waiting.popleft())
         self._set_timer()
+
+    def _deliver(self, half: _Half, data: bytes, late: float) -> None:
+        self.lateness.append(late)
+        if not half.connection.dead:
+            half.egress.append(data)
+            if not half.writing:
+                self.flush(half)
 
     def flush(self, half: _Half) -> None:
         """Hand on what has arrived."""
@@ -271,8 +322,13 @@ class _Way:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        due = self.line.next_time()
-        if due is not None:
+        if self._halted:
+            return
+        times = [self._late[0][0]] if self._late else []
+        if (next_time := self.line.next_time()) is not None:
+            times.append(next_time)
+        if times:
+            due = min(times)
             self._timer = self._loop.call_at(due, self.turn)
 
 
@@ -281,11 +337,18 @@ class Engine:
 
     def __init__(self, settings: RelaySettings) -> None:
         self.settings = settings
-        self.up = _Way(rate=settings.rate_up, delay=settings.delay, queue=settings.queue)
-        self.down = _Way(rate=settings.rate_down, delay=settings.delay, queue=settings.queue)
+        chance = random.Random(settings.impairments.seed)
+        self.up = _Way(settings, settings.rate_up, random.Random(chance.random()))
+        self.down = _Way(settings, settings.rate_down, random.Random(chance.random()))
         self.connections: set[_Connection] = set()
         self._accepted = 0
         self._tasks: set[asyncio.Task[None]] = set()
+        self._moving = asyncio.Event()
+        """No outage."""
+        self._moving.set()
+        self._outages, self._resets = 0, 0
+        if settings.impairments.outage_every:
+            self._spawn(self._have_outages(random.Random(chance.random())))
         self._listener = _listen(settings)
         self.address: Address = self._listener.getsockname()
         asyncio.get_running_loop().add_reader(self._listener, self._accept)
@@ -299,9 +362,38 @@ class Engine:
         self._accepted += 1
         connection = _Connection(self, near)
         self.connections.add(connection)
-        task = asyncio.get_running_loop().create_task(connection.run())
+        self._spawn(connection.run())
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    async def _have_outages(self, chance: random.Random) -> None:
+        loop = asyncio.get_running_loop()
+        outages = Outages(self.settings.impairments, now=loop.time(), chance=chance)
+        while outages.start is not None and outages.end is not None:
+            await asyncio.sleep(outages.start - loop.time())
+            self._halt(True)
+            await asyncio.sleep(outages.end - loop.time())
+            self._outages += 1
+            if outages.over():
+                self._resets += 1
+                for connection in list(self.connections):
+                    connection.abort()
+            self._halt(False)
+
+    def _halt(self, halted: bool) -> None:
+        if halted:
+            self._moving.clear()
+        else:
+            self._moving.set()
+        self.up.halt(halted)
+        self.down.halt(halted)
+
+    async def moving(self) -> None:
+        """Until there is no outage."""
+        await self._moving.wait()
 
     def set_rate(self, up: float | None, down: float | None) -> None:
         if up is not None:
@@ -322,6 +414,8 @@ class Engine:
             connections=self._accepted,
             open=len(self.connections),
             lateness=(late[len(late) // 2], late[int(len(late) * 0.99)], late[-1]),
+            outages=self._outages,
+            resets=self._resets,
         )
 
     async def close(self) -> None:

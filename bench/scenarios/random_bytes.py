@@ -15,13 +15,13 @@ import asyncio
 import contextlib
 import random
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import aiohttp
 
 from bench.origin import Address, serve
-from bench.peers import LOOPBACK, command
+from bench.peers import LOOPBACK
+from bench.processes import proxy, resident, text
 from bench.report import Check
 from bench.scenarios.page_load import SITE
 
@@ -50,17 +50,17 @@ async def run(*, seconds: float = 60.0, seed: int = 1) -> dict[str, Any]:
     """The scenario: noise for so long at each port at once."""
     async with (
         serve(SITE) as origin,
-        _process("remote", *LOOPBACK) as (remote, remote_id),
-        _process("local", f"--remote={_text(remote)}", "--patience=5") as (local, local_id),
+        proxy("remote", *LOOPBACK) as (remote, remote_id),
+        proxy("local", f"--remote={text(remote)}", "--patience=5") as (local, local_id),
     ):
-        page = f"http://{_text(origin)}/news/index.html"
+        page = f"http://{text(origin)}/news/index.html"
         await _page_size(local, page)
         await _noise(remote, local, seconds=min(WARM_UP, seconds), seed=seed)
         await _settled(local, page)
-        before = {"local": _resident(local_id), "remote": _resident(remote_id)}
+        before = {"local": resident(local_id), "remote": resident(remote_id)}
         said = await _noise(remote, local, seconds=seconds, seed=seed + 1)
         size = await _settled(local, page)
-        after = {"local": _resident(local_id), "remote": _resident(remote_id)}
+        after = {"local": resident(local_id), "remote": resident(remote_id)}
     growth = {name: 100 * (after[name] / before[name] - 1) for name in before}
     run = {"seconds": seconds, "strangers": said, "page_bytes": size} | {
         f"{name}_{when}_mib": round(values[name] / 2**20, 1)
@@ -88,36 +88,6 @@ def _checks(growth: dict[str, float], *, size: int) -> dict[str, Check]:
     return checks
 
 
-@contextlib.asynccontextmanager
-async def _process(name: str, *more: str) -> Any:
-    """One of the two commands on a free port: its address and its process id."""
-    before = set(_children())
-    async with command(name, "--listen=127.0.0.1:0", "--security=none", *more) as address:
-        (process,) = set(_children()) - before
-        yield address, process
-
-
-def _children() -> list[int]:
-    text = Path("/proc/self/task").joinpath(str(_main_thread()), "children").read_text()
-    return [int(word) for word in text.split()]
-
-
-def _main_thread() -> int:
-    return int(Path("/proc/self").resolve().name)
-
-
-def _resident(process: int) -> int:
-    """Bytes of memory a process occupies. Raises FileNotFoundError when it is gone."""
-    for line in Path(f"/proc/{process}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) * 1024
-    raise FileNotFoundError(f"process {process} occupies nothing")
-
-
-def _text(address: Address) -> str:
-    return f"{address[0]}:{address[1]}"
-
-
 async def _settled(local: Address, page: str) -> int:
     """The page once the noise is over: bytes of it, a few times, so that pools are in use."""
     sizes = [await _page_size(local, page) for _ in range(3)]
@@ -129,7 +99,7 @@ async def _page_size(local: Address, page: str) -> int:
     timeout = aiohttp.ClientTimeout(total=20)
     async with (
         aiohttp.ClientSession(timeout=timeout) as session,
-        session.get(page, proxy=f"http://{_text(local)}") as answer,
+        session.get(page, proxy=f"http://{text(local)}") as answer,
     ):
         return len(await answer.read()) if answer.status == 200 else 0
 

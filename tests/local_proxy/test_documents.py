@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_proxy.documents import MAX_DOCUMENTS, UNATTRIBUTED, Documents
+from local_proxy.documents import MAX_DOCUMENTS, Documents
+from wire.messages import UNATTRIBUTED
 
 
 def opened(*urls: str) -> Documents:

@@ -1,0 +1,29 @@
+"""A page over a link that jitters, loses, stands still and resets its connections."""
+
+import asyncio
+
+from bench.profiles import Profile
+from bench.scenarios import polar
+from bench.scenarios.page_load import SITE
+
+STORM = Profile(
+    name="storm",
+    about="the polar link, twenty-four times as fast",
+    rate_down=120_000,
+    rate_up=120_000,
+    delay=0.025,
+    queue=65_536,
+    jitter=0.05,
+    loss=0.1,
+    outage_every=1.2,
+    outage=0.4,
+)
+
+
+def test_a_page_comes_whole_and_nothing_of_it_twice() -> None:
+    row = asyncio.run(polar.load(SITE / "article", STORM, seed=1))
+    assert row["wrong"] == []
+    assert row["asked_twice"] == []
+    assert row["sessions"] == 1
+    assert row["outages"] >= row["resets"] > 0
+    assert 2 <= row["connections"] <= 1 + 3 * row["outages"]
