@@ -65,7 +65,8 @@ class Endpoint:
         self.ended = False
         """The peer has closed on purpose."""
         self.frames_per_chunk = 1
-        """Frames that go together where each chunk costs something of its own."""
+        """Frames that go together where each chunk costs something of its own, once the link's
+        rate is known: until then as little as possible may be under way."""
         self._outbox = outbox
         self._retained = Retained()
         self._resumed_from = 0
@@ -221,7 +222,8 @@ class Endpoint:
         but the gate, which opens for a whole one.
         """
         quantum = self._outbox.quantum
-        most = self.gate.quantum = quantum * self.frames_per_chunk
+        together = 1 if self.gate.starting else self.frames_per_chunk
+        most = self.gate.quantum = quantum * together
         if self.gate.may_send(now, most):
             frames = b""
             while len(frames) < most - quantum // 2 and (frame := self._encoded(now, quantum)):

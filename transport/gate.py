@@ -213,6 +213,11 @@ class Gate:
         return self._delivered + self.margin * (1 << self._growth)
 
     @property
+    def starting(self) -> bool:
+        """Whether nothing is known of the link yet."""
+        return self._phase is Phase.START
+
+    @property
     def under_way(self) -> int:
         """Bytes sent and not reported."""
         return self._ledger.under_way

@@ -228,7 +228,7 @@ def test_the_outbox_is_asked_only_for_what_may_go(world: World) -> None:
             await asyncio.sleep(0.2)  # the peer has not started: nobody reports
             taken = there.taken
             statistics = near.statistics()
-            assert 0 < taken <= (8 if isinstance(world, OverTls) else 4)
+            assert 0 < taken <= 4
             assert statistics.under_way <= statistics.cap
             far.start(Queue(), at_far)
             await at_far.count(1000)
