@@ -45,6 +45,17 @@ Security = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(help="Of the link: tls, or none (on loopback only)."),
 ]
+RemoteAddress = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(help="HOST:PORT of the remote or of a tunnel to it. Default: as paired."),
+]
+Pairing = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        help="What `sluice pair` printed; it's kept for later starts. - reads it from "
+        "standard input, which keeps it out of the list of processes."
+    ),
+]
 State = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(help="Folder of what is kept: keys, pairings. Default: under ~/.local/share/."),
@@ -97,17 +108,8 @@ def local(
         Optional[str],  # noqa: UP045
         typer.Option(help="HOST:PORT for browsers."),
     ] = None,
-    remote: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(help="HOST:PORT of the remote or of a tunnel to it. Default: as paired."),
-    ] = None,
-    pair: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(
-            help="What `sluice pair` printed; it's kept for later starts. - reads it from "
-            "standard input, which keeps it out of the list of processes."
-        ),
-    ] = None,
+    remote: RemoteAddress = None,
+    pair: Pairing = None,
     security: Security = None,
     state: State = None,
     policy: Annotated[
@@ -132,7 +134,7 @@ def local(
     flags = {
         "listen": listen,
         "remote": remote,
-        "pair": sys.stdin.readline().strip() if pair == "-" else pair,
+        "pair": _pairing(pair),
         "security": security,
         "state": state,
         "policy": policy or None,
@@ -222,14 +224,8 @@ def browse(
         Optional[str],  # noqa: UP045
         typer.Option(help="HOST:PORT of the local proxy, used if it runs and else started."),
     ] = None,
-    remote: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(help="HOST:PORT of the remote proxy, where a local one must be started."),
-    ] = None,
-    pair: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(help="What `sluice pair` printed, kept for later; - reads standard input."),
-    ] = None,
+    remote: RemoteAddress = None,
+    pair: Pairing = None,
     security: Security = None,
     state: State = None,
     config: ConfigFile = None,
@@ -242,7 +238,7 @@ def browse(
     flags = {
         "listen": listen,
         "remote": remote,
-        "pair": sys.stdin.readline().strip() if pair == "-" else pair,
+        "pair": _pairing(pair),
         "security": security,
         "state": state,
     }
@@ -273,6 +269,10 @@ def trust(
 
     settings = _settings(config, {})
     raise typer.Exit(run(Path(settings.local.state), remove=remove, dry_run=dry_run))
+
+
+def _pairing(given: str | None) -> str | None:
+    return sys.stdin.readline().strip() if given == "-" else given
 
 
 def _notice(text: str) -> None:

@@ -21,7 +21,7 @@ from policies.commands import Cancel, Command
 from policies.messages import message_for
 from transport.link import LinkError
 from wire.messages import BACKGROUND, UNATTRIBUTED, Fetch
-from wire.skeleton import LEVELS, Part
+from wire.skeleton import LEVELS
 
 Size = tuple[int, int]
 WANTED: Final = 3
@@ -105,7 +105,7 @@ class Bridge:
             self._components.add(component)
         if promised:
             self._promises.promised(components, headers, now=self._now())
-        self._hear(e.SkeletonGrew(document, tuple(_part(component) for component in components)))
+        self._hear(e.SkeletonGrew(document, tuple(component.part for component in components)))
 
     def progressed(self, component: Component, amount: int) -> None:
         """Bytes came, or something else about it changed."""
@@ -147,7 +147,7 @@ class Bridge:
     def component_requested(self, component: Component) -> None:
         """Something was asked for that no skeleton had."""
         self._components.add(component)
-        self._hear(e.SkeletonGrew(component.document, (_part(component),)))
+        self._hear(e.SkeletonGrew(component.document, (component.part,)))
 
     # -- local_proxy.tracking_drivers.browser.Tracker ----------------------------------------------
 
@@ -210,15 +210,3 @@ class Bridge:
 
     def _hear(self, event: e.Event) -> None:
         self._runtime.hear(event)
-
-
-def _part(component: Component) -> Part:
-    return Part(
-        component.id,
-        component.url,
-        component.kind,
-        component.use,
-        component.order,
-        component.width,
-        component.height,
-    )

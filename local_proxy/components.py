@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from local_proxy.http import Headers, header
-from wire.skeleton import Kind, Level, Use
+from wire.skeleton import Kind, Level, Part, Use
 
 CHUNK: Final = 65536
 """Bytes that a reader gets at once, so that a slow one is not counted far ahead of itself."""
@@ -74,6 +74,11 @@ class Component:
     _positions: dict[object, int] = field(default_factory=dict, repr=False)
     """How far each present reader is."""
     _consumed: int = field(default=0, repr=False)
+
+    @property
+    def part(self) -> Part:
+        """Its line in a skeleton."""
+        return Part(self.id, self.url, self.kind, self.use, self.order, self.width, self.height)
 
     @property
     def unread(self) -> int:

@@ -14,7 +14,6 @@ from local_proxy.arrivals import Arrival
 from local_proxy.components import Component, Head
 from wire import messages as m
 from wire.session import Headers, header
-from wire.skeleton import Part
 
 CHANGED: Final = "the response has changed while the link was down"
 LOST: Final = "the link to the remote proxy was lost"
@@ -94,7 +93,7 @@ class Memory:
             digest=arrival.digest.digest() if component.received else b"",
             etag=_validator(component),
             known=b"".join(known),
-            part=_part(component) if promised else None,
+            part=component.part if promised else None,
             accept=self._accepts.get(component.document, "") if promised else "",
         )
 
@@ -121,15 +120,3 @@ def _validator(component: Component) -> str:
     coded = header(head.headers, "content-encoding")
     ranges = header(head.headers, "accept-ranges").lower() == "bytes"
     return tag if ranges and tag.startswith('"') and not coded else ""
-
-
-def _part(component: Component) -> Part:
-    return Part(
-        component.id,
-        component.url,
-        component.kind,
-        component.use,
-        component.order,
-        component.width,
-        component.height,
-    )
