@@ -28,21 +28,28 @@ from bench.visual import Box, mean_difference
 
 GOAL: Final = 1.0
 """Mean difference, of 255."""
-SETTLE: Final = 2.0
+SETTLE: Final = 3.0
 """Seconds after the load event: refinement in place, decoding, drawing."""
-LOOK: Final = 1.0
+LOOK: Final = 0.7
 """Seconds between two looks that must see the same; a busy machine refines late."""
-LOOKS: Final = 10
+LOOKS: Final = (3, 6)
+"""At least, so that what moves by itself is seen to move, and at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class End:
     """What a page ended up as."""
 
-    image: Image.Image
+    looks: tuple[Image.Image, ...]
+    """A while apart, the last one last: what differs among them moves by itself."""
     boxes: tuple[Box, ...]
     complaints: Counter[str]
     """Console errors, failed loads and uncaught exceptions, addresses made comparable."""
+
+    @property
+    def image(self) -> Image.Image:
+        """The last look."""
+        return self.looks[-1]
 
 
 async def run(
@@ -89,7 +96,10 @@ def differences(reference: End, again: End, through: End) -> dict[str, Any]:
     still = [
         box
         for box in reference.boxes
-        if mean_difference(box.cut(reference.image), box.cut(again.image)) < GOAL
+        if all(
+            mean_difference(box.cut(reference.image), box.cut(look)) < GOAL
+            for look in (*reference.looks, *again.looks)
+        )
     ]
     apart = [mean_difference(box.cut(reference.image), box.cut(through.image)) for box in still]
     unlike = (reference.complaints - through.complaints) + (
@@ -133,19 +143,19 @@ async def end_of(endpoint: Endpoint, page: str) -> End:
             Box(round(x), round(y), round(x + w), round(y + h))
             for x, y, w, h in await tab.evaluate(PICTURES)
         ]
-        shot = await _still(tab)
-    return End(Image.open(io.BytesIO(shot)).convert("RGB"), tuple(boxes), Counter(complaints))
+        looks = await _looks(tab)
+    images = tuple(Image.open(io.BytesIO(look)).convert("RGB") for look in looks)
+    return End(images, tuple(boxes), Counter(complaints))
 
 
-async def _still(tab: Tab) -> bytes:
-    """The page once two looks at it, a while apart, see the same."""
-    shot = await tab.screenshot()
-    for _ in range(LOOKS):
+async def _looks(tab: Tab) -> list[bytes]:
+    """Screenshots, until two in a row see the same."""
+    least, most = LOOKS
+    looks = [await tab.screenshot()]
+    while len(looks) < least or (looks[-1] != looks[-2] and len(looks) < most):
         await asyncio.sleep(LOOK)
-        before, shot = shot, await tab.screenshot()
-        if shot == before:
-            break
-    return shot
+        looks.append(await tab.screenshot())
+    return looks
 
 
 async def _listen(tab: Tab, base: str) -> list[str]:

@@ -210,7 +210,7 @@ def test_two_documents_compare_medians() -> None:
 def end(picture: str, *complaints: str, height: int = 100) -> End:
     image = Image.new("RGB", (100, height), "white")
     image.paste(picture, (10, 10, 20, 20))
-    return End(image, (Box(10, 10, 20, 20), Box(50, 50, 60, 60)), Counter(complaints))
+    return End((image,), (Box(10, 10, 20, 20), Box(50, 50, 60, 60)), Counter(complaints))
 
 
 def test_a_small_missing_picture_is_a_difference_although_the_page_hardly_changes() -> None:
