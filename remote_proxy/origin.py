@@ -14,7 +14,7 @@ import ssl
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
@@ -44,6 +44,9 @@ _HOP_BY_HOP: Final = frozenset(
 
 _REPEATABLE: Final = ("GET", "HEAD", "OPTIONS", "TRACE")
 """Safe methods (RFC 9110, 9.2.1): asked again when a kept connection turns out to be closed."""
+
+_EXPECTING: Final = ("PATCH", "POST", "PUT")
+"""Methods that servers may refuse without a length (RFC 9110, 15.5.12)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,18 @@ class _Method(str):
         return self
 
 
+class _Asking(aiohttp.ClientRequest):
+    """A request that says no length of a body which it does not have, as its client said none.
+
+    aiohttp says zero with all methods but GET's like; RFC 9110, 8.6, only where the method expects
+    a body, which over HTTP/2 may go unsaid.
+    """
+
+    def update_body_from_data(self, body: Any, _stacklevel: int = 3) -> None:
+        if body is not None or self.method in _EXPECTING:
+            super().update_body_from_data(body, _stacklevel + 1)
+
+
 class Origin:
     """The connections to all origins. `async with`."""
 
@@ -165,6 +180,7 @@ class Origin:
             max_line_size=config.max_line,
             max_field_size=config.max_field,
             max_headers=config.max_fields,
+            request_class=_Asking,
             response_class=Response,
             trace_configs=[sending_restarts_the_clock(config)],
         )
