@@ -132,7 +132,7 @@ class Bridge:
             self._overview.problem(f"The link was lost: {error or 'closed by the remote proxy'}")
             self._hear(e.LinkLost(str(error) if error else ""))
 
-    # -- local_proxy.core.Observer -----------------------------------------------------------------
+    # -- local_proxy.asking.Observer ---------------------------------------------------------------
 
     def document_opened(self, document: int, url: str) -> None:
         """A navigation."""
