@@ -20,7 +20,7 @@ from local_proxy.session import LocalSession
 from local_proxy.sites import Mode
 from local_proxy.uplink import Uplink
 from transport.outgoing import Outgoing
-from wire.messages import Raise, Treatment
+from wire.messages import Raise, Takes, Treatment
 from wire.skeleton import Kind, Use
 
 MAX_HEADERS: Final = 50_000
@@ -84,8 +84,12 @@ class Asking:
             kind=Kind.TEXT if navigation else Kind.OTHER,
             use=Use.DOCUMENT if navigation else Use.OTHER,
         )
+        takes = request.takes
         if navigation:
             self._open_document(component, site)
+            # Its parts come as promises: a browser that was told of them would ask for them, too.
+            takes &= ~Takes.HINTS
+        component.on_hint = request.on_hint
         session.request(
             component,
             method=request.method,
@@ -93,6 +97,7 @@ class Asking:
             body=request.body is not None,
             levels=wants_picture(request),
             treatment=_TREATMENTS.get(mode, Treatment.ADAPTED) if navigation else Treatment.ADAPTED,
+            takes=takes,
         )
         self._observer.component_requested(component)
         if request.body is not None:

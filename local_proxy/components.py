@@ -55,6 +55,10 @@ class Component:
     levels: tuple[Level, ...] = ()
     coding: str = ""
     """What must be undone of a level's bytes before a browser gets them (wire.messages.Head)."""
+    trailers: Headers = field(default_factory=list)
+    """What the origin said behind the body."""
+    on_hint: Callable[[int, Headers], None] | None = field(default=None, repr=False)
+    """Told of interim responses before the head."""
     data: bytearray = field(default_factory=bytearray, repr=False)
     """The bytes so far, decoded; a component without levels may be trimmed from the front."""
     trimmed: int = 0

@@ -30,7 +30,7 @@ from local_proxy.switches import Switches
 from local_proxy.tunnel import Tunnel
 from local_proxy.uplink import Uplink
 from policies.plan import Decision, Subject
-from wire.messages import BACKGROUND, UNATTRIBUTED
+from wire.messages import BACKGROUND, UNATTRIBUTED, Takes
 from wire.skeleton import Kind, Use
 
 
@@ -200,8 +200,10 @@ class ProxyCore:
         headers: Headers = [
             (name, value) for name, value in head.headers if name != "content-length"
         ]
-        body = _body(component)
-        return self._watched(Response(head.status, headers, body, head.length), component)
+        response = Response(head.status, headers, _body(component), head.length)
+        if request.takes & Takes.TRAILERS:
+            response.trailers = lambda: component.trailers
+        return self._watched(response, component)
 
     def _watched(self, response: Response, component: Component) -> Response:
         """Hear of it when the client leaves before the end."""

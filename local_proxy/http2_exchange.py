@@ -6,6 +6,7 @@ connection, other streams, components.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -14,7 +15,7 @@ import structlog
 from h2.errors import ErrorCodes
 
 from local_proxy.error_page import error_page
-from local_proxy.http import Core, Request, Response
+from local_proxy.http import Core, Headers, Request, Response
 from local_proxy.http1_head import Refused
 from local_proxy.http2_head import (
     Fields,
@@ -22,8 +23,10 @@ from local_proxy.http2_head import (
     connect_target,
     content_length,
     expects_continue,
+    interim_fields,
     response_fields,
     to_request,
+    trailer_fields,
     unwritable,
     user_agent,
 )
@@ -97,6 +100,7 @@ class Exchange:
         if length is not None and length > self.body:
             raise _too_large()
         stream.on_urgency = lambda urgency: _reprioritised(request, urgency)
+        request.on_hint = lambda status, headers: _inform(stream, status, headers)
         body = None
         if not stream.ended or stream.unread:
             body = request.body = _Body(stream, limit=self.body, waiting=expects_continue(fields))
@@ -189,7 +193,7 @@ async def _respond(stream: Stream, response: Response, *, method: str) -> None:
                 await write(body[at : at + _PIECE])
         else:
             stream.send_head(fields)
-            await _write_body(stream, body, response.length)
+            await _write_body(stream, body, response)
         whole = True
     except ConnectionError:
         pass
@@ -200,9 +204,9 @@ async def _respond(stream: Stream, response: Response, *, method: str) -> None:
         await dispose(response, whole=whole)
 
 
-async def _write_body(stream: Stream, body: AsyncIterator[bytes], length: int | None) -> None:
+async def _write_body(stream: Stream, body: AsyncIterator[bytes], response: Response) -> None:
     """Pull the body at the pace at which the client takes it."""
-    sent = 0
+    sent, length = 0, response.length
     async for chunk in body:
         sent += len(chunk)
         if length is not None and sent > length:
@@ -211,7 +215,26 @@ async def _write_body(stream: Stream, body: AsyncIterator[bytes], length: int | 
             await stream.write(chunk)
     if length is not None and sent < length:
         raise _Broken(f"{sent} of {length} bytes")
-    await stream.write_last(b"")
+    trailers = _trailers(response)
+    if trailers:
+        await stream.write_trailers(trailers)
+    else:
+        await stream.write_last(b"")
+
+
+def _trailers(response: Response) -> Fields:
+    try:
+        return trailer_fields(response.trailers()) if response.trailers is not None else []
+    except ValueError as error:
+        log.info("trailers left out", why=str(error))
+        return []
+
+
+def _inform(stream: Stream, status: int, headers: Headers) -> None:
+    """Pass an interim response on; one that can't be written is nobody's loss."""
+    if 101 < status < 200:
+        with contextlib.suppress(ValueError, ConnectionError):
+            stream.inform(interim_fields(status, headers))
 
 
 def _reprioritised(request: Request, urgency: int) -> None:

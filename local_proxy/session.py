@@ -99,6 +99,8 @@ class LocalSession:
             m.Skeleton: self._on_skeleton,
             m.Levels: self._on_levels,
             m.Head: self._on_head,
+            m.Hint: self._on_hint,
+            m.Trailers: self._on_trailers,
             m.Failed: self._on_failed,
             m.Reset: self._on_reset,
             m.Credit: self._on_credit,
@@ -150,9 +152,10 @@ class LocalSession:
         levels: bool,
         tls: bool = False,
         treatment: m.Treatment = m.Treatment.ADAPTED,
+        takes: int = 0,
     ) -> None:
         """Ask for a component; its bytes will fill it. More: see wire.messages.Request."""
-        asked = Asked(method, headers, body, levels, tls, treatment)
+        asked = Asked(method, headers, body, levels, tls, treatment, takes)
         if component.id == component.document:
             self._memory.document_asked(component.id, headers, treatment)
         self._expect(Arrival(component, asked))
@@ -171,6 +174,7 @@ class LocalSession:
                 resume=resume,
                 tls=asked.tls,
                 treatment=asked.treatment,
+                takes=asked.takes,
             ),
             asked.headers,
         )
@@ -348,6 +352,20 @@ class LocalSession:
         if not component.received:
             component.head = head
             self._changed(component)
+
+    def _on_hint(self, message: m.Message, headers: Headers) -> None:
+        assert isinstance(message, m.Hint)
+        arrival = self._arrivals.get(message.component)
+        if arrival is None or arrival.component.head is not None:
+            return
+        if arrival.component.on_hint is not None:
+            arrival.component.on_hint(message.status, headers)
+
+    def _on_trailers(self, message: m.Message, headers: Headers) -> None:
+        assert isinstance(message, m.Trailers)
+        arrival = self._arrivals.get(message.component)
+        if arrival is not None and arrival.asked.takes & m.Takes.TRAILERS:
+            arrival.component.trailers = headers
 
     def _on_failed(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Failed)

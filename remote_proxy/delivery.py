@@ -122,7 +122,11 @@ class Delivery:
         sender = self._sender
         headers = conditional(job.headers, job.resume)
         request = FetchRequest(
-            job.method, job.url, headers, body, device=sender.device, count=sender.count
+            *(job.method, job.url, headers, body),
+            device=sender.device,
+            count=sender.count,
+            interim=self._hint if job.takes & m.Takes.HINTS else None,
+            trailers=bool(job.takes & m.Takes.TRAILERS),
         )
         response = await self._services.origin.fetch(request)
         if job.resume is not None and begins_there(response.status, response.headers, job.resume):
@@ -201,6 +205,8 @@ class Delivery:
         if importer is not None:
             importer.close()
         outgoing.write(encoder.finish())
+        if headers == response.headers:  # else they may tell of bytes that the client does not get
+            self._trail(response)
         outgoing.finish()
 
     async def _picture(self, response: OriginResponse, content_type: str) -> None:
@@ -254,6 +260,7 @@ class Delivery:
             outgoing.write(self._rest.after(chunk))
             await outgoing.room()
         self._rest.end()
+        self._trail(response)
         outgoing.finish()
 
     # -- the link's side -----------------------------------------------------------------------
@@ -262,7 +269,7 @@ class Delivery:
         self, response: OriginResponse, headers: Headers, *, length: int | None, coding: str = ""
     ) -> None:
         headers = [(name, value) for name, value in headers if name not in UNTOLD]
-        if sum(len(name) + len(value) + FIELD for name, value in headers) > MAX_HEADERS:
+        if _size(headers) > MAX_HEADERS:
             raise OriginError(Failure.PROTOCOL, "the response's header is too large")
         head = m.Head(
             self.job.component,
@@ -272,6 +279,17 @@ class Delivery:
             coding=coding,
         )
         self._introduce(head, headers)
+
+    def _hint(self, status: int, headers: Headers) -> None:
+        """An interim answer of the origin: said at once."""
+        headers = [(name, value) for name, value in headers if name not in UNTOLD]
+        if _size(headers) <= MAX_HEADERS:
+            self._sender.say(m.Hint(self.job.component, status, b""), headers)
+
+    def _trail(self, response: OriginResponse) -> None:
+        """What the origin said behind the body."""
+        if fields := response.trailers():
+            self._sender.say(m.Trailers(self.job.component, b""), fields)
 
     def _introduce(self, message: m.Message, headers: Headers | None) -> None:
         """Say it: at once where a browser waits for it or it is text, else when its turn comes."""
@@ -299,6 +317,11 @@ class Delivery:
             self._sender.say(m.Failed(component, status, reason))
         else:
             self._sender.say(m.Reset(component, reason))
+
+
+def _size(headers: Headers) -> int:
+    """Bytes on the link at most."""
+    return sum(len(name) + len(value) + FIELD for name, value in headers)
 
 
 def _no_transform(headers: Headers) -> bool:

@@ -28,6 +28,7 @@ from remote_proxy.limits import Count
 from remote_proxy.pools import Pools
 from remote_proxy.reaching import GuardedConnector, Reach
 from remote_proxy.receiving import CHUNK, Response, body_of
+from remote_proxy.trailers import TrailerReader
 from remote_proxy.uploading import sending_restarts_the_clock, uploaded
 
 Headers = list[tuple[str, str]]
@@ -86,6 +87,10 @@ class FetchRequest:
     """Whose connections to use."""
     count: Count = lambda amount: None
     """Of the bytes of bodies, both ways."""
+    interim: Callable[[int, Headers], None] | None = None
+    """Told of interim answers but 100 and 101, without hop-by-hop fields."""
+    trailers: bool = False
+    """They are wanted, and the origin is told so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +107,8 @@ class OriginResponse:
     """Bytes of `body` as announced; None: unknown."""
     close: Callable[[], None]
     """Give the rest up; harmless after the end."""
+    trailers: Callable[[], Headers] = list
+    """What came behind the body, once that has been read to its end."""
 
 
 class _Method(str):
@@ -202,6 +209,8 @@ class Origin:
         # be closing at that moment: it could not be repeated.
         session = self.pools.session(request.device, reuse=request.method in _REPEATABLE)
         url, body = _url(request.url), request.body
+        beside = _beside(request)
+        one_answer.BESIDE.set(beside)
         with translated(url.raw_host or ""):
             # The clock stands while the request waits for a free connection: others move bytes.
             async with asyncio.timeout(None) as clock:
@@ -214,10 +223,14 @@ class Origin:
                     allow_redirects=False,
                     trace_request_ctx=clock,
                 )
-        return self._response(request, response, url.raw_host or "")
+        return self._response(request, response, url.raw_host or "", beside.trailers)
 
     def _response(
-        self, request: FetchRequest, response: aiohttp.ClientResponse, host: str
+        self,
+        request: FetchRequest,
+        response: aiohttp.ClientResponse,
+        host: str,
+        trailers: TrailerReader | None,
     ) -> OriginResponse:
         headers = [
             (name.decode("latin-1").lower(), value.decode("latin-1"))
@@ -248,6 +261,7 @@ class Origin:
             ),
             length,
             response.close,
+            lambda: trailers.fields if trailers is not None else [],
         )
 
 
@@ -260,6 +274,18 @@ def end_to_end(headers: Headers) -> Headers:
         for token in value.split(",")
     }
     return [(name, value) for name, value in headers if name not in _HOP_BY_HOP | named]
+
+
+def _beside(request: FetchRequest) -> one_answer.Beside:
+    told = request.interim
+
+    def interim(status: int, headers: Headers) -> None:
+        assert told is not None
+        told(status, [field for field in end_to_end(headers) if field[0] != "content-length"])
+
+    return one_answer.Beside(
+        interim if told is not None else None, TrailerReader() if request.trailers else None
+    )
 
 
 def _url(text: str) -> URL:
@@ -291,4 +317,7 @@ def _outgoing(request: FetchRequest) -> list[tuple[str, str]]:
             headers.append((name, value.encode("latin-1").decode("utf-8")))
         except UnicodeError:
             headers.append((name, value))
+    if request.trailers:  # our own: of this hop (RFC 9110, 10.1.4)
+        once = request.method not in _REPEATABLE  # its connection is used for nothing else
+        headers += [("te", "trailers"), ("connection", "close, TE" if once else "TE")]
     return headers

@@ -173,9 +173,9 @@ class BrowserExport:
             metas.feed(response.body)
             page.shut = metas.shut
             body = injector.feed(response.body) + injector.end()
-            return replace(response, headers=headers, body=body, length=None)
+            return replace(response, headers=headers, body=body, length=None, trailers=None)
         body_as_it_comes = _with_driver(page, tag, response.body)
-        return replace(response, headers=headers, body=body_as_it_comes, length=None)
+        return replace(response, headers=headers, body=body_as_it_comes, length=None, trailers=None)
 
     def _ticket(self, url: str) -> str:
         """The same for the same page, so that a cached page's tag stays good; unguessable."""
