@@ -21,11 +21,13 @@ CHUNK: Final = 65536
 class ComponentFailed(Exception):
     """The component will not be complete: the origin, the link or the peer gave it up."""
 
-    def __init__(self, status: int, reason: str) -> None:
+    def __init__(self, status: int, reason: str, *, retry: int = 0) -> None:
         super().__init__(reason)
         self.status = status
         """What a browser should be told: 502, 504 ..."""
         self.reason = reason
+        self.retry = retry
+        """Seconds after which asking again makes sense; 0: not known."""
 
 
 @dataclass(frozen=True, slots=True)

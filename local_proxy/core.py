@@ -223,7 +223,7 @@ class ProxyCore:
     def _failed(self, request: Request, failure: ComponentFailed) -> Response:
         if failure.reason == LOST:
             return self._link_down(request)
-        return error_page(failure.status, failure.reason)
+        return error_page(failure.status, failure.reason, retry=failure.retry)
 
     def _link_down(self, request: Request) -> Response:
         state = self._uplink.state()

@@ -369,16 +369,16 @@ class LocalSession:
 
     def _on_failed(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Failed)
-        self._ended(message.component, message.status, message.reason)
+        self._ended(message.component, message.status, message.reason, retry=max(0, message.retry))
 
     def _on_reset(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Reset)
         self._ended(message.component, 502, message.reason)
 
-    def _ended(self, id_: int, status: int, reason: str) -> None:
+    def _ended(self, id_: int, status: int, reason: str, *, retry: int = 0) -> None:
         arrival = self._arrivals.get(id_)
         if arrival is not None:
-            self._end(arrival, status, reason)
+            self._end(arrival, status, reason, retry=retry)
 
     def _on_credit(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Credit)
@@ -454,16 +454,16 @@ class LocalSession:
         component.complete = True
         self._close_node(component.document)
 
-    def _end(self, arrival: Arrival, status: int, reason: str) -> None:
+    def _end(self, arrival: Arrival, status: int, reason: str, *, retry: int = 0) -> None:
         """It will not be complete."""
         component = arrival.component
         self._arrivals.pop(component.id, None)
         self.outbox.drop(component.id)
         self._close_node(component.document)
-        self._fail(component, status, reason)
+        self._fail(component, status, reason, retry=retry)
 
-    def _fail(self, component: Component, status: int, reason: str) -> None:
-        component.failure = ComponentFailed(status, reason)
+    def _fail(self, component: Component, status: int, reason: str, *, retry: int = 0) -> None:
+        component.failure = ComponentFailed(status, reason, retry=retry)
         self._changed(component)
 
     def _changed(self, component: Component) -> None:

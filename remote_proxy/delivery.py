@@ -108,7 +108,7 @@ class Delivery:
             else:
                 await self._fetch()
         except OriginError as error:
-            self._fail(error.status, str(error))
+            self._fail(error.status, str(error), retry=error.retry)
         except StreamCut as error:
             self._fail(499, str(error))
         except BaseException:
@@ -307,14 +307,14 @@ class Delivery:
         self._outgoing = self._sender.outbox.open(job.component, leaf, preface=self._preface)
         return self._outgoing
 
-    def _fail(self, status: int, reason: str) -> None:
+    def _fail(self, status: int, reason: str, *, retry: int = 0) -> None:
         """Tell the local proxy; what has begun is cut short, so that nobody takes it for whole."""
         component, reason = self.job.component, reason[:MAX_REASON]
         _log.info("a fetch failed", url=self.job.url, reason=reason)
         self._sender.outbox.drop(component)
         self._sender.tree.forget(component)
         if self._outgoing is None:
-            self._sender.say(m.Failed(component, status, reason))
+            self._sender.say(m.Failed(component, status, reason, retry))
         else:
             self._sender.say(m.Reset(component, reason))
 

@@ -267,6 +267,8 @@ class Failed(Message, tag=35, frozen=True):
     component: int
     status: int
     reason: str
+    retry: int = 0
+    """Seconds after which asking again makes sense; 0: not known."""
 
 
 class Hint(Message, tag=36, frozen=True):

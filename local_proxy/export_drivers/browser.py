@@ -216,7 +216,7 @@ class BrowserExport:
         except NoFile:
             return await self._again(request, request.url)
         except ComponentFailed as failed:
-            return error_page(failed.status, failed.reason)
+            return error_page(failed.status, failed.reason, retry=failed.retry)
 
     async def _picture(self, component: Component, head: Head, request: Request) -> Response:
         """Raises NoFile where only fetching anew can help."""
