@@ -95,20 +95,23 @@ class BrowserExport:
         fetch: Handler,
         secret: bytes | None = None,
         multipart: bool | None = None,
+        swap: bool = True,
         decode: Decode | None = None,
     ) -> None:
         """`now`: seconds, monotonic. `fetch`: asks the core for a picture once more, whole.
 
         `secret`: makes the driver's address for a page; keep it, and pages that a browser cached
         before a restart find their driver again. `multipart`: for all clients or for none; None:
-        for those that _best_as_multipart knows to take it well. `decode`: undoes the coding of
-        pictures that have one.
+        for those that _best_as_multipart knows to take it well. `swap`: where there is no multipart,
+        a page's script may show finer levels; else each picture is one response, as it comes.
+        `decode`: undoes the coding of pictures that have one.
         """
         self._now = now
         self._tracker = tracker
         self._fetch = fetch
         self._secret = secret or secrets.token_bytes(32)
         self._multipart = multipart
+        self._swap = swap
         self._files = LevelFiles(decode)
         self._pages: dict[int, Page] = {}
         self._by_key: dict[str, Page] = {}
@@ -267,7 +270,7 @@ class BrowserExport:
         return response
 
     def _can_swap(self, page: Page | None, component: Component) -> bool:
-        if page is None or component.use is not Use.ELEMENT or page.shut:
+        if page is None or component.use is not Use.ELEMENT or page.shut or not self._swap:
             return False
         return page.injected and (page.alive.is_set() or not page.given_up)
 

@@ -55,6 +55,7 @@ class World:
     tracker: Quiet = field(default_factory=Quiet)
     fetched: list[Request] = field(default_factory=list)
     multipart: bool | None = False
+    swap: bool = True
 
     def __post_init__(self) -> None:
         self.export = BrowserExport(
@@ -63,6 +64,7 @@ class World:
             fetch=self.fetch,
             secret=b"s",
             multipart=self.multipart,
+            swap=self.swap,
         )
 
     async def fetch(self, request: Request) -> Response:
@@ -358,6 +360,27 @@ def test_a_multipart_whose_component_fails_ends_with_the_whole_or_with_what_it_h
     run(main(Response(200, [], stream(b"who", b"le")), b"whole"))
     run(main(Response(504, [], b"no"), b"abc!"))
     run(main(Response(200, [], broken()), b"abc!"))
+
+
+def test_without_swap_a_picture_is_one_response_whose_driver_runs_or_not() -> None:
+    async def main(*, driver: bool) -> None:
+        world = World(swap=False)
+        if driver:
+            await world.page()
+        else:
+            world.ticket()
+        one = component(*PREFIXES, received=3)
+        response = await world.export.picture(one, Request("GET", URL, IMAGE))
+        assert world.export.statistics().streamed == 1
+        reading = asyncio.ensure_future(text_of(response))
+        await turns()
+        assert not reading.done()
+        advance(one, len(DATA))
+        assert await reading == DATA
+        assert world.export.statistics().swapped == 0
+
+    run(main(driver=True))
+    run(main(driver=False))
 
 
 def test_multipart_skips_what_is_overtaken_but_not_an_announced_type() -> None:
