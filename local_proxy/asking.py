@@ -14,7 +14,7 @@ from local_proxy.documents import Documents
 from local_proxy.error_page import error_page
 from local_proxy.export_drivers.browser import BrowserExport
 from local_proxy.http import Request, Response
-from local_proxy.intent import is_navigation
+from local_proxy.intent import is_navigation, saves_data
 from local_proxy.promise_keeper import PromiseKeeper, wants_picture
 from local_proxy.session import LocalSession
 from local_proxy.sites import Mode
@@ -36,7 +36,7 @@ _TREATMENTS: Final = {Mode.ORIGINAL: Treatment.ORIGINAL, Mode.TEXT_ONLY: Treatme
 class Observer(Protocol):
     """Who hears of documents (policies, statistics). Must not raise."""
 
-    def document_opened(self, document: int, url: str) -> None: ...
+    def document_opened(self, document: int, url: str, *, save_data: bool) -> None: ...
     def document_closed(self, document: int) -> None: ...
     def component_requested(self, component: Component) -> None: ...
 
@@ -86,7 +86,7 @@ class Asking:
         )
         takes = request.takes
         if navigation:
-            self._open_document(component, site)
+            self._open_document(component, site, save_data=saves_data(request))
             # Its parts come as promises: a browser that was told of them would ask for them, too.
             takes &= ~Takes.HINTS
         component.on_hint = request.on_hint
@@ -125,12 +125,12 @@ class Asking:
 
         request.on_urgency.append(moved)
 
-    def _open_document(self, component: Component, site: str) -> None:
+    def _open_document(self, component: Component, site: str, *, save_data: bool) -> None:
         now = asyncio.get_running_loop().time()
         for forgotten in self._documents.open(component.id, component.url, now=now, site=site):
             self.close_document(forgotten.id)
         self._export.open_document(component.id, component.url)
-        self._observer.document_opened(component.id, component.url)
+        self._observer.document_opened(component.id, component.url, save_data=save_data)
 
     def close_document(self, document: int) -> None:
         """The document's window is gone."""

@@ -41,6 +41,12 @@ def in_frame(request: Request) -> bool:
     return header(request.headers, "sec-fetch-dest") in ("iframe", "frame")
 
 
+def saves_data(request: Request) -> bool:
+    """Whether the user asks for less data (Save Data API, 2.1)."""
+    tokens = header(request.headers, "save-data").lower().split(";")
+    return tokens[0].strip() == "on"
+
+
 def subject_of(request: Request, document: int) -> Subject:
     """What the plan can know of a request before there is an answer."""
     if is_navigation(request):

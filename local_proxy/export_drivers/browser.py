@@ -102,8 +102,8 @@ class BrowserExport:
 
         `secret`: makes the driver's address for a page; keep it, and pages that a browser cached
         before a restart find their driver again. `multipart`: for all clients or for none; None:
-        for those that _best_as_multipart knows to take it well. `swap`: where there is no multipart,
-        a page's script may show finer levels; else each picture is one response, as it comes.
+        for those that _best_as_multipart knows to take it well. `swap`: else a page's script may
+        show finer levels; without it each picture is one response, as it comes.
         `decode`: undoes the coding of pictures that have one.
         """
         self._now = now
