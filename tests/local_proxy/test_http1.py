@@ -5,56 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from dataclasses import dataclass, field
 
 import pytest
 
-from local_proxy.http import Duplex, Handler, Request, Response
+from local_proxy.http import Request, Response
 from local_proxy.http1 import Http1Front
 from local_proxy.http1_connection import Limits
+from tests.local_proxy.small_core import Echo, SmallCore, hello
 
 GET = b"GET http://host.test/%b HTTP/1.1\r\nHost: host.test\r\n\r\n"
-
-
-async def hello(request: Request) -> Response:
-    return Response(200, [("content-type", "text/plain")], request.url.encode())
-
-
-@dataclass
-class Echo:
-    """The far end of a tunnel that sends back what it gets, and its own end after the client's."""
-
-    queue: asyncio.Queue[bytes] = field(default_factory=asyncio.Queue)
-    closed: bool = False
-
-    async def read(self) -> bytes:
-        return await self.queue.get()
-
-    async def write(self, data: bytes) -> None:
-        await self.queue.put(data)
-
-    async def end(self) -> None:
-        await self.queue.put(b"bye")
-        await self.queue.put(b"")
-
-    async def close(self) -> None:
-        self.closed = True
-
-
-@dataclass
-class SmallCore:
-    """A core whose every answer is the test's."""
-
-    handler: Handler = hello
-    far: Echo | Response = field(default_factory=Echo)
-    asked: list[tuple[str, int]] = field(default_factory=list)
-
-    async def handle(self, request: Request) -> Response:
-        return await self.handler(request)
-
-    async def connect(self, host: str, port: int) -> Duplex | Response:
-        self.asked.append((host, port))
-        return self.far
 
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -476,7 +435,7 @@ def test_too_many_connections() -> None:
 
 
 def test_tunnel_with_half_close() -> None:
-    far = Echo()
+    far = Echo(parting=b"bye")
     core = SmallCore(far=far)
 
     async def talk(dial: Dial) -> None:
@@ -493,7 +452,7 @@ def test_tunnel_with_half_close() -> None:
 
     assert served(core, talk).statistics().tunnels == 1
     assert core.asked == [("host.test", 443)]
-    assert far.closed
+    assert far.closed.is_set()
 
 
 def test_tunnel_refused_and_then_a_request() -> None:
@@ -519,7 +478,7 @@ def test_tunnel_ends_with_the_front() -> None:
         await reader.readuntil(b"\r\n\r\n")
 
     served(SmallCore(far=far), talk)
-    assert far.closed
+    assert far.closed.is_set()
 
 
 @pytest.mark.parametrize("error", [OSError("the link broke"), ConnectionResetError("reset")])
@@ -539,7 +498,7 @@ def test_a_tunnel_that_breaks_resets_the_client(error: Exception) -> None:
             await reader.read()
 
     served(SmallCore(far=far), talk)
-    assert far.closed
+    assert far.closed.is_set()
 
 
 def test_a_half_closed_tunnel_in_which_nothing_moves_ends() -> None:
@@ -557,4 +516,4 @@ def test_a_half_closed_tunnel_in_which_nothing_moves_ends() -> None:
         assert await reader.read() == b""
 
     served(SmallCore(far=far), talk, limits=Limits(idle_time=0.02))
-    assert far.closed
+    assert far.closed.is_set()
