@@ -73,6 +73,7 @@ class Http2Connection:
             tally or Counts(),
             body=self._limits.body,
             connects=connects,
+            idle_time=self._limits.idle_time,
             origin=origin,
         )
         self._http = server_side()

@@ -87,7 +87,7 @@ def connect_target(fields: Fields) -> tuple[str, int] | None:
     if (b":method", b"CONNECT") not in fields:
         return None
     pseudo, _ = _split(fields)
-    if pseudo.keys() != _CONNECT:  # RFC 9113, 8.5; extended CONNECT is not offered
+    if pseudo.keys() != _CONNECT:  # RFC 9113, 8.5; extended CONNECT: http2_websocket.py
         raise Malformed("a CONNECT names its authority and nothing else")
     _check_size(fields, b"")
     return split_authority(pseudo[b":authority"].decode("latin-1"))
@@ -133,8 +133,9 @@ def response_fields(response: Response, method: str) -> Fields:
     return [(b":status", b"%d" % response.status), *_encoded(headers)]
 
 
-def interim_fields(status: int, headers: Headers) -> Fields:
-    """An interim response as it is written. Raises ValueError if the server's fields can't be."""
+def head_fields(status: int, headers: Headers) -> Fields:
+    """A head that says nothing of a body. Raises ValueError if the server's fields can't be
+    written."""
     return [(b":status", b"%d" % status), *_encoded(end_to_end(headers))]
 
 

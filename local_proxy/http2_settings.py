@@ -32,6 +32,7 @@ def server_side() -> H2Connection:
     settings: dict[int, int] = {
         SettingCodes.MAX_CONCURRENT_STREAMS: MAX_STREAMS,
         SettingCodes.MAX_HEADER_LIST_SIZE: 2 * MAX_HEAD,
+        SettingCodes.ENABLE_CONNECT_PROTOCOL: 1,  # RFC 8441, 3
         _NO_RFC7540_PRIORITIES: 1,
     }
     http.local_settings = Settings(

@@ -30,7 +30,7 @@ def test_a_request_and_its_answer() -> None:
         assert (answer.status, bytes(answer.body), answer.ended) == (200, b"body", True)
         assert answer.fields == {"x-a": "1", "content-length": "4"}
         assert client.settings[SettingCodes.MAX_CONCURRENT_STREAMS] == 256
-        assert client.settings.get(SettingCodes.ENABLE_CONNECT_PROTOCOL, 0) == 0
+        assert client.settings[SettingCodes.ENABLE_CONNECT_PROTOCOL] == 1
 
     statistics = served(SmallCore(handler), talk)
     assert statistics.requests == 1
