@@ -68,6 +68,7 @@ def test_trailers_reach_a_client_that_takes_them(kind: bytes) -> None:
             answer = await client.answer(ask(client, origin))
             assert (answer.body, answer.ended) == (b"hello", True)
             assert trailers(client) == expected
+            assert origin.connections == 1
             client.close()
 
     run(go())
