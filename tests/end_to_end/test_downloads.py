@@ -1,4 +1,4 @@
-"""Downloads: told from what somebody looks at, behind every page, and apart from their page's end."""
+"""Downloads: told from what somebody looks at, and behind every page, also behind their own."""
 
 from __future__ import annotations
 
