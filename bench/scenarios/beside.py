@@ -2,7 +2,7 @@
 
 Beside a download whose reader rests, one that runs, and an upload; all through the same pair of
 proxies, which stay up. What is looked at is pixels: text, every picture painted, every picture
-final. Alone comes first and last, so that a drift of the machine shows.
+final. Alone comes twice, so that a drift of the machine shows.
 
 Knows a browser, processes and clients; knows nothing of how the link is shared.
 """
@@ -30,6 +30,8 @@ MOST_SLOWER: Final = 5.0
 """Per cent by which a page may be later beside a transfer."""
 LINK: Final = "384k"
 BESIDE: Final = ("resting download", "running download", "upload")
+ORDER: Final = ("alone", "resting download", "running download", "alone", "upload")
+"""The upload last: half a megabyte of it stays on its way when its client has gone."""
 MEASURES: Final = ("text_s", "painted_s", "final_s")
 _ENOUGH: Final = 1 << 29
 """Bytes of a transfer that is still running when the last page has loaded."""
@@ -59,7 +61,7 @@ async def run(
         known = await study(Endpoint(base, between.statistics), f"{folder.name}/index.html")
         through = Endpoint(base, between.statistics, proxy=f"http://{text(local)}")
         limit = LIMIT
-        for kind in ("alone", *BESIDE, "alone"):
+        for kind in ORDER:
             async with _beside(kind, local, origin, link):
                 rows += [await _row(kind, through, known, limit) for _ in range(runs)]
             times = {name: _median(rows, kind, name) for name in MEASURES}
