@@ -9,13 +9,8 @@ import pytest
 
 from bench.links.secured import Ends, paired
 from pairing.identity import new_identity
-from tests.transport.tls_ends import (
-    Quiet,
-    device,
-    run,
-    serving,
-    until,
-)
+from tests.transport.tls_ends import Quiet, device, serving
+from tests.watched import run, until
 from transport import single
 from transport.link import LinkError, NotTrusted
 from transport.records import Peer

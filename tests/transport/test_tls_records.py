@@ -15,13 +15,8 @@ from hypothesis import strategies as st
 
 from bench.links.secured import Ends, paired
 from pairing.identity import new_identity
-from tests.transport.tls_ends import (
-    Quiet,
-    device,
-    run,
-    serving,
-    until,
-)
+from tests.transport.tls_ends import Quiet, device, serving
+from tests.watched import run, until
 from transport import single
 from transport.endpoint import Endpoint
 from transport.link import LinkError

@@ -22,11 +22,10 @@ from tests.transport.tls_ends import (
     client_context,
     device,
     names_the_software,
-    run,
     serving,
     tls_answer_to,
-    until,
 )
+from tests.watched import run, until
 from transport import single
 from transport.handshakes import MOST, Handshakes, network_of
 
@@ -166,7 +165,7 @@ def test_a_crowd_of_strangers_does_not_keep_a_device_out(strangers: int) -> None
             assert len(server.links) == 1
             near.close()
 
-    run(go(), seconds=5.0)
+    run(go(), timeout=5.0)
 
 
 def test_a_crowd_from_one_place_gives_its_oldest_up_for_others() -> None:

@@ -7,13 +7,14 @@ import contextlib
 import secrets
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from bench.links.secured import Ends, paired
 from pairing.identity import Identity, device_identity
+from tests.watched import until
 from transport import single
 from transport.link import LinkError
 from transport.security import ServerSecurity
@@ -22,27 +23,6 @@ from transport.tcp_link import TcpLink
 from wire.frames import Control, Data
 
 Address = tuple[str, int]
-
-
-def run(main: Coroutine[Any, Any, None], *, seconds: float = 20.0) -> None:
-    """Also fails for errors that nobody saw."""
-
-    async def watched() -> None:
-        unseen: list[dict[str, Any]] = []
-        asyncio.get_running_loop().set_exception_handler(lambda _, context: unseen.append(context))
-        async with asyncio.timeout(seconds):
-            await main
-        for _ in range(5):  # what was closed just now takes its leave
-            await asyncio.sleep(0)
-        assert asyncio.all_tasks() == {asyncio.current_task()}
-        assert not unseen
-
-    asyncio.run(watched())
-
-
-async def until(true: Callable[[], object]) -> None:
-    while not true():  # noqa: ASYNC110 - many sorts of state are waited for
-        await asyncio.sleep(0.002)
 
 
 def device() -> Identity:
