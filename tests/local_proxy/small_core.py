@@ -16,8 +16,10 @@ async def hello(request: Request) -> Response:
 class Echo:
     """The far end of a tunnel that sends back what it gets, and its own end after the client's."""
 
+    goodbye: bytes = b""
+    """What it says before its end."""
     queue: asyncio.Queue[bytes] = field(default_factory=asyncio.Queue)
-    closed: bool = False
+    closed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def read(self) -> bytes:
         return await self.queue.get()
@@ -26,11 +28,12 @@ class Echo:
         await self.queue.put(data)
 
     async def end(self) -> None:
-        await self.queue.put(b"bye")
+        if self.goodbye:
+            await self.queue.put(self.goodbye)
         await self.queue.put(b"")
 
     async def close(self) -> None:
-        self.closed = True
+        self.closed.set()
 
 
 @dataclass

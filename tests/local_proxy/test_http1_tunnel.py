@@ -11,7 +11,7 @@ from tests.local_proxy.small_core import Echo, SmallCore
 
 
 def test_tunnel_with_half_close() -> None:
-    far = Echo()
+    far = Echo(goodbye=b"bye")
     core = SmallCore(far=far)
 
     async def talk(dial: Dial) -> None:
@@ -28,7 +28,7 @@ def test_tunnel_with_half_close() -> None:
 
     assert served(core, talk).statistics().tunnels == 1
     assert core.asked == [("host.test", 443)]
-    assert far.closed
+    assert far.closed.is_set()
 
 
 def test_tunnel_refused_and_then_a_request() -> None:
@@ -54,7 +54,7 @@ def test_tunnel_ends_with_the_front() -> None:
         await reader.readuntil(b"\r\n\r\n")
 
     served(SmallCore(far=far), talk)
-    assert far.closed
+    assert far.closed.is_set()
 
 
 @pytest.mark.parametrize("error", [OSError("the link broke"), ConnectionResetError("reset")])
@@ -74,7 +74,7 @@ def test_a_tunnel_that_breaks_resets_the_client(error: Exception) -> None:
             await reader.read()
 
     served(SmallCore(far=far), talk)
-    assert far.closed
+    assert far.closed.is_set()
 
 
 def test_a_half_closed_tunnel_in_which_nothing_moves_ends() -> None:
@@ -92,4 +92,4 @@ def test_a_half_closed_tunnel_in_which_nothing_moves_ends() -> None:
         assert await reader.read() == b""
 
     served(SmallCore(far=far), talk, limits=Limits(idle_time=0.02))
-    assert far.closed
+    assert far.closed.is_set()
