@@ -17,6 +17,7 @@ from typing import Any
 
 from aiohttp.abc import AbstractResolver
 
+from bench.links.relay import Relay
 from bench.links.secured import paired
 from configuration import LocalSettings
 from local_proxy.authority import Authority
@@ -55,6 +56,7 @@ __all__ = (
     "all_three",
     "pair",
     "run",
+    "slow_three",
     "until",
 )
 """All that an end-to-end test needs, from one place."""
@@ -218,3 +220,20 @@ async def all_three(**settings: Any) -> AsyncIterator[tuple[FakeOrigin, Pair]]:
     """An origin and the pair."""
     async with FakeOrigin().running() as origin, pair(**settings) as both:
         yield origin, both
+
+
+@asynccontextmanager
+async def slow_three(**settings: Any) -> AsyncIterator[tuple[FakeOrigin, Remote, Pair]]:
+    """An origin, the remote proxy and the pair, between whose ends is a link of 40 kB/s and 10 ms.
+
+    The remote is the one that runs; the pair's own one does not.
+    """
+    async with FakeOrigin().running() as origin, pair(start_remote=False) as idle:
+        await idle.remote.start()
+        target = ("127.0.0.1", idle.remote.port)
+        async with (
+            Relay(target=target, rate_up=40_000, rate_down=40_000, delay=0.01) as link,
+            pair(start_remote=False, remote_port=link.address[1], **settings) as both,
+        ):
+            await both.connected()
+            yield origin, idle.remote, both

@@ -104,6 +104,17 @@ def test_under_a_content_security_policy(run: Run, policy: str) -> None:
     run(test)
 
 
+async def stream_both(world: World, final: bytes) -> None:
+    """Both pictures of the page are streamed, and become what they are to be."""
+    async with world.browser.tab() as tab:
+        loading = asyncio.ensure_future(tab.go("http://site.test/"))
+        while world.site.export.statistics().streamed < 2:
+            await tab.painted()
+        paint(world.site, 2, "original")
+        await loading
+        assert await becomes(tab, final)
+
+
 def test_a_meta_policy_that_shuts_the_channel_means_streams(run: Run) -> None:
     async def test(world: World) -> None:
         site = world.fresh()
@@ -111,13 +122,7 @@ def test_a_meta_policy_that_shuts_the_channel_means_streams(run: Run) -> None:
         meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         with_gallery(site, 2, gallery(2, head=meta))
         final = await world.pixels()
-        async with world.browser.tab() as tab:
-            loading = asyncio.ensure_future(tab.go("http://site.test/"))
-            while site.export.statistics().streamed < 2:
-                await tab.painted()
-            paint(site, 2, "original")
-            await loading
-            assert await becomes(tab, final)
+        await stream_both(world, final)
 
     run(test)
 
@@ -327,12 +332,6 @@ def test_backgrounds_are_streamed(run: Run) -> None:
             site.picture(f"/p{i}.jpg", i, use=Use.BACKGROUND)
         paint(site, 2, "low")
         final = await world.pixels()
-        async with world.browser.tab() as tab:
-            loading = asyncio.ensure_future(tab.go("http://site.test/"))
-            while site.export.statistics().streamed < 2:
-                await tab.painted()
-            paint(site, 2, "original")
-            await loading
-            assert await becomes(tab, final)
+        await stream_both(world, final)
 
     run(test)
