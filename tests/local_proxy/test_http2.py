@@ -8,7 +8,6 @@ import dataclasses
 import socket
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from dataclasses import dataclass, field
 
 import pytest
 from h2.errors import ErrorCodes
@@ -26,11 +25,12 @@ from hyperframe.frame import (
 )
 
 from local_proxy.front import Front
-from local_proxy.http import Duplex, Handler, Request, Response
+from local_proxy.http import Handler, Request, Response
 from local_proxy.http1 import FrontStatistics
 from local_proxy.http1_connection import Limits
 from local_proxy.http2_flood import PREFACE
 from tests.local_proxy.http2_client import Client, Fields
+from tests.local_proxy.small_core import Echo, SmallCore, hello
 
 BASE: Fields = [(":method", "GET"), (":scheme", "http"), (":authority", "host.test")]
 
@@ -41,46 +41,6 @@ def raw_frame(kind: int, payload: bytes) -> bytes:
 
 def priority_update(number: int, field: bytes) -> bytes:
     return raw_frame(0x10, struct.pack("!L", number) + field)
-
-
-async def hello(request: Request) -> Response:
-    return Response(200, [("content-type", "text/plain")], request.url.encode())
-
-
-@dataclass
-class Echo:
-    """The far end of a tunnel that sends back what it gets, then its own end."""
-
-    queue: asyncio.Queue[bytes] = field(default_factory=asyncio.Queue)
-    closed: asyncio.Event = field(default_factory=asyncio.Event)
-
-    async def read(self) -> bytes:
-        return await self.queue.get()
-
-    async def write(self, data: bytes) -> None:
-        await self.queue.put(data)
-
-    async def end(self) -> None:
-        await self.queue.put(b"")
-
-    async def close(self) -> None:
-        self.closed.set()
-
-
-@dataclass
-class SmallCore:
-    """A core whose every answer is the test's."""
-
-    handler: Handler = hello
-    far: Echo | Response = field(default_factory=Echo)
-    asked: list[tuple[str, int]] = field(default_factory=list)
-
-    async def handle(self, request: Request) -> Response:
-        return await self.handler(request)
-
-    async def connect(self, host: str, port: int) -> Duplex | Response:
-        self.asked.append((host, port))
-        return self.far
 
 
 Dial = Callable[..., Awaitable[Client]]
