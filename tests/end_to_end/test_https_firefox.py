@@ -10,7 +10,7 @@ from local_proxy.authority import Authority
 from tests.end_to_end.pair import FakeOrigin, pair, run, until
 from tests.end_to_end.roots import Root
 from tests.end_to_end.test_https_chromium import picture
-from tests.local_proxy.firefox import EXECUTABLE, certificates_can_be_added, launched
+from bench.bidi import EXECUTABLE, certificates_can_be_added, launched
 
 pytestmark = [
     pytest.mark.skipif(EXECUTABLE is None, reason="no firefox on this machine"),
