@@ -113,11 +113,11 @@ async def _look(window: Window) -> Image.Image:
 
 def same(reference: End, look: Image.Image) -> bool:
     """Whether nobody could tell this look from the reference, what moves by itself apart."""
-    pairs = [(reference.image, look)]
-    pairs += [
-        (box.cut(reference.image), box.cut(look)) for box in _still(reference.boxes, reference)
-    ]
-    return reference.image.size == look.size and all(mean_difference(*one) < GOAL for one in pairs)
+    final = reference.image
+    if final.size != look.size or mean_difference(final, look) >= GOAL:
+        return False
+    still = _still(reference.boxes, reference)
+    return all(mean_difference(box.cut(final), box.cut(look)) < GOAL for box in still)
 
 
 def differences(reference: End, again: End, through: End) -> dict[str, Any]:

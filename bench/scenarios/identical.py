@@ -99,15 +99,18 @@ async def _compare(
     async with window(direct, browser, http1=http1) as one:
         reference = await end_of(one, direct.base, page)
         again = await end_of(one, direct.base, page)
-    async with peer.start(origin.address, profile("fast")) as endpoint:
-        endpoint = replace(endpoint, base=direct.base)
-        async with window(endpoint, browser, http1=http1) as one:
-            through = await end_of(one, direct.base, page, like=reference)
+    async with (
+        peer.start(origin.address, profile("fast")) as endpoint,
+        window(replace(endpoint, base=direct.base), browser, http1=http1) as one,
+    ):
+        through = await end_of(one, direct.base, page, like=reference)
+    expected = "h2" if origin.authority and not http1 else "http/1.1"
     return {
         "peer": peer.name,
         "page": page,
         "browser": browser,
         "protocols": sorted(through.protocols),
+        "expected_protocol": expected,
         **differences(reference, again, through),
     }
 
@@ -120,4 +123,6 @@ def checks(runs: Sequence[dict[str, Any]]) -> dict[str, Check]:
         found[f"{about}: pixels"] = Check(worst, "of 255", f"below {GOAL}", worst < GOAL)
         count = len(run["complaints"])
         found[f"{about}: console"] = Check(count, "differences", "0", count == 0)
+        spoken, expected = "+".join(run["protocols"]), run["expected_protocol"]
+        found[f"{about}: protocol"] = Check(spoken, "", expected, spoken == expected)
     return found
