@@ -72,9 +72,9 @@ async def end_of(
     window.complaints.clear()
     await window.viewport(width=WIDTH, height=1000)
     await window.go(base + page)
-    height = int(await window.evaluate("document.documentElement.scrollHeight"))
-    await window.viewport(width=WIDTH, height=height)  # Brings lazy pictures into view.
+    await _fit(window)  # Brings lazy pictures into view.
     await settled()
+    await _fit(window)  # A late font or picture makes it longer.
     await window.evaluate(DECODED)
     boxes = tuple(
         Box(round(x), round(y), round(x + w), round(y + h))
@@ -84,6 +84,16 @@ async def end_of(
     complaints = Counter(text.replace(base, "/") for text in window.complaints)
     protocols = json.loads(await window.evaluate(_PROTOCOLS))
     return End(looks, boxes, complaints, frozenset(protocols))
+
+
+async def _fit(window: Window) -> None:
+    """Make the viewport as high as the page; without a scroll bar that may be another height."""
+    height = 0
+    for _ in range(_FITS):
+        known, height = height, int(await window.evaluate(_HEIGHT))
+        if height == known:
+            return
+        await window.viewport(width=WIDTH, height=height)
 
 
 async def _looks(window: Window) -> tuple[Image.Image, ...]:
@@ -147,6 +157,10 @@ def _still(boxes: tuple[Box, ...], reference: End, *others: End) -> list[Box]:
         if all(mean_difference(box.cut(reference.image), box.cut(look)) < GOAL for look in looks)
     ]
 
+
+_HEIGHT: Final = "document.documentElement.scrollHeight"
+_FITS: Final = 4
+"""Times at most; a page may be always a little longer than its window."""
 
 _PROTOCOLS: Final = """
 JSON.stringify([...new Set(performance.getEntries().map(entry => entry.nextHopProtocol))]
