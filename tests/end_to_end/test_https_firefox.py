@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from bench.bidi import EXECUTABLE, certificates_can_be_added, launched
 from local_proxy.authority import Authority
 from tests.end_to_end.pair import FakeOrigin, pair, run, until
 from tests.end_to_end.roots import Root
 from tests.end_to_end.test_https_chromium import picture
-from bench.bidi import EXECUTABLE, certificates_can_be_added, launched
 
 pytestmark = [
     pytest.mark.skipif(EXECUTABLE is None, reason="no firefox on this machine"),

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.local_proxy import test_browser_chromium as shared
 from bench.bidi import EXECUTABLE, launched
+from tests.local_proxy import test_browser_chromium as shared
 
 pytestmark = pytest.mark.skipif(EXECUTABLE is None, reason="no firefox on this machine")
 
