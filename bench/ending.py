@@ -29,7 +29,7 @@ LOOK: Final = 0.7
 """Seconds between two looks that must see the same; a busy machine refines late."""
 LOOKS: Final = (3, 6)
 """At least, so that what moves by itself is seen to move, and at most."""
-PATIENCE: Final = 15.0
+PATIENCE: Final = 30.0
 """Seconds for which a page is looked at that is not yet like another."""
 
 

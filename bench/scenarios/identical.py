@@ -1,8 +1,9 @@
 """Whether a page ends up through the proxies as it does without: every pixel, every complaint.
 
 Two direct loads first: what differs between those (an animation) can't be compared. Then each
-other peer, over a link as good as none: pictures one by one, the page as a whole, and what the
-console has to say. In Chromium or Firefox, over http or https, with HTTP/2 or without.
+other peer, over a link as good as none (unless --profile names one): pictures one by one, the page
+as a whole, and what the console has to say. In Chromium or Firefox, over http or https, with HTTP/2
+or without.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bench.ending import GOAL, differences, end_of
+from bench.ending import GOAL, End, differences, end_of
 from bench.origin import Address, serve
 from bench.page_load import Endpoint, no_link
 from bench.peers import Peer, peers
-from bench.profiles import profile
+from bench.profiles import Profile, profile
 from bench.report import Check
 from bench.scenarios.page_load import SITE
 from bench.windows import BrowserName, missing, window
@@ -41,6 +42,15 @@ class _Origin:
         return Endpoint(f"{scheme}://{host}:{port}/", no_link, authority=trust)
 
 
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How a page is loaded."""
+
+    browser: BrowserName
+    http1: bool
+    link: Profile
+
+
 async def run(
     *,
     page: Path | None = None,
@@ -48,6 +58,7 @@ async def run(
     browser: BrowserName = "chromium",
     https: bool = False,
     http1: bool = False,
+    profile_name: str = "fast",
 ) -> dict[str, Any]:
     """The scenario. `page`: a folder of page folders, or one page folder.
 
@@ -56,14 +67,26 @@ async def run(
     if why := missing(browser):
         raise ValueError(why)
     root = page or SITE
-    names = [f"{folder.name}/index.html" for folder in _pages(root)] or ["index.html"]
+    way = _Way(browser, http1, profile(profile_name))
+    pages = [f"{folder.name}/index.html" for folder in _pages(root)] or ["index.html"]
     found: list[dict[str, Any]] = []
     async with _origin(root, https=https) as origin:
         ca_file = origin.authority.certificate_path if origin.authority else None
-        for name in names:
-            others = [name for name in peer_names if name != "direct"]
-            for peer in peers(others, ca_file=ca_file):
-                found.append(await _compare(peer, origin, name, browser, http1=http1))
+        others = peers([name for name in peer_names if name != "direct"], ca_file=ca_file)
+        for path in pages:
+            reference, again = await _direct(origin, path, way)
+            for peer in others:
+                through = await _through(peer, origin, path, way, reference)
+                found.append(
+                    {
+                        "peer": peer.name,
+                        "page": path,
+                        "browser": browser,
+                        "protocols": sorted(through.protocols),
+                        "expected_protocol": "h2" if https and not http1 else "http/1.1",
+                        **differences(reference, again, through),
+                    }
+                )
                 print(_line(found[-1]))
     return {"runs": found, "checks": checks(found)}
 
@@ -92,27 +115,20 @@ def _line(run: dict[str, Any]) -> str:
     )
 
 
-async def _compare(
-    peer: Peer, origin: _Origin, page: str, browser: BrowserName, *, http1: bool
-) -> dict[str, Any]:
+async def _direct(origin: _Origin, page: str, way: _Way) -> tuple[End, End]:
+    """The reference, and the same once more."""
     direct = origin.direct
-    async with window(direct, browser, http1=http1) as one:
-        reference = await end_of(one, direct.base, page)
-        again = await end_of(one, direct.base, page)
+    async with window(direct, way.browser, http1=way.http1) as one:
+        return await end_of(one, direct.base, page), await end_of(one, direct.base, page)
+
+
+async def _through(peer: Peer, origin: _Origin, page: str, way: _Way, reference: End) -> End:
+    base = origin.direct.base
     async with (
-        peer.start(origin.address, profile("fast")) as endpoint,
-        window(replace(endpoint, base=direct.base), browser, http1=http1) as one,
+        peer.start(origin.address, way.link) as endpoint,
+        window(replace(endpoint, base=base), way.browser, http1=way.http1) as one,
     ):
-        through = await end_of(one, direct.base, page, like=reference)
-    expected = "h2" if origin.authority and not http1 else "http/1.1"
-    return {
-        "peer": peer.name,
-        "page": page,
-        "browser": browser,
-        "protocols": sorted(through.protocols),
-        "expected_protocol": expected,
-        **differences(reference, again, through),
-    }
+        return await end_of(one, base, page, like=reference)
 
 
 def checks(runs: Sequence[dict[str, Any]]) -> dict[str, Check]:
