@@ -27,8 +27,9 @@ SETTLE: Final = 3.0
 """Seconds after the load event: refinement in place, decoding, drawing."""
 LOOK: Final = 0.7
 """Seconds between two looks that must see the same; a busy machine refines late."""
-LOOKS: Final = (3, 6)
-"""At least, so that what moves by itself is seen to move, and at most."""
+LOOKS: Final = 3
+"""At least, so that what moves by itself is seen to move."""
+MOST_LOOKS: Final = 6
 PATIENCE: Final = 30.0
 """Seconds for which a page is looked at that is not yet like another."""
 
@@ -61,12 +62,13 @@ async def end_of(
     page: str,
     *,
     settled: Callable[[], Awaitable[None]] = _settle,
+    looks: int = LOOKS,
     like: End | None = None,
 ) -> End:
     """Load `page` (a path below `base`), wait until it is `settled`, and look at it.
 
-    Until nothing changes any more; with `like`, until it looks the same as that end, for PATIENCE
-    at most: what is slow is not different.
+    `looks` times at least, until nothing changes any more; with `like`, until it looks the same as
+    that end, for PATIENCE at most: what is slow is not different.
     """
     await window.go("about:blank")
     window.complaints.clear()
@@ -80,10 +82,10 @@ async def end_of(
         Box(round(x), round(y), round(x + w), round(y + h))
         for x, y, w, h in json.loads(await window.evaluate(f"JSON.stringify({PICTURES})"))
     )
-    looks = await (_looks(window) if like is None else _looks_like(window, like))
+    taken = await (_looks(window, looks) if like is None else _looks_like(window, like))
     complaints = Counter(text.replace(base, "/") for text in window.complaints)
     protocols = json.loads(await window.evaluate(_PROTOCOLS))
-    return End(looks, boxes, complaints, frozenset(protocols))
+    return End(taken, boxes, complaints, frozenset(protocols))
 
 
 async def _fit(window: Window) -> None:
@@ -96,11 +98,10 @@ async def _fit(window: Window) -> None:
         await window.viewport(width=WIDTH, height=height)
 
 
-async def _looks(window: Window) -> tuple[Image.Image, ...]:
+async def _looks(window: Window, least: int) -> tuple[Image.Image, ...]:
     """Looks until two in a row see the same."""
-    least, most = LOOKS
     looks = [await _look(window)]
-    while len(looks) < least or (looks[-1] != looks[-2] and len(looks) < most):
+    while len(looks) < least or (looks[-1] != looks[-2] and len(looks) < MOST_LOOKS):
         await asyncio.sleep(LOOK)
         looks.append(await _look(window))
     return tuple(looks)

@@ -61,7 +61,7 @@ def direct(origin: Origin) -> Direct:
             endpoint = Endpoint(base(address), no_link, authority=trust)
             async with window(endpoint, browser) as one:
                 return {
-                    page: await end_of(one, endpoint.base, page, settled=at_once)
+                    page: await end_of(one, endpoint.base, page, settled=at_once, looks=2)
                     for page in PICTURES
                 }
 
