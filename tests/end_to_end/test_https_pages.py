@@ -7,23 +7,27 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from bench.ending import GOAL, End, differences, end_of
+from bench.links.relay import Relay
 from bench.origin import Address, serve
 from bench.page_load import Endpoint, no_link
 from bench.windows import BrowserName, missing, window
 from local_proxy.authority import Authority
 from remote_proxy.certificates import client_context
-from tests.end_to_end.pair import Pair, pair, until
+from tests.end_to_end.pair import Pair, Remote, pair, until
 
 SITE = Path(__file__).parents[2] / "demo" / "site"
 PICTURES = {"news/index.html": 15, "article/index.html": 4}
 """Pages, and how many pictures each has."""
+RATE = 600_000
+"""Bytes/second of the link."""
 Ends = dict[str, End]
 Direct = Callable[[BrowserName], Ends]
 
@@ -72,6 +76,33 @@ async def at_once() -> None:
     """Without proxies nothing comes after the load event but drawing."""
 
 
+@asynccontextmanager
+async def slow_pair(
+    *, rate: float, tls: ssl.SSLContext, authority: Authority, policy: str = "default"
+) -> AsyncIterator[Pair]:
+    """Both proxies with a link on which pictures are asked for before they are here in full.
+
+    `rate`: bytes/second each way.
+    """
+    remote = Remote(tls=tls)
+    await remote.start()
+    target = ("127.0.0.1", remote.port)
+    try:
+        async with (
+            Relay(target=target, rate_up=rate, rate_down=rate, delay=0.005) as link,
+            pair(
+                start_remote=False,
+                remote_port=link.address[1],
+                authority=authority,
+                policy=[policy],
+            ) as both,
+        ):
+            await both.connected()
+            yield both
+    finally:
+        await remote.stop()
+
+
 async def refined(both: Pair) -> None:
     """Until no picture is shown coarser than it will be."""
     await until(lambda: not both.local.export.statistics().coarse, seconds=30)
@@ -89,7 +120,7 @@ def test_https_pages_end_up_as_they_do_without_proxies(
         authority = Authority.open(tmp_path)
         async with (
             serve(SITE, tls=origin.server()) as address,
-            pair(tls=origin.trusted(), authority=authority) as both,
+            slow_pair(rate=RATE, tls=origin.trusted(), authority=authority) as both,
         ):
             endpoint = Endpoint(
                 base(address),
