@@ -101,7 +101,7 @@ SCENARIOS: Final = (
     ),
     Scenario(
         "faults",
-        "that cuts, silences and restarts in mid-page and mid-download cost a pause, no more",
+        "that cuts, silences, restarts and new addresses cost pages and downloads a pause, no more",
         "20 min; --runs sets the number of faults",
         "bench.scenarios.faults",
     ),

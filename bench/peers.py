@@ -108,7 +108,7 @@ class SluicePeer:
     @asynccontextmanager
     async def start(self, origin: Address, profile: Profile) -> AsyncIterator[Endpoint]:
         async with (
-            _security(self._security) as (server, client),
+            security(self._security) as (server, client),
             command(
                 "remote", "--listen", "127.0.0.1:0", *LOOPBACK, *server, *self._remote
             ) as remote,
@@ -134,7 +134,7 @@ class SluicePeer:
 
 
 @asynccontextmanager
-async def _security(kind: str) -> AsyncIterator[tuple[list[str], list[str]]]:
+async def security(kind: str) -> AsyncIterator[tuple[list[str], list[str]]]:
     """Arguments of the remote's and the local's command; their state is gone afterwards."""
     if kind == "none":
         yield ["--security", "none"], ["--security", "none"]
