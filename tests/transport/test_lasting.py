@@ -91,6 +91,12 @@ async def ends(rival: Callable[[Dial], Awaitable[Connection]]) -> AsyncIterator[
             reception.close()
 
 
+async def never() -> Connection:
+    """As a dial from an address that is gone."""
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
 def run(main: Callable[[], Awaitable[None]]) -> None:
     async def limited() -> None:
         async with asyncio.timeout(10):
@@ -154,5 +160,46 @@ def test_a_silent_connection_that_comes_second_is_dropped() -> None:
             assert both.at_far.frames == FRAMES
             assert both.at_far.closed == []
             assert both.near.statistics().replayed > 0
+
+    run(go)
+
+
+def test_an_attempt_under_way_when_an_address_is_lost_begins_again() -> None:
+    async def go() -> None:
+        attempts = 0
+        first = asyncio.Event()
+
+        async def attempt(dial: Dial) -> Connection:
+            nonlocal attempts
+            attempts += 1
+            first.set()
+            return await (never() if attempts == 1 else dial())
+
+        async with ends(attempt) as both:
+            both.send(FRAMES[:3])
+            await both.at_far.count(3)
+            both.near.lose(LinkError("cut"))
+            await first.wait()
+            both.lasting.network_changed("")  # something came up: no reason to give up
+            await asyncio.sleep(0)
+            assert attempts == 1
+            both.lasting.network_changed("10.0.0.1")
+            both.lasting.network_changed("10.0.0.2")  # two of one interface, in the same moment
+            both.send(FRAMES[3:])
+            await both.at_far.count(10)
+            assert both.at_far.frames == FRAMES
+            assert attempts == 2
+
+    run(go)
+
+
+def test_the_first_attempt_too_is_given_up_when_an_address_is_lost() -> None:
+    async def go() -> None:
+        link = LastingLink(never, congestion=None, patience=5.0, on_change=lambda _: None)
+        opening = asyncio.ensure_future(link.open())
+        await asyncio.sleep(0)
+        link.network_changed("10.0.0.1")
+        with pytest.raises(LinkError, match="network changed"):
+            await opening
 
     run(go)
