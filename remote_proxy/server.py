@@ -46,7 +46,7 @@ class RemoteServer:
     def __init__(
         self, services: Services, *, quantum: int, memory: int, congestion: str, patience: float
     ) -> None:
-        """`patience`: seconds for which a device may be without a connection."""
+        """`patience`: seconds for which a device may be without a connection, at least."""
         self._services = services
         self._quantum = quantum
         self._memory = memory
@@ -92,6 +92,7 @@ class RemoteServer:
             suggested_quantum=suggested_quantum,
             memory=self._memory,
             peer=peer,
+            expect=lambda seconds: self._reception.expect(link, seconds),
         )
         task = asyncio.get_running_loop().create_task(session.run())
         self._sessions[task] = session

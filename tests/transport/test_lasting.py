@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pytest
 
@@ -41,7 +41,8 @@ class Ends:
     queue: Queue
     far: TcpLink
     at_far: Arrivals
-    told: list[LinkError | None] = field(default_factory=list)
+    told: list[LinkError | None]
+    reception: Reception
 
     @property
     def near(self) -> TcpLink:
@@ -85,7 +86,7 @@ async def ends(rival: Callable[[Dial], Awaitable[Connection]]) -> AsyncIterator[
         near, queue = await link.open(), Queue()
         near.start(queue, Arrivals())
         try:
-            yield Ends(way, link, queue, accepted[0], at_far, told)
+            yield Ends(way, link, queue, accepted[0], at_far, told, reception)
         finally:
             near.close()
             reception.close()
@@ -201,5 +202,20 @@ def test_the_first_attempt_too_is_given_up_when_an_address_is_lost() -> None:
         link.network_changed("10.0.0.1")
         with pytest.raises(LinkError, match="network changed"):
             await opening
+
+    run(go)
+
+
+@pytest.mark.parametrize(("wanted", "granted"), [(0.0, 60.0), (600.0, 660.0), (1e9, 3600.0)])
+def test_a_peer_s_patience_is_exceeded_within_bounds(wanted: float, granted: float) -> None:
+    async def go() -> None:
+        async with ends(lambda dial: never()) as both:
+            loop = asyncio.get_running_loop()
+            both.reception.expect(both.far, wanted)
+            before = loop.time()
+            both.far.lose(LinkError("cut"))
+            expiry = both.reception._kept[TOKEN].expiry
+            assert expiry is not None
+            assert before + granted <= expiry.when() <= loop.time() + granted
 
     run(go)
