@@ -73,7 +73,7 @@ class LocalSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """[local.sites] has lines like "*.name" = "text-only"; also adapt, original, tunnel. The
     closest pattern counts. In the environment: a.example=original,*.b.example=tunnel"""
     history: bool = True
-    """Keep what was saved, by day and site, in `state`."""
+    """Keep in `state` what was saved, by day and site, and who rejects our certificates where."""
 
 
 class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

@@ -77,11 +77,11 @@ class RemoteServer:
         return listener
 
     def accept(self, link: Link, *, peer: Peer | None = None) -> None:
-        """Serve a link that has just been made; refused when there are too many.
+        """Serve a link that has just been made; refused when there are too many that are in use.
 
         `peer`: the device, if it had to prove who it is.
         """
-        if len(self._sessions) >= MAX_DEVICES:
+        if len(self._sessions) >= MAX_DEVICES and not self._reception.give_one_up():
             _log.warning("too many devices; a link was refused")
             link.close()
             return

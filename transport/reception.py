@@ -103,6 +103,14 @@ class Reception:
             if kept.link is link:
                 kept.patience = max(self._patience, wanted)
 
+    def give_one_up(self) -> bool:
+        """Close the oldest link that has no connection; whether there was one."""
+        for kept in self._kept.values():
+            if kept.expiry is not None:
+                kept.link.close(LinkError("others needed its place while it had no connection"))
+                return True
+        return False
+
     def close(self) -> None:
         """Close every link and turn away who is arriving."""
         for task in list(self._arriving):
