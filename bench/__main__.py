@@ -113,9 +113,15 @@ SCENARIOS: Final = (
     ),
     Scenario(
         "bulk",
-        "that neither proxy holds a gigabyte whose reader rests, and pages beside it",
-        "7 min, 1 min with --size 50000000",
+        "that neither proxy holds a gigabyte whose reader rests",
+        "5 min, half a minute with --size 50000000",
         "bench.scenarios.bulk",
+    ),
+    Scenario(
+        "beside",
+        "that a page in Chromium is no later beside a download or an upload",
+        "9 min",
+        "bench.scenarios.beside",
     ),
     Scenario(
         "polar",
