@@ -102,7 +102,7 @@ SCENARIOS: Final = (
     Scenario(
         "faults",
         "that cuts, silences, restarts and new addresses cost pages and downloads a pause, no more",
-        "20 min; --runs sets the number of faults",
+        "11 min; --runs sets the number of faults",
         "bench.scenarios.faults",
     ),
     Scenario(
