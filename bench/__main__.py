@@ -101,8 +101,8 @@ SCENARIOS: Final = (
     ),
     Scenario(
         "faults",
-        "that cuts, silences and restarts in mid-page and mid-download cost a pause, no more",
-        "20 min; --runs sets the number of faults",
+        "that cuts, silences, restarts and new addresses cost pages and downloads a pause, no more",
+        "11 min; --runs sets the number of faults",
         "bench.scenarios.faults",
     ),
     Scenario(

@@ -112,7 +112,7 @@ class SluicePeer:
     @asynccontextmanager
     async def start(self, origin: Address, profile: Profile) -> AsyncIterator[Endpoint]:
         async with (
-            _security(self._security) as (server, client, state),
+            security(self._security) as (server, client, state),
             command(
                 "remote",
                 "--listen",
@@ -145,7 +145,7 @@ class SluicePeer:
 
 
 @asynccontextmanager
-async def _security(kind: str) -> AsyncIterator[tuple[list[str], list[str], Path]]:
+async def security(kind: str) -> AsyncIterator[tuple[list[str], list[str], Path]]:
     """Arguments of the remote's and the local's command, and the local's state.
 
     The states are gone afterwards.
