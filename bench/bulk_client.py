@@ -9,6 +9,7 @@ import asyncio
 import hashlib
 import json
 import socket
+import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -85,6 +86,8 @@ async def upload(proxy: Address, url: str, size: int, *, chunked: bool) -> str:
 async def _connected(address: Address) -> AsyncIterator[socket.socket]:
     connection = socket.socket()
     connection.setblocking(False)
+    # Left early, it is reset: what the kernel holds of an upload would go on for minutes else.
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     try:
         await asyncio.get_running_loop().sock_connect(connection, address)
         yield connection

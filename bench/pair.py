@@ -22,6 +22,7 @@ from typing import Any, Final, NamedTuple
 from bench.links.memory import LinkModel, memory_links
 from bench.links.relay import Relay
 from bench.links.secured import paired
+from bench.peers import relay
 from bench.profiles import Profile
 from configuration import LocalSettings
 from local_proxy.http import Request
@@ -219,27 +220,19 @@ async def tcp_pair(
     server_side, client_side = security if security else (None, None)
     async with (
         await server.listen("127.0.0.1", 0, security=server_side) as listener,
-        Relay(
-            target=listener.address,
-            rate_up=profile.rate_up,
-            rate_down=profile.rate_down,
-            delay=profile.delay,
-            queue=profile.queue,
-            impairments=profile.impairments(),
-            process=True,
-        ) as relay,
+        relay(listener.address, profile) as link,
     ):
 
         async def dial() -> Link:
             lasting = LastingLink(
-                lambda: dial_secured(*relay.address, security=client_side),
+                lambda: dial_secured(*link.address, security=client_side),
                 congestion="cubic",
                 patience=0.0,
                 on_change=lambda error: None,
             )
             return await lasting.open()
 
-        async with _running(server, dial, policies, PolicyWorker, relay) as pair:
+        async with _running(server, dial, policies, PolicyWorker, link) as pair:
             yield pair
 
 

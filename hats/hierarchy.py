@@ -9,20 +9,18 @@ backlog, counted in bytes that somebody else keeps. The rules of the paper that 
 - A disabled node is enabled again only by an ancestor at least as high as its disabler.
 - Bandwidth is distributed top-down; only the ready children of ready nodes are offered upwards.
 
-Invariant between calls: an interior node is ready exactly if it isn't disabled and a child of it
-is ready, and its scheduler has been told of just these children.
-
-The hierarchy knows neither time nor bytes nor what a kind means.
+What follows from a change for the nodes above it is worked out by hats/readiness.py. The hierarchy
+knows neither time nor bytes nor what a kind means.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from hats import watching
 from hats.errors import HierarchyError
-from hats.node import NO_MARK, Node
+from hats.node import Node
+from hats.readiness import Readiness, add_backlog, changed, pass_marks
 from hats.rules import (
     MAX_DEPTH,
     check_ancestor,
@@ -51,7 +49,7 @@ class Hierarchy:
         self.quantum = check_quantum(quantum)
         """Bytes of a full quantum where no node says otherwise."""
         self._serial = 0
-        self._arrivals = 0
+        self._readiness = Readiness()
         self.dynamic = DynamicSchedulers()
         """For the multiplexer, which asks at every quantum whether any has work to do."""
         self.root = Node("", None, serial=0)
@@ -131,7 +129,7 @@ class Hierarchy:
         elif not node.finished:
             node.finished = True
             if not node.backlog:
-                self._arrive(node)
+                self._readiness.arrive(node)
 
     def find(self, path: Sequence[str]) -> Node | None:
         """The node of that path from below the root; the root for an empty one."""
@@ -166,20 +164,20 @@ class Hierarchy:
         if not check_bytes(nbytes):
             return
         was_pending = leaf.backlog > 0
-        self._add_backlog(leaf, nbytes)
+        add_backlog(leaf, nbytes)
         if was_pending:
-            self._changed(leaf)
+            changed(leaf)
         else:
-            self._arrive(leaf)
+            self._readiness.arrive(leaf)
 
     def unqueue(self, leaf: Node, nbytes: int) -> None:
         """So many of the bytes queued last were taken back, unsent."""
         check_leaf(leaf)
         if check_bytes(nbytes) > leaf.backlog:
             raise HierarchyError(f"{leaf!r} has no {nbytes} bytes to take back")
-        self._add_backlog(leaf, -nbytes)
-        self._changed(leaf)
-        self._refresh(leaf)
+        add_backlog(leaf, -nbytes)
+        changed(leaf)
+        self._readiness.refresh(leaf)
 
     def sent(self, leaf: Node, length: int, *, now: float) -> bool:
         """The multiplexer granted `length` bytes to the leaf that the schedulers selected.
@@ -196,8 +194,8 @@ class Hierarchy:
             parent.scheduler.charge(child, length)  # type: ignore[union-attr]  # interior: has one
             child, parent = parent, parent.parent
         if leaf.sent == leaf.next_mark:
-            self._pass_marks(leaf)
-            self._changed(leaf)
+            pass_marks(leaf)
+            changed(leaf)
         if leaf.backlog:
             return False
         if leaf.finished:
@@ -205,7 +203,7 @@ class Hierarchy:
             self._detach(leaf)
             self._prune(leaf.parent)
             return True
-        self._refresh(leaf)
+        self._readiness.refresh(leaf)
         watching.changed(leaf)
         return False
 
@@ -213,8 +211,8 @@ class Hierarchy:
         """The absolute offsets, bytes, at which the leaf's fidelity levels end, coarse to fine."""
         check_leaf(leaf)
         leaf.marks = check_marks(marks)
-        self._pass_marks(leaf)
-        self._changed(leaf)
+        pass_marks(leaf)
+        changed(leaf)
 
     # -- parameters --------------------------------------------------------------------------
 
@@ -240,38 +238,38 @@ class Hierarchy:
         """The node's share among its siblings (MIN_WEIGHT to MAX_WEIGHT)."""
         check_attached(node)
         node.weight = check_weight(weight)
-        self._changed(node)
+        changed(node)
 
     def set_order(self, node: Node, order: int) -> None:
         """The node's place among its siblings, smallest first."""
         check_attached(node)
         node.order = order
-        self._changed(node)
+        changed(node)
 
     def set_priority(self, node: Node, priority: int) -> None:
         """The node's urgency among its siblings, highest first."""
         check_attached(node)
         node.priority = priority
-        self._changed(node)
+        changed(node)
 
     def set_deadline(self, node: Node, deadline: float | None) -> None:
         """Seconds on the caller's clock; None: none."""
         check_attached(node)
         node.deadline = check_deadline(deadline)
-        self._changed(node)
+        changed(node)
 
     def set_kind(self, leaf: Node, kind: str) -> None:
         """What the leaf turned out to be."""
         check_leaf(leaf)
         watching.left(leaf)
         leaf.kind = kind
-        self._changed(leaf)
+        changed(leaf)
 
     def set_size(self, leaf: Node, size: int | None) -> None:
         """Bytes that the component will have, None: not known."""
         check_leaf(leaf)
         leaf.size = None if size is None else check_bytes(size)
-        self._changed(leaf)
+        changed(leaf)
 
     def set_quantum(self, node: Node, quantum: int | None) -> None:
         """Bytes of a quantum for the node and its subtree; None: as its parent."""
@@ -339,13 +337,13 @@ class Hierarchy:
         parent = node.parent
         assert parent is not None and parent.scheduler is not None
         if node.backlog:
-            self._add_backlog(node, -node.backlog)
+            add_backlog(node, -node.backlog)
         node.attached = False
         if node.scheduler is None:
             watching.left(node)
         else:
             self.dynamic.uninstall(node.scheduler)
-        self._refresh(node)
+        self._readiness.refresh(node)
         parent.scheduler.detach(node)
         del parent.children[node.name]
 
@@ -357,60 +355,6 @@ class Hierarchy:
             self._detach(node)
             node = parent
 
-    def _add_backlog(self, leaf: Node, nbytes: int) -> None:
-        node: Node | None = leaf
-        while node is not None:
-            node.backlog += nbytes
-            node = node.parent
-
-    def _arrive(self, leaf: Node) -> None:
-        """The leaf has something to send and had nothing before."""
-        if not leaf.ready:
-            self._arrivals += 1
-            leaf.arrived = self._arrivals
-        watching.changed(leaf)
-        self._refresh(leaf)
-
-    def _refresh(self, node: Node) -> None:
-        """Readiness may have changed: tell the parent's scheduler, and so on upwards."""
-        while True:
-            ready = (
-                node.attached
-                and not node.holds
-                and (node.pending if node.scheduler is None else node.ready_children > 0)
-            )
-            parent = node.parent
-            if ready == node.ready:
-                return
-            node.ready = ready
-            if parent is None:
-                return
-            scheduler = parent.scheduler
-            assert scheduler is not None
-            if ready:
-                if node.scheduler is not None:
-                    self._arrivals += 1
-                    node.arrived = self._arrivals
-                parent.ready_children += 1
-                scheduler.ready(node)
-            else:
-                parent.ready_children -= 1
-                scheduler.waiting(node)
-            node = parent
-
-    def _changed(self, node: Node) -> None:
-        """Something that a scheduler may order by has changed."""
-        if node.parent is not None:
-            assert node.parent.scheduler is not None
-            node.parent.scheduler.changed(node)
-        if node.scheduler is None:
-            watching.changed(node)
-
-    def _pass_marks(self, leaf: Node) -> None:
-        reached = bisect_right(leaf.marks, leaf.sent)
-        leaf.level_reached = reached
-        leaf.next_mark = leaf.marks[reached] if reached < len(leaf.marks) else NO_MARK
-
     def _set_holds(
         self, node: Node, holds: tuple[Node | Scheduler, ...], *, told: Scheduler | None = None
     ) -> None:
@@ -421,4 +365,4 @@ class Hierarchy:
             if watcher is not told:
                 for leaf in concerned:
                     watcher.leaf_changed(leaf)
-        self._refresh(node)
+        self._readiness.refresh(node)

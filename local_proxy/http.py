@@ -22,6 +22,14 @@ def header(headers: Headers, name: str, default: str = "") -> str:
     return ", ".join(values) if values else default
 
 
+def split_url(url: str) -> tuple[str, str, str]:
+    """Origin, path and query of an absolute URL, as they stand there; it refuses none."""
+    scheme, _, rest = url.partition("://")
+    authority, slash, path = rest.partition("/")
+    path, _, query = (slash + path).partition("?")
+    return f"{scheme}://{authority}", path, query
+
+
 @dataclass(slots=True)
 class Request:
     """A request as the front read it; hop-by-hop fields are removed."""

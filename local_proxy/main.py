@@ -49,17 +49,11 @@ URGENT: Final = 2
 _log = structlog.get_logger("sluice.local")
 
 
-class Settings(Protocol):
+class Settings(paired.Settings, Protocol):
     """What it reads of the configuration's [local] section."""
 
     @property
     def listen(self) -> str: ...
-    @property
-    def remote(self) -> str: ...
-    @property
-    def security(self) -> str: ...
-    @property
-    def pair(self) -> str: ...
     @property
     def policy(self) -> list[str]: ...
     @property
@@ -72,8 +66,6 @@ class Settings(Protocol):
     def export(self) -> str: ...
     @property
     def congestion(self) -> str: ...
-    @property
-    def state(self) -> str: ...
     @property
     def tunnel(self) -> list[str]: ...
     @property
@@ -157,7 +149,12 @@ class LocalProxy:
         self.https: Https | None = None
         """Which https connections are adapted; None: none."""
         if authority is not None:
-            self.https = Https(authority, now=loop.time, tunnelled=self.sites.tunnelled)
+            self.https = Https(
+                authority,
+                now=loop.time,
+                tunnelled=self.sites.tunnelled,
+                store=store if settings.history else None,  # it names hosts
+            )
         self._front = Front(self.core, https=self.https)
         bridge.connect(
             uplink=self.uplink,
@@ -185,15 +182,21 @@ class LocalProxy:
                 tasks.create_task(self.uplink.keep_alive())
                 tasks.create_task(self._overview.watch_bandwidth())
                 tasks.create_task(self.savings.run())
+                if self.https is not None:
+                    tasks.create_task(self.https.lessons.run())
         finally:
             watch.close()
             await self._arithmetic.close()
             await self._front.close()
             self._runtime.close()
             await self.savings.flush()
+            if self.https is not None:
+                await self.https.lessons.flush()
 
     async def _recall(self) -> None:
-        """What people chose in earlier runs."""
+        """What people chose in earlier runs, and what was learnt of clients."""
+        if self.https is not None:
+            await self.https.lessons.recall()
         if self._store is None:
             return
         try:

@@ -23,7 +23,7 @@ _log = structlog.get_logger("sluice.local")
 
 
 class Settings(Protocol):
-    """What it reads of the configuration's [local] section."""
+    """What it reads of the configuration's [local] section: who the remote is, who we are."""
 
     @property
     def remote(self) -> str: ...

@@ -7,6 +7,7 @@ their bytes come. Knows nothing of HTTP fronts, promises or policies (core.py jo
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
@@ -55,10 +56,12 @@ class LocalSession:
         device: str,
         first_id: int = 1,
         accepts: Sequence[str] = (),
+        patience: float = 0.0,
     ) -> None:
         """`first_id`: odd; ids name documents, which outlive the session, as `memory` does.
 
-        `accepts`: codings of pictures that whoever shows them undoes.
+        `accepts`: codings of pictures that whoever shows them undoes. `patience`: seconds for
+        which the link may be without a connection; the remote is told.
         """
         self._link = link
         self._listener = listener
@@ -70,6 +73,7 @@ class LocalSession:
             first_component=first_id,
             first_promise=memory.next_promise,
             accepts=accepts,
+            patience=math.ceil(patience),
         )
         self.uploads = Uploads(self.session, wake=link.wake)
         self._arrivals = Arriving(

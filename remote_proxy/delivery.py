@@ -16,7 +16,7 @@ import structlog
 from policies.plan import Decision
 from remote_proxy.decoding import decode
 from remote_proxy.failures import Failure, OriginError
-from remote_proxy.jobs import Job, kind_of
+from remote_proxy.jobs import Job, is_download, kind_of
 from remote_proxy.limits import Devices
 from remote_proxy.obedience import Obedience
 from remote_proxy.origin import FetchRequest, Origin, OriginResponse
@@ -51,6 +51,9 @@ MAX_REASON: Final = 2000
 FIRST: Final = 4096
 """Bytes of a text that are coded alone, so that the link has something to carry while the rest is
 coded: dense coding takes 20 ms for a page."""
+LONG: Final = 65536
+"""Bytes of a text that no page asked for, from which on it counts as a download: else a text of a
+gigabyte would hold up every picture."""
 PIECE: Final = 65536
 """Bytes handed to a parser or coder at a time, so that the event loop is never held for long."""
 _log = structlog.get_logger("sluice.remote")
@@ -99,6 +102,10 @@ class Delivery:
         self._outgoing: Outgoing | None = None
         self._preface: list[Introduction] = []
         self._rest = Rest(job.resume)
+        self._document = job.document
+        """Whose node it goes under."""
+        self._kind = job.kind
+        """Known before its response; None: that will tell."""
 
     async def run(self) -> None:
         """Deliver. Failures of the origin are told to the local proxy, never raised."""
@@ -159,9 +166,11 @@ class Delivery:
 
     async def _respond(self, response: OriginResponse) -> None:
         content_type = header(response.headers, "content-type").partition(";")[0].strip().lower()
+        if is_download(self.job, response.headers, content_type):
+            self._document, self._kind = m.UNATTRIBUTED, Kind.OTHER
         if self.job.method == "HEAD" or response.status in (204, 304):
             self._head(response, response.headers, length=response.length)
-            self._open(self.job.kind or Kind.OTHER).finish()
+            self._open(self._kind or Kind.OTHER).finish()
         elif compressible(content_type) and response.status != 206:
             await self._text(response, content_type)
         elif self._may_have_levels(content_type, response):
@@ -192,7 +201,7 @@ class Delivery:
         headers, body = decode(response.headers, response.body)
         length = response.length if headers == response.headers else None
         self._head(response, headers, length=length, coding="br")
-        outgoing = self._open(self.job.kind or kind_of(content_type))
+        outgoing = self._open(self._kind or kind_of(content_type))
         encoder = TextEncoder(quality=quality_for(self._sender.rate))
         async for chunk in body:
             for piece in _pieces(chunk, first=FIRST if not outgoing.written else PIECE):
@@ -200,6 +209,8 @@ class Delivery:
                     importer.feed(piece)  # first: its fetches run while the text is coded
                 if new := self._rest.after(piece):
                     outgoing.write(await _encode(encoder, new))
+            if self._document == m.UNATTRIBUTED and outgoing.written > LONG:
+                self._sender.tree.set_transfer(self.job.component)
             await outgoing.room()
         self._rest.end()
         if importer is not None:
@@ -251,7 +262,7 @@ class Delivery:
     async def _as_it_is(self, response: OriginResponse, content_type: str, begun: bytes) -> None:
         """The origin's bytes, untouched; `begun` were read already."""
         self._head(response, response.headers, length=response.length)
-        outgoing = self._open(self.job.kind or kind_of(content_type))
+        outgoing = self._open(self._kind or kind_of(content_type))
         if response.length is not None:
             there = min(self._rest.skip, response.length)
             self._sender.tree.hierarchy.set_size(outgoing.leaf, response.length - there)
@@ -303,7 +314,7 @@ class Delivery:
         job = self.job
         self._sender.obedience.entered(job, kind)
         order = self._sender.obedience.place(job, kind)
-        leaf = self._sender.tree.leaf(job.document, job.component, kind=kind.value, order=order)
+        leaf = self._sender.tree.leaf(self._document, job.component, kind=kind.value, order=order)
         self._outgoing = self._sender.outbox.open(job.component, leaf, preface=self._preface)
         return self._outgoing
 

@@ -9,7 +9,7 @@ from remote_proxy.import_drivers.found import Browser
 from remote_proxy.prefetch import Prefetch
 from transport.incoming import Incoming
 from wire import messages as m
-from wire.session import Headers
+from wire.session import Headers, header
 from wire.skeleton import Kind, Part, Use
 
 
@@ -151,3 +151,18 @@ def kind_of(content_type: str) -> Kind:
     if content_type.startswith("text/") or content_type.endswith(("xml", "json")):
         return Kind.TEXT
     return Kind.OTHER
+
+
+def is_download(job: Job, headers: Headers, content_type: str) -> bool:
+    """Whether a browser will put the response away and not show it (RFC 6266, 4.2).
+
+    Of what a window asked for, also what no browser can show. Nobody watches its bytes come.
+    """
+    disposition = header(headers, "content-disposition").partition(";")[0].strip().lower()
+    if disposition:
+        return disposition != "inline" and job.document != m.BACKGROUND
+    return (
+        job.use is Use.DOCUMENT
+        and content_type not in ("", "application/pdf")
+        and kind_of(content_type) is Kind.OTHER
+    )

@@ -76,8 +76,9 @@ class OneAnswer(ResponseHandler):
 
     def data_received(self, data: bytes) -> None:
         while not self._answered and self._parser is not None:
-            end = (self._seam + data).find(_END) + len(_END) - len(self._seam)
-            if end <= 0 or end >= len(data):
+            found = (self._seam + data).find(_END)
+            end = found + len(_END) - len(self._seam)
+            if found < 0 or end >= len(data):
                 break
             self._seam = b""
             super().data_received(data[:end])

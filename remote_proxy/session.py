@@ -74,9 +74,14 @@ class RemoteSession:
         suggested_quantum: Callable[[float], int],
         memory: int,
         peer: Peer | None = None,
+        expect: Callable[[float], None] = lambda seconds: None,
     ) -> None:
-        """`peer`: the device, as it has proved; None: as it calls itself."""
+        """`peer`: the device, as it has proved; None: as it calls itself.
+
+        `expect` is told for how many seconds the device will try to get a lost link back.
+        """
         self._link = link
+        self._expect = expect
         self.peer = peer
         self._services = services
         self._suggested_quantum = suggested_quantum
@@ -284,6 +289,8 @@ class RemoteSession:
         self._usage = self._services.devices.of(self.device)
         self._services.origin.pools.hold(self.device)
         self._held = True
+        if message.patience:
+            self._expect(message.patience)
         _log.info("session opened", device=self.device, agent=message.agent)
 
     def _on_request(self, message: m.Message, headers: Headers) -> None:

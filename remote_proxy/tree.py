@@ -23,7 +23,7 @@ TUNNELS: Final = "tunnels"
 TALK: Final = "tunnel"
 """Kind of a tunnel in which two ends talk: before pictures (hats/tiers.py, hats/text_first.py)."""
 TRANSFER: Final = "other"
-"""Kind of one that carries a transfer."""
+"""Kind of one that carries a transfer, and of a text that is one."""
 TALK_WEIGHT: Final = 8.0
 """Of one, against 1 of the other."""
 MAX_RULES: Final = 256
@@ -95,6 +95,12 @@ class Tree:
         if leaf is not None and leaf.kind != kind:
             self.hierarchy.set_kind(leaf, kind)
             self.hierarchy.set_weight(leaf, TALK_WEIGHT if talks else 1.0)
+
+    def set_transfer(self, component: int) -> None:
+        """A text turned out to be nothing that anybody waits to read."""
+        leaf = self.find_leaf(component)
+        if leaf is not None and leaf.kind != TRANSFER:
+            self.hierarchy.set_kind(leaf, TRANSFER)
 
     def find_leaf(self, component: int) -> Node | None:
         """The component's leaf while it is in the tree."""

@@ -72,6 +72,8 @@ class Hello(Message, tag=1, frozen=True):
     """The id from which the remote numbers what it promises: earlier ones are taken."""
     accepts: list[str] = []
     """Codings besides "br" that the sender can undo (ARITHMETIC)."""
+    patience: int = 0
+    """Seconds for which the sender tries to get a lost link back; 0: it does not say."""
 
 
 class Credit(Message, tag=2, frozen=True):

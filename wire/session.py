@@ -100,11 +100,12 @@ class Session:
         first_component: int | None = None,
         first_promise: int = 2,
         accepts: Iterable[str] = (),
+        patience: int = 0,
     ) -> None:
         """`first_component`: go on counting where an earlier session of this side ended.
 
         `first_promise`: where the remote's counting goes on, said by the local side.
-        `accepts`: codings that this side can undo.
+        `accepts`: codings that this side can undo. `patience`: as Hello says it.
         """
         self.side = side
         self.state = State.OPENING
@@ -116,7 +117,7 @@ class Session:
         self._encoder = hpack.Encoder()
         self._decoder = hpack.Decoder(max_header_list_size=MAX_HEADER_BYTES)
         self._next_component = first_component or (1 if side is Side.LOCAL else 2)
-        hello = m.Hello(list(m.VERSIONS), agent, device, first_promise, list(accepts))
+        hello = m.Hello(list(m.VERSIONS), agent, device, first_promise, list(accepts), patience)
         self._queue.append((hello, None))
 
     def __repr__(self) -> str:

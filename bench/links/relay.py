@@ -30,7 +30,8 @@ from typing import Final, TypeVar
 import msgspec
 
 from bench.links.impairments import GOOD, Impairments
-from bench.links.relay_engine import Address, Engine, RelaySettings, RelayStatistics
+from bench.links.relay_engine import Engine
+from bench.links.relay_settings import Address, RelaySettings, RelayStatistics
 
 _Answer = TypeVar("_Answer")
 

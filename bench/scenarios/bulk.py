@@ -1,9 +1,9 @@
-"""Large transfers whose reader rests: neither proxy may hold them, and pages must not suffer.
+"""Large transfers whose reader rests: neither proxy may hold them.
 
 A download of SIZE, whose client stops reading half way for a while; uploads of half that size, by
 length and in chunks, whose server does. Both proxies are processes of their own, without a link
-between them that would limit anything; their memory is looked at all the time. Then a page over a
-5 Mbit/s link: alone, beside a download that rests, beside one that runs, beside an upload.
+between them that would limit anything; their memory is looked at all the time. Pages beside such
+transfers: beside.py.
 
 Knows processes and clients; knows nothing of what a proxy does with the bytes.
 """
@@ -11,23 +11,16 @@ Knows processes and clients; knows nothing of what a proxy does with the bytes.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import statistics
 import time
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any, Final
 
-from bench import bulk_origin, scripted
+from bench import bulk_origin
 from bench.bulk_client import Download, upload
 from bench.bulk_origin import digest
-from bench.origin import Address, spawn
-from bench.page_load import Endpoint
-from bench.peers import LOOPBACK, relay
+from bench.origin import Address
+from bench.peers import LOOPBACK
 from bench.processes import proxy, text, watched
-from bench.profiles import profile
 from bench.report import Check
-from bench.scenarios.page_load import SITE
 
 SIZE: Final = 1_000_000_000
 REST: Final = 60.0
@@ -35,21 +28,10 @@ REST: Final = 60.0
 LEAST_REST: Final = 2.0
 MOST_GROWTH: Final = 32.0
 """MiB by which a proxy may grow."""
-MOST_SLOWER: Final = 5.0
-"""Per cent by which a page may be later beside a transfer."""
-LINK: Final = "5M"
-BESIDE: Final = ("resting download", "running download", "upload")
-_ENOUGH: Final = 1 << 29
-"""Bytes of a transfer that is still running when the last page has loaded."""
-_SETTLED: Final = 8.0
-"""Seconds for a transfer to get going, or for one that rests to fill what credit and sockets hold
-(2.6 MB), before a page is asked for."""
 
 
-async def run(
-    *, size: int = SIZE, runs: int = 9, page: Path | None = None, profile_name: str = LINK
-) -> dict[str, Any]:
-    """The scenario: memory of three transfers, then pages beside transfers."""
+async def run(*, size: int = SIZE) -> dict[str, Any]:
+    """The scenario: memory of three transfers."""
     rows, checks = [], {}
     for kind in ("download", "upload", "chunked upload"):
         row = await transfer(kind, size if kind == "download" else size // 2)
@@ -61,13 +43,6 @@ async def run(
             )
         checks[f"{kind}: every byte right"] = Check(
             value=row["right"], unit="", goal="True", ok=row["right"]
-        )
-    times = await _pages(page or SITE / "news", profile_name, runs)
-    rows.append({"kind": "page", "link": profile_name} | times)
-    for kind in BESIDE:
-        later = round(100 * (times[kind] / times["alone"] - 1), 1)
-        checks[f"a page beside a {kind}: later by"] = Check(
-            value=later, unit="%", goal=f"at most {MOST_SLOWER:g}", ok=later <= MOST_SLOWER
         )
     return {"runs": rows, "checks": checks}
 
@@ -116,62 +91,3 @@ async def _downloaded(local: Address, origin: Address, size: int, rest: float) -
     await asyncio.sleep(rest)
     download.go_on.set()
     return await running
-
-
-async def _pages(page: Path, profile_name: str, runs: int) -> dict[str, float]:
-    """Median seconds of a page's load, alone and beside each kind of transfer."""
-    link = profile(profile_name)
-    async with (
-        spawn(page.parent) as site,
-        bulk_origin.spawn() as origin,
-        proxy("remote", *LOOPBACK) as (remote, _),
-        relay(remote, link) as between,
-        proxy("local", f"--remote={text(between.address)}") as (local, _),
-    ):
-        through = Endpoint(
-            base=f"http://{text(site)}/",
-            statistics=between.statistics,
-            proxy=f"http://{text(local)}",
-        )
-        await _load(through, page.name)  # what a first load alone costs is not compared
-        times = {}
-        for kind in ("alone", *BESIDE):
-            async with _beside(kind, local, origin):
-                seconds = [await _load(through, page.name) for _ in range(runs)]
-            times[kind] = round(statistics.median(seconds), 3)
-            print(f"a page, {kind}: {times[kind]} s", [round(one, 2) for one in seconds])
-        return times
-
-
-async def _load(through: Endpoint, page: str) -> float:
-    """Seconds until text and a first level of every picture are there.
-
-    A client that says it navigates is served as a browser; finer levels come after its responses.
-    """
-    arrivals = await scripted.fetch_page(through, f"{page}/index.html", navigates=True)
-    return max(arrival.done for arrival in arrivals)
-
-
-@contextlib.asynccontextmanager
-async def _beside(kind: str, local: Address, origin: Address) -> AsyncIterator[None]:
-    """The transfer under way for as long as the block lasts."""
-    if kind == "alone":
-        yield
-        return
-    if kind == "upload":
-        url = f"http://{text(origin)}/sink"
-        task = asyncio.create_task(upload(local, url, _ENOUGH, chunked=False))
-    else:
-        rest_at = 1 if kind == "resting download" else _ENOUGH
-        url = f"http://{text(origin)}/bytes?size={_ENOUGH}"
-        task = asyncio.create_task(Download(_ENOUGH, rest_at).run(local, url))
-    try:
-        await asyncio.sleep(_SETTLED)
-        if task.done():  # it has failed, and says why
-            await task
-        yield
-        if task.done():
-            await task
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)

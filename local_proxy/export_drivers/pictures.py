@@ -1,6 +1,6 @@
 """The responses by which a picture reaches a browser, coarse or whole: bytes and headers.
 
-Which of them a request gets is browser.py's choice. Must not know: documents, drivers.
+Which of them a request gets is choice.py's affair. Must not know: documents, drivers.
 """
 
 from __future__ import annotations

@@ -1,35 +1,27 @@
-"""Both proxies and an origin in one event loop, over real loopback sockets, and a small client.
-
-`run` runs a test's coroutine and fails it for what nobody would see else: tasks that are left,
-exceptions that nobody retrieved, callbacks that raised.
-"""
+"""Both proxies and an origin in one event loop, over real loopback sockets."""
 
 from __future__ import annotations
 
 import asyncio
-import gc
 import shutil
 import ssl
-from collections import Counter
 from collections.abc import (
     AsyncIterator,
-    Awaitable,
-    Callable,
-    Coroutine,
     Iterable,
     Mapping,
     Sequence,
 )
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any
 
-import h11
 from aiohttp.abc import AbstractResolver
 
+from bench.links.relay import Relay
 from bench.links.secured import paired
 from configuration import LocalSettings
 from local_proxy.authority import Authority
+from local_proxy.http import Headers
 from local_proxy.main import LocalProxy
 from local_proxy.paired import Remote as PairedRemote
 from local_proxy.store import Store
@@ -40,327 +32,38 @@ from remote_proxy.limits import Devices, Limits
 from remote_proxy.origin import Origin, OriginConfig
 from remote_proxy.server import RemoteServer
 from remote_proxy.session import RemoteSession
+from tests.end_to_end.client import PLAIN, Address, Answer, Broken, Browser, Client
+from tests.end_to_end.origin import Asked, FakeOrigin, Handler
+from tests.watched import run, until
 from transcoders.registry import Transcoders
 from transport.security import ServerSecurity
 from transport.tcp import Listener
 
-T = TypeVar("T")
-Headers = list[tuple[str, str]]
-Address = tuple[str, int]
+__all__ = (
+    "LOOPBACK",
+    "PLAIN",
+    "Address",
+    "Answer",
+    "Asked",
+    "Broken",
+    "Browser",
+    "Client",
+    "FakeOrigin",
+    "Handler",
+    "Headers",
+    "Pair",
+    "Remote",
+    "all_three",
+    "pair",
+    "run",
+    "slow_three",
+    "until",
+)
+"""All that an end-to-end test needs, from one place."""
 
 LOOPBACK = ("127.0.0.0/8", "127.0.0.1:1")
 """Where tests have their origins, and a port where nobody listens; a remote proxy reaches only the
 public internet by itself."""
-TIMEOUT = 30.0
-"""Seconds a test may take; they take a fraction of one."""
-
-
-def run(work: Coroutine[Any, Any, T], *, timeout: float = TIMEOUT) -> T:
-    """The result of the coroutine; fails for leaked tasks and for errors that nobody saw."""
-
-    async def watched() -> T:
-        loop = asyncio.get_running_loop()
-        unseen: list[dict[str, Any]] = []
-        loop.set_exception_handler(lambda _, context: unseen.append(context))
-        async with asyncio.timeout(timeout):
-            result = await work
-        for _ in range(5):  # what was closed just now takes its leave
-            await asyncio.sleep(0)
-        left = asyncio.all_tasks() - {asyncio.current_task()}
-        assert not left, f"tasks left: {left}"
-        gc.collect()
-        await asyncio.sleep(0)
-        assert not unseen, f"errors that nobody saw: {unseen}"
-        return result
-
-    return asyncio.run(watched())
-
-
-async def until(true: Callable[[], object], *, seconds: float = 10.0) -> None:
-    """Let the loop run until it holds; fails after that time."""
-    try:
-        async with asyncio.timeout(seconds):
-            while not true():  # noqa: ASYNC110 - many sorts of state are waited for
-                await asyncio.sleep(0.005)
-    except TimeoutError:
-        raise AssertionError(f"not within {seconds} s") from None
-
-
-# -- the origin ------------------------------------------------------------------------------------
-
-
-@dataclass
-class Asked:
-    """A request as the origin got it; `reader` stands at its body."""
-
-    method: str
-    target: str
-    headers: Headers
-    reader: asyncio.StreamReader
-    writer: asyncio.StreamWriter
-
-    def header(self, name: str) -> str:
-        return ", ".join(value for key, value in self.headers if key == name)
-
-    async def body(self) -> bytes:
-        """All of the body, by its length or its chunks."""
-        if self.header("transfer-encoding") == "chunked":
-            data = bytearray()
-            while size := int(await self.reader.readuntil(b"\r\n"), 16):
-                data += await self.reader.readexactly(size)
-                await self.reader.readuntil(b"\r\n")
-            await self.reader.readuntil(b"\r\n")
-            return bytes(data)
-        return await self.reader.readexactly(int(self.header("content-length") or 0))
-
-    async def send(self, data: bytes) -> None:
-        self.writer.write(data)
-        await self.writer.drain()
-
-    async def answer(
-        self, body: bytes = b"", content_type: str = "text/html", *, status: int = 200,
-        headers: Iterable[tuple[str, str]] = (),
-    ) -> None:  # fmt: skip
-        """A whole response with its length."""
-        fields = [("content-length", str(len(body))), *headers]
-        if content_type:
-            fields.append(("content-type", content_type))
-        head = f"HTTP/1.1 {status} X\r\n" + "".join(f"{n}: {v}\r\n" for n, v in fields) + "\r\n"
-        await self.send(head.encode("latin-1") + (b"" if self.method == "HEAD" else body))
-
-    async def reset(self) -> None:
-        """Break the connection off."""
-        self.writer.transport.abort()
-
-
-Handler = Callable[[Asked], Awaitable[None]]
-
-
-class FakeOrigin:
-    """A server made of handlers by path; counts what it is asked."""
-
-    def __init__(self, *, tls: ssl.SSLContext | None = None) -> None:
-        """`tls`: it speaks https."""
-        self.paths: dict[str, Handler] = {}
-        self.asked: list[Asked] = []
-        self.connections = 0
-        self.address: Address = ("", 0)
-        self.name = ""
-        """By which its certificate knows it; empty: its address."""
-        self._tls = tls
-        self._tasks: set[asyncio.Task[Any]] = set()
-
-    @property
-    def base(self) -> str:
-        scheme = "https" if self._tls is not None else "http"
-        return f"{scheme}://{self.name or self.address[0]}:{self.address[1]}"
-
-    def counts(self) -> Counter[str]:
-        return Counter(asked.target for asked in self.asked)
-
-    def serve(
-        self, path: str, body: bytes, content_type: str = "text/html", *, status: int = 200,
-        headers: Iterable[tuple[str, str]] = (),
-    ) -> None:  # fmt: skip
-        """Always answer the same."""
-        fixed = list(headers)
-
-        async def handler(asked: Asked) -> None:
-            await asked.answer(body, content_type, status=status, headers=fixed)
-
-        self.paths[path] = handler
-
-    @asynccontextmanager
-    async def running(self, host: str = "127.0.0.1", port: int = 0) -> AsyncIterator[FakeOrigin]:
-        server = await asyncio.start_server(
-            self._connected, host, port, limit=1 << 20, ssl=self._tls
-        )
-        self.address = server.sockets[0].getsockname()[:2]
-        try:
-            yield self
-        finally:
-            server.close()
-            for task in list(self._tasks):
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
-            await server.wait_closed()
-
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        self.connections += 1
-        try:
-            while (asked := await _asked(reader, writer)) is not None:
-                self.asked.append(asked)
-                handler = self.paths.get(asked.target.partition("?")[0])
-                if handler is None:
-                    await asked.answer(b"nothing here", "text/plain", status=404)
-                else:
-                    await handler(asked)
-                if writer.transport.is_closing():
-                    break
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass
-        finally:
-            self._tasks.discard(task)
-            writer.transport.abort()
-
-
-async def _asked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Asked | None:
-    try:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-    except (asyncio.IncompleteReadError, ConnectionError):
-        return None
-    line, *fields = head[:-4].split("\r\n")
-    method, target, _ = line.split(" ")
-    pairs = [field.split(":", 1) for field in fields]
-    headers = [(name.lower(), value.strip()) for name, value in pairs]
-    return Asked(method, target, headers, reader, writer)
-
-
-# -- the client ------------------------------------------------------------------------------------
-
-
-class Broken(Exception):
-    """The connection ended before the response did."""
-
-
-@dataclass
-class Answer:
-    """A response, its head read; `read` for the body as it comes."""
-
-    status: int
-    headers: Headers
-    stream: AsyncIterator[bytes] = field(repr=False)
-    body: bytes = b""
-
-    def header(self, name: str) -> str:
-        return ", ".join(value for key, value in self.headers if key == name)
-
-
-class Client:
-    """Speaks HTTP/1.1 to the local proxy, one connection a request."""
-
-    def __init__(self, proxy: Address) -> None:
-        self._proxy = proxy
-
-    async def get(self, url: str, headers: Headers | None = None, **more: Any) -> Answer:
-        """The whole answer. Raises Broken."""
-        async with self.open(url, headers, **more) as answer:
-            answer.body = b"".join([chunk async for chunk in answer.stream])
-            return answer
-
-    @asynccontextmanager
-    async def open(
-        self, url: str, headers: Headers | None = None, *, method: str = "GET",
-        body: bytes | AsyncIterator[bytes] | None = None,
-    ) -> AsyncIterator[Answer]:  # fmt: skip
-        """The answer as soon as its head is there; leaving closes the connection."""
-        reader, writer = await asyncio.open_connection(*self._proxy)
-        upload = None
-        try:
-            http = h11.Connection(h11.CLIENT, max_incomplete_event_size=1 << 20)
-            host = url.split("/", 3)[2]
-            fields = [("host", host), *(headers if headers is not None else [("accept", "*/*")])]
-            if isinstance(body, bytes):
-                fields.append(("content-length", str(len(body))))
-            elif body is not None:
-                fields.append(("transfer-encoding", "chunked"))
-            writer.write(http.send(h11.Request(method=method, target=url, headers=fields)) or b"")
-            upload = asyncio.ensure_future(_send_body(http, writer, body))
-            head = await _event(http, reader)
-            while isinstance(head, h11.InformationalResponse):
-                head = await _event(http, reader)
-            assert isinstance(head, h11.Response)
-            pairs = [(n.decode(), v.decode("latin-1")) for n, v in head.headers]
-            yield Answer(head.status_code, pairs, _body(http, reader))
-        finally:
-            if upload is not None:
-                upload.cancel()
-                await asyncio.gather(upload, return_exceptions=True)
-            writer.close()
-            await asyncio.gather(writer.wait_closed(), return_exceptions=True)
-
-    async def connect(
-        self, authority: str
-    ) -> tuple[int, asyncio.StreamReader, asyncio.StreamWriter]:
-        """A tunnel: the status, and the streams."""
-        reader, writer = await asyncio.open_connection(*self._proxy)
-        writer.write(f"CONNECT {authority} HTTP/1.1\r\nhost: {authority}\r\n\r\n".encode())
-        head = await reader.readuntil(b"\r\n\r\n")
-        return int(head.split(b" ")[1]), reader, writer
-
-
-async def _send_body(
-    http: h11.Connection, writer: asyncio.StreamWriter, body: bytes | AsyncIterator[bytes] | None
-) -> None:
-    if isinstance(body, bytes):
-        for at in range(0, len(body), 65536):
-            writer.write(http.send(h11.Data(data=body[at : at + 65536])) or b"")
-            await writer.drain()
-    elif body is not None:
-        async for chunk in body:
-            writer.write(http.send(h11.Data(data=chunk)) or b"")
-            await writer.drain()
-    writer.write(http.send(h11.EndOfMessage()) or b"")
-    await writer.drain()
-
-
-async def _event(http: h11.Connection, reader: asyncio.StreamReader) -> Any:
-    try:
-        while (event := http.next_event()) is h11.NEED_DATA:
-            http.receive_data(await reader.read(65536))
-    except (h11.RemoteProtocolError, ConnectionError) as error:
-        raise Broken(str(error)) from error
-    if isinstance(event, h11.ConnectionClosed):
-        raise Broken("closed")
-    return event
-
-
-async def _body(http: h11.Connection, reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    while isinstance(event := await _event(http, reader), h11.Data):
-        yield bytes(event.data)
-
-
-_AGENT = ("user-agent", "Mozilla/5.0 (X11; Linux x86_64) Chrome/156.0.0.0 Safari/537.36")
-_LANGUAGE = ("accept-language", "en-US,en;q=0.9")
-_CODINGS = ("accept-encoding", "gzip, deflate")
-_PICTURES = "image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8"
-_PAGES = (
-    "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,"
-    "*/*;q=0.8,application/signed-exchange;v=b3;q=0.7"
-)
-
-
-class Browser(Client):
-    """Sends what Chromium sends to http origins on another host than localhost."""
-
-    async def navigate(self, url: str, **more: Any) -> Answer:
-        return await self.get(url, self.navigation(), **more)
-
-    @staticmethod
-    def navigation() -> Headers:
-        return [("upgrade-insecure-requests", "1"), _AGENT, ("accept", _PAGES), _CODINGS, _LANGUAGE]
-
-    @staticmethod
-    def part(page: str, accept: str = "*/*") -> Headers:
-        return [_AGENT, ("accept", accept), ("referer", page), _CODINGS, _LANGUAGE]
-
-    def picture(self, page: str) -> Headers:
-        return self.part(page, _PICTURES)
-
-    async def style(self, url: str, page: str) -> Answer:
-        return await self.get(url, self.part(page, "text/css,*/*;q=0.1"))
-
-    async def script(self, url: str, page: str) -> Answer:
-        return await self.get(url, self.part(page))
-
-    async def image(self, url: str, page: str) -> Answer:
-        return await self.get(url, self.picture(page))
-
-
-# -- the pair --------------------------------------------------------------------------------------
 
 
 class Remote:
@@ -437,6 +140,18 @@ class Pair:
         (session,) = self.remote.sessions
         return session
 
+    @property
+    def held(self) -> int:
+        """Bytes of components that the local proxy holds, whoever keeps them."""
+        session = self.local.uplink.session
+        assert session is not None
+        return sum(len(a.component.data) for a in session._arrivals.values())
+
+    async def serves(self, origin: FakeOrigin) -> None:
+        """Fails unless a page comes through."""
+        origin.serve("/well", b"well", "text/plain")
+        assert (await self.client.get(origin.base + "/well")).body == b"well"
+
     async def connected(self) -> None:
         """Until the proxies have said hello, and the policies have had their say."""
         assert await self.local.uplink.wait_session(10) is not None
@@ -505,3 +220,20 @@ async def all_three(**settings: Any) -> AsyncIterator[tuple[FakeOrigin, Pair]]:
     """An origin and the pair."""
     async with FakeOrigin().running() as origin, pair(**settings) as both:
         yield origin, both
+
+
+@asynccontextmanager
+async def slow_three(**settings: Any) -> AsyncIterator[tuple[FakeOrigin, Remote, Pair]]:
+    """An origin, the remote proxy and the pair, between whose ends is a link of 40 kB/s and 10 ms.
+
+    The remote is the one that runs; the pair's own one does not.
+    """
+    async with FakeOrigin().running() as origin, pair(start_remote=False) as idle:
+        await idle.remote.start()
+        target = ("127.0.0.1", idle.remote.port)
+        async with (
+            Relay(target=target, rate_up=40_000, rate_down=40_000, delay=0.01) as link,
+            pair(start_remote=False, remote_port=link.address[1], **settings) as both,
+        ):
+            await both.connected()
+            yield origin, idle.remote, both

@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from tests.end_to_end.listening import listening
+
 TOKEN = re.compile(rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 FORBIDDEN = frozenset(
     (b"keep-alive", b"proxy-connection", b"trailer", b"upgrade",
@@ -43,25 +45,14 @@ class RawOrigin:
     answer: Callable[[Seen], bytes] | None = None
     close_behind: str = ""
     """A target: its answer ends with the connection."""
-    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[RawOrigin]:
-        server = await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=1 << 20)
-        self.host = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        try:
+        async with listening(self._connected) as (host, port):
+            self.host = f"{host}:{port}"
             yield self
-        finally:
-            server.close()
-            for task in list(self._tasks):
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
-            await server.wait_closed()
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
         try:
             while (seen := await self._request(reader)) is not None:
                 self.seen.append(seen)
@@ -70,12 +61,9 @@ class RawOrigin:
                 if seen.target == self.close_behind:
                     writer.close()
                     return
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass
         except (Ambiguous, ValueError, asyncio.LimitOverrunError) as error:
             self.complaints.append(str(error))
         finally:
-            self._tasks.discard(task)
             if not writer.is_closing():
                 writer.transport.abort()
 

@@ -9,9 +9,16 @@ from typing import Any
 
 import pytest
 
-from bench.links.relay import Relay
 from local_proxy.components import Component
-from tests.end_to_end.pair import Answer, Browser, FakeOrigin, Pair, all_three, pair, run, until
+from tests.end_to_end.pair import (
+    Answer,
+    Browser,
+    Pair,
+    all_three,
+    run,
+    slow_three,
+    until,
+)
 from tests.end_to_end.test_page_load import PHOTO, refined, same_pixels, site_of
 from transcoders.scans import parse
 from wire.messages import ARITHMETIC
@@ -48,22 +55,15 @@ async def started(both: Pair, browser: Browser, page: str, base: str) -> None:
 
 
 async def refined_over_a_slow_link(**settings: Any) -> tuple[Recorder, Component]:
-    async with FakeOrigin().running() as origin, pair(start_remote=False) as idle:
-        await idle.remote.start()
-        target = ("127.0.0.1", idle.remote.port)
-        async with (
-            Relay(target=target, rate_up=40_000, rate_down=40_000, delay=0.01) as link,
-            pair(start_remote=False, remote_port=link.address[1], **settings) as both,
-        ):
-            await both.connected()
-            page = site_of(origin)
-            browser = Recorder(both)
-            html = (await browser.navigate(page)).body
-            final, levels = await refined(browser, origin.base, page, html)
-            assert levels >= 2
-            assert same_pixels(final, PHOTO.read_bytes())
-            assert origin.counts()["/a.jpg"] == 1
-            return browser, on_the_link(both, origin.base + "/a.jpg")
+    async with slow_three(**settings) as (origin, _, both):
+        page = site_of(origin)
+        browser = Recorder(both)
+        html = (await browser.navigate(page)).body
+        final, levels = await refined(browser, origin.base, page, html)
+        assert levels >= 2
+        assert same_pixels(final, PHOTO.read_bytes())
+        assert origin.counts()["/a.jpg"] == 1
+        return browser, on_the_link(both, origin.base + "/a.jpg")
 
 
 def test_a_swapped_picture_is_arithmetic_on_the_link_and_huffman_in_hand() -> None:
@@ -166,26 +166,19 @@ def test_a_picture_goes_on_after_the_remote_was_restarted() -> None:
     """The rest is asked for with the digest of what is here: it is coded the same again."""
 
     async def go() -> None:
-        async with FakeOrigin().running() as origin, pair(start_remote=False) as idle:
-            await idle.remote.start()
-            target = ("127.0.0.1", idle.remote.port)
-            async with (
-                Relay(target=target, rate_up=40_000, rate_down=40_000, delay=0.01) as link,
-                pair(start_remote=False, remote_port=link.address[1], patience=10.0) as both,
-            ):
-                await both.connected()
-                page = site_of(origin)
-                await both.browser.navigate(page)
-                component = on_the_link(both, origin.base + "/a.jpg")
-                await until(component.reached)
-                assert not component.complete
-                await idle.remote.stop()
-                await idle.remote.start()
-                answer = await both.browser.image(origin.base + "/a.jpg", page)
-                assert component.complete
-                assert component.coding == ARITHMETIC
-                assert parse(answer.body).frame == HUFFMAN_FRAME
-                assert same_pixels(answer.body, PHOTO.read_bytes())
-                assert origin.counts()["/a.jpg"] == 2
+        async with slow_three(patience=10.0) as (origin, remote, both):
+            page = site_of(origin)
+            await both.browser.navigate(page)
+            component = on_the_link(both, origin.base + "/a.jpg")
+            await until(component.reached)
+            assert not component.complete
+            await remote.stop()
+            await remote.start()
+            answer = await both.browser.image(origin.base + "/a.jpg", page)
+            assert component.complete
+            assert component.coding == ARITHMETIC
+            assert parse(answer.body).frame == HUFFMAN_FRAME
+            assert same_pixels(answer.body, PHOTO.read_bytes())
+            assert origin.counts()["/a.jpg"] == 2
 
     run(go())

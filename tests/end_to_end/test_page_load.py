@@ -14,9 +14,17 @@ from typing import Any
 import pytest
 from PIL import Image, ImageChops
 
-from bench.links.relay import Relay
 from bench.origin import serve
-from tests.end_to_end.pair import Asked, Browser, FakeOrigin, all_three, pair, run, until
+from tests.end_to_end.pair import (
+    Asked,
+    Browser,
+    FakeOrigin,
+    all_three,
+    pair,
+    run,
+    slow_three,
+    until,
+)
 
 SITE = Path(__file__).parents[2] / "demo" / "site"
 FILES = sorted(str(path.relative_to(SITE)) for path in SITE.rglob("*") if path.is_file())
@@ -87,20 +95,13 @@ def test_a_picture_is_coarse_at_first_and_the_origin_s_pixels_at_last() -> None:
     """As the driver does it: the tag in the page, the event channel, each level by its address."""
 
     async def go() -> None:
-        async with FakeOrigin().running() as origin, pair(start_remote=False) as idle:
-            await idle.remote.start()
-            target = ("127.0.0.1", idle.remote.port)
-            async with (
-                Relay(target=target, rate_up=40_000, rate_down=40_000, delay=0.01) as link,
-                pair(start_remote=False, remote_port=link.address[1]) as both,
-            ):
-                await both.connected()
-                page = site_of(origin)
-                html = (await both.browser.navigate(page)).body
-                final, levels = await refined(both.browser, origin.base, page, html)
-                assert levels >= 2
-                assert same_pixels(final, PHOTO.read_bytes())
-                assert origin.counts()["/a.jpg"] == 1
+        async with slow_three() as (origin, _, both):
+            page = site_of(origin)
+            html = (await both.browser.navigate(page)).body
+            final, levels = await refined(both.browser, origin.base, page, html)
+            assert levels >= 2
+            assert same_pixels(final, PHOTO.read_bytes())
+            assert origin.counts()["/a.jpg"] == 1
 
     run(go())
 

@@ -16,8 +16,8 @@ from bench.cdp import find_chromium
 from local_proxy.authority import Authority
 from tests.end_to_end.pair import Pair, pair, run, until
 from tests.end_to_end.roots import Root
+from tests.end_to_end.secure_sites import trusting
 from tests.end_to_end.test_chromium import shows, tab_through
-from tests.end_to_end.test_https import trusting
 
 KEY = "dGhlIHNhbXBsZSBub25jZQ=="
 """And what a server answers to it: RFC 6455, 1.3."""

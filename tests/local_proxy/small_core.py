@@ -1,4 +1,4 @@
-"""A core for tests of the HTTP fronts, whatever the version: its every answer is the test's."""
+"""A proxy core whose every answer is the test's, for fronts of any HTTP version."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ async def hello(request: Request) -> Response:
 class Echo:
     """The far end of a tunnel that sends back what it gets, and its own end after the client's."""
 
-    parting: bytes = b""
+    goodbye: bytes = b""
     """What it says before its end."""
     queue: asyncio.Queue[bytes] = field(default_factory=asyncio.Queue)
     closed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -28,8 +28,8 @@ class Echo:
         await self.queue.put(data)
 
     async def end(self) -> None:
-        if self.parting:
-            await self.queue.put(self.parting)
+        if self.goodbye:
+            await self.queue.put(self.goodbye)
         await self.queue.put(b"")
 
     async def close(self) -> None:
@@ -38,7 +38,7 @@ class Echo:
 
 @dataclass
 class SmallCore:
-    """What a front talks to (local_proxy.http.Core)."""
+    """A core whose every answer is the test's."""
 
     handler: Handler = hello
     far: Echo | Response = field(default_factory=Echo)

@@ -1,0 +1,126 @@
+"""A page in Chromium over a slow link, alone and beside transfers that would take all of it.
+
+Beside a download whose reader rests, one that runs, and an upload; all through the same pair of
+proxies, which stay up. What is looked at is pixels: text, every picture painted, every picture
+final. Alone comes twice, so that a drift of the machine shows.
+
+Knows a browser, processes and clients; knows nothing of how the link is shared.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import statistics
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, Final
+
+from bench import bulk_origin
+from bench.bulk_client import Download, upload
+from bench.origin import Address, spawn
+from bench.page_load import LIMIT, Endpoint, PageStudy, load, study
+from bench.peers import LOOPBACK, relay
+from bench.processes import proxy, text
+from bench.profiles import Profile, profile
+from bench.report import Check
+from bench.scenarios.page_load import SITE
+
+MOST_SLOWER: Final = 5.0
+"""Per cent by which a page may be later beside a transfer."""
+LINK: Final = "384k"
+BESIDE: Final = ("resting download", "running download", "upload")
+ORDER: Final = ("alone", "resting download", "running download", "alone", "upload")
+"""The upload last: half a megabyte of it stays on its way when its client has gone."""
+MEASURES: Final = ("text_s", "painted_s", "final_s")
+_ENOUGH: Final = 1 << 29
+"""Bytes of a transfer that is still running when the last page has loaded."""
+_GOING: Final = 5.0
+"""Seconds for a transfer to get going before a page is asked for."""
+_HELD: Final = 2_600_000
+"""Bytes of a transfer that rests which credit and sockets hold: a page is asked for after those."""
+_LONGER: Final = 1.5
+"""Times a page's time alone for which it is watched beside a transfer, since a link that carries
+one never gets quiet."""
+
+
+async def run(
+    *, runs: int = 5, page: Path | None = None, profile_name: str = LINK
+) -> dict[str, Any]:
+    """The scenario."""
+    folder, link = page or SITE / "news", profile(profile_name)
+    rows: list[dict[str, Any]] = []
+    async with (
+        spawn(folder.parent) as site,
+        bulk_origin.spawn() as origin,
+        proxy("remote", *LOOPBACK) as (remote, _),
+        relay(remote, link) as between,
+        proxy("local", f"--remote={text(between.address)}") as (local, _),
+    ):
+        base = f"http://{text(site)}/"
+        known = await study(Endpoint(base, between.statistics), f"{folder.name}/index.html")
+        through = Endpoint(base, between.statistics, proxy=f"http://{text(local)}")
+        limit = LIMIT
+        for kind in ORDER:
+            async with _beside(kind, local, origin, link):
+                rows += [await _row(kind, through, known, limit) for _ in range(runs)]
+            times = {name: _median(rows, kind, name) for name in MEASURES}
+            print(f"{kind:<18}", "  ".join(f"{name} {times[name]}" for name in MEASURES))
+            if kind == "alone":
+                limit = 3.0 + _LONGER * max(row["final_s"] or LIMIT for row in rows)
+    return {"runs": rows, "checks": _checks(rows)}
+
+
+async def _row(kind: str, through: Endpoint, known: PageStudy, limit: float) -> dict[str, Any]:
+    got = (await load(through, known, peer="sluice-plain", policy="default", limit=limit)).as_json()
+    return {"beside": kind} | got
+
+
+def _median(rows: list[dict[str, Any]], kind: str, name: str) -> float | None:
+    """None when it did not happen in time in half of the loads."""
+    of_kind = [row[name] for row in rows if row["beside"] == kind]
+    happened = [float("inf") if value is None else value for value in of_kind]
+    median = statistics.median(happened)
+    return None if median == float("inf") else round(median, 3)
+
+
+def _checks(rows: list[dict[str, Any]]) -> dict[str, Check]:
+    checks = {}
+    for kind in BESIDE:
+        for name in MEASURES:
+            alone, beside = (_median(rows, which, name) for which in ("alone", kind))
+            later = None if not alone or beside is None else round(100 * (beside / alone - 1), 1)
+            checks[f"{name} beside a {kind}: later by"] = Check(
+                value=later,
+                unit="%",
+                goal=f"at most {MOST_SLOWER:g}",
+                ok=later is not None and later <= MOST_SLOWER,
+            )
+    return checks
+
+
+@contextlib.asynccontextmanager
+async def _beside(kind: str, local: Address, origin: Address, link: Profile) -> AsyncIterator[None]:
+    """The transfer under way for as long as the block lasts."""
+    if kind == "alone":
+        yield
+        return
+    going = _GOING
+    if kind == "upload":
+        url = f"http://{text(origin)}/sink"
+        task = asyncio.create_task(upload(local, url, _ENOUGH, chunked=False))
+    else:
+        rest_at = 1 if kind == "resting download" else _ENOUGH
+        going += _HELD / link.rate_down if rest_at == 1 else 0.0
+        url = f"http://{text(origin)}/bytes?size={_ENOUGH}"
+        task = asyncio.create_task(Download(_ENOUGH, rest_at).run(local, url))
+    try:
+        await asyncio.sleep(going)
+        if task.done():  # it has failed, and says why
+            await task
+        yield
+        if task.done():
+            await task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

@@ -1,0 +1,176 @@
+"""In which way a browser's request for a picture is answered: swap, multipart, stream, or whole.
+
+The best that this client, this page and this picture allow (ARCHITECTURE, "The port"). Must not
+know: what the responses look like (pictures.py), how a page's driver is told (channels.py).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import Final
+
+from local_proxy.components import Component, ComponentFailed, Head
+from local_proxy.error_page import error_page
+from local_proxy.export_drivers import pictures
+from local_proxy.export_drivers.level_files import LevelFiles, NoFile
+from local_proxy.export_drivers.page import Page
+from local_proxy.export_drivers.pages import Pages
+from local_proxy.export_drivers.refetch import Refetch
+from local_proxy.http import Request, Response, header, split_url
+from wire.skeleton import Level, Use
+
+_WAIT_DRIVER: Final = 0.3
+"""Seconds for which a coarse picture waits for the page to fetch its driver."""
+_OPEN_PARTS: Final = 128
+"""Multipart responses held open for one origin; further pictures are swapped. Half of the streams
+that a browser may have on its connection there, so that all else is asked for at once."""
+
+
+class Choice:
+    """One for a local proxy."""
+
+    def __init__(
+        self,
+        *,
+        pages: Pages,
+        files: LevelFiles,
+        refetch: Refetch,
+        multipart: bool | None,
+        swap: bool = True,
+    ) -> None:
+        """`multipart`: for all clients or for none; None: for those that take it well. `swap`: else
+        a page's script may show finer levels; without it each picture is one response, as it comes.
+        """
+        self._pages = pages
+        self._files = files
+        self._refetch = refetch
+        self._always = multipart
+        self._swap = swap
+        self._open_parts: Counter[str] = Counter()
+        """Multipart responses that are open, by origin."""
+        self.swapped = self.multipart = self.streamed = self.whole = 0
+        """Pictures answered each way since the start."""
+
+    async def picture(self, component: Component, request: Request) -> Response:
+        """The answer to a browser's request for a picture, in the best way there is."""
+        try:
+            head = await component.wait_head()
+            await component.wait(
+                lambda: bool(component.levels or component.received) or component.complete
+            )
+            return await self._picture(component, head, request)
+        except NoFile:
+            return await self._refetch.response(request, request.url)
+        except ComponentFailed as failed:
+            return error_page(failed.status, failed.reason, retry=failed.retry)
+
+    async def _picture(self, component: Component, head: Head, request: Request) -> Response:
+        """Raises NoFile where only fetching anew can help."""
+        if _finished(component):
+            return await self._whole(component, head)
+        page = self._pages.of_document(component.document)
+        if not _takes_levels(component, head, request):
+            return self._stream(component, head, request)
+        multipart = self._as_multipart(request)
+        swap = self._can_swap(page, component)
+        if not swap and not multipart:
+            return self._stream(component, head, request)
+        await component.wait_level(component.levels[0].name)
+        if _finished(component):
+            return await self._whole(component, head)
+        if multipart:
+            first = await self._files.best(component)
+            return self._multipart_response(component, head, first, request)
+        if page is None or not await self._driver_there(page):
+            return self._stream(component, head, request)
+        level, file = await self._files.best(component)
+        if level == component.levels[-1]:
+            return await self._whole(component, head)
+        self.swapped += 1
+        page.remember(component, level)
+        return pictures.coarse(head, level, file)
+
+    def _as_multipart(self, request: Request) -> bool:
+        if self._always is not None:
+            return self._always
+        origin, _, _ = split_url(request.url)
+        return _best_as_multipart(request) and self._open_parts[origin] < _OPEN_PARTS
+
+    def _multipart_response(
+        self, component: Component, head: Head, first: tuple[Level, bytes], request: Request
+    ) -> Response:
+        self.multipart += 1
+        origin, _, _ = split_url(request.url)
+        self._open_parts[origin] += 1
+
+        def over(_whole: bool) -> None:
+            self._open_parts[origin] -= 1
+            if not self._open_parts[origin]:
+                del self._open_parts[origin]
+
+        file_of, anew = self._files.file, self._refetch.body(request)
+        response = pictures.multipart(component, head, first, file_of, anew)
+        response.on_done.append(over)
+        return response
+
+    def _can_swap(self, page: Page | None, component: Component) -> bool:
+        if page is None or component.use is not Use.ELEMENT or page.shut or not self._swap:
+            return False
+        return page.injected and (page.alive.is_set() or not page.given_up)
+
+    async def _driver_there(self, page: Page) -> bool:
+        """Whether the page's script runs; a page without scripts is waited for once."""
+        if not page.alive.is_set() and not page.given_up:
+            try:
+                await asyncio.wait_for(page.alive.wait(), _WAIT_DRIVER)
+            except TimeoutError:
+                page.given_up = True
+        return page.alive.is_set()
+
+    async def _whole(self, component: Component, head: Head) -> Response:
+        """Raises NoFile."""
+        final = pictures.final_level(component)
+        file = await self._files.file(component, final) if final is not None else b""
+        self.whole += 1
+        if final is None:
+            return pictures.bare(component, head)
+        return pictures.whole_now(head, final, file)
+
+    def _stream(self, component: Component, head: Head, request: Request) -> Response:
+        self.streamed += 1
+        if component.coding:
+            file_of, anew = self._files.file, self._refetch.body(request)
+            return pictures.whole_level_by_level(component, head, file_of, anew)
+        return pictures.whole_as_it_comes(component, head)
+
+
+def _finished(component: Component) -> bool:
+    final = pictures.final_level(component)
+    return component.complete if final is None else final.end <= component.received
+
+
+def _takes_levels(component: Component, head: Head, request: Request) -> bool:
+    """Whether a coarse picture may answer: scripts and downloads get the file they asked for."""
+    return (
+        len(component.levels) > 1
+        and head.status == 200
+        and request.method == "GET"
+        and header(request.headers, "accept").lower().startswith("image/")
+        and header(request.headers, "sec-fetch-dest", "image") == "image"
+        and not header(request.headers, "range")
+    )
+
+
+def _best_as_multipart(request: Request) -> bool:
+    """Chromium, inside TLS, over HTTP/2: elsewhere swap does better.
+
+    Over HTTP/1.1 each open response holds one of six connections. For http pages Chromium asks six
+    pictures of a host at a time even when its proxy speaks HTTP/2, so that the seventh and with it
+    `load` would wait for the first to be fine. Firefox locks a URL while its response is open.
+    """
+    return (
+        request.multiplexed
+        and request.url.startswith("https:")
+        and "Chrome/" in header(request.headers, "user-agent")
+    )

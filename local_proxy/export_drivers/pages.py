@@ -1,0 +1,102 @@
+"""Which pages browsers have open, or may bring back: found by document, by key, or by ticket.
+
+A *key* names one page in one window; its driver has it. A *ticket* names an address, and is in the
+tag: a page out of a browser's cache still has its tag, and is given a driver by it. Must not know:
+HTTP, pictures beyond the time they were served.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from local_proxy.export_drivers.page import Page
+
+GRACE: Final = 60.0
+"""Seconds for which a final level can be asked again after it was served."""
+FORGET: Final = 600.0
+"""Seconds for which a left page is remembered: as long as Chromium may bring it back."""
+LEFT_PAGES: Final = 64
+"""Left pages remembered at most."""
+
+
+class Pages:
+    """Those of all browsers, left ones included."""
+
+    def __init__(self, *, now: Callable[[], float], secret: bytes) -> None:
+        """`now`: seconds, monotonic. `secret`: makes the tickets."""
+        self._now = now
+        self._secret = secret
+        self._by_document: dict[int, Page] = {}
+        self._by_key: dict[str, Page] = {}
+        self._by_ticket: dict[str, list[Page]] = {}
+
+    def __len__(self) -> int:
+        return len(self._by_document)
+
+    def __iter__(self) -> Iterator[Page]:
+        return iter(self._by_document.values())
+
+    def open(self, document: int, url: str) -> None:
+        """A browser asks for this page: remember what becomes of it."""
+        self._sweep()
+        if document in self._by_document:
+            return
+        page = Page(document, url.partition("#")[0], key=secrets.token_urlsafe(12))
+        self._by_document[document] = page
+        self._by_key[page.key] = page
+        self._by_ticket.setdefault(self.ticket(page), []).append(page)
+
+    def leave(self, document: int) -> None:
+        """The page was left; a browser may still bring it back from its back/forward cache."""
+        page = self._by_document.get(document)
+        if page is not None:
+            page.closed_at = self._now()
+        self._sweep()
+
+    def of_document(self, document: int) -> Page | None:
+        return self._by_document.get(document)
+
+    def of_key(self, key: str) -> Page | None:
+        return self._by_key.get(key)
+
+    def ticket(self, page: Page) -> str:
+        """The same for the same address, so that a cached page's tag stays good; unguessable."""
+        return hmac.new(self._secret, page.url.encode(), "sha256").hexdigest()[:24]
+
+    def claim(self, ticket: str, *, origin: str) -> Page | None:
+        """The newest page of this address that has no driver yet gets one; None: there is none."""
+        pages = [page for page in self._by_ticket.get(ticket, []) if page.origin == origin]
+        free = [page for page in pages if not page.claimed] or pages
+        if not free:
+            return None
+        page = free[-1]
+        page.claimed, page.injected, page.closed_at = True, True, None
+        # Who fetches the script runs it. To wait for its first report would be wrong: that may
+        # need a connection which pictures that wait for the driver hold.
+        page.alive.set()
+        return page
+
+    def _sweep(self) -> None:
+        """Forget pages left long ago, and pictures whose last level was served long ago."""
+        now = self._now()
+        left = [page for page in self if page.closed_at is not None]
+        left.sort(key=lambda page: page.closed_at or 0.0)
+        surplus = max(0, len(left) - LEFT_PAGES)
+        for index, page in enumerate(left):
+            if index < surplus or now - (page.closed_at or 0.0) > FORGET:
+                self._drop(page)
+        for page in self:
+            for number, picture in list(page.pictures.items()):
+                if picture.served_at is not None and now - picture.served_at > GRACE:
+                    page.forget(number)
+
+    def _drop(self, page: Page) -> None:
+        page.forget_all()
+        del self._by_document[page.document], self._by_key[page.key]
+        ticket = self.ticket(page)
+        self._by_ticket[ticket].remove(page)
+        if not self._by_ticket[ticket]:
+            del self._by_ticket[ticket]

@@ -1,0 +1,77 @@
+"""Downloads: told from what somebody looks at, and behind every page, also behind their own."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from remote_proxy.delivery import LONG
+from remote_proxy.jobs import Job, is_download
+from tests.end_to_end.pair import all_three, run, until
+from wire import messages as m
+
+TEXT = random.Random(3).randbytes(20 * LONG).hex().encode()
+"""Of which coding can't make little."""
+ATTACHED = [("content-disposition", 'attachment; filename="a"')]
+
+
+@pytest.mark.parametrize(
+    ("window", "headers", "content_type", "expected"),
+    [
+        (True, [], "text/html", False),
+        (True, [], "application/pdf", False),
+        (True, [], "application/json", False),
+        (True, [], "image/png", False),
+        (True, [], "video/mp4", False),
+        (True, [], "", False),
+        (True, [], "application/octet-stream", True),
+        (True, [], "application/zip", True),
+        (True, ATTACHED, "text/html", True),
+        (True, [("content-disposition", " Attachment")], "text/csv", True),
+        (True, [("content-disposition", "inline; filename=a.pdf")], "application/pdf", False),
+        (False, ATTACHED, "application/zip", True),
+        (False, [], "application/octet-stream", False),  # a page's script asked for it
+        (False, [], "application/wasm", False),
+    ],
+)
+def test_a_download_is_what_a_browser_puts_away(
+    window: bool, headers: list[tuple[str, str]], content_type: str, expected: bool
+) -> None:
+    request = m.Request(5, 5 if window else 3, "GET", "http://a.test/a", b"")
+    assert is_download(Job.requested(request, [], None), headers, content_type) is expected
+
+
+def test_a_download_that_a_page_began_is_not_the_pages() -> None:
+    async def go() -> None:
+        async with all_three() as (origin, both):
+            origin.serve("/", b"<title>page</title>")
+            origin.serve("/a.csv", TEXT, "text/csv", headers=ATTACHED)
+            page = origin.base + "/"
+            assert (await both.browser.navigate(page)).status == 200
+            tree = both.session.tree
+            async with both.client.open(origin.base + "/a.csv", [("referer", page)]) as answer:
+                first = len(await anext(answer.stream))
+                node = tree.hierarchy.find(("browser", str(m.UNATTRIBUTED)))
+                assert node is not None
+                await until(lambda: [leaf.kind for leaf in node.children.values()] == ["other"])
+                rest = [len(chunk) async for chunk in answer.stream]
+            assert first + sum(rest) == len(TEXT)
+
+    run(go())
+
+
+def test_a_long_text_that_no_page_asked_for_lets_pictures_pass() -> None:
+    async def go() -> None:
+        async with all_three() as (origin, both):
+            origin.serve("/a.log", TEXT, "text/plain")
+            async with both.client.open(origin.base + "/a.log") as answer:
+                first = len(await anext(answer.stream))
+                tree = both.session.tree
+                node = tree.hierarchy.find(("browser", str(m.UNATTRIBUTED)))
+                assert node is not None
+                await until(lambda: [leaf.kind for leaf in node.children.values()] == ["other"])
+                rest = [len(chunk) async for chunk in answer.stream]
+            assert first + sum(rest) == len(TEXT)
+
+    run(go())

@@ -1,0 +1,123 @@
+"""Pages and their drivers: whose key opens what, what a cached page finds, who gets a tag."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from local_proxy.http import Request, Response, header
+from tests.local_proxy.export_world import (
+    IMAGE,
+    PREFIXES,
+    URL,
+    World,
+    component,
+    run,
+    stream,
+    text_of,
+)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "{url}?sluice-level=wrong.7.low",
+        "{url}?sluice-level={key}.8.low",
+        "{url}?sluice-level={key}.7.huge",
+        "{url}?sluice-level={key}.7.original",
+        "http://b.test/p.jpg?sluice-level={key}.7.low",
+        "http://a.test/other.jpg?sluice-level={key}.7.low",
+    ],
+)
+def test_a_level_is_served_at_its_picture_only(url: str) -> None:
+    async def main() -> None:
+        world = World()
+        key = await world.page()
+        await world.export.picture(component(*PREFIXES, received=3), Request("GET", URL, IMAGE))
+        asked = url.format(url=URL, key=key)
+        assert await text_of(await world.get(asked)) == b"again"
+        assert world.fetched[0].url == asked.partition("?")[0]
+
+    run(main())
+
+
+def test_keys_belong_to_one_page_and_origin() -> None:
+    async def main() -> None:
+        world = World()
+        key = await world.page()
+        other = await world.page(2)
+        assert key != other  # two windows of one address are told apart
+        path = "/.well-known/sluice/events?d="
+        for url in (f"http://b.test{path}{key}", f"http://a.test{path}x", f"http://a.test{path}"):
+            response = await world.get(url)
+            assert response is not None
+            assert response.status == 404
+        stranger = world.ticket(3).replace("a.test", "b.test")
+        assert b"KEY" not in await text_of(await world.get(stranger))
+        assert await world.get("http://a.test/page?d=1") is None
+
+    run(main())
+
+
+def test_a_cached_page_finds_its_driver() -> None:
+    async def main() -> None:
+        world = World()
+        ticket = world.ticket()
+        world.export.close_document(1)
+        world.export.open_document(2, "http://a.test/")  # the browser asks whether it has changed
+        csp = ("content-security-policy", "default-src 'none'")
+        answer = world.export.document_response(2, Response(304, [("etag", '"1"'), csp]))
+        assert "sluice" in header(answer.headers, "content-security-policy")
+        assert header(answer.headers, "etag") == 'W/"1"'
+        assert b"KEY" in await text_of(await world.get(ticket))
+        one = component(*PREFIXES, received=3)
+        one.document = 2
+        response = await world.export.picture(one, Request("GET", URL, IMAGE))
+        assert response.body == b"abc!"
+
+    run(main())
+
+
+def test_left_pages_are_forgotten_in_time_and_number() -> None:
+    async def main() -> None:
+        world = World()
+        one = component(*PREFIXES, received=3)
+        await world.page()
+        await world.export.picture(one, Request("GET", URL, IMAGE))
+        for document in range(2, 100):
+            world.export.open_document(document, "http://a.test/")
+            world.export.close_document(document)
+        assert world.export.statistics().pages == 65
+        world.export.close_document(1)
+        world.now = 601
+        world.export.close_document(0)
+        assert world.export.statistics().pages == 0
+        assert not one._watchers
+
+    run(main())
+
+
+def test_a_document_is_passed_on_unless_it_is_html() -> None:
+    async def main() -> None:
+        world = World()
+        world.export.open_document(1, "http://a.test/")
+        for response in (
+            Response(200, [("content-type", "application/xhtml+xml")], b"<html><head>"),
+            Response(200, [("content-type", "text/html"), ("content-encoding", "gzip")], b"x"),
+            Response(206, [("content-type", "text/html")], b"<html><head>"),
+            Response(200, [("content-type", "text/html; charset=utf-16")], b"<html><head>"),
+        ):
+            assert world.export.document_response(1, response) is response
+        fields = [("content-type", "text/html"), ("content-length", "12"), ("etag", '"x"')]
+        body = stream(b"<html><he", b"ad><title>")
+        answer = world.export.document_response(1, Response(200, fields, body, 19))
+        assert answer.length is None
+        assert answer.headers == [("content-type", "text/html"), ("etag", 'W/"x"')]
+        text = await text_of(answer)
+        assert re.fullmatch(
+            rb'<html><head><script src="/.well-known/sluice/driver.js\?d=\w+"></script><title>',
+            text,
+        )
+
+    run(main())

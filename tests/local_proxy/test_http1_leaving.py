@@ -1,0 +1,150 @@
+"""The HTTP/1.1 front: bodies that break, clients that leave, are slow, silent, or too many."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from local_proxy.http import Request, Response
+from local_proxy.http1_connection import Limits
+from tests.local_proxy.http1_client import GET, Dial, ask, response, served
+from tests.local_proxy.small_core import SmallCore
+
+
+@pytest.mark.parametrize(("length", "fails"), [(None, True), (10, True), (10, False)])
+def test_a_body_that_stops_short_breaks_the_connection(length: int | None, fails: bool) -> None:
+    done: list[bool] = []
+
+    async def body() -> AsyncIterator[bytes]:
+        yield b"abc"
+        if fails:
+            raise OSError("gone")
+
+    async def handler(request: Request) -> Response:
+        return Response(200, [], body(), length, [done.append])
+
+    async def talk(dial: Dial) -> None:
+        answer = await ask(dial, GET % b"")
+        assert b"abc" in answer
+        assert not answer.endswith(b"0\r\n\r\n")
+        assert done == [False]
+
+    served(SmallCore(handler), talk)
+
+
+def test_http10_hears_of_a_broken_body_by_reset() -> None:
+    async def body() -> AsyncIterator[bytes]:
+        yield b"abc"
+        raise OSError("gone")
+
+    async def handler(request: Request) -> Response:
+        return Response(200, [], body())
+
+    async def talk(dial: Dial) -> None:
+        with pytest.raises(ConnectionResetError):
+            await ask(dial, b"GET http://a/ HTTP/1.0\r\n\r\n")
+
+    served(SmallCore(handler), talk)
+
+
+def test_a_client_that_leaves_cancels_its_handler() -> None:
+    cancelled, entered = asyncio.Event(), asyncio.Event()
+
+    async def handler(request: Request) -> Response:
+        entered.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+        raise AssertionError("unreachable")
+
+    async def talk(dial: Dial) -> None:
+        _, writer = await dial()
+        writer.write(GET % b"")
+        await entered.wait()
+        writer.close()
+        async with asyncio.timeout(5):
+            await cancelled.wait()
+
+    served(SmallCore(handler), talk)
+    assert cancelled.is_set()
+
+
+def test_a_client_that_leaves_during_the_body() -> None:
+    done: list[bool] = []
+    closed = asyncio.Event()
+
+    async def body() -> AsyncIterator[bytes]:
+        try:
+            yield b"first"
+            await asyncio.Event().wait()
+        finally:
+            closed.set()
+
+    async def handler(request: Request) -> Response:
+        return Response(200, [], body(), on_done=[done.append])
+
+    async def talk(dial: Dial) -> None:
+        reader, writer = await dial()
+        writer.write(GET % b"")
+        await reader.readuntil(b"first")
+        writer.close()
+        await closed.wait()
+
+    served(SmallCore(handler), talk)
+    assert done == [False]
+
+
+def test_a_slow_client_holds_the_body_back() -> None:
+    made = 0
+    total = 64 << 20
+
+    async def body() -> AsyncIterator[bytes]:
+        nonlocal made
+        for _ in range(total >> 16):
+            made += 1 << 16
+            yield bytes(1 << 16)
+
+    async def handler(request: Request) -> Response:
+        return Response(200, [], body(), total)
+
+    async def talk(dial: Dial) -> None:
+        reader, writer = await dial()
+        writer.write(GET % b"")
+        await reader.readuntil(b"\r\n\r\n")
+        other_reader, other = await dial()
+        stalled = -1
+        while stalled != made:  # until nothing more is made in a whole other exchange
+            stalled = made
+            other.write(b"HEAD / HTTP/1.1\r\nHost: a\r\n\r\n")
+            await other_reader.readuntil(b"\r\n\r\n")
+        assert made < 16 << 20
+        left = total
+        while left:
+            left -= len(await reader.read(1 << 20))
+        assert made == total
+
+    served(SmallCore(handler), talk)
+
+
+def test_heads_must_come_in_time_and_idle_connections_end() -> None:
+    async def talk(dial: Dial) -> None:
+        assert (await ask(dial, b"GET / HT")).startswith(b"HTTP/1.1 408 ")
+        assert await ask(dial, b"") == b""
+
+    served(SmallCore(), talk, limits=Limits(head_time=0.02, idle_time=0.02))
+
+
+def test_too_many_connections() -> None:
+    async def talk(dial: Dial) -> None:
+        reader, writer = await dial()
+        writer.write(GET % b"1")
+        await response(reader)
+        assert (await ask(dial, b"")).startswith(b"HTTP/1.1 503 ")
+        writer.write(GET % b"2")
+        assert (await response(reader))[1].endswith(b"2")
+
+    served(SmallCore(), talk, limits=Limits(connections=1))
