@@ -47,11 +47,12 @@ async def _scenario(
     seconds: float,
     warm_up: float,
     swing: tuple[float, Sequence[float]] | None,
+    full_back: int,
 ) -> Outcome:
     loop = asyncio.get_running_loop()
     near, far = memory_links(model)
     backlog, watch = Backlog(quantum), Watch()
-    near.start(Silent(), watch)
+    near.start(Backlog(full_back) if full_back else Silent(), watch)
     far.start(backlog, Watch())
     asked: list[float] = []
     looks: list[tuple[float, int]] = [(0.0, 0)]
@@ -96,8 +97,19 @@ def simulate(
     seconds: float = 20.0,
     warm_up: float = 3.0,
     swing: tuple[float, Sequence[float]] | None = None,
+    full_back: int = 0,
 ) -> Outcome:
-    """Run a backlog and urgent chunks downwards. `swing`: seconds per phase, rates in turn."""
+    """Run a backlog and urgent chunks downwards. `swing`: seconds per phase, rates in turn.
+
+    `full_back`: the quantum of a backlog upwards, among which reports find their way; 0: none.
+    """
     return run_virtually(
-        _scenario(model, quantum=quantum, seconds=seconds, warm_up=warm_up, swing=swing)
+        _scenario(
+            model,
+            quantum=quantum,
+            seconds=seconds,
+            warm_up=warm_up,
+            swing=swing,
+            full_back=full_back,
+        )
     )
