@@ -22,9 +22,12 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any, Final, Protocol
 
+from cryptography import x509
+
 from bench.capture import Frame, capturing
 from bench.cdp import Browser, BrowserError, Tab, launch
 from bench.visual import CAPTURE_SCALE, Box, Moment, Scene, State, reached, speed_index
+from local_proxy.certificates import spki_sha256
 
 WIDTH: Final = 1280
 """CSS pixels of the viewport. It is as high as the page, so that every picture is in view."""
@@ -130,10 +133,17 @@ class PageLoad:
 @asynccontextmanager
 async def opened(endpoint: Endpoint, *flags: str) -> AsyncIterator[Browser]:
     """A Chromium that reaches the endpoint and nothing else. `flags`: beside the endpoint's."""
-    async with launch(
-        proxy=endpoint.proxy, resolve=endpoint.resolve, extra=(*endpoint.browser_flags, *flags)
-    ) as browser:
+    extra = (*endpoint.browser_flags, *_trust(endpoint.authority), *flags)
+    async with launch(proxy=endpoint.proxy, resolve=endpoint.resolve, extra=extra) as browser:
         yield browser
+
+
+def _trust(authority: bytes | None) -> tuple[str, ...]:
+    """What makes Chromium accept certificates of an authority that the system knows not."""
+    if authority is None:
+        return ()
+    key = spki_sha256(x509.load_pem_x509_certificate(authority))
+    return (f"--ignore-certificate-errors-spki-list={key}",)
 
 
 async def study(endpoint: Endpoint, page: str) -> PageStudy:
