@@ -51,7 +51,7 @@ def free_port() -> int:
 async def program(*command: str, port: int, folder: Path) -> AsyncIterator[Address]:
     """Run a server that stays in the foreground; gives its address once it accepts connections.
 
-    Its output goes to a file in `folder`. Raises OSError with its last words when it does not start.
+    Its output goes to a file in `folder`. Raises OSError with its last words if it does not start.
     """
     said = folder / "said"
     process = await _spawn(command, said)
@@ -121,11 +121,20 @@ async def _end_session(number: int, watch: int) -> None:
     for how in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(number, how)
-        end = asyncio.get_running_loop().time() + _END_AFTER
-        while not _over(watch) and asyncio.get_running_loop().time() < end:
-            await asyncio.sleep(_LOOK_EVERY)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_END_AFTER):
+                await _readable(watch)
         if _over(watch):
             return
+
+
+async def _readable(watch: int) -> None:
+    ended, loop = asyncio.Event(), asyncio.get_running_loop()
+    loop.add_reader(watch, ended.set)
+    try:
+        await ended.wait()
+    finally:
+        loop.remove_reader(watch)
 
 
 def _over(watch: int) -> bool:
