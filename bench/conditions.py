@@ -7,10 +7,10 @@ asked for. The first is written down, the second decides. Knows /proc and a rela
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Generic, Self, TypeVar
 
 LATE: Final = 0.010
 """Seconds of lateness at the 99th percentile that spoil a load. On an idle machine it is below
@@ -18,6 +18,8 @@ LATE: Final = 0.010
 LATEST: Final = 0.25
 """Seconds of one delivery's lateness that spoil it: as much as a screenshot may be late."""
 _STAT: Final = Path("/proc/stat")
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,29 @@ class Conditions:
             "busy": None if self.busy is None else round(self.busy, 3),
             "lateness": {name: round(value, 5) for name, value in late.items()} or None,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Fit(Generic[Result]):
+    """What came of `until_fit`."""
+
+    kept: Result | None
+    """None: it was given up."""
+    discarded: list[tuple[Result, str]]
+    """Results that don't count, and why."""
+
+
+async def until_fit(
+    measure: Callable[[], Awaitable[tuple[Result, Conditions]]], *, again: int
+) -> Fit[Result]:
+    """Measure until the conditions are fit, at most `again` times more."""
+    discarded: list[tuple[Result, str]] = []
+    for _ in range(again + 1):
+        result, conditions = await measure()
+        if not conditions.unfit:
+            return Fit(result, discarded)
+        discarded.append((result, conditions.unfit))
+    return Fit(None, discarded)
 
 
 class Watched:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
@@ -13,7 +13,7 @@ from bench.rivals.squid import squid
 from bench.rivals.ziproxy import ziproxy
 
 ALL: Final = "all"
-"""Stands for `EVERY`."""
+"""Stands for a direct load, all rivals, and ours."""
 
 
 class Rival(Peer, Protocol):
@@ -31,7 +31,6 @@ RIVALS: Final[dict[str, Callable[[Path], Rival]]] = {
     "mitmproxy": lambda _: mitmproxy(),
 }
 """By name, of the folder that the origin serves."""
-EVERY: Final = ("direct", *RIVALS, "sluice")
 
 
 class LineUp(NamedTuple):
@@ -42,22 +41,29 @@ class LineUp(NamedTuple):
     """One sentence for each that was asked for and is not installed."""
 
 
-def line_up(names: Sequence[str], *, site: Path, ca_file: Path | None = None) -> LineUp:
+def line_up(
+    names: Sequence[str],
+    *,
+    site: Path,
+    ca_file: Path | None = None,
+    rivals: Mapping[str, Callable[[Path], Rival]] = RIVALS,
+) -> LineUp:
     """Peers by name, "all" among them. `ca_file`: as bench/peers.py has it.
 
     Raises ValueError for a name that nobody has, or when none of them is installed.
     """
-    wanted = dict.fromkeys(name for word in names for name in (EVERY if word == ALL else [word]))
-    unknown = [name for name in wanted if name not in (*NAMES, *RIVALS)]
+    every = ["direct", *rivals, "sluice"]
+    wanted = dict.fromkeys(name for word in names for name in (every if word == ALL else [word]))
+    unknown = [name for name in wanted if name not in (*NAMES, *rivals)]
     if unknown:
-        known = ", ".join((*NAMES, *RIVALS, ALL))
+        known = ", ".join((*NAMES, *rivals, ALL))
         raise ValueError(f"no peer {unknown[0]!r}; there are {known}")
     found, absent = [], []
     for name in wanted:
-        if name not in RIVALS:
+        if name not in rivals:
             found += peers([name], ca_file=ca_file)
             continue
-        rival = RIVALS[name](site)
+        rival = rivals[name](site)
         if rival.missing:
             absent.append(f"{name} was left out: {rival.missing} is not installed")
         else:

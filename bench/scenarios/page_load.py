@@ -13,12 +13,13 @@ from typing import Any, Final
 
 from bench import comparison, scripted
 from bench.cdp import find_chromium
-from bench.conditions import Watched
+from bench.conditions import Conditions, Watched, until_fit
 from bench.origin import Address, spawn
 from bench.page_load import Endpoint, PageLoad, PageStudy, load, study
 from bench.peers import DirectPeer, Peer
 from bench.profiles import Profile, profile
 from bench.report import Check, medians, table
+from bench.rivals.nginx import DirectHttp2
 from bench.rivals.registry import RIVALS, line_up
 
 SITE: Final = Path(__file__).resolve().parents[2] / "demo" / "site"
@@ -92,7 +93,9 @@ async def _with_chromium(plan: _Plan, origin: Address) -> Measured:
 
 async def _with_script(plan: _Plan, origin: Address) -> Measured:
     measured = Measured(notes=[scripted.NOTE])
-    plan.say(scripted.NOTE)
+    if any(peer.name == DirectHttp2.name for peer in plan.peers):
+        measured.notes.append(f"{DirectHttp2.name} was left out: that client has no HTTP/2")
+    plan.say("\n".join(measured.notes))
     async with DirectPeer().start(origin, profile("fast")) as fast:
         for page in plan.pages:
 
@@ -101,11 +104,13 @@ async def _with_script(plan: _Plan, origin: Address) -> Measured:
                 return await scripted.load(endpoint, fast, page, **names), None
 
             for peer in plan.each():
-                await _fit(plan, origin, peer, one, measured)
+                if peer.name != DirectHttp2.name:
+                    await _fit(plan, origin, peer, one, measured)
     return measured
 
 
 _Run = tuple[dict[str, Any], PageLoad | None]
+"""A run's figures, and the load where Chromium made it."""
 
 
 async def _fit(
@@ -115,23 +120,28 @@ async def _fit(
     one: Callable[[Endpoint, Peer], Awaitable[_Run]],
     measured: Measured,
 ) -> None:
-    """One load that counts, within AGAIN repetitions."""
-    for left in reversed(range(AGAIN + 1)):
+    """One load that counts, if AGAIN repetitions give one."""
+
+    async def once() -> tuple[_Run, Conditions]:
         async with peer.start(origin, plan.link) as endpoint:
             watched = Watched.begin()
             figures, result = await one(endpoint, peer)
             conditions = watched.end(endpoint.statistics)
         figures["conditions"] = conditions.as_json()
-        plan.say(_line(figures))
-        if not conditions.unfit:
-            measured.runs.append(figures)
-            measured.loads.extend([result] if result else [])
-            return
-        measured.discarded.append({**figures, "why": conditions.unfit})
-        note = f"discarded a load by {peer.name}: {conditions.unfit}"
-        note += "; once more" if left else "; given up"
-        measured.notes.append(note)
-        plan.say(f"  {note}")
+        plan.say(_line(figures) + (f" (discarded: {conditions.unfit})" if conditions.unfit else ""))
+        return (figures, result), conditions
+
+    fit = await until_fit(once, again=AGAIN)
+    for (figures, _), why in fit.discarded:
+        measured.discarded.append({**figures, "why": why})
+        measured.notes.append(f"{figures['page']}, {peer.name}: a load was discarded: {why}")
+    if fit.kept is None:
+        measured.notes.append(f"{peer.name}: given up after {AGAIN + 1} discarded loads")
+        plan.say(measured.notes[-1])
+        return
+    figures, result = fit.kept
+    measured.runs.append(figures)
+    measured.loads.extend([result] if result else [])
 
 
 def _line(run: dict[str, Any]) -> str:
