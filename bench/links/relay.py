@@ -19,7 +19,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import os
 import selectors
 import subprocess
 import sys
@@ -36,8 +35,6 @@ from bench.links.relay_settings import Address, RelaySettings, RelayStatistics
 
 _Answer = TypeVar("_Answer")
 
-_NICE: Final = -15
-"""The priority of a relay's own process, where it may have one."""
 _STOP_AFTER: Final = 5.0
 """Seconds a relay's thread or process is given to end."""
 
@@ -272,9 +269,6 @@ async def _serve(settings: RelaySettings, control: bool) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Relay until interrupted, or until the controlling standard input ends."""
     settings, control = _parse(arguments)
-    # Run by root, Chromium gives itself -8, and its drawing would make the link late.
-    with contextlib.suppress(PermissionError):
-        os.setpriority(os.PRIO_PROCESS, 0, _NICE)
     loop = asyncio.SelectorEventLoop(selectors.SelectSelector())
     with contextlib.suppress(KeyboardInterrupt), contextlib.closing(loop):
         loop.run_until_complete(_serve(settings, control))
