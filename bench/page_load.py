@@ -35,6 +35,9 @@ QUIET: Final = 2.0
 """Seconds without traffic after the load event that end a load."""
 QUIET_BYTES: Final = 4096
 """Less than this within QUIET is a heartbeat, not a page."""
+SETTLING: Final = 1.5
+"""Seconds a new browser is left alone before it is told to go anywhere. Its own start takes both of
+two processors for about as long, which delays whoever answers there, a pair of proxies most."""
 DRAWING: Final = 1.0
 """Seconds given to drawing after decoding; 0.3 is too little on a busy machine."""
 LIMIT: Final = 400.0
@@ -187,8 +190,9 @@ async def load(
         tab = await browser.new_tab()
         await tab.viewport(width=WIDTH, height=known.height)
         watch = await Watch.on(tab, text_length=known.text_length)
-        before = endpoint.statistics()
         async with capturing(tab, width=round(WIDTH * CAPTURE_SCALE)) as capture:
+            await asyncio.sleep(SETTLING)
+            before = endpoint.statistics()
             await watch.navigate(endpoint.base + known.page)
             await _until_quiet(endpoint, watch, limit=limit, quiet=quiet)
             after = endpoint.statistics()
