@@ -84,7 +84,7 @@ async def daemon(*command: str, port: int, folder: Path) -> AsyncIterator[Addres
         await _accepting(port, said, ended=lambda: _over(watch))
         yield HOST, port
     finally:
-        await _end_session(number, watch)
+        await _end_session(number, watch, port)
         os.close(watch)
 
 
@@ -116,7 +116,7 @@ async def _accepting(port: int, said: Path, *, ended: Callable[[], bool]) -> Non
     raise OSError(_complaint(said))
 
 
-async def _end_session(number: int, watch: int) -> None:
+async def _end_session(number: int, watch: int, port: int) -> None:
     """End a daemon and what it has forked; `watch` is its pidfd."""
     for how in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
@@ -124,8 +124,19 @@ async def _end_session(number: int, watch: int) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_END_AFTER):
                 await _readable(watch)
-        if _over(watch):
+                await _refusing(port)
+                return
+
+
+async def _refusing(port: int) -> None:
+    """Return when nothing listens there: what was forked ends a moment after the daemon."""
+    while True:
+        try:
+            _, writer = await asyncio.open_connection(HOST, port)
+        except ConnectionError:
             return
+        writer.close()
+        await asyncio.sleep(_LOOK_EVERY)
 
 
 async def _readable(watch: int) -> None:

@@ -27,7 +27,10 @@ PAGE = b"<!doctype html><title>x</title><p>" + b"some text " * 400
 SERVER = "import socket,sys,os\ns=socket.create_server(('127.0.0.1',int(sys.argv[1])))\n"
 STAYS = SERVER + "s.accept()\nwhile True: s.accept()\n"
 LEAVES = SERVER + (
-    "if pid := os.fork(): print(pid); sys.exit()\nos.setsid(); os.fork()\nwhile True: s.accept()\n"
+    "ready, tell = os.pipe()\n"
+    "if pid := os.fork(): os.read(ready, 1); print(pid); sys.exit()\n"
+    "os.setsid(); os.fork(); os.write(tell, b'x')\n"
+    "while True: s.accept()\n"
 )
 """A daemon that has forked once more, as ziproxy does for each connection."""
 
