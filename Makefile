@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help install demo test check lint types coverage bench system clean
+.PHONY: help install demo test check lint types coverage bench-peers system clean
 
 help:  ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -28,6 +28,9 @@ demo: $(STAMP) system  ## load two pages over a slow link, directly and through 
 test: $(STAMP) system  ## all tests
 	$(BIN)/python -m pytest $(TESTS)
 
+bench-peers: $(STAMP)  ## other people's proxies, to compare ours with
+	@sh scripts/bench-peers $(PYTHON)
+
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -42,4 +45,4 @@ coverage: $(STAMP)
 check: lint types coverage  ## lint, types, branch coverage of the pure packages
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) build *.egg-info demo-report bench-report
+	rm -rf $(VENV) .peers build *.egg-info demo-report bench-report

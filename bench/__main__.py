@@ -35,8 +35,8 @@ class Scenario:
 SCENARIOS: Final = (
     Scenario(
         "page-load",
-        "when text and pictures of a page are there, directly and through Sluice",
-        "40 s a run at 384k, 3 min at 56k",
+        "when text and pictures of a page are there, directly, through Sluice, and by --peers all",
+        "40 s a run at 384k, 3 min at 56k, three times that with all peers",
         "bench.scenarios.page_load",
     ),
     Scenario(
@@ -144,7 +144,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--profile", help="emulated link; see `list`")
     parser.add_argument("--seed", type=int, help="of what is random in a scenario")
     parser.add_argument("--runs", type=int, help="repetitions; figures are medians")
-    parser.add_argument("--peers", help="separated by commas: direct,sluice")
+    parser.add_argument("--peers", help="separated by commas: direct,sluice; or all")
     parser.add_argument("--page", type=Path, metavar="DIR", help="a folder with an index.html")
     parser.add_argument("--size", type=int, help="bytes of a large transfer")
     parser.add_argument("--browser", choices=("chromium", "firefox"), help="in which pages open")
@@ -230,6 +230,7 @@ def main(words: list[str] | None = None) -> int:
             seed=arguments.seed or 0,
             notes=outcome.get("notes", ()),
         )
+        data |= outcome.get("more", {})
         print("\n" + _show(checks))
         if arguments.json:
             arguments.json.write_text(json.dumps(data, indent=2) + "\n")

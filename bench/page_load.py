@@ -22,9 +22,12 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any, Final, Protocol
 
+from cryptography import x509
+
 from bench.capture import Frame, capturing
 from bench.cdp import Browser, BrowserError, Tab, launch
 from bench.visual import CAPTURE_SCALE, Box, Moment, Scene, State, reached, speed_index
+from local_proxy.certificates import spki_sha256
 
 WIDTH: Final = 1280
 """CSS pixels of the viewport. It is as high as the page, so that every picture is in view."""
@@ -32,6 +35,9 @@ QUIET: Final = 2.0
 """Seconds without traffic after the load event that end a load."""
 QUIET_BYTES: Final = 4096
 """Less than this within QUIET is a heartbeat, not a page."""
+SETTLING: Final = 1.5
+"""Seconds a new browser is left alone before it is told to go anywhere. Its own start takes both of
+two processors for about as long, which delays whoever answers there, a pair of proxies most."""
 DRAWING: Final = 1.0
 """Seconds given to drawing after decoding; 0.3 is too little on a busy machine."""
 LIMIT: Final = 400.0
@@ -130,10 +136,17 @@ class PageLoad:
 @asynccontextmanager
 async def opened(endpoint: Endpoint, *flags: str) -> AsyncIterator[Browser]:
     """A Chromium that reaches the endpoint and nothing else. `flags`: beside the endpoint's."""
-    async with launch(
-        proxy=endpoint.proxy, resolve=endpoint.resolve, extra=(*endpoint.browser_flags, *flags)
-    ) as browser:
+    extra = (*endpoint.browser_flags, *_trust(endpoint.authority), *flags)
+    async with launch(proxy=endpoint.proxy, resolve=endpoint.resolve, extra=extra) as browser:
         yield browser
+
+
+def _trust(authority: bytes | None) -> tuple[str, ...]:
+    """What makes Chromium accept certificates of an authority that the system knows not."""
+    if authority is None:
+        return ()
+    key = spki_sha256(x509.load_pem_x509_certificate(authority))
+    return (f"--ignore-certificate-errors-spki-list={key}",)
 
 
 async def study(endpoint: Endpoint, page: str) -> PageStudy:
@@ -177,8 +190,9 @@ async def load(
         tab = await browser.new_tab()
         await tab.viewport(width=WIDTH, height=known.height)
         watch = await Watch.on(tab, text_length=known.text_length)
-        before = endpoint.statistics()
         async with capturing(tab, width=round(WIDTH * CAPTURE_SCALE)) as capture:
+            await asyncio.sleep(SETTLING)
+            before = endpoint.statistics()
             await watch.navigate(endpoint.base + known.page)
             await _until_quiet(endpoint, watch, limit=limit, quiet=quiet)
             after = endpoint.statistics()
