@@ -37,7 +37,7 @@ _NOISE: Final = re.compile(r"relay_late|attempts|chatter|over_time|machine|all_s
 ASSUMED: Final = 0.15
 """Share of a single run's figure by which two like runs differ on a machine with two processors."""
 ASSUMED_SECONDS: Final = 0.3
-"""The same of times: two direct loads of one page differ by as much (bench/scenarios/page_load.py)."""
+"""The same of times: two direct loads of a page differ by as much (scenarios/page_load.py)."""
 _LEAST: Final = 0.01
 """Share of a figure below which nobody calls it a difference."""
 
@@ -72,14 +72,12 @@ class _Figure:
     lower: bool | None
     """Lower is better; None: nobody knows."""
     is_time: bool
-    checked: bool = False
-    """It is the value of a check, which stands for several runs."""
 
 
-def read(file: Path) -> dict[str, Any]:
+def read(file: Path) -> Data:
     """A report. Raises OSError, ValueError that names the file."""
     try:
-        data = json.loads(file.read_text())
+        data: Data = json.loads(file.read_text())
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{file}: no report: {error}") from error
     whole = isinstance(data, dict) and ("reports" in data or {"runs", "checks"} <= set(data))
@@ -114,8 +112,8 @@ def compare(before: Data, after: Data) -> list[Difference]:
 
 def _judge(name: str, old: _Figure | None, new: _Figure | None, *, virtual: bool) -> Difference:
     if old is None or new is None:
-        values = [statistics.median(one.values) if one else None for one in (old, new)]
-        return Difference(name, *values, 0.0, Verdict.NEW if old is None else Verdict.GONE)
+        verdict = Verdict.NEW if old is None else Verdict.GONE
+        return Difference(name, _median(old), _median(new), 0.0, verdict)
     before, after = statistics.median(old.values), statistics.median(new.values)
     single = not virtual and 1 in (len(old.values), len(new.values))
     spread = 0.0 if virtual else _spread(old) + _spread(new)
@@ -131,6 +129,10 @@ def _judge(name: str, old: _Figure | None, new: _Figure | None, *, virtual: bool
     else:
         verdict = Verdict.WORSE if (distance > 0) is old.lower else Verdict.BETTER
     return Difference(name, before, after, spread, verdict, single)
+
+
+def _median(figure: _Figure | None) -> float | None:
+    return statistics.median(figure.values) if figure else None
 
 
 def _spread(figure: _Figure) -> float:
@@ -158,7 +160,7 @@ def _figures(data: Data) -> Iterator[tuple[str, _Figure]]:
         if isinstance(value, int | float):
             lower = _goal_direction(check["goal"])
             unit = str(check["unit"])
-            yield f"check: {name}", _Figure((float(value),), lower, unit.startswith("s"), True)
+            yield f"check: {name}", _Figure((float(value),), lower, unit == "s")
 
 
 def _flat(run: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, float | None]]:
@@ -194,14 +196,14 @@ def _goal_direction(goal: Any) -> bool | None:
 
 def show(differences: Sequence[Difference]) -> str:
     """A table of what is not the same, and how much there was."""
-    counts = {verdict: 0 for verdict in Verdict}
+    counts = dict.fromkeys(Verdict, 0)
     for one in differences:
         counts[one.verdict] += 1
     said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
     rows = [_line(one) for one in _worst_first(differences) if one.verdict is not Verdict.SAME]
     if any(one.assumed for one in differences):
         rows.append(
-            f"~ a side is a single run: {ASSUMED:.0%} or {ASSUMED_SECONDS} s are taken for its spread"
+            f"~ a single run: {ASSUMED:.0%} or {ASSUMED_SECONDS} s are taken for its spread"
         )
     return "\n".join([*rows, said or "nothing to compare"])
 

@@ -19,7 +19,7 @@ _WIDTH: Final = 10.0
 
 
 def draw(shown: Sequence[Exhibit], file: Path) -> None:
-    """One below the other. Raises ValueError when there is nothing to draw, or nothing to draw with."""
+    """One below the other. Raises ValueError when there is nothing to draw, or to draw with."""
     if not shown:
         raise ValueError("there is nothing to draw: this scenario has figures only")
     try:

@@ -242,7 +242,7 @@ class View:
         before = endpoint.statistics()
         async with capturing(tab, width=round(WIDTH * CAPTURE_SCALE)) as capture:
             await watch.navigate(endpoint.base + known.page)
-            await _until_quiet(endpoint, watch, limit=limit, quiet=quiet)
+            await until_quiet(endpoint, watch, limit=limit, quiet=quiet)
             after = endpoint.statistics()
             await _drawn(tab)
             await capture.current()
@@ -282,7 +282,7 @@ def judge(scene: Scene, frames: Sequence[Frame]) -> list[Moment]:
     return [scene.judge(frame.image(), at=frame.at) for frame in frames]
 
 
-async def _until_quiet(endpoint: Endpoint, watch: Watch, *, limit: float, quiet: float) -> None:
+async def until_quiet(endpoint: Endpoint, watch: Watch, *, limit: float, quiet: float) -> None:
     """Return when the page has loaded and nothing more comes over the link, or at the limit."""
     clock = asyncio.get_running_loop().time
     end = clock() + limit

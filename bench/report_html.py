@@ -123,7 +123,10 @@ def _pages(runs: Sequence[Data], shown: Sequence[Exhibit]) -> Iterable[str]:
         left = [one for one in left if one not in own]
         yield f"<h3>{html.escape(name)}</h3>"
         yield "".join(_exhibit(one) for one in own)
-        yield _bars([run for run in runs if run["page"] == name])
+        of_page = [run for run in runs if run["page"] == name]
+        for visit in dict.fromkeys(run.get("visit", "") for run in of_page):
+            yield f"<p class=visit>{html.escape(visit)}</p>" if visit else ""
+            yield _bars([run for run in of_page if run.get("visit", "") == visit])
     yield "".join(_exhibit(one) for one in left)
 
 

@@ -108,7 +108,7 @@ class Scene:
         return Moment(at, tuple(states), min(1.0, max(0.0, 1.0 - missing)), self._pixels(frame))
 
     def _pixels(self, frame: Image.Image) -> float:
-        """Of the pixels that the page paints, those no more than PAINTED_DIFFERENCE from the end."""
+        """Of the pixels that the page paints, those that look as they do at the end."""
         if not self._area:
             return 1.0
         missing = ImageChops.darker(self._own, _changed(frame, self.final)).histogram()[255]
