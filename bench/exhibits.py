@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -80,6 +80,7 @@ class Bands(msgspec.Struct, frozen=True, tag="bands"):
     title: str
     unit: str
     bands: list[Line]
+    """The points of all are at the same times."""
     most: float
     marks: list[Mark] = []
 
@@ -106,6 +107,22 @@ def of_loads(loads: Sequence[PageLoad]) -> list[Exhibit]:
                 shown.setdefault(load.peer, load)
         found += [film(page, list(shown.values())), curves(page, list(shown.values()))]
     return found
+
+
+def of_documents(
+    title: str, curves: Mapping[str, Sequence[tuple[float, float]]], marks: Sequence[Mark] = ()
+) -> Bands:
+    """Who had the link: bytes/second over time by document, as kbit/s.
+
+    The curves' points are at multiples of one time, some curves ending before others.
+    """
+    times = sorted({at for points in curves.values() for at, _ in points})
+    bands = []
+    for tone, (name, points) in enumerate(curves.items()):
+        rate = dict(points)
+        bands.append(Line(name, [(at, 8 * rate.get(at, 0.0) / 1000) for at in times], tone))
+    sums = [sum(band.points[number][1] for band in bands) for number in range(len(times))]
+    return Bands(title, "kbit/s", bands, max(sums, default=1.0), list(marks))
 
 
 def film_times(end: float, *, count: int = FILM_FRAMES) -> list[float]:

@@ -71,7 +71,7 @@ SCENARIOS: Final = (
         "how soon the share of a document that comes to the front stands, over real TCP",
         "bench.scenarios.reallocation",
         takes=360,
-        quick_takes=110,
+        quick_takes=90,
         quick={"profile": "384k"},
     ),
     Scenario(

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from bench.exhibits import Bands, Line, Mark
+from bench.exhibits import Bands, Mark, of_documents
 from bench.har import Recorder
 from bench.origin import Address, spawn
 from bench.page_load import LIMIT, QUIET, Endpoint, PageStudy, Watch, opened, study, until_quiet
@@ -99,7 +99,7 @@ async def run(
         for peer in [peer for _ in range(runs) for peer in peers(peer_names)]:
             figures, traffic = await _load(peer, origin, link, first, second)
             found.append(figures)
-            shown.setdefault(peer.name, _bands(figures, traffic, link))
+            shown.setdefault(peer.name, _bands(figures, traffic))
             cells = (figures[name] for name in _COLUMNS)
             print(f"{peer.name:<16}{''.join(f'{_cell(value):>21}' for value in cells)}")
     return {
@@ -220,29 +220,25 @@ def counted(status: StatusSnapshot, first: str, second: str, *, age: float) -> T
     return Traffic(of(first), of(second), offset)
 
 
-def _bands(figures: dict[str, Any], traffic: Traffic, link: Profile) -> Bands:
+def _bands(figures: dict[str, Any], traffic: Traffic) -> Bands:
     """Who had the link, with what the reader did and saw."""
-    length = max(len(traffic.first), len(traffic.second))
-    bands = [
-        Line(name.split("/")[0], _rates(sizes, length, traffic.offset), tone)
-        for tone, (name, sizes) in enumerate(
-            ((figures["first_page"], traffic.first), (figures["second_page"], traffic.second))
-        )
-    ]
+    curves = {
+        figures["first_page"].split("/")[0]: _rates(traffic.first, traffic),
+        figures["second_page"].split("/")[0]: _rates(traffic.second, traffic),
+    }
     marks = [Mark(AFTER, "second opened")]
     if figures["second_text_s"] is not None:
         marks.append(Mark(AFTER + figures["second_text_s"], "its text is there"))
     marks.append(Mark(figures["switched_s"], "back to the first"))
-    most = max((at for band in bands for _, at in band.points), default=0.0)
-    title = f"Who had the link: {figures['peer']}"
-    return Bands(title, "kbit/s", bands, max(most, link.rate_down * 8 / 1000), marks)
+    return of_documents(f"Who had the link: {figures['peer']}", curves, marks)
 
 
-def _rates(sizes: Sequence[int], length: int, offset: float) -> list[tuple[float, float]]:
-    """kbit/s, a value every BUCKET; the same times for each document."""
+def _rates(sizes: Sequence[int], traffic: Traffic) -> list[tuple[float, float]]:
+    """Bytes/second from the beginning of each bucket to its end."""
+    length = max(len(traffic.first), len(traffic.second))
     filled = [*sizes, *[0] * (length - len(sizes)), 0]
     return [
-        (round(max(0.0, offset + BUCKET * number), 3), round(8 * size / BUCKET / 1000, 1))
+        (round(max(0.0, traffic.offset + BUCKET * number), 3), size / BUCKET)
         for number, size in enumerate(filled)
     ]
 
