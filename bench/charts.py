@@ -3,58 +3,65 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final
 
 from bench.exhibits import Bands, Curves, Line, Mark, Points
 
-SIZE: Final = (720, 250)
-_LEFT, _TOP, _RIGHT, _BOTTOM = 52, 16, 14, 34
+SIZE: Final = (720, 270)
+_LEFT, _TOP, _RIGHT, _BOTTOM = 52, 20, 14, 34
+_MARK_ROWS: Final = 3
+"""Rows above a chart that the labels of its marks take turns in."""
+_MARKS_TOP: Final = 14 * _MARK_ROWS + 8
 TONES: Final = 6
 """Colours that the style has."""
+
+
+def steps(most: float, *, about: int) -> list[float]:
+    """Round values from 0 to `most`, about so many: 1, 2, 2.5 or 5 times a power of ten apart."""
+    rough = (most or 1.0) / about
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * times for times in (1, 2, 2.5, 5, 10) if power * times >= rough * 0.999)
+    return [step * number for number in range(int(most / step + 1e-9) + 1)]
 
 
 class Scale:
     """Where a value is in the picture."""
 
-    def __init__(self, *, end: float, most: float) -> None:
+    def __init__(self, *, end: float, most: float, marked: bool) -> None:
         self._end = end or 1.0
         self._most = most or 1.0
+        self._top = _MARKS_TOP if marked else _TOP
 
     def x(self, at: float) -> float:
         return _LEFT + (SIZE[0] - _LEFT - _RIGHT) * min(at / self._end, 1.0)
 
     def y(self, value: float) -> float:
-        return _TOP + (SIZE[1] - _TOP - _BOTTOM) * (1 - min(value / self._most, 1.0))
+        height = SIZE[1] - self._top - _BOTTOM
+        return self._top + height * (1 - min(value / self._most, 1.0))
 
     def frame(self, unit: str) -> str:
         """Grid and axes."""
         parts = []
-        for number in range(5):
-            value = self._most * number / 4
+        for value in steps(self._most, about=4):
             y = self.y(value)
             parts.append(f'<path class=grid d="M{_LEFT} {y:.1f}H{SIZE[0] - _RIGHT}"/>')
-            parts.append(
-                f'<text x="{_LEFT - 7}" y="{y + 4:.1f}" text-anchor=end>{value:.3g}</text>'
-            )
-        parts.append(f'<text x="{_LEFT - 7}" y="{_TOP - 5}" text-anchor=end>{unit}</text>')
-        for number in range(6):
-            at = self._end * number / 5
-            anchor = "end" if number == 5 else "middle"
-            label = f"{at:.3g} s"
-            parts.append(
-                f'<text x="{self.x(at):.1f}" y="{SIZE[1] - 12}" text-anchor={anchor}>{label}</text>'
-            )
+            parts.append(f'<text x="{_LEFT - 7}" y="{y + 4:.1f}" text-anchor=end>{value:g}</text>')
+        parts.append(f'<text x="{_LEFT - 7}" y="12" text-anchor=end>{unit}</text>')
+        for at in steps(self._end, about=6):
+            label = f'y="{SIZE[1] - 12}" text-anchor=middle>{at:g} s'
+            parts.append(f'<text x="{self.x(at):.1f}" {label}</text>')
         return "".join(parts)
 
     def mark(self, mark: Mark, number: int) -> str:
-        """A dotted line with its label beside it, in one of three rows."""
-        x, y = self.x(mark.at), _TOP + 11 + 14 * (number % 3)
+        """A dotted line with its label above the chart."""
+        x, y = self.x(mark.at), 12 + 14 * (number % _MARK_ROWS)
         left = x > SIZE[0] * 0.75
         return (
-            f'<path class=mark d="M{x:.1f} {_TOP}V{SIZE[1] - _BOTTOM}"/>'
-            f'<text class=said x="{x + (-5 if left else 5):.1f}" y="{y}" '
+            f'<path class=mark d="M{x:.1f} {y + 3}V{SIZE[1] - _BOTTOM}"/>'
+            f'<text class=said x="{x + (-4 if left else 4):.1f}" y="{y}" '
             f"text-anchor={'end' if left else 'start'}>{html.escape(mark.label)}</text>"
         )
 
@@ -62,7 +69,7 @@ class Scale:
 def curves(chart: Curves) -> str:
     """Steps over time, and their legend."""
     end = max((at for line in chart.lines for at, _ in line.points), default=1.0)
-    scale = Scale(end=end, most=chart.most)
+    scale = Scale(end=end, most=chart.most, marked=bool(chart.marks))
     parts = [scale.frame(html.escape(chart.unit))]
     for line in chart.lines:
         style = f'class="line t{line.tone % TONES}" stroke-dasharray="{line.dash}"'
@@ -75,7 +82,7 @@ def curves(chart: Curves) -> str:
 def bands(chart: Bands) -> str:
     """One band upon the other, and their legend."""
     end = max((at for band in chart.bands for at, _ in band.points), default=1.0)
-    scale = Scale(end=end, most=chart.most)
+    scale = Scale(end=end, most=chart.most, marked=bool(chart.marks))
     times = sorted({at for band in chart.bands for at, _ in band.points})
     below = [0.0] * len(times)
     parts = []

@@ -14,7 +14,7 @@ from PIL import Image
 from bench import exhibits
 from bench.__main__ import main
 from bench.capture import Frame
-from bench.charts import bands
+from bench.charts import bands, steps
 from bench.ending import Counter, End, differences
 from bench.exhibits import Bands, Curves, Film, Line, Mark, film_times, frame_at, of_loads
 from bench.figure import draw
@@ -165,7 +165,7 @@ def test_the_html_is_self_contained_and_shows_each_peer_in_time() -> None:
     assert "prefers-color-scheme: dark" in text
     # Eight times each; the slower peer's first frame comes at 3 s of 12: two times show nothing.
     assert parser.pictures + text.count("<i></i>") == 16
-    assert text.count('<svg viewBox="0 0 720 250"') == 1
+    assert text.count('<svg viewBox="0 0 720 270"') == 1
     assert "$" not in text.split("</style>")[1]
 
 
@@ -232,6 +232,15 @@ def test_bands_lie_upon_each_other_and_close() -> None:
     assert drawn.count('<path class="band') == drawn.count("Z") == 2
     assert "&lt;first&gt;" in drawn
     assert ">back</text>" in drawn
+
+
+@pytest.mark.parametrize(
+    ("most", "expected"),
+    [(100.0, [0, 25, 50, 75, 100]), (384.0, [0, 100, 200, 300]), (3.95, [0, 1, 2, 3]), (0.0, [0])],
+)
+def test_axes_have_round_steps(most: float, expected: list[float]) -> None:
+    found = steps(most, about=4)
+    assert found == pytest.approx(expected)
 
 
 def test_figures_are_drawn_as_png_or_refused(tmp_path: Path) -> None:
