@@ -39,6 +39,8 @@ class Exchange:
     """Bytes of the response, as they came over the network."""
     decoded: int = 0
     """Bytes of the body, decoded."""
+    chunks: list[tuple[float, int]] = field(default_factory=list)
+    """Seconds since the epoch, bytes of the decoded body."""
     failure: str = ""
     from_cache: bool = False
 
@@ -50,8 +52,18 @@ class Requests:
     title: str
     exchanges: Sequence[Exchange] = ()
     load_s: float | None = None
-    arrivals: Sequence[tuple[float, int]] = ()
-    """Bytes of responses as they reached the tab; seconds since the epoch."""
+
+    @property
+    def arrivals(self) -> list[tuple[float, int]]:
+        """Bytes as they came over the network; seconds since the epoch, in order.
+
+        Chromium says of a body's parts how long they are decoded, and of the whole what came.
+        """
+        found = []
+        for one in self.exchanges:
+            scale = one.received / one.decoded if one.received and one.decoded else 1.0
+            found += [(at, round(scale * size)) for at, size in one.chunks]
+        return sorted(found)
 
     @property
     def hosts(self) -> frozenset[str]:
@@ -65,7 +77,6 @@ class Recorder:
 
     _exchanges: list[Exchange] = field(default_factory=list)
     _open: dict[str, Exchange] = field(default_factory=dict)
-    _arrivals: list[tuple[float, int]] = field(default_factory=list)
 
     @classmethod
     async def on(cls, tab: Tab) -> Recorder:
@@ -84,8 +95,8 @@ class Recorder:
 
     def take(self, title: str, *, load_s: float | None = None) -> Requests:
         """All since the last call; what is still open goes with it."""
-        taken = Requests(title, tuple(self._exchanges), load_s, tuple(self._arrivals))
-        self._exchanges, self._open, self._arrivals = [], {}, []
+        taken = Requests(title, tuple(self._exchanges), load_s)
+        self._exchanges, self._open = [], {}
         return taken
 
     def sent(self, params: Params) -> None:
@@ -111,7 +122,7 @@ class Recorder:
         if exchange := self._open.get(params["requestId"]):
             exchange.decoded += params["dataLength"]
             at = exchange.wall + params["timestamp"] - exchange.sent
-            self._arrivals.append((at, params["encodedDataLength"] or params["dataLength"]))
+            exchange.chunks.append((at, params["dataLength"]))
 
     def finished(self, params: Params) -> None:
         if exchange := self._open.get(params["requestId"]):
