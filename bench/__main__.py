@@ -35,7 +35,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--profile", help="emulated link; see `list`")
     parser.add_argument("--seed", type=int, help="of what is random in a scenario")
     parser.add_argument("--runs", type=int, help="repetitions; figures are medians")
-    parser.add_argument("--peers", type=_words, help="separated by commas: direct,sluice")
+    parser.add_argument("--peers", type=_words, help="separated by commas: direct,sluice; or all")
     parser.add_argument("--policy", type=_words, help="separated by commas: default,text-first")
     parser.add_argument("--page", type=Path, metavar="DIR", help="a folder with an index.html")
     parser.add_argument("--urls", type=Path, metavar="FILE", help="pages to visit, one URL a line")

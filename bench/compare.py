@@ -32,7 +32,7 @@ _LOWER: Final = re.compile(
     r"(_s|_ms|_us|_mib|_percent|_bytes|_difference)$|(^|\.)(bytes|connections|dropped)"
 )
 _HIGHER: Final = re.compile(r"(goodput|_share|_used|utilisation|images_per_s)$")
-_NOISE: Final = re.compile(r"relay_late|attempts|chatter|over_time|machine|all_s")
+_NOISE: Final = re.compile(r"relay_late|attempts|conditions|chatter|over_time|machine|all_s")
 """What is of the machine, or too many figures."""
 ASSUMED: Final = 0.15
 """Share of a single run's figure by which two like runs differ on a machine with two processors."""

@@ -16,21 +16,22 @@ of. DOMContentLoaded is no measure of text: a script at the end of the body dela
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, Protocol
 
+from cryptography import x509
+
 from bench import chatter
 from bench.capture import Frame, capturing
-from bench.cdp import Browser, BrowserError, Tab, launch
+from bench.cdp import Browser, Tab, launch
 from bench.har import Recorder, Requests
 from bench.visual import CAPTURE_SCALE, Box, Moment, Scene, State, reached, since, speed_index
+from bench.watch import Watch
+from local_proxy.certificates import spki_sha256
 
 WIDTH: Final = 1280
 """CSS pixels of the viewport. It is as high as the page, so that every picture is in view."""
@@ -44,7 +45,6 @@ LIMIT: Final = 400.0
 """Seconds after which a load is given up; the slowest direct load of the corpus takes 300."""
 MOST: Final = 0.9
 """Of the page's final pixels, in `pixels_90_s`."""
-_WORLD: Final = "bench"
 
 
 class LinkCount(Protocol):
@@ -157,10 +157,17 @@ def shares_over_time(moments: Sequence[Moment]) -> list[list[float]]:
 @asynccontextmanager
 async def opened(endpoint: Endpoint, *flags: str) -> AsyncIterator[Browser]:
     """A Chromium that reaches the endpoint and nothing else. `flags`: beside the endpoint's."""
-    async with launch(
-        proxy=endpoint.proxy, resolve=endpoint.resolve, extra=(*endpoint.browser_flags, *flags)
-    ) as browser:
+    extra = (*endpoint.browser_flags, *_trust(endpoint.authority), *flags)
+    async with launch(proxy=endpoint.proxy, resolve=endpoint.resolve, extra=extra) as browser:
         yield browser
+
+
+def _trust(authority: bytes | None) -> tuple[str, ...]:
+    """What makes Chromium accept certificates of an authority that the system knows not."""
+    if authority is None:
+        return ()
+    key = spki_sha256(x509.load_pem_x509_certificate(authority))
+    return (f"--ignore-certificate-errors-spki-list={key}",)
 
 
 async def study(endpoint: Endpoint, page: str) -> PageStudy:
@@ -294,67 +301,6 @@ async def until_quiet(endpoint: Endpoint, watch: Watch, *, limit: float, quiet: 
         moved = now.bytes_down - count.bytes_down + now.bytes_up - count.bytes_up
         if moved > QUIET_BYTES:
             count, since = now, clock()
-
-
-class Watch:
-    """Hears the observer script of one tab. Made by `on`."""
-
-    def __init__(self, tab: Tab) -> None:
-        self._tab = tab
-        self._reached = {name: asyncio.Event() for name in ("text", "first-paint", "load")}
-        self._script = ""
-        """Chromium's name of the observer of coming documents."""
-        self.times: dict[str, float] = {}
-        """Seconds since navigation of "text", "first-paint" and "load"."""
-        self.origin = 0.0
-        """The navigation's start, seconds on the wall clock."""
-
-    @classmethod
-    async def on(cls, tab: Tab, *, text_length: int) -> Watch:
-        """Watch the tab's coming documents; text is there at `text_length` characters."""
-        watch = cls(tab)
-        tab.on("Runtime.bindingCalled", watch._reported)
-        await tab.call("Runtime.addBinding", name="benchReport", executionContextName=_WORLD)
-        await watch.expect(text_length)
-        return watch
-
-    async def expect(self, text_length: int) -> None:
-        """From the next document on, text is there at `text_length` characters."""
-        if self._script:
-            await self._tab.call(
-                "Page.removeScriptToEvaluateOnNewDocument", identifier=self._script
-            )
-        answer = await self._tab.call(
-            "Page.addScriptToEvaluateOnNewDocument",
-            source=f"{_observer()}({text_length})",
-            worldName=_WORLD,
-        )
-        self._script = answer["identifier"]
-
-    async def navigate(self, url: str) -> None:
-        """Begin; returns when the response's head has come. Raises BrowserError if none does."""
-        for event in self._reached.values():
-            event.clear()
-        self.times.clear()
-        result = await self._tab.call("Page.navigate", url=url)
-        if "errorText" in result:
-            raise BrowserError(f"{url}: {result['errorText']}")
-
-    async def until(self, name: str, *, limit: float) -> None:
-        """Wait for "text" or "load", `limit` seconds at most."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(limit):
-                await self._reached[name].wait()
-
-    def _reported(self, params: dict[str, Any]) -> None:
-        said = json.loads(params["payload"])
-        self.times[said["name"]] = said["at"]
-        self.origin = said["origin"]
-        self._reached[said["name"]].set()
-
-
-def _observer() -> str:
-    return resources.files("bench").joinpath("observer.js").read_text()
 
 
 def _box(rectangle: Sequence[float]) -> Box:

@@ -27,6 +27,8 @@ from pairing.store import Store
 ROOT: Final = Path(__file__).resolve().parent.parent
 LOOPBACK: Final = ("--allow", "127.0.0.0/8")
 """Lets a remote proxy reach this machine's own origin, which it would refuse."""
+NAMES: Final = ("direct", "sluice", "sluice-plain")
+"""Of the peers here; other people's are in bench/rivals."""
 SITE: Final = "site.test"
 """Chromium maps this name to the relay, so that a direct load has an ordinary host name."""
 _END_AFTER: Final = 5.0

@@ -37,7 +37,7 @@ class Scenario:
 SCENARIOS: Final = (
     Scenario(
         "page-load",
-        "when text and pictures of a page are there, directly and through Sluice",
+        "when text and pictures of a page are there, directly, through Sluice, and by --peers all",
         "bench.scenarios.page_load",
         takes=480,
         quick_takes=80,

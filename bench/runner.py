@@ -77,7 +77,7 @@ def _report(
     scenario: Scenario, outcome: Mapping[str, Any], arguments: Mapping[str, Any]
 ) -> dict[str, Any]:
     profile = arguments.get("profile_name") or arguments.get("profile") or outcome.get("profile")
-    return report(
+    made = report(
         scenario=scenario.name,
         profile=profile or "",
         runs=outcome.get("runs", ()),
@@ -86,6 +86,7 @@ def _report(
         notes=outcome.get("notes", ()),
         virtual=scenario.virtual,
     )
+    return made | outcome.get("more", {})
 
 
 def checks(outcome: Mapping[str, Any]) -> dict[str, Check]:

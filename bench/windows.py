@@ -10,12 +10,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Final, Literal, Protocol
 
-from cryptography import x509
-
 from bench import bidi
 from bench.cdp import BrowserError, Tab, find_chromium
 from bench.page_load import Endpoint, opened
-from local_proxy.certificates import spki_sha256
 
 BrowserName = Literal["chromium", "firefox"]
 
@@ -68,9 +65,6 @@ def missing(browser: BrowserName) -> str:
 @asynccontextmanager
 async def _chromium(endpoint: Endpoint, *, http1: bool) -> AsyncIterator[Window]:
     flags = [_HTTP1_FLAG] if http1 else []
-    if endpoint.authority is not None:
-        key = spki_sha256(x509.load_pem_x509_certificate(endpoint.authority))
-        flags.append(f"--ignore-certificate-errors-spki-list={key}")
     async with opened(endpoint, *flags) as browser:
         found = _ChromiumWindow(await browser.new_tab())
         await found.listen()

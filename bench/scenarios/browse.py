@@ -15,15 +15,12 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from cryptography import x509
-
 from bench.origin import Address, spawn
 from bench.page_load import Endpoint, PageLoad, PageStudy, View, opened, study
 from bench.peers import DirectPeer, Peer, SluicePeer, peers
 from bench.profiles import profile
 from bench.report import Check, table
 from bench.scenarios.page_load import PAGES, SITE
-from local_proxy.certificates import spki_sha256
 
 ROUNDS: Final = 2
 NOWHERE: Final[Address] = ("127.0.0.1", 9)
@@ -46,14 +43,8 @@ class Itinerary:
                 yield address
 
     def known_by(self, endpoint: Endpoint) -> Endpoint:
-        """The endpoint as these pages need it: URLs are whole already, and may be https."""
-        if self.site is not None:
-            return endpoint
-        flags = list(endpoint.browser_flags)
-        if endpoint.authority is not None:
-            key = spki_sha256(x509.load_pem_x509_certificate(endpoint.authority))
-            flags.append(f"--ignore-certificate-errors-spki-list={key}")
-        return replace(endpoint, base="", browser_flags=flags)
+        """The endpoint as these pages need it: URLs are whole already."""
+        return endpoint if self.site is not None else replace(endpoint, base="")
 
 
 def itinerary(page: Path | None, urls: Path | None) -> Itinerary:

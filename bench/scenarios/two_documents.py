@@ -23,11 +23,12 @@ import msgspec
 from bench.exhibits import Bands, Mark, of_documents
 from bench.har import Recorder
 from bench.origin import Address, spawn
-from bench.page_load import LIMIT, QUIET, Endpoint, PageStudy, Watch, opened, study, until_quiet
+from bench.page_load import LIMIT, QUIET, Endpoint, PageStudy, opened, study, until_quiet
 from bench.peers import DirectPeer, Peer, peers
 from bench.profiles import Profile, profile
 from bench.report import Check, seconds
 from bench.scenarios.page_load import PAGES, SITE
+from bench.watch import Watch
 from local_proxy.status.client import NoAnswer, fetch
 from local_proxy.status.snapshot import StatusSnapshot
 

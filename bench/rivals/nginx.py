@@ -1,0 +1,133 @@
+"""The browser by itself over HTTP/2: nginx serves the same folder, on TLS as browsers want it.
+
+What the plain direct load has, it has: keep-alive, validators, an hour of freshness, and gzip level
+6 for all kinds of text. TLS 1.3 costs it a round trip and about a kilobyte of certificates, less
+than what real sites send. Documentation: https://nginx.org/en/docs/http/ngx_http_v2_module.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final, NamedTuple
+
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from bench.origin import GZIP_LEVEL, Address
+from bench.page_load import Endpoint
+from bench.peers import SITE, relay
+from bench.profiles import Profile
+from bench.rivals.program import HOST, find, free_port, program
+from local_proxy.certificates import key_pem, leaf_certificate, root_certificate
+
+_TYPES: Final = {
+    "text/html": "html",
+    "text/css": "css",
+    "text/javascript": "js",
+    "text/plain": "txt",
+    "application/json": "json",
+    "image/svg+xml": "svg",
+    "image/jpeg": "jpg jpeg",
+    "image/png": "png",
+    "image/gif": "gif",
+    "image/webp": "webp",
+    "image/avif": "avif",
+    "font/woff2": "woff2",
+}
+_PACKED: Final = "text/css text/javascript text/plain application/json image/svg+xml"
+"""Besides text/html, which is always."""
+
+
+class Identity(NamedTuple):
+    """A site's key, its certificates, and the authority that vouches for them. All PEM."""
+
+    key: bytes
+    chain: bytes
+    authority: bytes
+
+
+def identity(host: str) -> Identity:
+    """A new one. The chain has the authority's certificate too: Chromium looks for it there."""
+    root, leaf, now = _key(), _key(), datetime.now(UTC)
+    authority = root_certificate(root, host="bench", now=now)
+    certificate = leaf_certificate(
+        host, key=leaf.public_key(), issuer=authority, issuer_key=root, now=now
+    )
+    pem = authority.public_bytes(Encoding.PEM)
+    return Identity(key_pem(leaf), certificate.public_bytes(Encoding.PEM) + pem, pem)
+
+
+def configuration(*, port: int, folder: Path, site: Path) -> str:
+    """Serves `site` on TLS with HTTP/2; its own files are in `folder`."""
+    types = " ".join(f"{kind} {endings};" for kind, endings in _TYPES.items())
+    places = " ".join(
+        f"{name}_temp_path {folder}/{name};"
+        for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    return f"""\
+daemon off; master_process off; worker_processes 1;
+pid {folder}/pid; error_log stderr;
+events {{}}
+http {{
+  access_log off; {places}
+  default_type application/octet-stream; types {{ {types} }}
+  charset utf-8; charset_types text/css text/javascript text/plain;
+  sendfile on; tcp_nopush on;
+  gzip on; gzip_vary on; gzip_comp_level {GZIP_LEVEL}; gzip_types {_PACKED};
+  expires 1h;
+  server {{
+    listen {HOST}:{port} ssl http2;
+    ssl_certificate {folder}/chain.pem; ssl_certificate_key {folder}/key.pem;
+    ssl_protocols TLSv1.2 TLSv1.3;
+    root "{site}";
+  }}
+}}
+"""
+
+
+class DirectHttp2:
+    """A peer of bench/peers.py."""
+
+    name = "direct-h2"
+    policy = ""
+
+    def __init__(self, site: Path) -> None:
+        """`site`: the folder that the origin serves."""
+        self._site = site.resolve()
+        self._executable = find("nginx")
+
+    @property
+    def missing(self) -> str:
+        """What is not installed; empty: nothing."""
+        return "" if self._executable else "nginx"
+
+    @asynccontextmanager
+    async def start(self, origin: Address, profile: Profile) -> AsyncIterator[Endpoint]:
+        """The origin stays unused: nginx serves its folder."""
+        if self._executable is None:
+            raise FileNotFoundError("nginx is not installed: make bench-peers")
+        with TemporaryDirectory(prefix="rival-", ignore_cleanup_errors=True) as place:
+            folder, port, own = Path(place), free_port(), identity(SITE)
+            (folder / "key.pem").write_bytes(own.key)
+            (folder / "chain.pem").write_bytes(own.chain)
+            file = folder / "nginx.conf"
+            file.write_text(configuration(port=port, folder=folder, site=self._site))
+            command = (self._executable, "-c", str(file), "-e", "stderr")
+            async with (
+                program(*command, port=port, folder=folder) as address,
+                relay(address, profile) as link,
+            ):
+                yield Endpoint(
+                    base=f"https://{SITE}/",
+                    statistics=link.statistics,
+                    resolve={SITE: f"{link.address[0]}:{link.address[1]}"},
+                    authority=own.authority,
+                )
+
+
+def _key() -> ec.EllipticCurvePrivateKey:
+    return ec.generate_private_key(ec.SECP256R1())

@@ -1,0 +1,147 @@
+"""A server of somebody else as a process: started on a free port, awaited, gone afterwards.
+
+Knows processes and ports; not what is served, nor for whom.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import select
+import shutil
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from bench.origin import Address
+
+HOST: Final = "127.0.0.1"
+"""Nothing here listens beyond the machine."""
+START_TIMEOUT: Final = 20.0
+"""Seconds until it accepts a connection; Python's own take three on a busy machine."""
+_END_AFTER: Final = 5.0
+"""Seconds it is given to end."""
+_LOOK_EVERY: Final = 0.05
+"""Seconds between two looks at a port that is not open yet."""
+_LAST_WORDS: Final = 600
+"""Characters of its output that an error message repeats."""
+_SYSTEM: Final = "/usr/local/sbin:/usr/sbin:/sbin"
+"""Where Debian keeps servers: not in everybody's PATH."""
+
+
+def find(name: str, *, first: Path | None = None) -> str | None:
+    """Path of an executable, or None. `first`: a folder to look in before PATH."""
+    path = [str(first)] if first else []
+    return shutil.which(name, path=":".join([*path, os.environ.get("PATH", ""), _SYSTEM]))
+
+
+def free_port() -> int:
+    """One that was free a moment ago: these servers can't be asked which one they took."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+@asynccontextmanager
+async def program(*command: str, port: int, folder: Path) -> AsyncIterator[Address]:
+    """Run a server that stays in the foreground; gives its address once it accepts connections.
+
+    Its output goes to a file in `folder`. Raises OSError with its last words if it does not start.
+    """
+    said = folder / "said"
+    process = await _spawn(command, said)
+    try:
+        await _accepting(port, said, ended=lambda: process.returncode is not None)
+        yield HOST, port
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.terminate()
+        try:
+            async with asyncio.timeout(_END_AFTER):
+                await process.wait()
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+
+
+@asynccontextmanager
+async def daemon(*command: str, port: int, folder: Path) -> AsyncIterator[Address]:
+    """The same for one that leaves the foreground, a session of its own, and prints its id."""
+    said = folder / "said"
+    process = await _spawn(command, said)
+    await process.wait()
+    try:
+        number = int(said.read_text(errors="replace"))
+        watch = os.pidfd_open(number)
+    except (ValueError, ProcessLookupError) as error:
+        raise OSError(_complaint(said)) from error
+    try:
+        await _accepting(port, said, ended=lambda: _over(watch))
+        yield HOST, port
+    finally:
+        await _end_session(number, watch)
+        os.close(watch)
+
+
+async def _spawn(command: tuple[str, ...], said: Path) -> asyncio.subprocess.Process:
+    # One written in Python must not meet our own modules.
+    own = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    with said.open("wb") as output:
+        return await asyncio.create_subprocess_exec(
+            *command,
+            cwd=said.parent,
+            env=own,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=output,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+
+
+async def _accepting(port: int, said: Path, *, ended: Callable[[], bool]) -> None:
+    """Return when something listens there. Raises OSError when nothing will."""
+    end = asyncio.get_running_loop().time() + START_TIMEOUT
+    while not ended() and asyncio.get_running_loop().time() < end:
+        try:
+            _, writer = await asyncio.open_connection(HOST, port)
+        except ConnectionError:
+            await asyncio.sleep(_LOOK_EVERY)
+        else:
+            writer.close()
+            return
+    raise OSError(_complaint(said))
+
+
+async def _end_session(number: int, watch: int) -> None:
+    """End a daemon and what it has forked; `watch` is its pidfd."""
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(number, how)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_END_AFTER):
+                await _readable(watch)
+        if _over(watch):
+            return
+
+
+async def _readable(watch: int) -> None:
+    ended, loop = asyncio.Event(), asyncio.get_running_loop()
+    loop.add_reader(watch, ended.set)
+    try:
+        await ended.wait()
+    finally:
+        loop.remove_reader(watch)
+
+
+def _over(watch: int) -> bool:
+    """A pidfd can be read when its process has ended."""
+    return bool(select.select([watch], [], [], 0)[0])
+
+
+def _complaint(said: Path) -> str:
+    words = said.read_text(errors="replace").strip()[-_LAST_WORDS:]
+    return f"it did not start: {words or 'it said nothing'}"
