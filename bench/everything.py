@@ -36,12 +36,19 @@ class _Ended:
     """Why there is no report; empty: there is one."""
 
 
-def run(folder: Path, *, quick: bool, virtual: bool = False, say: Say = print) -> int:
+def run(
+    folder: Path,
+    *,
+    quick: bool,
+    virtual: bool = False,
+    scenarios: Sequence[Scenario] = SCENARIOS,
+    say: Say = print,
+) -> int:
     """Run them into `folder`; `virtual`: only those in virtual time.
 
     Gives 0, 1 when a check falls short, 2 when a scenario could not run. Raises OSError.
     """
-    chosen = [entry for entry in SCENARIOS if entry.virtual or not virtual]
+    chosen = [entry for entry in scenarios if entry.virtual or not virtual]
     folder.mkdir(parents=True, exist_ok=True)
     ended: list[_Ended] = []
     for number, entry in enumerate(chosen):

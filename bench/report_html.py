@@ -42,7 +42,7 @@ _MOST_COLUMNS: Final = 9
 def page(sections: Sequence[Section], *, title: str = "", failed: Sequence[str] = ()) -> str:
     """The document. `failed`: what could not run at all, in words."""
     first = sections[0][0] if sections else {}
-    many = len(sections) != 1
+    many = len(sections) != 1 or bool(failed)
     template = Template(resources.files("bench").joinpath("report.html").read_text())
     return template.substitute(
         title=html.escape(title or _title(first)),

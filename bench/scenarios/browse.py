@@ -17,9 +17,10 @@ from urllib.parse import urlsplit
 
 from bench.origin import Address, spawn
 from bench.page_load import Endpoint, PageLoad, PageStudy, View, opened, study
-from bench.peers import DirectPeer, Peer, SluicePeer, peers
+from bench.peers import DirectPeer, Peer, SluicePeer
 from bench.profiles import profile
 from bench.report import Check, table
+from bench.rivals.registry import line_up
 from bench.scenarios.page_load import PAGES, SITE
 
 ROUNDS: Final = 2
@@ -85,10 +86,10 @@ def travellers(
     if names is None:  # Nothing but a proxy reaches many hosts over one link.
         names = ["direct"] if where.site else []
         policies = policies or ("default",)
-    if "direct" in names and where.site is None:
-        raise ValueError("a direct load reaches one host over the link: leave out --peers direct")
+    if where.site is None and (direct := [name for name in names if name.startswith("direct")]):
+        raise ValueError(f"{direct[0]} reaches one host over the link: leave it out of --peers")
     pairs = [SluicePeer(name=f"sluice, {policy}", policy=policy) for policy in policies]
-    found = [*peers(names), *pairs]
+    found = [*(line_up(names, site=where.site or SITE).peers if names else ()), *pairs]
     if not found:
         raise ValueError("nobody is to browse: name --peers or --policy")
     return found
