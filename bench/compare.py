@@ -89,18 +89,14 @@ def read(file: Path) -> Data:
 def compare(before: Data, after: Data) -> list[Difference]:
     """Figure by figure; reports of `all` scenario by scenario. Raises ValueError for two kinds."""
     if "reports" in before and "reports" in after:
-        both = [name for name in before["reports"] if name in after["reports"]]
-        return [
-            difference
-            for name in both
-            for difference in compare(before["reports"][name], after["reports"][name])
-        ]
+        return _compare_all(before["reports"], after["reports"])
     if before.get("scenario") != after.get("scenario") or "reports" in {*before, *after}:
         raise ValueError(
             f"reports of two scenarios: {before.get('scenario')!r} and {after.get('scenario')!r}"
         )
     if before.get("profile") != after.get("profile"):
-        raise ValueError(f"of two links: {before['profile']!r} and {after['profile']!r}")
+        links = f"{before.get('profile')!r} and {after.get('profile')!r}"
+        raise ValueError(f"reports of {before['scenario']} over two links: {links}")
     old, new = dict(_figures(before)), dict(_figures(after))
     virtual = bool(before.get("virtual") and after.get("virtual"))
     names = [*old, *(name for name in new if name not in old)]
@@ -108,6 +104,17 @@ def compare(before: Data, after: Data) -> list[Difference]:
     return [
         _judge(f"{prefix}: {name}", old.get(name), new.get(name), virtual=virtual) for name in names
     ]
+
+
+def _compare_all(before: Data, after: Data) -> list[Difference]:
+    found = []
+    for name in [*before, *(name for name in after if name not in before)]:
+        if name in before and name in after:
+            found += compare(before[name], after[name])
+        else:
+            verdict = Verdict.NEW if name in after else Verdict.GONE
+            found.append(Difference(name, None, None, 0.0, verdict))
+    return found
 
 
 def _judge(name: str, old: _Figure | None, new: _Figure | None, *, virtual: bool) -> Difference:

@@ -76,6 +76,14 @@ def test_checks_are_judged_by_the_direction_of_their_goals() -> None:
     assert verdict(one(80, "80 +- 3"), one(20, "80 +- 3")) is Verdict.UNJUDGED
 
 
+def test_a_scenario_that_ran_in_one_report_only_is_told() -> None:
+    before = {"reports": {"a": made(1.0), "b": made(1.0)}}
+    after = {"reports": {"a": made(1.0), "c": made(1.0)}}
+    found = {one.name: one.verdict for one in compare(before, after)}
+    assert (found["b"], found["c"]) == (Verdict.GONE, Verdict.NEW)
+    assert len(found) == 3
+
+
 def test_noise_of_the_machine_is_no_figure() -> None:
     assert compare(made(1.0, name="attempts"), made(3.0, name="attempts")) == []
 
