@@ -184,7 +184,7 @@ def scenario(name: str) -> Scenario:
 
 def duration(seconds: float) -> str:
     """For people: "40 s", "5 min", "1 h 10 min"."""
-    if seconds < 90:
+    if seconds < 120:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
@@ -194,8 +194,12 @@ def listing() -> str:
     """Every scenario with what it shows and how long it takes."""
     lines = []
     for entry in SCENARIOS:
-        quick = duration(entry.quick_takes)
-        takes = f"{duration(entry.takes)}, quick {quick}" if entry.quick else quick
+        quick, takes = duration(entry.quick_takes), duration(entry.takes)
+        options = " ".join(f"--{name} {value}" for name, value in entry.full.items())
+        if options:
+            takes = f"{quick}, {takes} with {options}"
+        elif entry.quick:
+            takes = f"{takes}, quick {quick}"
         where = "; virtual time, the same on every machine" if entry.virtual else ""
         lines += [f"  {entry.name:<24}{entry.shows}", f"{'':<26}{takes}{where}"]
     full, quick = (
