@@ -60,12 +60,14 @@ def _chart(panel: Any, chart: Curves | Bands) -> None:
             )
     for number, mark in enumerate(chart.marks):
         panel.axvline(mark.at, color="black", linestyle=":", linewidth=1)
-        panel.annotate(mark.label, (mark.at, chart.most * (0.93 - 0.09 * (number % 3))), fontsize=7)
+        panel.annotate(
+            f" {mark.label}", (mark.at, chart.most * (1.3 - 0.1 * (number % 3))), fontsize=7
+        )
     panel.set_title(chart.title, loc="left", fontsize=10)
     panel.set_ylabel(chart.unit)
     panel.set_xlabel("seconds")
-    panel.set_ylim(0, chart.most * 1.02)
-    panel.legend(fontsize=7, loc="best")
+    panel.set_ylim(0, chart.most * (1.4 if chart.marks else 1.02))
+    panel.legend(fontsize=7, loc="upper right")
 
 
 def _stack(panel: Any, lines: Sequence[Line]) -> None:

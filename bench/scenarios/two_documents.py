@@ -78,6 +78,11 @@ class Traffic:
         first, second = sum(self.first[begin:end]), sum(self.second[begin:end])
         return round(100 * first / (first + second), 1)
 
+    @property
+    def end(self) -> float:
+        """Seconds from the first navigation until nothing more came."""
+        return self.offset + BUCKET * (1 + max(self._end(self.first), self._end(self.second)))
+
     @staticmethod
     def _end(buckets: Sequence[int]) -> int:
         """The last bucket with bytes in it, which is not whole."""
@@ -92,7 +97,7 @@ async def run(
 ) -> dict[str, Any]:
     """The scenario, on the sample site: the news page first, the article over it."""
     link, found = profile(profile_name), []
-    shown: dict[str, Bands] = {}
+    shown: dict[str, tuple[dict[str, Any], Traffic]] = {}
     print(f"{'':<16}{''.join(f'{name:>21}' for name in _COLUMNS)}")
     async with spawn(SITE) as origin:
         async with DirectPeer().start(origin, profile("fast")) as fast:
@@ -100,13 +105,14 @@ async def run(
         for peer in [peer for _ in range(runs) for peer in peers(peer_names)]:
             figures, traffic = await _load(peer, origin, link, first, second)
             found.append(figures)
-            shown.setdefault(peer.name, _bands(figures, traffic))
+            shown.setdefault(peer.name, (figures, traffic))
             cells = (figures[name] for name in _COLUMNS)
             print(f"{peer.name:<16}{''.join(f'{_cell(value):>21}' for value in cells)}")
+    end = max((traffic.end for _, traffic in shown.values()), default=0.0)
     return {
         "runs": found,
         "checks": checks(found),
-        "exhibits": list(shown.values()),
+        "exhibits": [_bands(figures, traffic, end=end) for figures, traffic in shown.values()],
         "profile": profile_name,
     }
 
@@ -221,11 +227,11 @@ def counted(status: StatusSnapshot, first: str, second: str, *, age: float) -> T
     return Traffic(of(first), of(second), offset)
 
 
-def _bands(figures: dict[str, Any], traffic: Traffic) -> Bands:
-    """Who had the link, with what the reader did and saw."""
+def _bands(figures: dict[str, Any], traffic: Traffic, *, end: float) -> Bands:
+    """Who had the link until `end`, with what the reader did and saw."""
     curves = {
-        figures["first_page"].split("/")[0]: _rates(traffic.first, traffic),
-        figures["second_page"].split("/")[0]: _rates(traffic.second, traffic),
+        figures["first_page"].split("/")[0]: _rates(traffic.first, traffic, end),
+        figures["second_page"].split("/")[0]: _rates(traffic.second, traffic, end),
     }
     marks = [Mark(AFTER, "second opened")]
     if figures["second_text_s"] is not None:
@@ -234,14 +240,12 @@ def _bands(figures: dict[str, Any], traffic: Traffic) -> Bands:
     return of_documents(f"Who had the link: {figures['peer']}", curves, marks)
 
 
-def _rates(sizes: Sequence[int], traffic: Traffic) -> list[tuple[float, float]]:
-    """Bytes/second from the beginning of each bucket to its end."""
-    length = max(len(traffic.first), len(traffic.second))
-    filled = [*sizes, *[0] * (length - len(sizes)), 0]
-    return [
-        (round(max(0.0, traffic.offset + BUCKET * number), 3), size / BUCKET)
-        for number, size in enumerate(filled)
-    ]
+def _rates(sizes: Sequence[int], traffic: Traffic, end: float) -> list[tuple[float, float]]:
+    """Bytes/second from the beginning of each bucket, 0 from the last one's end until `end`."""
+    begins = [max(0.0, traffic.offset + BUCKET * number) for number in range(len(sizes) + 1)]
+    rates = [size / BUCKET for size in sizes] + [0.0]
+    found = [one for one in zip(begins, rates, strict=True) if one[0] < end]
+    return [(round(at, 3), rate) for at, rate in [*found, (end, 0.0)]]
 
 
 def checks(runs: Sequence[dict[str, Any]]) -> dict[str, Check]:
