@@ -86,7 +86,7 @@ def _report(
         notes=outcome.get("notes", ()),
         virtual=scenario.virtual,
     )
-    return made | outcome.get("more", {})
+    return {**made, **outcome.get("more", {})}
 
 
 def checks(outcome: Mapping[str, Any]) -> dict[str, Check]:
