@@ -61,7 +61,7 @@ class LocalSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Seconds for which what is under way waits for a lost link before the browser is told."""
     notice: Annotated[float, Meta(ge=0, le=600)] = 8.0
     """Seconds until a page opened while the link is down says so (it loads itself later)."""
-    export: str = "auto"
+    export: Literal["auto", "swap", "multipart", "stream"] = "auto"
     """How pictures are refined in the browser: auto, swap, multipart, stream."""
     congestion: str = "cubic"
     """TCP congestion control of the link: cubic, bbr, reno."""

@@ -130,6 +130,7 @@ class LocalProxy:
             tracker=bridge,
             fetch=self._handle,
             multipart=None if settings.export == "auto" else settings.export == "multipart",
+            swap=settings.export != "stream",
             decode=self._arithmetic.huffman,
         )
         self.core = ProxyCore(

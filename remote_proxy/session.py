@@ -226,7 +226,7 @@ class RemoteSession:
         """Bytes have passed to or from an origin. Raises OriginError beyond the device's limit."""
         exceeded = self._usage.spend(amount, now=self._loop.time())
         if exceeded is not None:
-            raise OriginError(Failure.LIMIT, str(exceeded))
+            raise OriginError(Failure.LIMIT, str(exceeded), retry=exceeded.retry)
 
     def accepts(self, coding: str) -> bool:
         """Whether the device said that it can undo this coding."""
@@ -245,7 +245,8 @@ class RemoteSession:
         exceeded = self._usage.begin(now=self._loop.time(), tunnel=tunnel)
         if exceeded is not None:
             _log.info("a limit was met", device=self.device, limit=exceeded.setting)
-            self.say(m.Failed(job.component, exceeded.status, str(exceeded)))
+            failed = m.Failed(job.component, exceeded.status, str(exceeded), exceeded.retry)
+            self.say(failed)
             return
         self._started += 1
         if self._started % SWEEP == 0:

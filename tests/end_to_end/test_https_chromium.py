@@ -26,9 +26,9 @@ def taking(spki: str) -> tuple[str, ...]:
 
 
 @asynccontextmanager
-async def tab_through(both: Pair, spki: str) -> AsyncIterator[Tab]:
+async def tab_through(both: Pair, spki: str, *flags: str) -> AsyncIterator[Tab]:
     proxy = "http://{}:{}".format(*both.address)
-    async with launch(proxy=proxy, extra=taking(spki)) as browser:
+    async with launch(proxy=proxy, extra=(*taking(spki), *flags)) as browser:
         yield await browser.new_tab()
 
 

@@ -192,6 +192,8 @@ EXAMPLES: list[m.Message] = [
     m.Levels(2, [Level("low", 0, 5, "image/jpeg", b"\xff\xd9")], 50),
     m.Skeleton(1, [Part(2, "/a", Kind.IMAGE, Use.ELEMENT, 0, 3, 4)], True),
     m.Failed(1, 502, "refused"),
+    m.Hint(2, 103, b""),
+    m.Trailers(2, b""),
 ]
 
 
