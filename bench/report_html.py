@@ -26,7 +26,7 @@ TIMES: Final = (
     (
         "90 % of pixels",
         "pixels_90_s",
-        "of what the page paints, nine tenths show their last colour",
+        "nine tenths of what the page paints have their last colour, to 12 of 255",
     ),
     ("good", "good_s", "every picture is hard to tell from its end (SSIM 0.98 at half size)"),
     ("final", "final_s", "every picture shows the pixels of an undisturbed load"),

@@ -60,11 +60,21 @@ def run(scenario: Scenario, offered: Mapping[str, Any], *, quick: bool = False) 
         requests.write_bytes(har.encode([load.requests for load in loads]))
     if drawn:
         _draw(shown, drawn)
-    return Outcome(_report(scenario, outcome, arguments), shown)
+    profile = _profile(arguments, known)
+    return Outcome(_report(scenario, outcome, arguments, profile=profile), shown)
 
 
 def _option(name: str) -> str:
     return "--" + _NAMES.get(name, name)
+
+
+def _profile(arguments: Mapping[str, Any], known: Mapping[str, inspect.Parameter]) -> str:
+    """The link that was asked for, or the scenario's own; empty: it has none, or many."""
+    for name in ("profile_name", "profile"):
+        if name in known:
+            value = arguments.get(name, known[name].default)
+            return value if isinstance(value, str) else ""
+    return ""
 
 
 def _for_us(given: dict[str, Any], known: Container[str], name: str) -> Path | None:
@@ -74,12 +84,15 @@ def _for_us(given: dict[str, Any], known: Container[str], name: str) -> Path | N
 
 
 def _report(
-    scenario: Scenario, outcome: Mapping[str, Any], arguments: Mapping[str, Any]
+    scenario: Scenario,
+    outcome: Mapping[str, Any],
+    arguments: Mapping[str, Any],
+    *,
+    profile: str,
 ) -> dict[str, Any]:
-    profile = arguments.get("profile_name") or arguments.get("profile") or outcome.get("profile")
     made = report(
         scenario=scenario.name,
-        profile=profile or "",
+        profile=profile,
         runs=outcome.get("runs", ()),
         checks=checks(outcome),
         seed=arguments.get("seed", 0),

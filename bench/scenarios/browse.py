@@ -122,7 +122,6 @@ async def run(
         "runs": rows,
         "checks": checks(rows),
         "loads": [load for _, load in loads],
-        "profile": profile_name,
     }
 
 

@@ -113,7 +113,6 @@ async def run(
         "runs": found,
         "checks": checks(found),
         "exhibits": [_bands(figures, traffic, end=end) for figures, traffic in shown.values()],
-        "profile": profile_name,
     }
 
 
