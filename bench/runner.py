@@ -57,6 +57,8 @@ def run(scenario: Scenario, offered: Mapping[str, Any], *, quick: bool = False) 
     loads = outcome.get("loads", ())
     shown = [*outcome.get("exhibits", ()), *exhibits.of_loads(loads)]
     if requests:
+        if not loads:
+            raise ValueError(f"{scenario.name} loads no page in Chromium: there is no HAR of it")
         requests.write_bytes(har.encode([load.requests for load in loads]))
     if drawn:
         _draw(shown, drawn)

@@ -41,6 +41,8 @@ def test_the_scenario_runs_and_gives_the_same_each_time(
     assert sum(value for _, value in equal.bands[0].points) > 0
     with pytest.raises(ValueError, match="no use for --profile, --seed"):
         run(entry, {"seed": 1, "profile": "56k", "profile_name": "56k"})
+    with pytest.raises(ValueError, match="no HAR"):
+        run(entry, {"har": tmp_path / "x.har"}, quick=True)
     sys.modules.pop("coarse_soon")
 
 
