@@ -3,22 +3,16 @@
 What a reader feels: how soon the second page can be read although the first one's pictures are
 under way, against how soon it can be alone; and who has the link once the first is in front again.
 Without adaptation the second page's text waits behind the first one's pictures, and focus changes
-nothing. Bytes by document are the local proxy's own count (status.json); without one, what the
-browser received for each tab.
+nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
-import math
 import statistics
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import urlsplit
-
-import msgspec
 
 from bench.exhibits import Bands, Mark, of_documents
 from bench.har import Recorder
@@ -28,9 +22,8 @@ from bench.peers import DirectPeer, Peer, peers
 from bench.profiles import Profile, profile
 from bench.report import Check, seconds
 from bench.scenarios.page_load import PAGES, SITE
+from bench.traffic import Traffic, buckets, of_proxy
 from bench.watch import Watch
-from local_proxy.status.client import NoAnswer, fetch
-from local_proxy.status.snapshot import StatusSnapshot
 
 AFTER: Final = 1.5
 """Seconds after the first navigation that the second begins."""
@@ -41,12 +34,6 @@ MOST_LATER: Final = 1.3
 SHARE: Final = 80.0
 """Percent of the link for the document in front."""
 TOLERANCE: Final = 3.0
-SETTLED: Final = 0.5
-"""Seconds after a change of focus from which on the share is taken."""
-LEAST_WINDOW: Final = 1.0
-"""Seconds of both documents loading below which there is no share to take."""
-BUCKET: Final = 0.5
-"""Seconds of one step of the curves; the local proxy's is the same."""
 _COLUMNS: Final = (
     "second_text_alone_s",
     "second_text_s",
@@ -55,38 +42,6 @@ _COLUMNS: Final = (
     "front_percent",
     "first_hidden",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Traffic:
-    """Bytes of two documents in equal buckets."""
-
-    first: Sequence[int]
-    second: Sequence[int]
-    offset: float = 0.0
-    """Seconds from the first navigation until the first bucket began; at most 0."""
-
-    def front_percent(self, switch: float) -> float | None:
-        """Of the first document, of both, from SETTLED after `switch` while both still load.
-
-        `switch`: seconds when it came to the front. None: they do not load together long enough.
-        """
-        begin = math.ceil((switch + SETTLED - self.offset) / BUCKET)
-        end = min(self._end(self.first), self._end(self.second))
-        if (end - begin) * BUCKET < LEAST_WINDOW:
-            return None
-        first, second = sum(self.first[begin:end]), sum(self.second[begin:end])
-        return round(100 * first / (first + second), 1)
-
-    @property
-    def end(self) -> float:
-        """Seconds from the first navigation until nothing more came."""
-        return self.offset + BUCKET * (1 + max(self._end(self.first), self._end(self.second)))
-
-    @staticmethod
-    def _end(buckets: Sequence[int]) -> int:
-        """The last bucket with bytes in it, which is not whole."""
-        return max((number for number, size in enumerate(buckets) if size), default=0)
 
 
 async def run(
@@ -176,8 +131,9 @@ async def two_tabs(
         await until_quiet(endpoint, watch_two, limit=LIMIT, quiet=QUIET)  # pictures get finer yet
         began = watch_one.origin or began
         heard = [hears.take("").arrivals for hears in (hears_one, hears_two)]
-        traffic = await _traffic(endpoint, began, first, second)
-        traffic = traffic or Traffic(_buckets(heard[0], began), _buckets(heard[1], began))
+        now = time.time()  # noqa: TID251
+        traffic = await of_proxy(endpoint, first.page, second.page, now=now, began=began)
+        traffic = traffic or Traffic(buckets(heard[0], began), buckets(heard[1], began))
     return {
         "first_page": first.page,
         "second_page": second.page,
@@ -189,62 +145,17 @@ async def two_tabs(
     }, traffic
 
 
-def _buckets(arrivals: Sequence[tuple[float, int]], began: float) -> list[int]:
-    """`arrivals` in seconds since the epoch, as `began` is."""
-    found = [0] * (1 + max((int((at - began) / BUCKET) for at, _ in arrivals), default=0))
-    for at, size in arrivals:
-        found[max(0, int((at - began) / BUCKET))] += size
-    return found
-
-
-async def _traffic(
-    endpoint: Endpoint, began: float, first: PageStudy, second: PageStudy
-) -> Traffic | None:
-    """What the endpoint's local proxy counted; None: it is none of ours."""
-    address = urlsplit(endpoint.proxy or "")
-    if address.scheme != "http" or not address.hostname or not address.port:
-        return None
-    try:
-        answer = await fetch(address.hostname, address.port)
-        status = msgspec.json.decode(answer, type=StatusSnapshot)
-    except (NoAnswer, msgspec.DecodeError):
-        return None
-    return counted(status, first.page, second.page, age=time.time() - began)  # noqa: TID251
-
-
-def counted(status: StatusSnapshot, first: str, second: str, *, age: float) -> Traffic:
-    """Of two pages, by the ends of their addresses; `age`: seconds since the first navigation."""
-    history = status.history
-    began = status.uptime - age
-    skipped = max(0, int(began / history.bucket) - history.first)
-    offset = (history.first + skipped) * history.bucket - began
-
-    def of(page: str) -> list[int]:
-        own = [history.series[d] for d, url in history.labels.items() if url.endswith(page)]
-        return [sum(sizes) for sizes in zip(*own, strict=True)][skipped:]
-
-    return Traffic(of(first), of(second), offset)
-
-
 def _bands(figures: dict[str, Any], traffic: Traffic, *, end: float) -> Bands:
     """Who had the link until `end`, with what the reader did and saw."""
     curves = {
-        figures["first_page"].split("/")[0]: _rates(traffic.first, traffic, end),
-        figures["second_page"].split("/")[0]: _rates(traffic.second, traffic, end),
+        figures["first_page"].split("/")[0]: traffic.rates(traffic.first, end),
+        figures["second_page"].split("/")[0]: traffic.rates(traffic.second, end),
     }
     marks = [Mark(AFTER, "second opened")]
     if figures["second_text_s"] is not None:
         marks.append(Mark(AFTER + figures["second_text_s"], "its text is there"))
     marks.append(Mark(figures["switched_s"], "back to the first"))
     return of_documents(f"Who had the link: {figures['peer']}", curves, marks)
-
-
-def _rates(sizes: Sequence[int], traffic: Traffic, end: float) -> list[tuple[float, float]]:
-    """Bytes/second from the beginning of each bucket, 0 from the last one's end until `end`."""
-    begins = [max(0.0, traffic.offset + BUCKET * number) for number in range(len(sizes) + 1)]
-    rates = [size / BUCKET for size in sizes] + [0.0]
-    found = [one for one in zip(begins, rates, strict=True) if one[0] < end]
-    return [(round(at, 3), rate) for at, rate in [*found, (end, 0.0)]]
 
 
 def checks(runs: Sequence[dict[str, Any]]) -> dict[str, Check]:

@@ -23,8 +23,8 @@ from bench.profiles import profile, profiles
 from bench.report import Check, comparable, medians, report, seconds, table, write
 from bench.report_html import page as page_html
 from bench.scenarios.page_load import checks
-from bench.scenarios.two_documents import Traffic, counted
 from bench.scenarios.two_documents import checks as two_checks
+from bench.traffic import Traffic, counted
 from bench.visual import Box, Moment, State
 from local_proxy.status.snapshot import HistoryStatus, LinkStatus, StatusSnapshot
 
