@@ -43,6 +43,8 @@ DRAWING: Final = 1.0
 """Seconds given to drawing after decoding; 0.3 is too little on a busy machine."""
 LIMIT: Final = 400.0
 """Seconds after which a load is given up; the slowest direct load of the corpus takes 300."""
+CLOCKS: Final = 0.02
+"""Seconds by which a frame's time and a first paint's may differ: about one display's frame."""
 MOST: Final = 0.9
 """Of the page's final pixels, in `pixels_90_s`."""
 
@@ -227,6 +229,8 @@ class View:
         self._tab = tab
         self._watch = watch
         self._recorder = recorder
+        self._visited = False
+        """There is a page before, which stays in sight until the next one paints."""
 
     @classmethod
     async def on(cls, tab: Tab) -> View:
@@ -253,9 +257,11 @@ class View:
             after = endpoint.statistics()
             await _drawn(tab)
             await capture.current()
-        frames = in_order(capture.frames, origin=watch.origin)
+        first_paint, load_s = (watch.times.get(name) for name in ("first-paint", "load"))
+        before_it = first_paint if self._visited else None
+        frames = in_order(capture.frames, origin=watch.origin, first_paint=before_it)
         moments = await asyncio.to_thread(judge, known.scene, frames)
-        load_s = watch.times.get("load")
+        self._visited = True
         return PageLoad(
             peer=peer,
             page=known.page,
@@ -267,7 +273,7 @@ class View:
             connections=after.connections,
             moments=moments,
             frames=frames,
-            first_paint_s=watch.times.get("first-paint"),
+            first_paint_s=first_paint,
             requests=self._recorder.take(f"{known.page}, {peer}", load_s=load_s),
         )
 
@@ -278,9 +284,15 @@ async def _drawn(tab: Tab) -> None:
     await asyncio.sleep(DRAWING)
 
 
-def in_order(frames: Sequence[Frame], *, origin: float) -> list[Frame]:
-    """Frames since `origin`, seconds on the wall clock, by their times; two may swap on arrival."""
-    since = [Frame(frame.at - origin, frame.jpeg) for frame in frames if frame.at > origin]
+def in_order(
+    frames: Sequence[Frame], *, origin: float, first_paint: float | None = None
+) -> list[Frame]:
+    """Frames since `origin`, seconds on the wall clock, by their times; two may swap on arrival.
+
+    `first_paint`: seconds from there until which they show the page before, and are left out.
+    """
+    begin = origin + max(0.0, (first_paint or 0.0) - CLOCKS)
+    since = [Frame(frame.at - origin, frame.jpeg) for frame in frames if frame.at > begin]
     return sorted(since, key=lambda frame: frame.at)
 
 

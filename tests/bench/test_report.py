@@ -18,7 +18,7 @@ from bench.charts import bands, steps
 from bench.ending import Counter, End, differences
 from bench.exhibits import Bands, Curves, Film, Line, Mark, film_times, frame_at, of_loads
 from bench.figure import draw
-from bench.page_load import PageLoad
+from bench.page_load import PageLoad, in_order
 from bench.profiles import profile, profiles
 from bench.report import Check, comparable, medians, report, seconds, table, write
 from bench.report_html import page as page_html
@@ -136,6 +136,12 @@ def test_film_times_are_denser_first_and_end_at_the_end() -> None:
 def test_the_frame_shown_is_the_last_before_the_time() -> None:
     frames = [frame(1, "white"), frame(2, "red")]
     assert [frame_at(frames, at) for at in (0.5, 1, 1.9, 50)] == [None, *frames[:1] * 2, frames[1]]
+
+
+def test_frames_of_the_page_before_are_left_out() -> None:
+    frames = [frame(103, "blue"), frame(101, "white"), frame(102, "red"), frame(99, "black")]
+    assert [one.at for one in in_order(frames, origin=100)] == [1, 2, 3]
+    assert [one.at for one in in_order(frames, origin=100, first_paint=2.01)] == [2, 3]
 
 
 class Outside(HTMLParser):
