@@ -137,7 +137,7 @@ SCENARIOS: Final = (
         "bench.scenarios.faults",
         takes=660,
         quick_takes=60,
-        quick={"runs": 8},
+        quick={"runs": 8, "long_silence": 15.0},
     ),
     Scenario(
         "random-bytes",
