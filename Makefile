@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help install demo test check lint types coverage bench-peers system clean
+.PHONY: help install demo test check lint types coverage bench bench-peers smoke system clean
 
 help:  ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -24,6 +24,16 @@ system:
 
 demo: $(STAMP) system  ## load two pages over a slow link, directly and through Sluice
 	$(BIN)/python sluice.py demo $(DEMO)
+
+BENCH ?=
+
+bench: $(STAMP) system  ## every bench, quick, into bench-report/; BENCH=--full for all of them
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[bench]'
+	$(BIN)/python -m bench all $(if $(filter --full,$(BENCH)),,--quick) --report bench-report
+
+smoke: $(STAMP) system  ## benches in virtual time, and whole page loads over no slow link
+	$(BIN)/python -m bench all --virtual --quick --report bench-report/virtual
+	$(BIN)/python -m bench browse --profile fast --page demo/site/article --runs 1
 
 test: $(STAMP) system  ## all tests
 	$(BIN)/python -m pytest $(TESTS)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bench import exhibits
 from bench.cdp import BrowserError
 from bench.origin import spawn
 from bench.peers import DirectPeer, Peer, SluicePeer
@@ -64,7 +65,7 @@ async def run_demo(
         checks=checks(result.runs, profile=profile.name),
         notes=result.notes,
     )
-    index = await asyncio.to_thread(write, report_dir, data, result.loads)
+    index = await asyncio.to_thread(write, report_dir, data, exhibits.of_loads(result.loads))
     print(f"\n{table(result.runs)}\n\nFilms and curves: {index}")
     return data
 

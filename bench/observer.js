@@ -1,6 +1,6 @@
 /* Runs in an isolated world of every document under test: the page can't see it. Reports through
- * the binding `benchReport` when the text is readable and when the load event has come, both in
- * seconds since navigation. EXPECTED is the text's length; it is put in front of this function. */
+ * the binding `benchReport` when the text is readable, when something was painted first and when
+ * the load event has come, in seconds since navigation. EXPECTED is the text's length; it is put in front of this function. */
 (EXPECTED => {
   'use strict';
   if (window !== window.top || !location.protocol.startsWith('http')) return;
@@ -18,8 +18,8 @@
     }
     return sum;
   }
-  const report = name => benchReport(JSON.stringify({name, at: performance.now() / 1000,
-                                                     origin: performance.timeOrigin / 1000}));
+  const report = (name, at = performance.now()) =>
+    benchReport(JSON.stringify({name, at: at / 1000, origin: performance.timeOrigin / 1000}));
   let changed = true, complete = false, hidden_since = null;
   new MutationObserver(() => { changed = true; })
     .observe(document, {childList: true, characterData: true, subtree: true});
@@ -46,5 +46,8 @@
     if (text_complete() && styled() && visible()) setTimeout(() => report('text'), 0);
     else requestAnimationFrame(frame);
   });
+  new PerformanceObserver(list => {
+    for (const entry of list.getEntriesByName('first-paint')) report('first-paint', entry.startTime);
+  }).observe({type: 'paint', buffered: true});
   window.addEventListener('load', () => report('load'));
 })

@@ -2,9 +2,11 @@
 
 First `study` loads the page over no slow link at all and keeps what it ends up as. Then `load`
 measures: text readable, every picture painted, good, final, the load event, Speed Index, bytes.
+What Chromium asks for on its own account is counted apart (bench/chatter.py).
 
 text      the parser has reached the end of the text, style sheets apply, and a frame was produced
 painted, good, final      from pixels: bench/visual.py
+pixels_90 nine tenths of the pixels that the page paints show their last colour, and stay so
 load      the document's load event
 
 Knows Chromium and an endpoint (where the page is, by which proxy); not what the endpoint consists
@@ -14,19 +16,21 @@ of. DOMContentLoaded is no measure of text: a script at the end of the body dela
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from importlib import resources
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final, Protocol
 
 from cryptography import x509
 
+from bench import chatter
 from bench.capture import Frame, capturing
-from bench.cdp import Browser, BrowserError, Tab, launch
-from bench.visual import CAPTURE_SCALE, Box, Moment, Scene, State, reached, speed_index
+from bench.cdp import Browser, Tab, launch
+from bench.har import Recorder, Requests
+from bench.visual import CAPTURE_SCALE, Box, Moment, Scene, State, reached, since, speed_index
+from bench.watch import Watch
 from local_proxy.certificates import spki_sha256
 
 WIDTH: Final = 1280
@@ -42,7 +46,10 @@ DRAWING: Final = 1.0
 """Seconds given to drawing after decoding; 0.3 is too little on a busy machine."""
 LIMIT: Final = 400.0
 """Seconds after which a load is given up; the slowest direct load of the corpus takes 300."""
-_WORLD: Final = "bench"
+CLOCKS: Final = 0.02
+"""Seconds by which a frame's time and a first paint's may differ: about one display's frame."""
+MOST: Final = 0.9
+"""Of the page's final pixels, in `pixels_90_s`."""
 
 
 class LinkCount(Protocol):
@@ -110,16 +117,22 @@ class PageLoad:
     moments: Sequence[Moment]
     frames: Sequence[Frame]
     """With times since navigation; as many as moments."""
+    first_paint_s: float | None = None
+    requests: Requests | None = None
+    chatter: Mapping[str, Any] | None = None
+    """The browser's own requests; None: not known."""
 
     def as_json(self) -> dict[str, Any]:
         """The run's form in a report."""
         at = {
             "text_s": self.text_s,
+            "first_paint_s": self.first_paint_s,
             "painted_s": reached(self.moments, State.PAINTED),
             "good_s": reached(self.moments, State.GOOD),
             "final_s": reached(self.moments, State.FINAL),
             "load_s": self.load_s,
             "speed_index_s": speed_index(self.moments),
+            "pixels_90_s": since(self.moments, lambda moment: moment.pixels >= MOST),
         }
         rounded = {name: None if value is None else round(value, 3) for name, value in at.items()}
         return {
@@ -130,7 +143,20 @@ class PageLoad:
             "bytes_down": self.bytes_down,
             "bytes_up": self.bytes_up,
             "connections": self.connections,
+            "pictures_over_time": shares_over_time(self.moments),
+            **({} if self.chatter is None else {"chatter": dict(self.chatter)}),
         }
+
+
+def shares_over_time(moments: Sequence[Moment]) -> list[list[float]]:
+    """Seconds, and the shares of the pictures painted, good, final; a row where one changes."""
+    rows: list[list[float]] = []
+    for moment in moments:
+        states = (State.PAINTED, State.GOOD, State.FINAL)
+        shares = [round(moment.share(state), 3) for state in states]
+        if not rows or rows[-1][1:] != shares:
+            rows.append([round(moment.at, 3), *shares])
+    return rows
 
 
 @asynccontextmanager
@@ -186,32 +212,74 @@ async def load(
 
     Raises BrowserError when there is no page at all; what a page lacks is None in the result.
     """
-    async with opened(endpoint) as browser:
-        tab = await browser.new_tab()
+    with TemporaryDirectory(prefix="bench-netlog-") as folder:
+        log = Path(folder, "net.json")
+        async with opened(endpoint, f"{chatter.FLAG}{log}") as browser:
+            view = await View.on(await browser.new_tab())
+            found = await view.visit(
+                endpoint, known, peer=peer, policy=policy, limit=limit, quiet=quiet
+            )
+        written = await asyncio.to_thread(chatter.read, log)
+    if written is None or found.requests is None:
+        return found
+    return replace(found, chatter=chatter.chatter(written, page=found.requests.hosts))
+
+
+class View:
+    """A tab that is looked at while it loads one page or several in a row. Made by `on`."""
+
+    def __init__(self, tab: Tab, watch: Watch, recorder: Recorder) -> None:
+        self._tab = tab
+        self._watch = watch
+        self._recorder = recorder
+        self._visited = False
+        """There is a page before, which stays in sight until the next one paints."""
+
+    @classmethod
+    async def on(cls, tab: Tab) -> View:
+        return cls(tab, await Watch.on(tab, text_length=0), await Recorder.on(tab))
+
+    async def visit(
+        self,
+        endpoint: Endpoint,
+        known: PageStudy,
+        *,
+        peer: str,
+        policy: str = "",
+        limit: float = LIMIT,
+        quiet: float = QUIET,
+    ) -> PageLoad:
+        """Navigate and measure, with whatever the browser has in its cache. Raises BrowserError."""
+        tab, watch = self._tab, self._watch
         await tab.viewport(width=WIDTH, height=known.height)
-        watch = await Watch.on(tab, text_length=known.text_length)
+        await watch.expect(known.text_length)
         async with capturing(tab, width=round(WIDTH * CAPTURE_SCALE)) as capture:
             await asyncio.sleep(SETTLING)
             before = endpoint.statistics()
             await watch.navigate(endpoint.base + known.page)
-            await _until_quiet(endpoint, watch, limit=limit, quiet=quiet)
+            await until_quiet(endpoint, watch, limit=limit, quiet=quiet)
             after = endpoint.statistics()
             await _drawn(tab)
             await capture.current()
-    frames = in_order(capture.frames, origin=watch.origin)
-    moments = await asyncio.to_thread(judge, known.scene, frames)
-    return PageLoad(
-        peer=peer,
-        page=known.page,
-        policy=policy,
-        text_s=watch.times.get("text"),
-        load_s=watch.times.get("load"),
-        bytes_down=after.bytes_down - before.bytes_down,
-        bytes_up=after.bytes_up - before.bytes_up,
-        connections=after.connections,
-        moments=moments,
-        frames=frames,
-    )
+        first_paint, load_s = (watch.times.get(name) for name in ("first-paint", "load"))
+        before_it = first_paint if self._visited else None
+        frames = in_order(capture.frames, origin=watch.origin, first_paint=before_it)
+        moments = await asyncio.to_thread(judge, known.scene, frames)
+        self._visited = True
+        return PageLoad(
+            peer=peer,
+            page=known.page,
+            policy=policy,
+            text_s=watch.times.get("text"),
+            load_s=load_s,
+            bytes_down=after.bytes_down - before.bytes_down,
+            bytes_up=after.bytes_up - before.bytes_up,
+            connections=after.connections,
+            moments=moments,
+            frames=frames,
+            first_paint_s=first_paint,
+            requests=self._recorder.take(f"{known.page}, {peer}", load_s=load_s),
+        )
 
 
 async def _drawn(tab: Tab) -> None:
@@ -220,9 +288,15 @@ async def _drawn(tab: Tab) -> None:
     await asyncio.sleep(DRAWING)
 
 
-def in_order(frames: Sequence[Frame], *, origin: float) -> list[Frame]:
-    """Frames since `origin`, seconds on the wall clock, by their times; two may swap on arrival."""
-    since = [Frame(frame.at - origin, frame.jpeg) for frame in frames if frame.at > origin]
+def in_order(
+    frames: Sequence[Frame], *, origin: float, first_paint: float | None = None
+) -> list[Frame]:
+    """Frames since `origin`, seconds on the wall clock, by their times; two may swap on arrival.
+
+    `first_paint`: seconds from there until which they show the page before, and are left out.
+    """
+    begin = origin + max(0.0, (first_paint or 0.0) - CLOCKS)
+    since = [Frame(frame.at - origin, frame.jpeg) for frame in frames if frame.at > begin]
     return sorted(since, key=lambda frame: frame.at)
 
 
@@ -231,7 +305,7 @@ def judge(scene: Scene, frames: Sequence[Frame]) -> list[Moment]:
     return [scene.judge(frame.image(), at=frame.at) for frame in frames]
 
 
-async def _until_quiet(endpoint: Endpoint, watch: Watch, *, limit: float, quiet: float) -> None:
+async def until_quiet(endpoint: Endpoint, watch: Watch, *, limit: float, quiet: float) -> None:
     """Return when the page has loaded and nothing more comes over the link, or at the limit."""
     clock = asyncio.get_running_loop().time
     end = clock() + limit
@@ -243,56 +317,6 @@ async def _until_quiet(endpoint: Endpoint, watch: Watch, *, limit: float, quiet:
         moved = now.bytes_down - count.bytes_down + now.bytes_up - count.bytes_up
         if moved > QUIET_BYTES:
             count, since = now, clock()
-
-
-class Watch:
-    """Hears the observer script of one tab. Made by `on`."""
-
-    def __init__(self, tab: Tab) -> None:
-        self._tab = tab
-        self._reached = {name: asyncio.Event() for name in ("text", "load")}
-        self.times: dict[str, float] = {}
-        """Seconds since navigation of "text" and "load"."""
-        self.origin = 0.0
-        """The navigation's start, seconds on the wall clock."""
-
-    @classmethod
-    async def on(cls, tab: Tab, *, text_length: int) -> Watch:
-        """Watch the tab's coming documents; text is there at `text_length` characters."""
-        watch = cls(tab)
-        tab.on("Runtime.bindingCalled", watch._reported)
-        await tab.call("Runtime.addBinding", name="benchReport", executionContextName=_WORLD)
-        await tab.call(
-            "Page.addScriptToEvaluateOnNewDocument",
-            source=f"{_observer()}({text_length})",
-            worldName=_WORLD,
-        )
-        return watch
-
-    async def navigate(self, url: str) -> None:
-        """Begin; returns when the response's head has come. Raises BrowserError if none does."""
-        for event in self._reached.values():
-            event.clear()
-        self.times.clear()
-        result = await self._tab.call("Page.navigate", url=url)
-        if "errorText" in result:
-            raise BrowserError(f"{url}: {result['errorText']}")
-
-    async def until(self, name: str, *, limit: float) -> None:
-        """Wait for "text" or "load", `limit` seconds at most."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(limit):
-                await self._reached[name].wait()
-
-    def _reported(self, params: dict[str, Any]) -> None:
-        said = json.loads(params["payload"])
-        self.times[said["name"]] = said["at"]
-        self.origin = said["origin"]
-        self._reached[said["name"]].set()
-
-
-def _observer() -> str:
-    return resources.files("bench").joinpath("observer.js").read_text()
 
 
 def _box(rectangle: Sequence[float]) -> Box:

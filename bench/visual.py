@@ -69,6 +69,8 @@ class Moment:
     """Of the pictures, in document order."""
     progress: float
     """0 (the empty page) to 1 (the end)."""
+    pixels: float = 0.0
+    """Of the pixels that the page paints at all, the share that shows its last colour."""
 
     def share(self, state: State) -> float:
         """Of the pictures, those that have reached `state`; 1 when the page has none."""
@@ -88,6 +90,8 @@ class Scene:
         self._small = _reduce(self.final)
         empty = Image.new("RGB", self._small.size, "white")
         self._whole = mean_difference(empty, self._small) or 1.0
+        self._own = _changed(self.final, Image.new("RGB", self.final.size, "white"))
+        self._area = self._own.histogram()[255]
 
     def judge(self, frame: Image.Image, *, at: float) -> Moment:
         """What `frame`, captured `at` seconds after navigation, shows."""
@@ -101,7 +105,14 @@ class Scene:
             for box, (blank, final) in zip(self.boxes, self._pairs, strict=True)
         )
         missing = mean_difference(_reduce(frame), self._small) / self._whole
-        return Moment(at, tuple(states), min(1.0, max(0.0, 1.0 - missing)))
+        return Moment(at, tuple(states), min(1.0, max(0.0, 1.0 - missing)), self._pixels(frame))
+
+    def _pixels(self, frame: Image.Image) -> float:
+        """Of the pixels that the page paints, those that look as they do at the end."""
+        if not self._area:
+            return 1.0
+        missing = ImageChops.darker(self._own, _changed(frame, self.final)).histogram()[255]
+        return 1.0 - missing / self._area
 
 
 def picture_state(now: Image.Image, *, blank: Image.Image, final: Image.Image) -> State:

@@ -83,7 +83,9 @@ class Client:
         return asyncio.get_running_loop().time() - self._way.silent
 
 
-async def run(*, runs: int = 200, seed: int = 1) -> dict[str, Any]:
+async def run(
+    *, runs: int = 200, seed: int = 1, long_silence: float = LONG_SILENCE
+) -> dict[str, Any]:
     """The scenario with `runs` faults: half under a download, half under page loads."""
     chance = random.Random(seed)
     with TemporaryDirectory(prefix="sluice-faults-") as folder, far_side() as place:
@@ -95,8 +97,10 @@ async def run(*, runs: int = 200, seed: int = 1) -> dict[str, Any]:
             spawn(SITE, inside=place.inside) as pages,
             world(place, rate=RATE) as broken,
         ):
-            download = await _download(broken, chance, files, digest, faults=runs // 2)
-            loads = await _pages(broken, chance, pages, faults=runs - runs // 2)
+            download = await _download(
+                broken, chance, files, digest, faults=runs // 2, long=long_silence
+            )
+            loads = await _pages(broken, chance, pages, faults=runs - runs // 2, long=long_silence)
     rows = [download, loads]
     for row in rows:
         print(", ".join(f"{key} {value}" for key, value in row.items() if key != "problems"))
@@ -137,7 +141,7 @@ def _file(path: Path, seed: int) -> str:
 
 
 async def _download(
-    world: World, chance: random.Random, origin: Address, digest: str, *, faults: int
+    world: World, chance: random.Random, origin: Address, digest: str, *, faults: int, long: float
 ) -> dict[str, Any]:
     """The file, again and again until all faults have been; what crossed the way meanwhile."""
     client = Client(world, origin)
@@ -149,7 +153,7 @@ async def _download(
                 await client.get(session, "/file.bin", digest)
 
     loading = asyncio.create_task(load())
-    told = await _faults(world, chance, faults)
+    told = await _faults(world, chance, faults, long)
     done.set()
     await loading
     carried = world.way.down - before
@@ -159,7 +163,7 @@ async def _download(
 
 
 async def _pages(
-    world: World, chance: random.Random, origin: Address, *, faults: int
+    world: World, chance: random.Random, origin: Address, *, faults: int, long: float
 ) -> dict[str, Any]:
     """Pages with all their files, six at a time as browsers do, until all faults have been."""
     client = Client(world, origin)
@@ -182,13 +186,13 @@ async def _pages(
                 await asyncio.gather(*(one(*item) for item in digests.items()))
 
     loading = asyncio.create_task(load())
-    told = await _faults(world, chance, faults)
+    told = await _faults(world, chance, faults, long)
     done.set()
     await loading
     return _row("pages", client, told, faults, world.way)
 
 
-async def _faults(world: World, chance: random.Random, count: int) -> Counter[str]:
+async def _faults(world: World, chance: random.Random, count: int, long: float) -> Counter[str]:
     """That many, one after the other; seconds of silence among what it tells."""
     told: Counter[str] = Counter()
     for number in range(count):
@@ -205,8 +209,7 @@ async def _faults(world: World, chance: random.Random, count: int) -> Counter[st
             case "address_change":
                 world.move()
             case _:
-                long = kind == "long_silence"
-                seconds = LONG_SILENCE if long else chance.uniform(*_SILENCE)
+                seconds = long if kind == "long_silence" else chance.uniform(*_SILENCE)
                 told["silent_s"] += round(seconds)
                 await world.silence(seconds)
     return told

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from bench.exhibits import Bands, Mark, of_documents
 from bench.links.memory import LinkModel
 from bench.pair import Arrival, memory_pair
 from bench.profiles import Profile, profile
@@ -94,6 +95,24 @@ def _curve(arrivals: Sequence[Arrival], start: float) -> tuple[tuple[float, floa
         number = int((arrival.at - start) / _BIN)
         bins[number] = bins.get(number, 0) + arrival.size
     return tuple(((i + 0.5) * _BIN, bins.get(i, 0) / _BIN) for i in range(max(bins, default=0) + 2))
+
+
+def charts(loads: Sequence[Load], *, names: Sequence[str], marks: Mapping[str, str]) -> list[Bands]:
+    """Bandwidth by document over time, one chart a run. `marks`: as `plot` has them."""
+    return [
+        of_documents(
+            one.policy, dict(zip(names, one.curves, strict=True)), _marks(one, names, marks)
+        )
+        for one in loads
+    ]
+
+
+def _marks(one: Load, names: Sequence[str], levels: Mapping[str, str]) -> list[Mark]:
+    return [
+        Mark(document.text if level == "text" else document.levels[level], f"{name}: {label}")
+        for name, document in zip(names, one.documents, strict=True)
+        for label, level in levels.items()
+    ]
 
 
 def saving(before: float, after: float) -> float:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.report import Check
-from bench.scenarios.hats import Load, load, saving
+from bench.scenarios.hats import Load, charts, load, saving
 from bench.scenarios.hats import plot as draw
 from bench.synthetic import Page, page, prepared, text_of
 from policies.equal import Equal
@@ -59,6 +59,7 @@ def run(*, plot: Path | None = None) -> dict[str, Any]:
         draw(loads, plot, names=("page", "document"), marks={"text": "text"})
     return {
         "runs": [one.figures() for one in loads],
+        "exhibits": charts(loads, names=("page", "document"), marks={"text": "text"}),
         "checks": {
             "the document's text with text_first": Check(
                 sooner, "% sooner than with equal", f">= {GOAL:g}", sooner >= GOAL

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import pytest
 
 from bench.capture import INTERVAL, interval
 from bench.cdp import BrowserError, arguments, find_chromium, launch
+from bench.har import encode
 from bench.origin import Address, spawn
 from bench.page_load import Endpoint, PageLoad, load, no_link, study
 from bench.scenarios.page_load import SITE
@@ -40,6 +42,15 @@ def test_the_article_loads_and_every_figure_is_there() -> None:
     assert figures["painted_s"] <= figures["good_s"] <= figures["final_s"] < 60
     assert reached(result.moments, State.FINAL) == pytest.approx(figures["final_s"], abs=0.001)
     assert 0 < figures["speed_index_s"] < 60
+    assert 0 < figures["first_paint_s"] <= figures["final_s"]
+    assert 0 < figures["pixels_90_s"] <= figures["final_s"]
+    assert figures["pictures_over_time"][-1][1:] == [1.0, 1.0, 1.0]
+    assert figures["chatter"]["through_proxy"] == 0
+    archive = json.loads(encode([result.requests]))["log"]
+    urls = [entry["request"]["url"] for entry in archive["entries"]]
+    assert urls[0] == "http://site.test/article/index.html"
+    assert sum(url.endswith(".jpg") for url in urls) == 4
+    assert all(entry["response"]["content"]["size"] > 0 for entry in archive["entries"])
 
 
 @needs_chromium
@@ -73,6 +84,7 @@ def test_a_proxy_gets_loopback_but_not_the_vendor_s_hosts() -> None:
     bypass = next(flag for flag in flags if flag.startswith("--proxy-bypass-list="))
     assert "<-loopback>" in bypass
     assert "*.googleapis.com" in bypass
+    assert "start.duckduckgo.com" in bypass
     assert "--no-sandbox" not in flags
 
 

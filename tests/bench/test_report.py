@@ -11,25 +11,22 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from bench import exhibits
 from bench.__main__ import main
 from bench.capture import Frame
+from bench.charts import bands, steps
 from bench.ending import Counter, End, differences
-from bench.page_load import PageLoad
+from bench.exhibits import Bands, Curves, Film, Line, Mark, film_times, frame_at, of_loads
+from bench.figure import draw
+from bench.page_load import PageLoad, in_order
 from bench.profiles import profile, profiles
-from bench.report import (
-    Check,
-    film_times,
-    frame_at,
-    medians,
-    page_html,
-    report,
-    seconds,
-    table,
-    write,
-)
+from bench.report import Check, comparable, medians, report, seconds, table, write
+from bench.report_html import page as page_html
 from bench.scenarios.page_load import checks
 from bench.scenarios.two_documents import checks as two_checks
+from bench.traffic import Traffic, counted
 from bench.visual import Box, Moment, State
+from local_proxy.status.snapshot import HistoryStatus, LinkStatus, StatusSnapshot
 
 
 def frame(at: float, colour: str) -> Frame:
@@ -41,16 +38,16 @@ def frame(at: float, colour: str) -> Frame:
 def load(peer: str, *, speed: float, page: str = "news/index.html") -> PageLoad:
     """A load of two pictures; `speed` scales its times."""
     moments = [
-        Moment(1 * speed, (State.BLANK, State.BLANK), 0.4),
-        Moment(2 * speed, (State.PAINTED, State.GOOD), 0.8),
-        Moment(4 * speed, (State.FINAL, State.FINAL), 1.0),
+        Moment(1 * speed, (State.BLANK, State.BLANK), 0.4, 0.3),
+        Moment(2 * speed, (State.PAINTED, State.GOOD), 0.8, 0.95),
+        Moment(4 * speed, (State.FINAL, State.FINAL), 1.0, 1.0),
     ]
     frames = [
         frame(m.at, colour) for m, colour in zip(moments, ("white", "red", "blue"), strict=True)
     ]
     return PageLoad(
         peer=peer, page=page, policy="", text_s=1 * speed, load_s=3 * speed, bytes_down=600_000,
-        bytes_up=7_000, connections=6, moments=moments, frames=frames,
+        bytes_up=7_000, connections=6, moments=moments, frames=frames, first_paint_s=0.5 * speed,
     )  # fmt: skip
 
 
@@ -68,7 +65,8 @@ def test_a_run_has_the_fields_and_the_figures() -> None:
     assert run == {
         "peer": "sluice", "page": "news/index.html", "policy": "", "text_s": 1.0, "painted_s": 2.0,
         "good_s": 4.0, "final_s": 4.0, "load_s": 3.0, "speed_index_s": 2.0, "bytes_down": 600_000,
-        "bytes_up": 7_000, "connections": 6,
+        "bytes_up": 7_000, "connections": 6, "first_paint_s": 0.5, "pixels_90_s": 2.0,
+        "pictures_over_time": [[1.0, 0.0, 0.0, 0.0], [2.0, 1.0, 0.5, 0.0], [4.0, 1.0, 1.0, 1.0]],
     }  # fmt: skip
 
 
@@ -140,6 +138,12 @@ def test_the_frame_shown_is_the_last_before_the_time() -> None:
     assert [frame_at(frames, at) for at in (0.5, 1, 1.9, 50)] == [None, *frames[:1] * 2, frames[1]]
 
 
+def test_frames_of_the_page_before_are_left_out() -> None:
+    frames = [frame(103, "blue"), frame(101, "white"), frame(102, "red"), frame(99, "black")]
+    assert [one.at for one in in_order(frames, origin=100)] == [1, 2, 3]
+    assert [one.at for one in in_order(frames, origin=100, first_paint=2.01)] == [2, 3]
+
+
 class Outside(HTMLParser):
     """Collects what a document would fetch, and what runs."""
 
@@ -158,7 +162,7 @@ class Outside(HTMLParser):
 
 
 def test_the_html_is_self_contained_and_shows_each_peer_in_time() -> None:
-    text = page_html(data(both()), both())
+    text = page_html([(data(both()), of_loads(both()))])
     parser = Outside()
     parser.feed(text)
     assert (parser.fetched, parser.scripts) == ([], 0)
@@ -167,14 +171,14 @@ def test_the_html_is_self_contained_and_shows_each_peer_in_time() -> None:
     assert "prefers-color-scheme: dark" in text
     # Eight times each; the slower peer's first frame comes at 3 s of 12: two times show nothing.
     assert parser.pictures + text.count("<i></i>") == 16
-    assert text.count('<svg viewBox="0 0 720 240"') == 1
+    assert text.count('<svg viewBox="0 0 720 270"') == 1
     assert "$" not in text.split("</style>")[1]
 
 
 def test_text_in_a_report_is_escaped() -> None:
     loads = [load("<b>&", speed=1.0, page='"><script>alert(1)</script>')]
     made = data(loads, notes=["<i>note"])
-    text = page_html(made, loads)
+    text = page_html([(made, of_loads(loads))])
     assert "<script>" not in text
     assert "<b>&" not in text
     assert "&lt;i&gt;note" in text
@@ -182,7 +186,7 @@ def test_text_in_a_report_is_escaped() -> None:
 
 def test_a_report_without_films_still_has_figures(tmp_path: Path) -> None:
     index = write(tmp_path / "deep" / "report", data(both()), [])
-    assert "<table class=figures>" in index.read_text()
+    assert "class=bars" in index.read_text()
     assert json.loads(index.with_name("report.json").read_text())["runs"][1]["peer"] == "sluice"
 
 
@@ -192,7 +196,7 @@ def test_a_load_that_painted_nothing_is_reported() -> None:
         connections=0, moments=[], frames=[],
     )  # fmt: skip
     assert empty.as_json()["painted_s"] is None
-    assert "p" in page_html(data([empty]), [empty])
+    assert "never" in page_html([(data([empty, load("a", speed=1, page="p")]), of_loads([empty]))])
     assert table([empty.as_json()]).count("-") == 6
 
 
@@ -203,8 +207,82 @@ def test_two_documents_compare_medians() -> None:
     ]
     check = two_checks(runs)["sluice: text of a page opened over a loading one"]
     assert check == Check(2.5, "times as soon as direct", "at least 2.0", True)
+    assert "sluice: that text against its time alone" not in two_checks(runs)
     runs[2]["second_text_s"] = None  # type: ignore[assignment]
     assert not two_checks(runs)["sluice: text of a page opened over a loading one"].ok
+
+
+def test_the_comparable_part_holds_neither_machine_nor_command() -> None:
+    made = comparable(data(both()))
+    assert set(made) == {"scenario", "seed", "profile", "runs", "checks"}
+
+
+def test_exhibits_survive_json_and_show_a_film_and_curves_of_each_page() -> None:
+    shown = of_loads(both())
+    assert exhibits.decode(exhibits.encode(shown)) == shown
+    film, curves = shown
+    assert isinstance(film, Film)
+    assert isinstance(curves, Curves)
+    assert [row.label for row in film.rows] == ["direct", "sluice"]
+    assert curves.lines[3].points == [(0.0, 0.0), (2.0, 100.0), (12.0, 100.0)]
+
+
+def stack() -> Bands:
+    points = [(0.0, 10.0), (0.5, 30.0), (1.0, 0.0)]
+    lines = [Line("<first>", points), Line("second", [(0.0, 20.0), (0.5, 5.0), (1.0, 0.0)], 1)]
+    return Bands("Who had the link", "kbit/s", lines, 40.0, [Mark(0.5, "back")])
+
+
+def test_bands_lie_upon_each_other_and_close() -> None:
+    drawn = bands(stack())
+    assert drawn.count('<path class="band') == drawn.count("Z") == 2
+    assert "&lt;first&gt;" in drawn
+    assert ">back</text>" in drawn
+
+
+@pytest.mark.parametrize(
+    ("most", "expected"),
+    [(100.0, [0, 25, 50, 75, 100]), (384.0, [0, 100, 200, 300]), (3.95, [0, 1, 2, 3]), (0.0, [0])],
+)
+def test_axes_have_round_steps(most: float, expected: list[float]) -> None:
+    found = steps(most, about=4)
+    assert found == pytest.approx(expected)
+
+
+def test_figures_are_drawn_as_png_or_refused(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    file = tmp_path / "figure.png"
+    draw([*of_loads(both()), stack()], file)
+    with Image.open(file) as image:
+        assert image.size[0] == 1300
+    with pytest.raises(ValueError, match="nothing to draw"):
+        draw([], file)
+
+
+def test_the_share_is_of_the_time_in_which_both_documents_load() -> None:
+    first = [0, 90, 20, 80, 80, 80, 80, 99]
+    second = [0, 10, 80, 20, 20, 20, 20, 0]
+    traffic = Traffic(first, second)
+    assert traffic.front_percent(1.0) == 80.0
+    assert traffic.front_percent(2.4) is None
+    assert Traffic(first, second, offset=-0.4).front_percent(1.0) == 80.0
+    assert Traffic([], []).front_percent(0.0) is None
+
+
+def test_bytes_by_document_come_from_the_status_of_the_local_proxy() -> None:
+    link = LinkStatus(connected=True, seconds=9, remote="r")
+    history = HistoryStatus(
+        bucket=0.5,
+        first=0,
+        buckets=5,
+        series={2: [0, 0, 5, 6, 7], 4: [0, 0, 0, 1, 2], 0: [9, 9, 9, 9, 9]},
+        labels={2: "http://h/news/index.html", 4: "http://h/article/index.html", 0: "background"},
+    )
+    status = StatusSnapshot(version="1", uptime=10.0, link=link, history=history)
+    traffic = counted(status, "news/index.html", "article/index.html", age=8.8)
+    assert (traffic.first, traffic.second) == ([5, 6, 7], [0, 1, 2])
+    assert traffic.offset == pytest.approx(-0.2)
+    assert counted(status, "absent", "absent", age=8.8).first == []
 
 
 def end(picture: str, *complaints: str, height: int = 100) -> End:
@@ -245,9 +323,12 @@ def test_every_profile_is_valid_and_an_unknown_one_names_the_others(tmp_path: Pa
 def test_the_command_line_lists_and_refuses(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list"]) == 0
     listed = capsys.readouterr().out
-    assert all(name in listed for name in ("page-load", "two-documents", "identical", "384k"))
+    assert all(name in listed for name in ("page-load", "two-documents", "browse", "384k"))
     assert main(["absent"]) == 2
     assert "page-load" in capsys.readouterr().err
     assert main(["page-load", "--profile", "absent"]) == 2
     assert main(["page-load", "--peers", "absent"]) == 2
     assert "direct, sluice" in capsys.readouterr().err
+    assert main(["scheduler", "--page", "."]) == 2
+    assert "no use for --page" in capsys.readouterr().err
+    assert main(["page-load", "a.json"]) == 2

@@ -1,0 +1,210 @@
+"""The scenarios there are: what each shows, how long it takes, and what makes it quick.
+
+A table and nothing else: a scenario's module is imported only when it runs (bench/runner.py). How
+to add one: docs/benches.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+ARTICLE: Final = Path(__file__).resolve().parent.parent / "demo" / "site" / "article"
+"""The lighter page of the sample site."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One entry of the list."""
+
+    name: str
+    shows: str
+    module: str
+    """Its `run` takes those of the command line's options that it names."""
+    takes: float
+    """Seconds, about, on two processors, as `full` has it."""
+    quick_takes: float
+    quick: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of `run` that make it quick."""
+    full: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of `run` when all scenarios run: as many runs as a comparison needs."""
+    virtual: bool = False
+    """It runs in virtual time and gives the same figures on every machine, every time."""
+
+
+SCENARIOS: Final = (
+    Scenario(
+        "page-load",
+        "when text and pictures of a page are there, directly, through Sluice, and by --peers all",
+        "bench.scenarios.page_load",
+        takes=480,
+        quick_takes=80,
+        full={"runs": 5},
+    ),
+    Scenario(
+        "browse",
+        "pages one after another in one browser, caches warm, under several policies",
+        "bench.scenarios.browse",
+        takes=180,
+        quick_takes=70,
+        quick={"profile_name": "1.6M", "policies": ("default",)},
+    ),
+    Scenario(
+        "two-documents",
+        "how soon a page opened over a loading one gets its text; who has the link after a switch",
+        "bench.scenarios.two_documents",
+        takes=300,
+        quick_takes=70,
+        full={"runs": 5},
+    ),
+    Scenario(
+        "identical",
+        "that every page ends up as it does without a proxy, pixels and console",
+        "bench.scenarios.identical",
+        takes=60,
+        quick_takes=30,
+        quick={"page": ARTICLE},
+    ),
+    Scenario(
+        "reallocation",
+        "how soon the share of a document that comes to the front stands, over real TCP",
+        "bench.scenarios.reallocation",
+        takes=360,
+        quick_takes=90,
+        quick={"profile": "384k"},
+    ),
+    Scenario(
+        "websocket",
+        "how much later a WebSocket's echo is beside a transfer that fills the link, over real TCP",
+        "bench.scenarios.websocket",
+        takes=240,
+        quick_takes=60,
+        quick={"profile_name": "384k"},
+    ),
+    Scenario(
+        "utilisation",
+        "how much of the link two loading pages use, what frames cost, idle gaps; over real TCP",
+        "bench.scenarios.utilisation",
+        takes=240,
+        quick_takes=80,
+        quick={"profile": "384k"},
+    ),
+    Scenario(
+        "hats-text-first",
+        "text of all documents before pictures of any (HATS, figure 5)",
+        "bench.scenarios.hats_text_first",
+        takes=15,
+        quick_takes=15,
+        virtual=True,
+    ),
+    Scenario(
+        "hats-low-fidelity-first",
+        "all pictures of all pages coarse before any is fine (HATS, figure 6)",
+        "bench.scenarios.hats_low_fidelity_first",
+        takes=15,
+        quick_takes=15,
+        virtual=True,
+    ),
+    Scenario(
+        "scheduler",
+        "what picking the next bytes costs in processor time, and that the tree stays sound",
+        "bench.scenarios.scheduler",
+        takes=90,
+        quick_takes=3,
+        quick={"operations": 50_000, "rounds": 3},
+    ),
+    Scenario(
+        "gate",
+        "how late an urgent kilobyte is behind a bulk transfer, over real TCP",
+        "bench.scenarios.gate",
+        takes=200,
+        quick_takes=35,
+        quick={"seconds": 8.0, "profiles": ("isdn-dsl-tunnel",)},
+    ),
+    Scenario(
+        "transcode",
+        "what pictures cost at each level, in bytes and processor time",
+        "bench.scenarios.transcode",
+        takes=40,
+        quick_takes=3,
+        quick={"repeat": 1},
+    ),
+    Scenario(
+        "faults",
+        "that cuts, silences, restarts and new addresses cost pages and downloads a pause, no more",
+        "bench.scenarios.faults",
+        takes=660,
+        quick_takes=60,
+        quick={"runs": 8, "long_silence": 15.0},
+    ),
+    Scenario(
+        "random-bytes",
+        "that noise at every port costs nothing but logged errors: memory, a page after it",
+        "bench.scenarios.random_bytes",
+        takes=75,
+        quick_takes=20,
+        quick={"seconds": 8.0},
+    ),
+    Scenario(
+        "bulk",
+        "that neither proxy holds a gigabyte whose reader rests",
+        "bench.scenarios.bulk",
+        takes=300,
+        quick_takes=30,
+        quick={"size": 50_000_000},
+    ),
+    Scenario(
+        "beside",
+        "that a page in Chromium is no later beside a download or an upload",
+        "bench.scenarios.beside",
+        takes=540,
+        quick_takes=100,
+        quick={"runs": 1, "profile_name": "1.6M"},
+    ),
+    Scenario(
+        "polar",
+        "that a page comes whole, once, over a link of 1 s round trips with loss and outages",
+        "bench.scenarios.polar",
+        takes=600,
+        quick_takes=130,
+        quick={"page": ARTICLE},
+    ),
+)
+
+
+def scenario(name: str) -> Scenario:
+    """One entry. Raises ValueError that lists the names there are."""
+    found = next((entry for entry in SCENARIOS if entry.name == name), None)
+    if found is None:
+        names = ", ".join(entry.name for entry in SCENARIOS)
+        raise ValueError(f"no scenario {name!r}; there are {names}")
+    return found
+
+
+def duration(seconds: float) -> str:
+    """For people: "40 s", "5 min", "1 h 10 min"."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def listing() -> str:
+    """Every scenario with what it shows and how long it takes."""
+    lines = []
+    for entry in SCENARIOS:
+        quick, takes = duration(entry.quick_takes), duration(entry.takes)
+        options = " ".join(f"--{name} {value}" for name, value in entry.full.items())
+        if options:
+            takes = f"{quick}, {takes} with {options}"
+        elif entry.quick:
+            takes = f"{takes}, quick {quick}"
+        where = "; virtual time, the same on every machine" if entry.virtual else ""
+        lines += [f"  {entry.name:<24}{entry.shows}", f"{'':<26}{takes}{where}"]
+    full, quick = (
+        duration(sum(times))
+        for times in zip(*((one.takes, one.quick_takes) for one in SCENARIOS), strict=True)
+    )
+    return "\n".join([*lines, f"  {'all':<24}every one of them: {full}, quick {quick}"])
