@@ -11,21 +11,16 @@ under TCP, yet without a congestion window: what overflows here is the gate's ow
 from __future__ import annotations
 
 import asyncio
-import random
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
 
+from bench.links.flight import JITTER_STEP, Wander
 from bench.links.line import Line, LineStatistics, packet_size
 from transport.endpoint import Endpoint
 from transport.link import Inbox, LinkError, LinkStatistics, Outbox, PeerFault
 from wire.errors import PeerError
 from wire.frames import END, FrameWriter
-
-_JITTER_STEP: Final = 0.02
-"""Seconds between two draws of jitter; in between it moves linearly, as a queue elsewhere does."""
-
 
 @dataclass(frozen=True, slots=True)
 class LinkModel:
@@ -43,25 +38,6 @@ class LinkModel:
     seed: int = 1
 
 
-class _Jitter:
-    """Extra delay that wanders between 0 and `most`."""
-
-    def __init__(self, most: float, seed: int) -> None:
-        self._most = most
-        self._random = random.Random(seed)
-        self._from = self._to = 0.0
-        self._step = 0
-
-    def at(self, now: float) -> float:
-        if not self._most:
-            return 0.0
-        while self._step <= now / _JITTER_STEP:
-            self._step += 1
-            self._from, self._to = self._to, self._random.uniform(0.0, self._most)
-        share = now / _JITTER_STEP - (self._step - 1)
-        return self._from + (self._to - self._from) * share
-
-
 class Path:
     """One direction: cuts what is sent into packets, hands bytes on in order."""
 
@@ -71,7 +47,7 @@ class Path:
         self._line: Line[tuple[int, bytes]] = Line(
             rate=rate, delay=model.delay, queue=float(model.queue)
         )
-        self._jitter = _Jitter(model.jitter, seed)
+        self._jitter = Wander(model.jitter, step=JITTER_STEP, seed=seed)
         self._waiting: deque[tuple[int, bytes]] = deque()
         self._next_in = 0
         self._next_out = 0
