@@ -35,6 +35,11 @@ class Disturbances:
     reorder_delay: float = 0.0
     """Seconds for which they are."""
 
+    @property
+    def any(self) -> bool:
+        """Whether there are any."""
+        return bool(self.jitter or self.loss or self.reorder)
+
     def __post_init__(self) -> None:
         if not (0 <= self.loss < 1 and 0 <= self.reorder <= 1 and self.loss_run >= 1):
             raise ValueError("loss and reordering are shares of packets, a run of losses 1 or more")
