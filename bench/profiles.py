@@ -1,4 +1,4 @@
-"""The emulated links that runs are named by (profiles.toml, or a trace). Pure but for reading files.
+"""The emulated links that runs are named by: profiles.toml, or a trace. Pure but for reading files.
 
 `trace:PATH` is a link whose rate follows a file both ways, `trace:DOWN,UP` one that has a file for
 each; bench/links/traces.py reads them.
@@ -55,6 +55,11 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Path of the file that the rate follows."""
     trace_up: str = ""
 
+    @property
+    def changes(self) -> bool:
+        """Whether its rate does, over time."""
+        return bool(self.trace_down or self.trace_up or self.outage_every)
+
     def impairments(self, *, seed: int = 1) -> Impairments:
         """What goes wrong on it behind whoever terminates TCP, by the chances of this seed."""
         return Impairments(self.jitter, self.loss, self.outage_every, self.outage, seed)
@@ -72,9 +77,7 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def schedule(self, *, down: bool, epoch: float) -> Schedule:
         """Its rate from `epoch` on. Raises OSError, TraceError."""
-        path, rate = (
-            (self.trace_down, self.rate_down) if down else (self.trace_up, self.rate_up)
-        )
+        path, rate = (self.trace_down, self.rate_down) if down else (self.trace_up, self.rate_up)
         if path:
             return traces.read(Path(path)).from_epoch(epoch)
         if self.outage_every:

@@ -11,7 +11,7 @@ from operator import add
 from typing import Final, Protocol
 
 from bench.links.hosts import Host
-from bench.origin import Address
+from bench.links.relay_settings import Address
 from bench.profiles import Profile
 
 NEAR: Final = "near"

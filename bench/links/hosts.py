@@ -27,6 +27,8 @@ from bench.links.namespaces import NoNamespaces
 
 Result = TypeVar("Result")
 
+CONGESTION: Final = "cubic"
+"""What most servers have; a namespace would have this machine's. A socket may choose another."""
 _SPACES: Final = Path("/run/netns")
 _NAME: Final = re.compile(r"sluice-(\d+)-\d+-\w+", re.ASCII)
 _CLONE_NEWNET: Final = 0x40000000

@@ -1,8 +1,8 @@
-"""One direction of an emulated link: a queue, a serialiser, and what happens to what is in flight.
+"""One direction of an emulated link: a queue, a serialiser, and what befalls packets in flight.
 
-The serialiser follows a rate or a schedule of rates (schedule.py); flight takes a propagation delay,
-and may disturb packets (flight.py). Pure: `now` is an argument, what is carried is opaque. Sockets,
-network devices and virtual time drive the same line, so that all emulate the same thing.
+The serialiser follows a rate or a schedule of rates (schedule.py); flight takes a propagation
+delay, and may disturb packets (flight.py). Pure: `now` is an argument, what is carried is opaque.
+Sockets, network devices and virtual time drive the same line, so that all emulate the same thing.
 
 Deadlines are absolute: a driver that wakes late delivers late, yet the average rate is exact.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from typing import Final, Generic, TypeVar
@@ -64,15 +65,18 @@ class Line(Generic[Item]):
         queue: float,
         schedule: Schedule | None = None,
         flight: Flight | None = None,
+        on_lost: Callable[[Item], None] | None = None,
     ) -> None:
         """`rate` bytes/second (0: stalled), `delay` seconds one way, `queue` bytes.
 
-        `schedule` goes before `rate`; without `flight` nothing disturbs packets.
+        `schedule` goes before `rate`; without `flight` nothing disturbs packets; `on_lost` is told
+        what is lost in flight.
         """
         if rate < 0 or delay < 0 or queue <= 0:
             raise ValueError(f"no such line: {rate=} {delay=} {queue=}")
         self._schedule = schedule or Steady(rate)
         self._flight = flight
+        self._on_lost = on_lost
         self.rate = self._schedule.mean
         """Bytes/second, of a schedule the mean."""
         self.delay = delay
@@ -134,7 +138,7 @@ class Line(Generic[Item]):
             self._end = schedule.end(self._free, self._left)
 
     def advance(self, now: float, *, extra_delay: float = 0.0) -> None:
-        """Move what is serialised by `now` on to its flight; order holds whatever the extra delay."""
+        """Let fly what is serialised by `now`; order holds whatever the extra delay."""
         while self._waiting and self._end <= now:
             end = self._end
             _, size, item = self._waiting.popleft()
@@ -185,6 +189,8 @@ class Line(Generic[Item]):
             fate = self._flight.fate(end)
             if fate is None:
                 self._lost += 1
+                if self._on_lost is not None:
+                    self._on_lost(item)
                 return
             due, held = due + fate.late, fate.held
         self._latest_due = max(self._latest_due, due)

@@ -1,6 +1,7 @@
-"""How late deliveries were, in buckets a tenth apart: counting costs the same however many there are.
+"""How late deliveries were, in buckets a tenth apart. Pure.
 
-Sorting kept values would hold up the very deliveries that are timed. Pure.
+Counting costs the same however many there are; sorting kept values would hold up the very
+deliveries that are timed.
 """
 
 from __future__ import annotations

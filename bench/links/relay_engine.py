@@ -23,8 +23,12 @@ class Engine:
     def __init__(self, settings: RelaySettings) -> None:
         self._settings = settings
         chance = random.Random(settings.impairments.seed)
-        self._up = Way(settings, settings.rate_up, random.Random(chance.random()))
-        self._down = Way(settings, settings.rate_down, random.Random(chance.random()))
+        self._up = Way(
+            settings, settings.rate_up, random.Random(chance.random()), trace=settings.trace_up
+        )
+        self._down = Way(
+            settings, settings.rate_down, random.Random(chance.random()), trace=settings.trace_down
+        )
         self._connections: set[Connection] = set()
         self._accepted = 0
         self._tasks: set[asyncio.Task[None]] = set()
@@ -87,6 +91,11 @@ class Engine:
             self._up.set_rate(up)
         if down is not None:
             self._down.set_rate(down)
+
+    def rewind(self) -> None:
+        """Traces begin anew."""
+        self._up.rewind()
+        self._down.rewind()
 
     def statistics(self) -> RelayStatistics:
         up, down = self._up.line.statistics(), self._down.line.statistics()

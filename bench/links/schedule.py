@@ -1,8 +1,8 @@
 """How fast a line is at each moment: steady, or in steps that repeat. Pure.
 
-A trace of packet deliveries is a schedule of steps too: pulses in which 1500 bytes pass, and nothing
-in between (traces.py). Bytes not used while a pulse lasts are gone, as in the network it was
-recorded in.
+A trace of packet deliveries is a schedule of steps too: pulses in which 1500 bytes pass, and
+nothing in between (traces.py). Bytes not used while a pulse lasts are gone, as in the network it
+was recorded in.
 """
 
 from __future__ import annotations

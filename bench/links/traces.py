@@ -2,8 +2,8 @@
 
 Two formats, told apart by their first line of figures:
     seconds bytes_per_second    holds until the next line; `# duration_s N` says when it begins anew
-    milliseconds                a packet of 1500 bytes may pass then; the last line is when it begins
-                                anew (mahimahi's mm-link(1) and cellsim, of NSDI 2013's Sprout)
+    milliseconds                a packet of 1500 bytes may pass then; the last line is when it
+                                begins anew (mahimahi's mm-link(1); cellsim, of NSDI 2013's Sprout)
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -88,7 +89,7 @@ def _steps(rows: Sequence[tuple[float, ...]], duration: float | None) -> Steps:
 
 def _deliveries(times_ms: Sequence[float]) -> Steps:
     """Pulses; a packet can't pass at 0, since that is the end of the round before."""
-    if any(later < earlier for earlier, later in zip(times_ms, times_ms[1:], strict=False)):
+    if any(later < earlier for earlier, later in pairwise(times_ms)):
         raise TraceError("deliveries go back in time")
     duration = times_ms[-1] / 1000
     steps = [(0.0, 0.0)]

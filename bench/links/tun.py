@@ -1,7 +1,7 @@
 """TUN devices: IP packets of a namespace as reads and writes of a file. Knows nothing of links.
 
-A device lives as long as the file is open, so nothing is left of one whose process has ended. It has
-no offloads: what is read is what would be on a wire, no packet larger than its MTU.
+A device lives as long as the file is open, so nothing is left of one whose process has ended. It
+has no offloads: what is read is what would be on a wire, no packet larger than its MTU.
 Source: Documentation/networking/tuntap.rst of the kernel.
 """
 
@@ -20,7 +20,7 @@ _SIOCSIFTXQLEN: Final = 0x8943
 _IFF_TUN: Final = 0x0001
 _IFF_NO_PI: Final = 0x1000
 _WAITING: Final = 10_000
-"""Packets that may wait to be read: a reader that is late must not lose what its queue has room for."""
+"""Packets that may wait to be read: a late reader must not lose what its queue has room for."""
 
 
 def open_tun(name: str, *, mtu: int) -> int:

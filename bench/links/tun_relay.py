@@ -28,7 +28,6 @@ from bench.links.hosts import enter
 from bench.links.line import Line
 from bench.links.packets import Openings
 from bench.links.punctuality import Punctuality
-from bench.links.schedule import Steady
 from bench.links.tun import open_tun
 from bench.profiles import Profile
 
@@ -54,11 +53,13 @@ class PathSettings(msgspec.Struct, frozen=True):
 
 
 class Command(msgspec.Struct, frozen=True):
-    """What the relay is told: a rate of a path, bytes/second, or nothing; it answers with counts."""
+    """What the relay is told: rates of a path, bytes/second, or nothing; it answers with counts."""
 
     path: int = 0
     up: float | None = None
     down: float | None = None
+    rewind: bool = False
+    """Rates that change over time begin anew, on all paths."""
 
 
 class WayStatistics(msgspec.Struct, frozen=True):
@@ -72,6 +73,8 @@ class WayStatistics(msgspec.Struct, frozen=True):
     """In flight, as the profile says."""
     backlog: int = 0
     peak_backlog: int = 0
+    connections: int = 0
+    """TCP connections that were opened this way."""
 
 
 class RelayAnswer(msgspec.Struct, frozen=True):
@@ -80,8 +83,6 @@ class RelayAnswer(msgspec.Struct, frozen=True):
     up: list[WayStatistics]
     """One for each path."""
     down: list[WayStatistics]
-    connections: int
-    """TCP connections that were opened, either way."""
     lateness: tuple[float, float, float]
     """Seconds by which packets were delivered late: median, 99th percentile, most."""
     realtime: bool
@@ -95,6 +96,7 @@ class Way:
     source: int
     sink: int
     line: Line[bytes]
+    openings: Openings
 
 
 class TunRelay:
@@ -104,7 +106,7 @@ class TunRelay:
         """Makes the devices. Raises OSError."""
         self._ways = [way for path in paths for way in _ways(path)]
         self._of_source = {way.source: way for way in self._ways}
-        self._openings = Openings()
+        self._paths = paths
         self._late = Punctuality()
         self._realtime = realtime
 
@@ -132,7 +134,7 @@ class TunRelay:
             for _ in range(_AT_ONCE):
                 packet = os.read(way.source, _LARGEST)
                 if way.line.offer(now, packet, len(packet)):
-                    self._openings.note(packet)
+                    way.openings.note(packet)
 
     def _hand_on(self, way: Way) -> None:
         now = monotonic()
@@ -146,21 +148,26 @@ class TunRelay:
         """Carry out what has been said; False: nothing will be said any more."""
         said = os.read(commands, _LARGEST)
         for line in said.splitlines():
-            command = msgspec.json.decode(line, type=Command)
-            for rate, way in zip((command.up, command.down), self._pair(command.path), strict=True):
-                if rate is not None:
-                    way.line.set_schedule(monotonic(), Steady(rate))
+            self._carry_out(msgspec.json.decode(line, type=Command))
             print(msgspec.json.encode(self._answer()).decode(), flush=True)
         return bool(said)
 
-    def _pair(self, path: int) -> list[Way]:
-        return self._ways[2 * path : 2 * path + 2]
+    def _carry_out(self, command: Command) -> None:
+        now = monotonic()
+        up, down = self._ways[2 * command.path : 2 * command.path + 2]
+        for rate, way in ((command.up, up), (command.down, down)):
+            if rate is not None:
+                way.line.set_rate(now, rate)
+        if command.rewind:
+            for number, way in enumerate(self._ways):
+                profile, is_down = self._paths[number // 2].profile, number % 2 == 1
+                if profile.changes:
+                    way.line.set_schedule(now, profile.schedule(down=is_down, epoch=now))
 
     def _answer(self) -> RelayAnswer:
         return RelayAnswer(
             up=[_statistics(way) for way in self._ways[::2]],
             down=[_statistics(way) for way in self._ways[1::2]],
-            connections=self._openings.count,
             lateness=self._late.summary(),
             realtime=self._realtime,
         )
@@ -173,8 +180,10 @@ def _ways(path: PathSettings) -> Iterator[Way]:
         enter(space)
         ends.append(open_tun(path.device, mtu=path.profile.mtu))
     near, far = ends
-    yield Way(near, far, line_of(path.profile, down=False, seed=2 * path.seed))
-    yield Way(far, near, line_of(path.profile, down=True, seed=2 * path.seed + 1))
+    up = line_of(path.profile, down=False, seed=2 * path.seed)
+    yield Way(near, far, up, Openings())
+    down = line_of(path.profile, down=True, seed=2 * path.seed + 1)
+    yield Way(far, near, down, Openings())
 
 
 def line_of(profile: Profile, *, down: bool, seed: int) -> Line[bytes]:
@@ -191,7 +200,13 @@ def line_of(profile: Profile, *, down: bool, seed: int) -> Line[bytes]:
 def _statistics(way: Way) -> WayStatistics:
     of = way.line.statistics()
     return WayStatistics(
-        of.carried, of.dropped, of.dropped_packets, of.lost, of.backlog, of.peak_backlog
+        of.carried,
+        of.dropped,
+        of.dropped_packets,
+        of.lost,
+        of.backlog,
+        of.peak_backlog,
+        way.openings.count,
     )
 
 

@@ -7,24 +7,24 @@ the path whose addresses they bear; there are no others, and no way out.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from bench.links.hosts import Space, ip, new_names, require_root, sweep
+from bench.links.cables import Cable, NoBackend, WorldStatistics, total
+from bench.links.hosts import CONGESTION, Space, ip, new_names, require_root, sweep
 from bench.links.namespaces import NoNamespaces
+from bench.links.relay_settings import Address
 from bench.links.tun import DEVICE
 from bench.links.tun_relay import Command, PathSettings, RelayAnswer
-from bench.links.world import Cable
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-CONGESTION: Final = "cubic"
-"""What most servers have; a namespace would have this machine's. A socket may choose another."""
 _STOP_AFTER: Final = 5.0
 """Seconds the relay is given to end."""
 
@@ -78,15 +78,77 @@ class Carrier:
         return said.strip()
 
 
+class TunWorld:
+    """Implements bench.links.cables.World."""
+
+    backend: Final = "tun"
+
+    def __init__(
+        self, hosts: Mapping[str, Space], cables: Sequence[Cable], carrier: Carrier
+    ) -> None:
+        self.hosts = hosts
+        self.cables = cables
+        self.near = hosts[cables[0].near]
+        self.far = hosts[cables[0].far]
+        self._carrier = carrier
+
+    async def reach(self, address: Address) -> Address:
+        return address
+
+    def set_rate(
+        self, *, up: float | None = None, down: float | None = None, path: int = 0
+    ) -> None:
+        self._carrier.ask(Command(path, up, down))
+
+    def rewind(self) -> None:
+        self._carrier.ask(Command(rewind=True))
+
+    def statistics(self, path: int | None = None) -> WorldStatistics:
+        answer = self._carrier.ask(Command())
+        paths = range(len(self.cables)) if path is None else (path,)
+        return total(_statistics(answer, number) for number in paths)
+
+
+@contextlib.asynccontextmanager
+async def opened(cables: Sequence[Cable], *, seed: int) -> AsyncIterator[TunWorld]:
+    """The backend. Raises NoBackend."""
+    network = _network(cables, seed=seed)
+    try:
+        hosts, carrier = await asyncio.to_thread(network.__enter__)
+    except NoNamespaces as error:
+        raise NoBackend(str(error)) from error
+    try:
+        yield TunWorld(hosts, cables, carrier)
+    finally:
+        await asyncio.to_thread(network.__exit__, None, None, None)
+
+
+def _statistics(answer: RelayAnswer, path: int) -> WorldStatistics:
+    up, down = answer.up[path], answer.down[path]
+    return WorldStatistics(
+        bytes_up=up.carried,
+        bytes_down=down.carried,
+        connections=up.connections + down.connections,
+        dropped_up=up.dropped_packets,
+        dropped_down=down.dropped_packets,
+        lost_up=up.lost_packets,
+        lost_down=down.lost_packets,
+        queued_up=up.backlog,
+        queued_down=down.backlog,
+        peak_queued_up=up.peak_backlog,
+        peak_queued_down=down.peak_backlog,
+        lateness=answer.lateness,
+    )
+
+
 @contextlib.contextmanager
-def network(
-    labels: Sequence[str], cables: Sequence[Cable], *, seed: int
-) -> Iterator[tuple[dict[str, Space], Carrier]]:
-    """Hosts by label, joined by cables. Raises NoNamespaces, OSError; blocks for tenths of a second."""
+def _network(cables: Sequence[Cable], *, seed: int) -> Iterator[tuple[dict[str, Space], Carrier]]:
+    """Hosts by label and the relay; takes a tenth of a second. Raises NoNamespaces, OSError."""
     require_root()
     if not Path(DEVICE).exists():
         raise NoNamespaces(f"there is no {DEVICE} here")
     sweep()
+    labels = list(dict.fromkeys(end for one in cables for end in (one.near, one.far)))
     names = dict(zip(labels, new_names(labels), strict=True))
     hosts = {label: Space(names[label], _addresses(label, cables)) for label in labels}
     with contextlib.ExitStack() as stack:

@@ -14,7 +14,7 @@ kernel of such namespaces do it (where it can), `relay` terminates TCP on this m
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Final
 
 from bench.links import memory_world, netem_world, relay_world, tun_world
@@ -31,9 +31,7 @@ BACKENDS: Final[dict[str, Callable[..., AbstractAsyncContextManager[World]]]] = 
 
 
 @asynccontextmanager
-async def emulate(
-    *profiles: Profile, backend: str = AUTO, seed: int = 1
-) -> AsyncIterator[World]:
+async def emulate(*profiles: Profile, backend: str = AUTO, seed: int = 1) -> AsyncIterator[World]:
     """Two hosts, `near` and `far`, and a path for each profile. "up" is from near to far.
 
     Raises NoBackend, an OSError that says what is missing; ValueError for an unknown backend, or
@@ -53,13 +51,12 @@ async def joined(
         raise ValueError("a world has a path at least")
     if backend != AUTO and backend not in BACKENDS:
         raise ValueError(f"no backend {backend!r}; there are {AUTO}, {', '.join(BACKENDS)}")
-    made = BACKENDS["tun" if backend == AUTO else backend](cables, seed=seed)
-    try:
-        world = await made.__aenter__()
-    except NoBackend:
-        if backend != AUTO:
-            raise
-        made = BACKENDS["relay"](cables, seed=seed)
-        world = await made.__aenter__()
-    async with _entered(made, world) as entered:
-        yield entered
+    async with AsyncExitStack() as stack:
+        try:
+            made = BACKENDS["tun" if backend == AUTO else backend](cables, seed=seed)
+            world = await stack.enter_async_context(made)
+        except NoBackend:
+            if backend != AUTO:
+                raise
+            world = await stack.enter_async_context(relay_world.opened(cables, seed=seed))
+        yield world
