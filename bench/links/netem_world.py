@@ -105,7 +105,7 @@ def netem(profile: Profile, *, down: bool, rate: float | None = None) -> str:
 
 
 def probe() -> str:
-    """Why there is no netem here, as tried in a namespace that is gone afterwards; empty: there is."""
+    """Why there is no netem here, as tried in a scratch namespace; empty: there is."""
     try:
         require_root()
         if shutil.which("tc") is None:
