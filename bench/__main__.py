@@ -124,6 +124,12 @@ SCENARIOS: Final = (
         "bench.scenarios.beside",
     ),
     Scenario(
+        "links",
+        "that emulated links are what their profiles say: rate, delay, loss, queue",
+        "50 s",
+        "bench.scenarios.links",
+    ),
+    Scenario(
         "polar",
         "that a page comes whole, once, over a link of 1 s round trips with loss and outages",
         "10 min, 2 min with --page demo/site/article",
@@ -141,7 +147,8 @@ def _listing() -> str:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure.")
     parser.add_argument("scenario", help="a name from `list`, or `list`")
-    parser.add_argument("--profile", help="emulated link; see `list`")
+    parser.add_argument("--profile", help="emulated link; see `list`, or trace:PATH")
+    parser.add_argument("--backend", help="what emulates it: auto, tun, relay, netem, memory")
     parser.add_argument("--seed", type=int, help="of what is random in a scenario")
     parser.add_argument("--runs", type=int, help="repetitions; figures are medians")
     parser.add_argument("--peers", help="separated by commas: direct,sluice")
@@ -159,6 +166,7 @@ def _offered(arguments: argparse.Namespace) -> dict[str, Any]:
     return {
         "profile_name": arguments.profile,
         "profile": arguments.profile,
+        "backend": arguments.backend,
         "seed": arguments.seed,
         "runs": arguments.runs,
         "peer_names": names,

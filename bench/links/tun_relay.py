@@ -129,7 +129,7 @@ class TunRelay:
     def _wait(self, watched: list[int]) -> list[int]:
         """Descriptors that can be read, or none at the next deadline.
 
-        A processor takes its time to wake up: before a deadline that is some way off it stays awake.
+        A processor takes its time to wake up: shortly before a deadline it stays awake.
         """
         due = min((time for way in self._ways if (time := way.line.next_time())), default=None)
         if due is None:
