@@ -33,7 +33,7 @@ class Busy(NamedTuple):
     rate: float
     """Bytes/second."""
     hidden: int
-    """Bytes the sender's kernel has seen acknowledged and the receiver has not got."""
+    """Bytes at most that the sender's kernel saw acknowledged and the receiver had not got."""
 
 
 async def busy(world: World, *, seconds: float) -> Busy:
@@ -42,18 +42,16 @@ async def busy(world: World, *, seconds: float) -> Busy:
     async with _connected(world) as (near, far):
         sending = asyncio.create_task(_send(far))
         counted, begin, end = 0, loop.time() + _SETTLE, 0.0
-        first, last = 0, 0
+        first, last, hidden = 0, 0, 0
         while end < begin + seconds:
             counted += len(await loop.sock_recv(near, 2048))
             end = loop.time()
             if not first and end >= begin:
                 first, begin = counted, end
-            last = counted
-        info = far.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 232)
-        (acknowledged,) = struct.unpack_from("=Q", info, _BYTES_ACKED)
+            last, hidden = counted, max(hidden, _acknowledged(far) - counted)
         sending.cancel()
         await asyncio.gather(sending, return_exceptions=True)
-    return Busy((last - first) / (end - begin), acknowledged - last)
+    return Busy((last - first) / (end - begin), hidden)
 
 
 async def added_delay(world: World, *, count: int) -> Spread:
@@ -90,6 +88,12 @@ async def in_memory(profile: Profile, *, seconds: float) -> tuple[float, float]:
         await asyncio.sleep(profile.queue / profile.rate_down + profile.delay)
     carried = sum(count for _, count in arrivals[1:])
     return carried / (arrivals[-1][0] - arrivals[0][0]), late
+
+
+def _acknowledged(end: socket.socket) -> int:
+    """Bytes sent whose arrival the kernel has heard of."""
+    info = end.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 232)
+    return int(struct.unpack_from("=Q", info, _BYTES_ACKED)[0])
 
 
 async def _send(far: socket.socket) -> None:
