@@ -24,6 +24,7 @@ from typing import Any, Final, Protocol
 
 from bench.capture import Frame, capturing
 from bench.cdp import Browser, BrowserError, Tab, launch
+from bench.links.hosts import HERE, Host
 from bench.visual import CAPTURE_SCALE, Box, Moment, Scene, State, reached, speed_index
 
 WIDTH: Final = 1280
@@ -60,6 +61,10 @@ class Endpoint:
     proxy: str | None = None
     resolve: Mapping[str, str] = field(default_factory=dict)
     browser_flags: Sequence[str] = ()
+    host: Host = HERE
+    """Where the browser runs."""
+    rewind: Callable[[], None] = lambda: None
+    """Called when a load begins: a link's trace starts there too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +121,10 @@ class PageLoad:
 async def opened(endpoint: Endpoint) -> AsyncIterator[Browser]:
     """A Chromium that reaches the endpoint and nothing else."""
     async with launch(
-        proxy=endpoint.proxy, resolve=endpoint.resolve, extra=endpoint.browser_flags
+        proxy=endpoint.proxy,
+        resolve=endpoint.resolve,
+        extra=endpoint.browser_flags,
+        host=endpoint.host,
     ) as browser:
         yield browser
 
@@ -162,6 +170,7 @@ async def load(
         tab = await browser.new_tab()
         await tab.viewport(width=WIDTH, height=known.height)
         watch = await Watch.on(tab, text_length=known.text_length)
+        endpoint.rewind()
         before = endpoint.statistics()
         async with capturing(tab, width=round(WIDTH * CAPTURE_SCALE)) as capture:
             await watch.navigate(endpoint.base + known.page)

@@ -6,15 +6,17 @@ are medians. Knows how to arrange loads; what is measured is page_load.py's, or 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from bench import scripted
 from bench.cdp import find_chromium
-from bench.origin import Address, spawn
-from bench.page_load import PageLoad, load, study
+from bench.links.world import AUTO, emulate
+from bench.origin import spawn
+from bench.page_load import Endpoint, PageLoad, load, study
 from bench.peers import DirectPeer, Peer, peers
 from bench.profiles import Profile, profile
 from bench.report import Check, medians, table
@@ -24,6 +26,9 @@ SITE: Final = Path(__file__).resolve().parents[2] / "demo" / "site"
 PAGES: Final = ("news/index.html", "article/index.html")
 NOISE: Final = 0.3
 """Seconds by which two like loads of a text-heavy page differ on a machine with two processors."""
+
+FAST: Final = profile("fast")
+"""The link over which it is learnt what pages end up as."""
 
 Say = Callable[[str], None]
 
@@ -46,36 +51,51 @@ async def measure(
     pages: Sequence[str] = PAGES,
     runs: int = 1,
     say: Say = print,
+    backend: str = "relay",
 ) -> Measured:
-    """Load each page by each peer, `runs` times. Raises OSError, BrowserError."""
-    plan = _Plan(peers, profile, pages, runs, say)
-    async with spawn(site) as origin:
-        for peer in peers:  # One that does not start should say so before minutes are spent.
-            async with peer.start(origin, profile):
-                pass
-        return await (_with_chromium if find_chromium() else _with_script)(plan, origin)
+    """Load each page by each peer, `runs` times. `backend`: what emulates the link.
+
+    Raises OSError, ValueError, BrowserError.
+    """
+    plan = _Plan(peers, profile, site, pages, runs, say, backend)
+    for peer in peers:  # One that does not start should say so before minutes are spent.
+        async with plan.through(peer):
+            pass
+    async with spawn(site) as origin, DirectPeer().start(origin, FAST) as fast:
+        return await (_with_chromium if find_chromium() else _with_script)(plan, fast)
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
     peers: Sequence[Peer]
     link: Profile
+    site: Path
     pages: Sequence[str]
     runs: int
     say: Say
+    backend: str
+
+    @asynccontextmanager
+    async def through(self, peer: Peer) -> AsyncIterator[Endpoint]:
+        """A world with the site at its far end, and the peer in it."""
+        async with (
+            emulate(self.link, backend=self.backend) as world,
+            spawn(self.site, host=world.far) as origin,
+            peer.over(world, origin) as endpoint,
+        ):
+            yield endpoint
 
     def each(self) -> list[Peer]:
         """The peers in the order of their turns at one page."""
         return [peer for _ in range(self.runs) for peer in self.peers]
 
 
-async def _with_chromium(plan: _Plan, origin: Address) -> Measured:
+async def _with_chromium(plan: _Plan, fast: Endpoint) -> Measured:
     measured = Measured()
-    async with DirectPeer().start(origin, profile("fast")) as fast:
-        studies = [await study(fast, page) for page in plan.pages]
+    studies = [await study(fast, page) for page in plan.pages]
     for known in studies:
         for peer in plan.each():
-            async with peer.start(origin, plan.link) as endpoint:
+            async with plan.through(peer) as endpoint:
                 result = await load(endpoint, known, peer=peer.name, policy=peer.policy)
             measured.loads.append(result)
             measured.runs.append(result.as_json())
@@ -83,18 +103,17 @@ async def _with_chromium(plan: _Plan, origin: Address) -> Measured:
     return measured
 
 
-async def _with_script(plan: _Plan, origin: Address) -> Measured:
+async def _with_script(plan: _Plan, fast: Endpoint) -> Measured:
     measured = Measured(notes=[scripted.NOTE])
     plan.say(scripted.NOTE)
-    async with DirectPeer().start(origin, profile("fast")) as fast:
-        for page in plan.pages:
-            for peer in plan.each():
-                async with peer.start(origin, plan.link) as endpoint:
-                    figures = await scripted.load(
-                        endpoint, fast, page, peer=peer.name, policy=peer.policy
-                    )
-                measured.runs.append(figures)
-                plan.say(_line(figures))
+    for page in plan.pages:
+        for peer in plan.each():
+            async with plan.through(peer) as endpoint:
+                figures = await scripted.load(
+                    endpoint, fast, page, peer=peer.name, policy=peer.policy
+                )
+            measured.runs.append(figures)
+            plan.say(_line(figures))
     return measured
 
 
@@ -166,6 +185,7 @@ async def run(
     page: Path | None = None,
     runs: int = 1,
     peer_names: Sequence[str] = ("direct", "sluice"),
+    backend: str = AUTO,
 ) -> dict[str, Any]:
     """The scenario. `page`: a folder with an index.html instead of the sample site."""
     result = await measure(
@@ -174,6 +194,7 @@ async def run(
         site=page or SITE,
         pages=("index.html",) if page else PAGES,
         runs=runs,
+        backend=backend,
     )
     print("\n" + table(result.runs))
     return {
