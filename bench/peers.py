@@ -162,7 +162,8 @@ async def _security(kind: str) -> AsyncIterator[tuple[list[str], list[str]]]:
 async def command(*arguments: str, host: Host = HERE) -> AsyncIterator[Address]:
     """`python sluice.py ...` as a process on `host`; gives where it listens.
 
-    Raises OSError with its words. Its standard error goes where ours goes only if it fails to start: logs would bury the tables.
+    Raises OSError with its words. Its standard error goes where ours goes only if it fails to
+    start: logs would bury the tables.
     """
     # Whoever runs a bench may have settings of their own; they are not what is measured.
     environment = {key: value for key, value in os.environ.items() if not key.startswith("SLUICE_")}

@@ -10,7 +10,10 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Protocol
+from typing import Final, Protocol
+
+_GRAIN: Final = 1e-3
+"""Bytes by which sums of rounded products may be off: a pulse must not miss a packet for those."""
 
 
 class Schedule(Protocol):
@@ -85,7 +88,7 @@ class Steps:
     def end(self, start: float, size: float) -> float:
         if size <= 0:
             return start
-        rounds, wanted = divmod(self._passed(start) + size, self._sums[-1])
+        rounds, wanted = divmod(self._passed(start) + size - _GRAIN, self._sums[-1])
         if wanted == 0:  # the last byte of a round, not the first of none
             rounds, wanted = rounds - 1, self._sums[-1]
         # The step in which the byte passes: of those with equal sums the first, others stand still.
