@@ -45,6 +45,8 @@ class _Command(msgspec.Struct):
     up: float | None = None
     down: float | None = None
     rewind: bool = False
+    reach: Address | None = None
+    """Another target; the answer to that is where to connect."""
 
 
 class _Listening(msgspec.Struct):
@@ -66,6 +68,9 @@ class _InThread:
             self._end_loop()
             raise
         self.address = self._engine.address
+
+    def reach(self, target: Address) -> Address:
+        return self._call(lambda: self._engine.reach(target))
 
     def set_rate(self, up: float | None, down: float | None) -> None:
         self._call(lambda: self._engine.set_rate(up, down))
@@ -105,6 +110,10 @@ class _InProcess:
         except OSError:
             self.stop()
             raise
+
+    def reach(self, target: Address) -> Address:
+        answer = self._ask(_Command(reach=target))
+        return msgspec.json.decode(answer, type=_Listening).address
 
     def set_rate(self, up: float | None, down: float | None) -> None:
         self._ask(_Command(up, down))
@@ -190,6 +199,10 @@ class Relay:
         """Where to connect."""
         return self._running().address
 
+    def reach(self, target: Address) -> Address:
+        """Where to connect to get to another target over the same line. Raises OSError."""
+        return self._running().reach(target)
+
     def set_rate(self, *, up: float | None = None, down: float | None = None) -> None:
         """Change a rate, bytes/second, from the next byte on; None leaves it."""
         self._running().set_rate(up, down)
@@ -257,8 +270,10 @@ def _parse(arguments: list[str] | None) -> tuple[RelaySettings, bool]:
 
 
 def _obey(engine: Engine, line: str) -> str:
-    """Carry one command out; the answer is the statistics."""
+    """Carry one command out; the answer is an address, or the statistics."""
     command = msgspec.json.decode(line, type=_Command)
+    if command.reach is not None:
+        return msgspec.json.encode(_Listening(engine.reach(command.reach))).decode()
     engine.set_rate(command.up, command.down)
     if command.rewind:
         engine.rewind()

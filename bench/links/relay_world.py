@@ -1,16 +1,17 @@
-"""One host, this machine, and slow addresses on it: relays that terminate TCP. Needs no root.
+"""One host, this machine, and slow addresses on it: a relay that terminates TCP. Needs no root.
 
-Each address that is reached has a relay in front of it, and a line of its own. Bytes are those of
-payload; packets are not seen, so that losses show as delays (impairments.py).
+All addresses that are reached share its line. Bytes are those of payload; packets are not seen, so
+that losses show as delays (impairments.py).
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final
 
-from bench.links.cables import Cable, NoBackend, WorldStatistics, total
+from bench.links.cables import Cable, NoBackend, WorldStatistics
 from bench.links.hosts import HERE, Host
 from bench.links.relay import Relay
 from bench.links.relay_settings import Address, RelayStatistics
@@ -40,33 +41,45 @@ class RelayWorld:
     far: Final = HERE
 
     def __init__(self, cables: Sequence[Cable], stack: AsyncExitStack, *, seed: int) -> None:
-        """`stack` ends the relays."""
+        """`stack` ends the relay, which begins with the first address that is reached."""
         self.cables = cables
         self.hosts: Mapping[str, Host] = {
             end: HERE for one in cables for end in (one.near, one.far)
         }
         self._stack = stack
         self._seed = seed
-        self._relays: dict[Address, Relay] = {}
+        self._rates: tuple[float | None, float | None] = (None, None)
+        """Set before there was a relay: up and down."""
+        self._relay: Relay | None = None
+        self._reached: dict[Address, Address] = {}
+        self._starting = asyncio.Lock()
 
     async def reach(self, address: Address) -> Address:
-        if address not in self._relays:
-            made = relay(address, self.cables[0].profile, seed=self._seed)
-            self._relays[address] = await self._stack.enter_async_context(made)
-        return self._relays[address].address
+        async with self._starting:
+            if self._relay is None:
+                made = relay(address, self.cables[0].profile, seed=self._seed)
+                self._relay = await self._stack.enter_async_context(made)
+                self._reached[address] = self._relay.address
+                self._relay.set_rate(up=self._rates[0], down=self._rates[1])
+            elif address not in self._reached:
+                self._reached[address] = self._relay.reach(address)
+        return self._reached[address]
 
     def set_rate(
         self, *, up: float | None = None, down: float | None = None, path: int = 0
     ) -> None:
-        for one in self._relays.values():
-            one.set_rate(up=up, down=down)
+        if self._relay is not None:
+            self._relay.set_rate(up=up, down=down)
+        else:
+            before_up, before_down = self._rates
+            self._rates = before_up if up is None else up, before_down if down is None else down
 
     def rewind(self) -> None:
-        for one in self._relays.values():
-            one.rewind()
+        if self._relay is not None:
+            self._relay.rewind()
 
     def statistics(self, path: int | None = None) -> WorldStatistics:
-        return total(_statistics(one.statistics()) for one in self._relays.values())
+        return _statistics(self._relay.statistics()) if self._relay else WorldStatistics()
 
 
 @asynccontextmanager

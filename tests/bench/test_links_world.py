@@ -289,6 +289,22 @@ def test_without_iproute2_automatic_is_the_relay(monkeypatch: pytest.MonkeyPatch
         asyncio.run(go("tun"))
 
 
+@pytest.mark.parametrize("backend", ["tun", "relay"])
+def test_all_that_is_reached_shares_the_link(backend: str, request: pytest.FixtureRequest) -> None:
+    if backend == "tun":
+        request.getfixturevalue("tun")
+
+    async def go() -> tuple[float, int]:
+        async with emulate(link(8e6), backend=backend) as world:
+            world.set_rate(down=250_000)
+            took = await asyncio.gather(*(transfer(world, 40_000) for _ in range(3)))
+            return max(took), world.statistics().connections
+
+    took, connections = run(go())
+    assert took >= 0.48
+    assert connections == 3
+
+
 @pytest.mark.parametrize("backend", ["relay", "memory"])
 def test_what_has_one_path_says_so(backend: str) -> None:
     async def go() -> None:
