@@ -22,13 +22,13 @@ from bench.links.cables import World
 from bench.links.hosts import HERE, Host
 from bench.links.relay_world import relay
 from bench.links.world import emulate
-from bench.origin import Address, listening
+from bench.origin import Address, listening, spawn
 from bench.page_load import Endpoint
 from bench.profiles import Profile
 from pairing.kept import keep
 from pairing.store import Store
 
-__all__ = ("DirectPeer", "Peer", "SluicePeer", "command", "peers", "relay")
+__all__ = ("DirectPeer", "Peer", "SluicePeer", "command", "in_world", "peers", "relay")
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 LOOPBACK: Final = ("--allow", "127.0.0.0/8")
@@ -60,6 +60,19 @@ class Peer(Protocol):
 
     def start(self, origin: Address, profile: Profile) -> AbstractAsyncContextManager[Endpoint]:
         """The same over a relay on this machine, where the origin is."""
+
+
+@asynccontextmanager
+async def in_world(
+    peer: Peer, site: Path, profile: Profile, *, backend: str
+) -> AsyncIterator[Endpoint]:
+    """A world with the site at its far end, and the peer in it. Raises OSError, ValueError."""
+    async with (
+        emulate(profile, backend=backend) as world,
+        spawn(site, host=world.far) as origin,
+        peer.over(world, origin) as endpoint,
+    ):
+        yield endpoint
 
 
 class _OverRelay(ABC):

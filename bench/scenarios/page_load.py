@@ -6,18 +6,18 @@ are medians. Knows how to arrange loads; what is measured is page_load.py's, or 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from bench import scripted
 from bench.cdp import find_chromium
-from bench.links.world import AUTO, emulate
+from bench.links.world import AUTO
 from bench.origin import spawn
 from bench.page_load import Endpoint, PageLoad, load, study
-from bench.peers import DirectPeer, Peer, peers
+from bench.peers import DirectPeer, Peer, in_world, peers
 from bench.profiles import Profile, profile
 from bench.report import Check, medians, table
 
@@ -75,15 +75,8 @@ class _Plan:
     say: Say
     backend: str
 
-    @asynccontextmanager
-    async def through(self, peer: Peer) -> AsyncIterator[Endpoint]:
-        """A world with the site at its far end, and the peer in it."""
-        async with (
-            emulate(self.link, backend=self.backend) as world,
-            spawn(self.site, host=world.far) as origin,
-            peer.over(world, origin) as endpoint,
-        ):
-            yield endpoint
+    def through(self, peer: Peer) -> AbstractAsyncContextManager[Endpoint]:
+        return in_world(peer, self.site, self.link, backend=self.backend)
 
     def each(self) -> list[Peer]:
         """The peers in the order of their turns at one page."""

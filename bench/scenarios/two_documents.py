@@ -12,10 +12,11 @@ import statistics
 from collections.abc import Sequence
 from typing import Any, Final
 
-from bench.origin import Address, spawn
+from bench.links.world import AUTO
+from bench.origin import spawn
 from bench.page_load import LIMIT, Endpoint, PageStudy, Watch, opened, study
-from bench.peers import DirectPeer, Peer, peers
-from bench.profiles import Profile, profile
+from bench.peers import DirectPeer, in_world, peers
+from bench.profiles import profile
 from bench.report import Check, seconds
 from bench.scenarios.page_load import PAGES, SITE
 
@@ -31,17 +32,19 @@ async def run(
     profile_name: str = "384k",
     runs: int = 1,
     peer_names: Sequence[str] = ("direct", "sluice"),
+    backend: str = AUTO,
 ) -> dict[str, Any]:
     """The scenario, on the sample site: the news page first, the article over it."""
     link, found = profile(profile_name), []
     print(f"{'':<16}{''.join(f'{name:>15}' for name in _COLUMNS)}")
-    async with spawn(SITE) as origin:
-        async with DirectPeer().start(origin, profile("fast")) as fast:
-            first, second = [await study(fast, page) for page in PAGES]
-        for peer in [peer for _ in range(runs) for peer in peers(peer_names)]:
-            found.append(await _load(peer, origin, link, first, second))
-            cells = (found[-1][name] for name in _COLUMNS)
-            print(f"{peer.name:<16}{''.join(f'{_cell(value):>15}' for value in cells)}")
+    async with spawn(SITE) as origin, DirectPeer().start(origin, profile("fast")) as fast:
+        first, second = [await study(fast, page) for page in PAGES]
+    for peer in [peer for _ in range(runs) for peer in peers(peer_names)]:
+        async with in_world(peer, SITE, link, backend=backend) as endpoint:
+            figures = await two_tabs(endpoint, first, second)
+        found.append({"peer": peer.name, "policy": peer.policy, **figures})
+        cells = (found[-1][name] for name in _COLUMNS)
+        print(f"{peer.name:<16}{''.join(f'{_cell(value):>15}' for value in cells)}")
     return {"runs": found, "checks": checks(found)}
 
 
@@ -49,19 +52,12 @@ def _cell(value: float | bool | None) -> str:
     return str(value) if isinstance(value, bool) else seconds(value)
 
 
-async def _load(
-    peer: Peer, origin: Address, link: Profile, first: PageStudy, second: PageStudy
-) -> dict[str, Any]:
-    async with peer.start(origin, link) as endpoint:
-        figures = await two_tabs(endpoint, first, second)
-    return {"peer": peer.name, "policy": peer.policy, **figures}
-
-
 async def two_tabs(endpoint: Endpoint, first: PageStudy, second: PageStudy) -> dict[str, Any]:
     """Seconds since each page's own navigation; None: it did not happen within the limit."""
     async with opened(endpoint) as browser:
         one = await browser.new_tab()
         watch_one = await Watch.on(one, text_length=first.text_length)
+        endpoint.rewind()
         await watch_one.navigate(endpoint.base + first.page)
         await asyncio.sleep(AFTER)
         two = await browser.new_tab()
