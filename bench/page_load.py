@@ -49,8 +49,6 @@ class LinkCount(Protocol):
     def bytes_down(self) -> int: ...
     @property
     def connections(self) -> int: ...
-    @property
-    def lateness(self) -> tuple[float, float, float]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +94,6 @@ class PageLoad:
     moments: Sequence[Moment]
     frames: Sequence[Frame]
     """With times since navigation; as many as moments."""
-    link_late_ms: Sequence[float] = ()
-    """By which the emulated link was late: median, 99th percentile, most. Above a few
-    milliseconds a run measured the machine.
-    """
 
     def as_json(self) -> dict[str, Any]:
         """The run's form in a report."""
@@ -120,7 +114,6 @@ class PageLoad:
             "bytes_down": self.bytes_down,
             "bytes_up": self.bytes_up,
             "connections": self.connections,
-            "link_late_ms": list(self.link_late_ms),
         }
 
 
@@ -198,7 +191,6 @@ async def load(
         connections=after.connections,
         moments=moments,
         frames=frames,
-        link_late_ms=[round(1000 * late, 3) for late in after.lateness],
     )
 
 

@@ -159,7 +159,6 @@ def run(
         "bytes_down": after.bytes_down - before.bytes_down,
         "bytes_up": after.bytes_up - before.bytes_up,
         "connections": after.connections,
-        "link_late_ms": [round(1000 * late, 3) for late in after.lateness],
     }
 
 
