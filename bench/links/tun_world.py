@@ -25,6 +25,8 @@ from bench.links.tun import DEVICE
 from bench.links.tun_relay import Command, PathSettings, RelayAnswer
 
 ROOT: Final = Path(__file__).resolve().parents[2]
+_APART: Final = 1_000_000
+"""Between the seeds of two paths."""
 _STOP_AFTER: Final = 5.0
 """Seconds the relay is given to end."""
 
@@ -115,7 +117,7 @@ async def opened(cables: Sequence[Cable], *, seed: int) -> AsyncIterator[TunWorl
     network = _network(cables, seed=seed)
     try:
         hosts, carrier = await asyncio.to_thread(network.__enter__)
-    except NoNamespaces as error:
+    except (NoNamespaces, OSError) as error:
         raise NoBackend(str(error)) from error
     try:
         yield TunWorld(hosts, cables, carrier)
@@ -156,7 +158,13 @@ def _network(cables: Sequence[Cable], *, seed: int) -> Iterator[tuple[dict[str, 
             stack.callback(host.remove)
             host.make()
         paths = [
-            PathSettings(names[one.near], names[one.far], f"path{number}", one.profile, seed)
+            PathSettings(
+                near=names[one.near],
+                far=names[one.far],
+                device=f"path{number}",
+                profile=one.profile,
+                seed=seed + _APART * number,  # paths have chances of their own
+            )
             for number, one in enumerate(cables)
         ]
         carrier = Carrier(paths)
