@@ -141,6 +141,9 @@ SCENARIOS: Final = (
 def _listing() -> str:
     rows = [f"  {entry.name:<24}{entry.shows}\n{'':<26}takes {entry.takes}" for entry in SCENARIOS]
     links = [f"  {link.name:<24}{link.about}" for link in profiles().values()]
+    links.append(
+        f"  {'trace:PATH':<24}rates from a file, as bench/links/traces.py reads it; mahimahi's"
+    )
     return "\n".join(["Scenarios", *rows, "", "Links (--profile)", *links])
 
 

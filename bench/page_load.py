@@ -63,6 +63,8 @@ class Endpoint:
     browser_flags: Sequence[str] = ()
     host: Host = HERE
     """Where the browser runs."""
+    backend: str = "relay"
+    """What emulates the link."""
     rewind: Callable[[], None] = lambda: None
     """Called when a load begins: a link's trace starts there too."""
 

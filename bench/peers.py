@@ -104,6 +104,7 @@ class DirectPeer(_OverRelay):
             statistics=world.statistics,
             resolve={SITE: f"{host}:{port}"},
             host=world.near,
+            backend=world.backend,
             rewind=world.rewind,
         )
 
@@ -154,6 +155,7 @@ class SluicePeer(_OverRelay):
                 # The certificate is the proxy's own; trust in it is not what is measured.
                 browser_flags=("--ignore-certificate-errors",) if secure else (),
                 host=world.near,
+                backend=world.backend,
                 rewind=world.rewind,
             )
 

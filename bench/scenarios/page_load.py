@@ -59,10 +59,14 @@ async def measure(
     """
     plan = _Plan(peers, profile, site, pages, runs, say, backend)
     for peer in peers:  # One that does not start should say so before minutes are spent.
-        async with plan.through(peer):
-            pass
+        async with plan.through(peer) as endpoint:
+            backend = endpoint.backend
+    note = f"The link was emulated by the {backend} backend (bench/links/world.py)."
+    say(note)
     async with spawn(site) as origin, DirectPeer().start(origin, FAST) as fast:
-        return await (_with_chromium if find_chromium() else _with_script)(plan, fast)
+        measured = await (_with_chromium if find_chromium() else _with_script)(plan, fast)
+    measured.notes.append(note)
+    return measured
 
 
 @dataclass(frozen=True, slots=True)
