@@ -126,7 +126,7 @@ SCENARIOS: Final = (
     Scenario(
         "links",
         "that emulated links are what their profiles say: rate, delay, loss, queue",
-        "50 s",
+        "80 s",
         "bench.scenarios.links",
     ),
     Scenario(
