@@ -257,10 +257,10 @@ def test_what_a_killed_run_has_left_is_swept(tun: None) -> None:
         names = killed.stdout.readline().split()
         assert len(names) == 2
         assert not set(names) & set(sweep())  # their maker lives
+        assert set(names) <= set(spaces().split())
         killed.send_signal(signal.SIGKILL)
         killed.wait()
-    assert set(names) <= set(spaces().split())
-    assert set(names) <= set(sweep())
+    sweep()  # if no other bench on this machine has been faster
     assert not set(names) & set(spaces().split())
 
 
