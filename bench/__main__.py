@@ -32,7 +32,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("files", nargs="*", type=Path, help="of `compare`: two reports")
     parser.add_argument("--quick", action="store_true", help="less of it; see `list`")
     parser.add_argument("--virtual", action="store_true", help="of `all`: those in virtual time")
-    parser.add_argument("--profile", help="emulated link; see `list`")
+    parser.add_argument("--profile", help="emulated link; see `list`, or trace:PATH")
+    parser.add_argument("--backend", help="what emulates it: auto, tun, relay, netem, memory")
     parser.add_argument("--seed", type=int, help="of what is random in a scenario")
     parser.add_argument("--runs", type=int, help="repetitions; figures are medians")
     parser.add_argument("--peers", type=_words, help="separated by commas: direct,sluice; or all")
@@ -59,6 +60,7 @@ def _offered(arguments: argparse.Namespace) -> dict[str, Any]:
     return {
         "profile_name": arguments.profile,
         "profile": arguments.profile,
+        "backend": arguments.backend,
         "seed": arguments.seed,
         "runs": arguments.runs,
         "peer_names": arguments.peers,

@@ -25,6 +25,9 @@ from typing import Any, Final
 
 import aiohttp
 
+from bench.links.hosts import HERE, Host
+from bench.links.inside import connector
+
 Params = dict[str, Any]
 Handler = Callable[[Params], None]
 
@@ -242,8 +245,11 @@ async def launch(
     resolve: Mapping[str, str] | None = None,
     extra: Sequence[str] = (),
     executable: str | None = None,
+    host: Host = HERE,
 ) -> AsyncIterator[Browser]:
     """A Chromium with a fresh profile; it and its children are gone when the block is left.
+
+    It runs on `host`, and is told what to do at that host's own loopback.
 
     Raises BrowserError when there is none or it does not start.
     """
@@ -255,9 +261,7 @@ async def launch(
     with tempfile.TemporaryDirectory(prefix="bench-chromium-", ignore_cleanup_errors=True) as home:
         flags = arguments(profile=home, proxy=proxy, resolve=resolve or {}, root=os.geteuid() == 0)
         process = await asyncio.create_subprocess_exec(
-            path,
-            *flags,
-            *extra,
+            *host.command(path, *flags, *extra),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
@@ -268,7 +272,7 @@ async def launch(
             url = await _devtools_url(process, words)
             # Plain tasks: a group would wrap the caller's own exceptions.
             drain = asyncio.create_task(_drain(process, words))
-            async with aiohttp.ClientSession() as http:
+            async with aiohttp.ClientSession(connector=connector(host)) as http:
                 socket = await http.ws_connect(url, max_msg_size=MAX_MESSAGE)
                 browser = Browser(socket, words)
                 reader = asyncio.create_task(browser.read())

@@ -3,7 +3,7 @@
 Keep-alive, validators, `Cache-Control: max-age`, gzip for text. Runs as its own process, so that
 serving does not take time from whoever measures.
 
-    python -m bench.origin DIR [--port N] [--no-gzip] [--max-age S] [--delay S]
+    python -m bench.origin DIR [--host ADDRESS] [--port N] [--no-gzip] [--max-age S] [--delay S]
 
 Prints `listening on HOST:PORT` when it is ready. Knows files and HTTP; knows nothing of proxies.
 """
@@ -26,6 +26,8 @@ from pathlib import Path
 from typing import Final
 
 from aiohttp import web
+
+from bench.links.hosts import HERE, Host
 
 Address = tuple[str, int]
 
@@ -146,15 +148,17 @@ async def spawn(
     *,
     packed: bool = True,
     delay: float = 0.0,
+    host: Host = HERE,
     inside: Callable[..., Sequence[str]] = lambda *words: words,
 ) -> AsyncIterator[Address]:
-    """The same in a process of its own. Raises OSError with what it said when it does not start.
+    """The same in a process of its own, on `host`.
 
-    `inside`: makes of a command one that runs it elsewhere, as in a namespace.
+    Raises OSError with what it said when it does not start. `inside`: makes of a command one that
+    runs it elsewhere, as in a namespace.
     """
     command = [sys.executable, "-m", "bench.origin", str(root), f"--delay={delay}"]
     process = await asyncio.create_subprocess_exec(
-        *inside(*command),
+        *inside(*host.command(*command, f"--host={host.address}")),
         *(() if packed else ("--no-gzip",)),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
@@ -185,6 +189,7 @@ async def _main(arguments: argparse.Namespace) -> None:
         asyncio.get_running_loop().add_signal_handler(name, ended.set)
     async with serve(
         arguments.root,
+        host=arguments.host,
         port=arguments.port,
         packed=not arguments.no_gzip,
         max_age=arguments.max_age,
@@ -197,6 +202,7 @@ async def _main(arguments: argparse.Namespace) -> None:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="bench.origin", description="A static web server.")
     parser.add_argument("root", type=Path, metavar="DIR")
+    parser.add_argument("--host", default="127.0.0.1", help="an address to listen on")
     parser.add_argument("--port", type=int, default=0, help="0: any free one")
     parser.add_argument("--no-gzip", action="store_true", help="send text as it is")
     parser.add_argument("--max-age", type=int, default=3600, help="seconds of Cache-Control")

@@ -29,6 +29,7 @@ from bench import chatter
 from bench.capture import Frame, capturing
 from bench.cdp import Browser, Tab, launch
 from bench.har import Recorder, Requests
+from bench.links.hosts import HERE, Host
 from bench.visual import CAPTURE_SCALE, Box, Moment, Scene, State, reached, since, speed_index
 from bench.watch import Watch
 from local_proxy.certificates import spki_sha256
@@ -88,6 +89,12 @@ class Endpoint:
     """Chromium's."""
     authority: bytes | None = None
     """PEM of the one that vouches for https, if the system knows it not; see bench/windows.py."""
+    host: Host = HERE
+    """Where the browser runs."""
+    backend: str = "relay"
+    """What emulates the link."""
+    rewind: Callable[[], None] = lambda: None
+    """Called when a load begins: a link's trace starts there too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +170,9 @@ def shares_over_time(moments: Sequence[Moment]) -> list[list[float]]:
 async def opened(endpoint: Endpoint, *flags: str) -> AsyncIterator[Browser]:
     """A Chromium that reaches the endpoint and nothing else. `flags`: beside the endpoint's."""
     extra = (*endpoint.browser_flags, *_trust(endpoint.authority), *flags)
-    async with launch(proxy=endpoint.proxy, resolve=endpoint.resolve, extra=extra) as browser:
+    async with launch(
+        proxy=endpoint.proxy, resolve=endpoint.resolve, extra=extra, host=endpoint.host
+    ) as browser:
         yield browser
 
 
@@ -253,6 +262,7 @@ class View:
         tab, watch = self._tab, self._watch
         await tab.viewport(width=WIDTH, height=known.height)
         await watch.expect(known.text_length)
+        endpoint.rewind()
         async with capturing(tab, width=round(WIDTH * CAPTURE_SCALE)) as capture:
             await asyncio.sleep(SETTLING)
             before = endpoint.statistics()

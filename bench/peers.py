@@ -1,7 +1,8 @@
 """What is compared: ways for a browser to get at an origin over one emulated link.
 
-A peer starts whatever it needs around a relay and gives an Endpoint; everything is gone when its
-block is left. Peers know addresses, processes and the relay; not pages, not measures.
+A peer starts whatever it needs at both ends of a world and gives an Endpoint; everything is gone
+when its block is left. Peers know addresses, processes and hosts; not what emulates the link, not
+pages, not measures.
 """
 
 from __future__ import annotations
@@ -10,19 +11,25 @@ import asyncio
 import contextlib
 import os
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final, Protocol
+from typing import Final, Protocol, runtime_checkable
 
-from bench.links.relay import Relay
-from bench.origin import Address, listening
+from bench.links.cables import World
+from bench.links.hosts import HERE, Host
+from bench.links.relay_world import relay
+from bench.links.world import AUTO, emulate
+from bench.origin import Address, listening, spawn
 from bench.page_load import Endpoint
 from bench.profiles import Profile
 from local_proxy.authority import PUBLIC
 from pairing.kept import keep
 from pairing.store import Store
+
+__all__ = ("DirectPeer", "Peer", "SluicePeer", "command", "in_world", "peers", "relay")
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 LOOPBACK: Final = ("--allow", "127.0.0.0/8")
@@ -50,40 +57,73 @@ class Peer(Protocol):
         """The policy in force, or empty where there is none."""
 
     def start(self, origin: Address, profile: Profile) -> AbstractAsyncContextManager[Endpoint]:
-        """Bring it up. Raises OSError when a part does not start."""
+        """Bring it up over a relay on this machine, where the origin is. Raises OSError when a
+        part of it does not start.
+        """
 
 
-def relay(target: Address, profile: Profile) -> Relay:
-    """The profile's link in front of `target`, in a process of its own."""
-    return Relay(
-        target=target,
-        rate_up=profile.rate_up,
-        rate_down=profile.rate_down,
-        delay=profile.delay,
-        queue=profile.queue,
-        impairments=profile.impairments(),
-        process=True,
-    )
+@runtime_checkable
+class InAnyWorld(Peer, Protocol):
+    """One that can live between other hosts than this machine."""
+
+    def over(self, world: World, origin: Address) -> AbstractAsyncContextManager[Endpoint]:
+        """Bring it up in a world whose far host reaches the origin. Raises OSError."""
 
 
-class DirectPeer:
+@asynccontextmanager
+async def in_world(
+    peer: Peer, site: Path, profile: Profile, *, backend: str
+) -> AsyncIterator[Endpoint]:
+    """A world with the site at its far end, and the peer in it. Raises OSError, ValueError."""
+    if not isinstance(peer, InAnyWorld):
+        if backend not in ("relay", AUTO):
+            raise ValueError(f"{peer.name} is only compared over --backend relay")
+        async with spawn(site) as origin, peer.start(origin, profile) as endpoint:
+            yield endpoint
+        return
+    async with (
+        emulate(profile, backend=backend) as world,
+        spawn(site, host=world.far) as origin,
+        peer.over(world, origin) as endpoint,
+    ):
+        yield endpoint
+
+
+class _OverRelay(ABC):
+    """A peer's `start`, made of its `over`."""
+
+    @abstractmethod
+    def over(self, world: World, origin: Address) -> AbstractAsyncContextManager[Endpoint]: ...
+
+    @asynccontextmanager
+    async def start(self, origin: Address, profile: Profile) -> AsyncIterator[Endpoint]:
+        async with (
+            emulate(profile, backend="relay") as world,
+            self.over(world, origin) as endpoint,
+        ):
+            yield endpoint
+
+
+class DirectPeer(_OverRelay):
     """The browser by itself: HTTP/1.1 over the link."""
 
     name = "direct"
     policy = ""
 
     @asynccontextmanager
-    async def start(self, origin: Address, profile: Profile) -> AsyncIterator[Endpoint]:
-        async with relay(origin, profile) as link:
-            host, port = link.address
-            yield Endpoint(
-                base=f"http://{SITE}/",
-                statistics=link.statistics,
-                resolve={SITE: f"{host}:{port}"},
-            )
+    async def over(self, world: World, origin: Address) -> AsyncIterator[Endpoint]:
+        host, port = await world.reach(origin)
+        yield Endpoint(
+            base=f"http://{SITE}/",
+            statistics=world.statistics,
+            resolve={SITE: f"{host}:{port}"},
+            host=world.near,
+            backend=world.backend,
+            rewind=world.rewind,
+        )
 
 
-class SluicePeer:
+class SluicePeer(_OverRelay):
     """The proxy pair of this project, its two proxies as processes with the link between them."""
 
     def __init__(
@@ -112,37 +152,36 @@ class SluicePeer:
         self._environment = {"SLUICE_REMOTE_CA_FILE": str(ca_file)} if ca_file else {}
 
     @asynccontextmanager
-    async def start(self, origin: Address, profile: Profile) -> AsyncIterator[Endpoint]:
-        async with (
-            security(self._security) as (server, client, state),
-            command(
-                "remote",
-                "--listen",
-                "127.0.0.1:0",
-                *LOOPBACK,
-                *server,
-                *self._remote,
-                environment=self._environment,
-            ) as remote,
-            relay(remote, profile) as link,
-            command(
-                "local",
-                "--listen",
-                "127.0.0.1:0",
-                "--remote",
-                f"{link.address[0]}:{link.address[1]}",
-                *client,
-                *self._local,
-            ) as local,
-        ):
+    async def over(self, world: World, origin: Address) -> AsyncIterator[Endpoint]:
+        async with contextlib.AsyncExitStack() as stack:
+            server, client, state = await stack.enter_async_context(security(self._security))
+            listen = ("--listen", f"{world.far.address}:0", *LOOPBACK, "--allow", origin[0])
+            remote = await stack.enter_async_context(
+                command(
+                    "remote",
+                    *listen,
+                    *server,
+                    *self._remote,
+                    environment=self._environment,
+                    host=world.far,
+                )
+            )
+            host, port = await world.reach(remote)
+            dial = ("--listen", "127.0.0.1:0", "--remote", f"{host}:{port}")
+            local = await stack.enter_async_context(
+                command("local", *dial, *client, *self._local, host=world.near)
+            )
             secure = self._scheme == "https"
             yield Endpoint(
                 base=f"http://{origin[0]}:{origin[1]}/",
-                statistics=link.statistics,
+                statistics=world.statistics,
                 proxy=f"{self._scheme}://{local[0]}:{local[1]}",
                 # The certificate is the proxy's own; trust in it is not what is measured.
                 browser_flags=("--ignore-certificate-errors",) if secure else (),
                 authority=(state / PUBLIC).read_bytes(),
+                host=world.near,
+                backend=world.backend,
+                rewind=world.rewind,
             )
 
 
@@ -163,18 +202,17 @@ async def security(kind: str) -> AsyncIterator[tuple[list[str], list[str], Path]
 
 @asynccontextmanager
 async def command(
-    *arguments: str, environment: Mapping[str, str] | None = None
+    *arguments: str, environment: Mapping[str, str] | None = None, host: Host = HERE
 ) -> AsyncIterator[Address]:
-    """`python sluice.py ...` as a process; gives where it listens. Raises OSError with its words.
+    """`python sluice.py ...` as a process on `host`; gives where it listens.
 
-    Its standard error goes where ours goes only if it fails to start: logs would bury the tables.
+    Raises OSError with its words. Its standard error goes where ours goes only if it fails to
+    start: logs would bury the tables.
     """
     # Whoever runs a bench may have settings of their own; they are not what is measured.
     own = {key: value for key, value in os.environ.items() if not key.startswith("SLUICE_")}
     process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        str(ROOT / "sluice.py"),
-        *arguments,
+        *host.command(sys.executable, str(ROOT / "sluice.py"), *arguments),
         f"--config={os.devnull}",
         cwd=ROOT,
         env={**own, **(environment or {})},

@@ -148,6 +148,13 @@ SCENARIOS: Final = (
         quick={"seconds": 8.0},
     ),
     Scenario(
+        "links",
+        "that emulated links are what their profiles say: rate, delay, loss, queue",
+        "bench.scenarios.links",
+        takes=80,
+        quick_takes=80,
+    ),
+    Scenario(
         "bulk",
         "that neither proxy holds a gigabyte whose reader rests",
         "bench.scenarios.bulk",

@@ -19,6 +19,7 @@ import aiohttp
 import lxml.html
 from PIL import Image, UnidentifiedImageError
 
+from bench.links.inside import connector
 from bench.page_load import Endpoint, LinkCount
 from bench.visual import mean_difference
 
@@ -119,6 +120,7 @@ async def load(
     endpoint: Endpoint, reference: Endpoint, page: str, *, peer: str, policy: str
 ) -> dict[str, Any]:
     """One run. `reference` is a fast way to the originals. Raises OSError, aiohttp.ClientError."""
+    endpoint.rewind()
     before = endpoint.statistics()
     arrivals = await fetch_page(endpoint, page)
     after = endpoint.statistics()
@@ -170,7 +172,7 @@ async def fetch_page(
     """
     clock = asyncio.get_running_loop().time
     began = clock()
-    async with _session(limit) as session:
+    async with _session(endpoint, limit) as session:
         document = Resource("document", endpoint.base + page)
         first = await _get(session, document, endpoint, began, navigates=navigates)
         found = resources_of(first.body, document.url)
@@ -182,13 +184,13 @@ async def fetch_page(
 
 async def _fetch(endpoint: Endpoint, resources: list[Resource]) -> list[Arrival]:
     began = asyncio.get_running_loop().time()
-    async with _session(LIMIT) as session:
+    async with _session(endpoint, LIMIT) as session:
         return list(await asyncio.gather(*(_get(session, r, endpoint, began) for r in resources)))
 
 
-def _session(limit: float) -> aiohttp.ClientSession:
+def _session(endpoint: Endpoint, limit: float) -> aiohttp.ClientSession:
     return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=CONNECTIONS),
+        connector=connector(endpoint.host, limit=CONNECTIONS),
         timeout=aiohttp.ClientTimeout(total=limit),
         headers=_AGENT,
     )

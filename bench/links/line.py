@@ -1,16 +1,23 @@
-"""One direction of an emulated link: a queue, a serialiser at a byte rate, a propagation delay.
+"""One direction of an emulated link: a queue, a serialiser, and what befalls packets in flight.
 
-Pure: `now` is an argument, what is carried is opaque. The relay (real sockets) and the in-memory
-link (virtual time) drive the same line, so that both emulate the same thing.
+The serialiser follows a rate or a schedule of rates (schedule.py); flight takes a propagation
+delay, and may disturb packets (flight.py). Pure: `now` is an argument, what is carried is opaque.
+Sockets, network devices and virtual time drive the same line, so that all emulate the same thing.
 
 Deadlines are absolute: a driver that wakes late delivers late, yet the average rate is exact.
 """
 
 from __future__ import annotations
 
+import heapq
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from typing import Final, Generic, TypeVar
+
+from bench.links.flight import Flight
+from bench.links.schedule import Schedule, Steady
 
 Item = TypeVar("Item")
 
@@ -41,29 +48,52 @@ class LineStatistics:
     backlog: int
     """Bytes waiting now, the one being serialised included."""
     peak_backlog: int
+    lost: int = 0
+    """Packets that were lost in flight."""
+    dropped_packets: int = 0
+    """Those that `dropped` has the bytes of."""
 
 
 class Line(Generic[Item]):
     """First in, first out; `queue` bytes may wait."""
 
-    def __init__(self, *, rate: float, delay: float, queue: float) -> None:
-        """`rate` bytes/second (0: stalled), `delay` seconds one way, `queue` bytes."""
+    def __init__(
+        self,
+        *,
+        rate: float = 0.0,
+        delay: float,
+        queue: float,
+        schedule: Schedule | None = None,
+        flight: Flight | None = None,
+        on_lost: Callable[[Item], None] | None = None,
+    ) -> None:
+        """`rate` bytes/second (0: stalled), `delay` seconds one way, `queue` bytes.
+
+        `schedule` goes before `rate`; without `flight` nothing disturbs packets; `on_lost` is told
+        what is lost in flight.
+        """
         if rate < 0 or delay < 0 or queue <= 0:
             raise ValueError(f"no such line: {rate=} {delay=} {queue=}")
-        self.rate = rate
+        self._schedule = schedule or Steady(rate)
+        self._flight = flight
+        self._on_lost = on_lost
+        self.rate = self._schedule.mean
+        """Bytes/second, of a schedule the mean."""
         self.delay = delay
         self.queue = queue
         self._waiting: deque[tuple[float, int, Item]] = deque()
-        self._flying: deque[tuple[float, Item]] = deque()
+        self._flying: list[tuple[float, int, Item]] = []
+        """A heap by arrival; numbers keep the order of what arrives together."""
+        self._number = count()
         self._left = 0.0
         """Bytes of the first waiting packet that are not serialised yet at `_free`."""
         self._free = 0.0
         """When the serialiser began, or will begin, those bytes."""
-        self._backlog = 0
-        self._peak = 0
-        self._carried = 0
-        self._dropped = 0
+        self._end = float("inf")
+        """When the first waiting packet is serialised."""
         self._latest_due = 0.0
+        self._backlog = self._peak = 0
+        self._carried = self._dropped = self._dropped_packets = self._lost = 0
 
     @property
     def room(self) -> float:
@@ -80,6 +110,7 @@ class Line(Generic[Item]):
         self.advance(now)
         if self._backlog + size > self.queue and self._backlog:
             self._dropped += size
+            self._dropped_packets += 1
             return False
         self.push(now, item, size)
         return True
@@ -87,54 +118,80 @@ class Line(Generic[Item]):
     def push(self, now: float, item: Item, size: int) -> None:
         """Queue the packet whatever the room; the caller has looked at it."""
         if not self._waiting:
-            self._free, self._left = max(self._free, now), float(size)
+            self._begin(max(self._free, now), size)
         self._waiting.append((now, size, item))
         self._backlog += size
         self._peak = max(self._peak, self._backlog)
 
     def set_rate(self, now: float, rate: float) -> None:
         """Change the rate; what is being serialised goes on at the new one."""
-        if rate < 0:
-            raise ValueError(f"no such {rate=}")
+        self.set_schedule(now, Steady(rate))
+
+    def set_schedule(self, now: float, schedule: Schedule) -> None:
+        """The same with rates to come."""
         self.advance(now)
         if self._waiting and now > self._free:
-            self._left = max(0.0, self._left - (now - self._free) * self.rate)
+            self._left = max(0.0, self._left - self._schedule.carried(self._free, now))
             self._free = now
-        self.rate = rate
+        self._schedule, self.rate = schedule, schedule.mean
+        if self._waiting:
+            self._end = schedule.end(self._free, self._left)
 
     def advance(self, now: float, *, extra_delay: float = 0.0) -> None:
-        """Move what is serialised by `now` on to its flight; order holds whatever the delay."""
-        while self._waiting and (end := self._end()) <= now:
+        """Let fly what is serialised by `now`; order holds whatever the extra delay."""
+        while self._waiting and self._end <= now:
+            end = self._end
             _, size, item = self._waiting.popleft()
             self._backlog -= size
             self._carried += size
             self._free = end
-            self._latest_due = max(self._latest_due, end + self.delay + extra_delay)
-            self._flying.append((self._latest_due, item))
+            self._fly(end, extra_delay, item)
             if self._waiting:
                 arrived, size, _ = self._waiting[0]
-                self._free, self._left = max(end, arrived), float(size)
+                self._begin(max(end, arrived), size)
 
     def take(self, now: float) -> list[tuple[float, Item]]:
         """What arrives by `now`, each with the time at which it was due."""
         self.advance(now)
         arrived = []
         while self._flying and self._flying[0][0] <= now:
-            arrived.append(self._flying.popleft())
+            due, _, item = heapq.heappop(self._flying)
+            arrived.append((due, item))
         return arrived
 
     def next_time(self) -> float | None:
         """When to come back; None while there is nothing to wait for."""
-        times = [self._flying[0][0]] if self._flying else []
-        if self._waiting and self.rate:
-            times.append(self._end())
-        return min(times, default=None)
+        due = self._flying[0][0] if self._flying else float("inf")
+        if self._waiting and self._end < due:
+            due = self._end
+        return due if due < float("inf") else None
 
     def statistics(self) -> LineStatistics:
-        return LineStatistics(self._carried, self._dropped, self._backlog, self._peak)
+        return LineStatistics(
+            self._carried,
+            self._dropped,
+            self._backlog,
+            self._peak,
+            self._lost,
+            self._dropped_packets,
+        )
 
     def __repr__(self) -> str:
         return f"<Line rate={self.rate:.0f} backlog={self._backlog} flying={len(self._flying)}>"
 
-    def _end(self) -> float:
-        return self._free + self._left / self.rate if self.rate else float("inf")
+    def _begin(self, start: float, size: int) -> None:
+        self._free, self._left = start, float(size)
+        self._end = self._schedule.end(start, size)
+
+    def _fly(self, end: float, extra_delay: float, item: Item) -> None:
+        due, held = end + self.delay + extra_delay, 0.0
+        if self._flight is not None:
+            fate = self._flight.fate(end)
+            if fate is None:
+                self._lost += 1
+                if self._on_lost is not None:
+                    self._on_lost(item)
+                return
+            due, held = due + fate.late, fate.held
+        self._latest_due = max(self._latest_due, due)
+        heapq.heappush(self._flying, (self._latest_due + held, next(self._number), item))

@@ -4,27 +4,25 @@
 
 The ends are the same protocol core as the TCP link's; only the bytes' way differs. A line is
 lossless (a full queue blocks the sender, as a tunnel's buffer does through TCP) or droptail (a
-full queue drops; the packet is sent again a round trip later and what came behind it waits, as
-under TCP, yet without a congestion window: what overflows here is the gate's own doing).
+full queue drops). A packet that is dropped or lost is sent again a round trip later, and what came
+behind it waits, as under TCP, yet without a congestion window: what overflows is the gate's doing.
 """
 
 from __future__ import annotations
 
 import asyncio
-import random
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
 
+from bench.links.flight import JITTER_STEP, Disturbances, Flight, Wander
 from bench.links.line import Line, LineStatistics, packet_size
+from bench.links.schedule import Schedule, Steady
+from bench.profiles import Profile
 from transport.endpoint import Endpoint
 from transport.link import Inbox, LinkError, LinkStatistics, Outbox, PeerFault
 from wire.errors import PeerError
 from wire.frames import END, FrameWriter
-
-_JITTER_STEP: Final = 0.02
-"""Seconds between two draws of jitter; in between it moves linearly, as a queue elsewhere does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,37 +39,39 @@ class LinkModel:
     droptail: bool = False
     """Drop what does not fit the queue; else the sender waits."""
     seed: int = 1
+    profile: Profile | None = None
+    """Whose schedules and disturbances go before rates and jitter."""
 
-
-class _Jitter:
-    """Extra delay that wanders between 0 and `most`."""
-
-    def __init__(self, most: float, seed: int) -> None:
-        self._most = most
-        self._random = random.Random(seed)
-        self._from = self._to = 0.0
-        self._step = 0
-
-    def at(self, now: float) -> float:
-        if not self._most:
-            return 0.0
-        while self._step <= now / _JITTER_STEP:
-            self._step += 1
-            self._from, self._to = self._to, self._random.uniform(0.0, self._most)
-        share = now / _JITTER_STEP - (self._step - 1)
-        return self._from + (self._to - self._from) * share
+    @classmethod
+    def of(cls, profile: Profile, *, seed: int = 1) -> LinkModel:
+        """A profile's link; droptail, since there is no TCP that would fill it without end."""
+        return cls(
+            rate_up=profile.rate_up,
+            rate_down=profile.rate_down,
+            delay=profile.delay,
+            queue=profile.queue,
+            droptail=True,
+            seed=seed,
+            profile=profile,
+        )
 
 
 class Path:
     """One direction: cuts what is sent into packets, hands bytes on in order."""
 
-    def __init__(self, model: LinkModel, *, rate: float, seed: int) -> None:
+    def __init__(self, model: LinkModel, *, down: bool, seed: int) -> None:
         self._loop = asyncio.get_running_loop()
         self._model = model
+        self._down = down
+        disturbances = model.profile.disturbances() if model.profile else Disturbances()
         self._line: Line[tuple[int, bytes]] = Line(
-            rate=rate, delay=model.delay, queue=float(model.queue)
+            schedule=self._schedule(),
+            delay=model.delay,
+            queue=float(model.queue),
+            flight=Flight(disturbances, seed=seed) if disturbances.any else None,
+            on_lost=self._later,
         )
-        self._jitter = _Jitter(model.jitter, seed)
+        self._jitter = Wander(model.jitter, step=JITTER_STEP, seed=seed)
         self._waiting: deque[tuple[int, bytes]] = deque()
         self._next_in = 0
         self._next_out = 0
@@ -106,6 +106,12 @@ class Path:
         self._line.set_rate(self._loop.time(), rate)
         self._turn()
 
+    def rewind(self) -> None:
+        """A rate that changes over time begins anew."""
+        if self._model.profile and self._model.profile.changes:
+            self._line.set_schedule(self._loop.time(), self._schedule())
+            self._turn()
+
     def set_delay(self, delay: float) -> None:
         """Seconds one way from now on: another route."""
         self._line.delay = delay
@@ -132,8 +138,17 @@ class Path:
                 return False
             self._line.push(now, packet, size)
         elif not self._line.offer(now, packet, size):
-            self._loop.call_later(2 * self._model.delay + 1e-3, self._send_again, packet)
+            self._later(packet)
         return True
+
+    def _schedule(self) -> Schedule:
+        model, now = self._model, self._loop.time()
+        if model.profile:
+            return model.profile.schedule(down=self._down, epoch=now)
+        return Steady(model.rate_down if self._down else model.rate_up)
+
+    def _later(self, packet: tuple[int, bytes]) -> None:
+        self._loop.call_later(2 * self._model.delay + 1e-3, self._send_again, packet)
 
     def _send_again(self, packet: tuple[int, bytes]) -> None:
         self._waiting.appendleft(packet)
@@ -275,6 +290,6 @@ class MemoryLink:
 
 def memory_links(model: LinkModel) -> tuple[MemoryLink, MemoryLink]:
     """The near and the far end. Call it from within the loop they shall run in."""
-    up = Path(model, rate=model.rate_up, seed=2 * model.seed)
-    down = Path(model, rate=model.rate_down, seed=2 * model.seed + 1)
+    up = Path(model, down=False, seed=2 * model.seed)
+    down = Path(model, down=True, seed=2 * model.seed + 1)
     return MemoryLink(up, down), MemoryLink(down, up)

@@ -44,6 +44,9 @@ class _Command(msgspec.Struct):
 
     up: float | None = None
     down: float | None = None
+    rewind: bool = False
+    reach: Address | None = None
+    """Another target; the answer to that is where to connect."""
 
 
 class _Listening(msgspec.Struct):
@@ -61,13 +64,19 @@ class _InThread:
         self._thread.start()
         try:
             self._engine = self._call(lambda: Engine(settings))
-        except OSError:
+        except (OSError, ValueError):
             self._end_loop()
             raise
         self.address = self._engine.address
 
+    def reach(self, target: Address) -> Address:
+        return self._call(lambda: self._engine.reach(target))
+
     def set_rate(self, up: float | None, down: float | None) -> None:
         self._call(lambda: self._engine.set_rate(up, down))
+
+    def rewind(self) -> None:
+        self._call(self._engine.rewind)
 
     def statistics(self) -> RelayStatistics:
         return self._call(self._engine.statistics)
@@ -102,8 +111,15 @@ class _InProcess:
             self.stop()
             raise
 
+    def reach(self, target: Address) -> Address:
+        answer = self._ask(_Command(reach=target))
+        return msgspec.json.decode(answer, type=_Listening).address
+
     def set_rate(self, up: float | None, down: float | None) -> None:
         self._ask(_Command(up, down))
+
+    def rewind(self) -> None:
+        self._ask(_Command(rewind=True))
 
     def statistics(self) -> RelayStatistics:
         return msgspec.json.decode(self._ask(_Command()), type=RelayStatistics)
@@ -147,15 +163,18 @@ class Relay:
         listen: Address = ("127.0.0.1", 0),
         process: bool = False,
         impairments: Impairments = GOOD,
+        trace_up: str = "",
+        trace_down: str = "",
     ) -> None:
         """Rates in bytes/second; `delay` in seconds one way; `queue` in bytes per direction.
 
-        `impairments`: jitter, loss and outages, see there.
+        `impairments`: jitter, loss and outages, see there. `trace_up`, `trace_down`: paths of files
+        that the rates follow instead (bench/links/traces.py).
 
-        Entering raises OSError if `listen` can't be had.
+        Entering raises OSError if `listen` can't be had, ValueError for a file that is no trace.
         """
         self._settings = RelaySettings(
-            target, rate_up, rate_down, delay, queue, listen, impairments
+            target, rate_up, rate_down, delay, queue, listen, impairments, trace_up, trace_down
         )
         self._process = process
         self._runner: _InThread | _InProcess | None = None
@@ -180,9 +199,17 @@ class Relay:
         """Where to connect."""
         return self._running().address
 
+    def reach(self, target: Address) -> Address:
+        """Where to connect to get to another target over the same line. Raises OSError."""
+        return self._running().reach(target)
+
     def set_rate(self, *, up: float | None = None, down: float | None = None) -> None:
         """Change a rate, bytes/second, from the next byte on; None leaves it."""
         self._running().set_rate(up, down)
+
+    def rewind(self) -> None:
+        """Traces begin anew."""
+        self._running().rewind()
 
     def statistics(self) -> RelayStatistics:
         return self._running().statistics()
@@ -207,6 +234,8 @@ def _arguments(settings: RelaySettings) -> list[str]:
         f"--outage-every={settings.impairments.outage_every}",
         f"--outage={settings.impairments.outage}",
         f"--seed={settings.impairments.seed}",
+        f"--trace-up={settings.trace_up}",
+        f"--trace-down={settings.trace_down}",
     ]
 
 
@@ -228,19 +257,26 @@ def _parse(arguments: list[str] | None) -> tuple[RelaySettings, bool]:
     parser.add_argument("--outage-every", type=float, default=0.0, help="seconds; 0: none")
     parser.add_argument("--outage", type=float, default=0.0, help="seconds that nothing moves")
     parser.add_argument("--seed", type=int, default=1, help="of jitter, loss and resets")
+    parser.add_argument("--trace-up", default="", metavar="FILE", help="in place of a rate")
+    parser.add_argument("--trace-down", default="", metavar="FILE", help="in place of a rate")
     parser.add_argument("--control", action="store_true", help="take JSON lines, answer each")
     got = parser.parse_args(arguments)
     up = got.rate_down if got.rate_up is None else got.rate_up
     impairments = Impairments(got.jitter, got.loss, got.outage_every, got.outage, got.seed)
     return RelaySettings(
-        got.target, up, got.rate_down, got.delay, got.queue, got.listen, impairments
-    ), got.control
+        got.target, up, got.rate_down, got.delay, got.queue, got.listen, impairments,
+        got.trace_up, got.trace_down,
+    ), got.control  # fmt: skip
 
 
 def _obey(engine: Engine, line: str) -> str:
-    """Carry one command out; the answer is the statistics."""
+    """Carry one command out; the answer is an address, or the statistics."""
     command = msgspec.json.decode(line, type=_Command)
+    if command.reach is not None:
+        return msgspec.json.encode(_Listening(engine.reach(command.reach))).decode()
     engine.set_rate(command.up, command.down)
+    if command.rewind:
+        engine.rewind()
     return msgspec.json.encode(engine.statistics()).decode()
 
 

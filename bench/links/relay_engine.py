@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import random
+import socket
 from collections.abc import Coroutine
+from dataclasses import replace
 
 from bench.links.impairments import Outages
 from bench.links.relay_connection import Connection
@@ -23,8 +25,12 @@ class Engine:
     def __init__(self, settings: RelaySettings) -> None:
         self._settings = settings
         chance = random.Random(settings.impairments.seed)
-        self._up = Way(settings, settings.rate_up, random.Random(chance.random()))
-        self._down = Way(settings, settings.rate_down, random.Random(chance.random()))
+        self._up = Way(
+            settings, settings.rate_up, random.Random(chance.random()), trace=settings.trace_up
+        )
+        self._down = Way(
+            settings, settings.rate_down, random.Random(chance.random()), trace=settings.trace_down
+        )
         self._connections: set[Connection] = set()
         self._accepted = 0
         self._tasks: set[asyncio.Task[None]] = set()
@@ -34,22 +40,30 @@ class Engine:
         self._outages, self._resets = 0, 0
         if settings.impairments.outage_every:
             self._spawn(self._have_outages(random.Random(chance.random())))
-        self._listener = listen(settings.listen, queue=settings.queue)
-        self.address: Address = self._listener.getsockname()
-        asyncio.get_running_loop().add_reader(self._listener, self._accept)
+        self._listeners: list[socket.socket] = []
+        self.address = self.reach(settings.target, at=settings.listen)
 
-    def _accept(self) -> None:
+    def reach(self, target: Address, *, at: Address = ("127.0.0.1", 0)) -> Address:
+        """Where to connect to get to `target`, over the same line as all others. Raises OSError."""
+        listener = listen(at, queue=self._settings.queue)
+        self._listeners.append(listener)
+        settings = replace(self._settings, target=target)
+        asyncio.get_running_loop().add_reader(listener, self._accept, listener, settings)
+        host, port = listener.getsockname()[:2]
+        return host, port
+
+    def _accept(self, listener: socket.socket, settings: RelaySettings) -> None:
         try:
-            near, _ = self._listener.accept()
+            near, _ = listener.accept()
         except OSError:  # gone again before it was accepted, or out of descriptors
             return
-        prepare(near, self._settings.queue)
+        prepare(near, settings.queue)
         self._accepted += 1
         connection = Connection(
             near,
             up=self._up,
             down=self._down,
-            settings=self._settings,
+            settings=settings,
             on_close=self._connections.discard,
         )
         self._connections.add(connection)
@@ -88,6 +102,11 @@ class Engine:
         if down is not None:
             self._down.set_rate(down)
 
+    def rewind(self) -> None:
+        """Traces begin anew."""
+        self._up.rewind()
+        self._down.rewind()
+
     def statistics(self) -> RelayStatistics:
         up, down = self._up.line.statistics(), self._down.line.statistics()
         late = sorted([*self._up.lateness, *self._down.lateness]) or [0.0]
@@ -106,8 +125,9 @@ class Engine:
         )
 
     async def close(self) -> None:
-        asyncio.get_running_loop().remove_reader(self._listener)
-        self._listener.close()
+        for listener in self._listeners:
+            asyncio.get_running_loop().remove_reader(listener)
+            listener.close()
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()

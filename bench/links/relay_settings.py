@@ -20,6 +20,9 @@ class RelaySettings:
     queue: int
     listen: Address
     impairments: Impairments = GOOD
+    trace_up: str = ""
+    """Paths of the files that rates follow instead; empty: none."""
+    trace_down: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,15 @@ import random
 import socket
 from collections import deque
 from itertools import count
+from pathlib import Path
 from typing import Final, Protocol
 
+from bench.links import traces
 from bench.links.impairments import Lateness
 from bench.links.line import Line, packet_size
 from bench.links.relay_settings import RelaySettings
 from bench.links.relay_sockets import kernel_share
+from bench.links.schedule import Schedule, Steady
 
 _EOF: Final = b""
 _LATENESS_KEPT: Final = 20_000
@@ -57,34 +60,51 @@ class Half:
 class Way:
     """One direction: the line that all connections share, and who may read into it next."""
 
-    def __init__(self, settings: RelaySettings, rate: float, chance: random.Random) -> None:
+    def __init__(
+        self, settings: RelaySettings, rate: float, chance: random.Random, *, trace: str = ""
+    ) -> None:
+        """`rate` in bytes/second; `trace`: the path of a file that it follows instead.
+
+        Raises OSError, ValueError for a file that is none.
+        """
         queue, delay = settings.queue, settings.delay
         self._impairments, self._chance = settings.impairments, chance
         self._late: list[tuple[float, int, Half, bytes]] = []
         """Off the line, and not there yet, a heap: each connection keeps its own order."""
         self._number = count()
         self._halted = False
+        self._loop = asyncio.get_running_loop()
+        self._trace = traces.read(Path(trace)) if trace else None
+        self._schedule: Schedule = Steady(rate)
+        if self._trace is not None:
+            self._schedule = self._trace.from_epoch(self._loop.time())
         self.line: Line[tuple[Half, bytes]] = Line(
-            rate=rate, delay=delay, queue=max(1.0, queue - kernel_share(queue))
+            schedule=self._schedule, delay=delay, queue=max(1.0, queue - kernel_share(queue))
         )
         self.lateness: deque[float] = deque(maxlen=_LATENESS_KEPT)
         self._waiting: deque[Half] = deque()
         """Halves whose source has more, while the line has no room: served in rotation."""
         self._timer: asyncio.TimerHandle | None = None
-        self._loop = asyncio.get_running_loop()
-        self._rate = rate
 
     def set_rate(self, rate: float) -> None:
-        self._rate = rate
+        self._follow(Steady(rate))
+
+    def rewind(self) -> None:
+        """A trace begins anew."""
+        if self._trace is not None:
+            self._follow(self._trace.from_epoch(self._loop.time()))
+
+    def _follow(self, schedule: Schedule) -> None:
+        self._schedule = schedule
         if not self._halted:
-            self.line.set_rate(self._loop.time(), rate)
+            self.line.set_schedule(self._loop.time(), schedule)
             self.turn()
 
     def halt(self, halted: bool) -> None:
         """Nothing moves, until it is told to go on."""
         self.turn()
         self._halted = halted
-        self.line.set_rate(self._loop.time(), 0.0 if halted else self._rate)
+        self.line.set_schedule(self._loop.time(), Steady(0.0) if halted else self._schedule)
         self.turn()
 
     def lateness_of(self) -> Lateness | None:

@@ -7,6 +7,7 @@ are medians. Knows how to arrange loads; what is measured is page_load.py's, or 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -14,9 +15,9 @@ from typing import Any, Final
 from bench import comparison, scripted
 from bench.cdp import find_chromium
 from bench.conditions import Conditions, Watched, until_fit
-from bench.origin import Address, spawn
+from bench.origin import spawn
 from bench.page_load import Endpoint, PageLoad, PageStudy, load, study
-from bench.peers import DirectPeer, Peer
+from bench.peers import DirectPeer, Peer, in_world
 from bench.profiles import Profile, profile
 from bench.report import Check, medians, table
 from bench.rivals.nginx import DirectHttp2
@@ -29,6 +30,9 @@ NOISE: Final = 0.3
 """Seconds by which two like loads of a text-heavy page differ on a machine with two processors."""
 AGAIN: Final = 2
 """Times that a load is repeated because the emulated link was not the one asked for."""
+
+FAST: Final = profile("fast")
+"""The link over which it is learnt what pages end up as."""
 
 Say = Callable[[str], None]
 
@@ -53,33 +57,45 @@ async def measure(
     pages: Sequence[str] = PAGES,
     runs: int = 1,
     say: Say = print,
+    backend: str = "relay",
 ) -> Measured:
-    """Load each page by each peer, `runs` times. Raises OSError, BrowserError."""
-    plan = _Plan(peers, profile, pages, runs, say)
-    async with spawn(site) as origin:
-        for peer in peers:  # One that does not start should say so before minutes are spent.
-            async with peer.start(origin, profile):
-                pass
-        return await (_with_chromium if find_chromium() else _with_script)(plan, origin)
+    """Load each page by each peer, `runs` times. `backend`: what emulates the link.
+
+    Raises OSError, ValueError, BrowserError.
+    """
+    plan = _Plan(peers, profile, site, pages, runs, say, backend)
+    for peer in peers:  # One that does not start should say so before minutes are spent.
+        async with plan.through(peer) as endpoint:
+            backend = endpoint.backend
+    note = f"The link was emulated by the {backend} backend (bench/links/world.py)."
+    say(note)
+    async with spawn(site) as origin, DirectPeer().start(origin, FAST) as fast:
+        measured = await (_with_chromium if find_chromium() else _with_script)(plan, fast)
+    measured.notes.append(note)
+    return measured
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
     peers: Sequence[Peer]
     link: Profile
+    site: Path
     pages: Sequence[str]
     runs: int
     say: Say
+    backend: str
+
+    def through(self, peer: Peer) -> AbstractAsyncContextManager[Endpoint]:
+        return in_world(peer, self.site, self.link, backend=self.backend)
 
     def each(self) -> list[Peer]:
         """The peers in the order of their turns at one page."""
         return [peer for _ in range(self.runs) for peer in self.peers]
 
 
-async def _with_chromium(plan: _Plan, origin: Address) -> Measured:
+async def _with_chromium(plan: _Plan, fast: Endpoint) -> Measured:
     measured = Measured()
-    async with DirectPeer().start(origin, profile("fast")) as fast:
-        studies = [await study(fast, page) for page in plan.pages]
+    studies = [await study(fast, page) for page in plan.pages]
     for known in studies:
 
         async def one(endpoint: Endpoint, peer: Peer, known: PageStudy = known) -> _Run:
@@ -87,25 +103,24 @@ async def _with_chromium(plan: _Plan, origin: Address) -> Measured:
             return result.as_json(), result
 
         for peer in plan.each():
-            await _fit(plan, origin, peer, one, measured)
+            await _fit(plan, peer, one, measured)
     return measured
 
 
-async def _with_script(plan: _Plan, origin: Address) -> Measured:
+async def _with_script(plan: _Plan, fast: Endpoint) -> Measured:
     measured = Measured(notes=[scripted.NOTE])
     if any(peer.name == DirectHttp2.name for peer in plan.peers):
         measured.notes.append(f"{DirectHttp2.name} was left out: that client has no HTTP/2")
     plan.say("\n".join(measured.notes))
-    async with DirectPeer().start(origin, profile("fast")) as fast:
-        for page in plan.pages:
+    for page in plan.pages:
 
-            async def one(endpoint: Endpoint, peer: Peer, page: str = page) -> _Run:
-                names = {"peer": peer.name, "policy": peer.policy}
-                return await scripted.load(endpoint, fast, page, **names), None
+        async def one(endpoint: Endpoint, peer: Peer, page: str = page) -> _Run:
+            names = {"peer": peer.name, "policy": peer.policy}
+            return await scripted.load(endpoint, fast, page, **names), None
 
-            for peer in plan.each():
-                if peer.name != DirectHttp2.name:
-                    await _fit(plan, origin, peer, one, measured)
+        for peer in plan.each():
+            if peer.name != DirectHttp2.name:
+                await _fit(plan, peer, one, measured)
     return measured
 
 
@@ -115,7 +130,6 @@ _Run = tuple[dict[str, Any], PageLoad | None]
 
 async def _fit(
     plan: _Plan,
-    origin: Address,
     peer: Peer,
     one: Callable[[Endpoint, Peer], Awaitable[_Run]],
     measured: Measured,
@@ -123,7 +137,7 @@ async def _fit(
     """One load that counts, if AGAIN repetitions give one."""
 
     async def once() -> tuple[_Run, Conditions]:
-        async with peer.start(origin, plan.link) as endpoint:
+        async with plan.through(peer) as endpoint:
             watched = Watched.begin()
             figures, result = await one(endpoint, peer)
             conditions = watched.end(endpoint.statistics)
@@ -212,6 +226,7 @@ async def run(
     page: Path | None = None,
     runs: int = 1,
     peer_names: Sequence[str] = ("direct", "sluice"),
+    backend: str = "relay",
 ) -> dict[str, Any]:
     """The scenario. `page`: a folder with an index.html instead of the sample site.
 
@@ -227,6 +242,7 @@ async def run(
         site=site,
         pages=("index.html",) if page else PAGES,
         runs=runs,
+        backend=backend,
     )
     rows = comparison.compared(result.runs)
     print(f"\n{table(result.runs)}\n\n{comparison.table(rows)}")

@@ -16,9 +16,9 @@ from typing import Any, Final
 
 from bench.exhibits import Bands, Mark, of_documents
 from bench.har import Recorder
-from bench.origin import Address, spawn
+from bench.origin import spawn
 from bench.page_load import LIMIT, QUIET, Endpoint, PageStudy, opened, study, until_quiet
-from bench.peers import DirectPeer, Peer, peers
+from bench.peers import DirectPeer, Peer, in_world, peers
 from bench.profiles import Profile, profile
 from bench.report import Check, seconds
 from bench.scenarios.page_load import PAGES, SITE
@@ -49,20 +49,20 @@ async def run(
     profile_name: str = "384k",
     runs: int = 1,
     peer_names: Sequence[str] = ("direct", "sluice"),
+    backend: str = "relay",
 ) -> dict[str, Any]:
     """The scenario, on the sample site: the news page first, the article over it."""
     link, found = profile(profile_name), []
     shown: dict[str, tuple[dict[str, Any], Traffic]] = {}
     print(f"{'':<16}{''.join(f'{name:>21}' for name in _COLUMNS)}")
-    async with spawn(SITE) as origin:
-        async with DirectPeer().start(origin, profile("fast")) as fast:
-            first, second = [await study(fast, page) for page in PAGES]
-        for peer in [peer for _ in range(runs) for peer in peers(peer_names)]:
-            figures, traffic = await _load(peer, origin, link, first, second)
-            found.append(figures)
-            shown.setdefault(peer.name, (figures, traffic))
-            cells = (figures[name] for name in _COLUMNS)
-            print(f"{peer.name:<16}{''.join(f'{_cell(value):>21}' for value in cells)}")
+    async with spawn(SITE) as origin, DirectPeer().start(origin, profile("fast")) as fast:
+        first, second = [await study(fast, page) for page in PAGES]
+    for peer in [peer for _ in range(runs) for peer in peers(peer_names)]:
+        figures, traffic = await _load(peer, link, first, second, backend=backend)
+        found.append(figures)
+        shown.setdefault(peer.name, (figures, traffic))
+        cells = (figures[name] for name in _COLUMNS)
+        print(f"{peer.name:<16}{''.join(f'{_cell(value):>21}' for value in cells)}")
     end = max((traffic.end for _, traffic in shown.values()), default=0.0)
     return {
         "runs": found,
@@ -76,11 +76,11 @@ def _cell(value: float | bool | None) -> str:
 
 
 async def _load(
-    peer: Peer, origin: Address, link: Profile, first: PageStudy, second: PageStudy
+    peer: Peer, link: Profile, first: PageStudy, second: PageStudy, *, backend: str
 ) -> tuple[dict[str, Any], Traffic]:
-    async with peer.start(origin, link) as endpoint:
+    async with in_world(peer, SITE, link, backend=backend) as endpoint:
         alone = await _alone(endpoint, second)
-    async with peer.start(origin, link) as endpoint:
+    async with in_world(peer, SITE, link, backend=backend) as endpoint:
         figures, traffic = await two_tabs(endpoint, first, second)
     switch = figures.pop("switched_s")
     return {
@@ -114,6 +114,7 @@ async def two_tabs(
         one = await browser.new_tab()
         watch_one = await Watch.on(one, text_length=first.text_length)
         hears_one = await Recorder.on(one)
+        endpoint.rewind()
         await watch_one.navigate(endpoint.base + first.page)
         began = time.time()  # noqa: TID251  # the browser's events bear wall-clock times
         await asyncio.sleep(AFTER)
