@@ -130,6 +130,10 @@ class Gate:
         self._step_due = False
         """One round with an empty queue has passed; after another the margin grows."""
         self._blocked_at = float("-inf")
+        self._held = False
+        """The last answer was no, and no report has come since."""
+        self._held_until = now
+        """Until then nothing could go, whatever the application had to send."""
         self._resumed_at = now
         """When the application sent again after a pause."""
         self._above: _Above | None = None
@@ -145,7 +149,7 @@ class Gate:
 
     def on_sent(self, now: float, nbytes: int) -> None:
         """`nbytes` were handed to the transport."""
-        if now - max(self._ledger.last_sent_at, self._blocked_at) > self.window / 4:
+        if now - max(self._ledger.last_sent_at, self._held_until) > self.window / 4:
             self._resumed_at = now
         self._ledger.sent(now, nbytes)
         rate = self.rate
@@ -162,6 +166,8 @@ class Gate:
         progress = self._ledger.report(now, received, clock)
         if progress is None:
             return
+        if self._held:
+            self._held, self._held_until = False, now
         if self._limits:
             spacing = min(now - self._reported_at, _LARGEST_TARGET)
             self._spacing += (spacing - self._spacing) * _SPACING_GAIN
@@ -188,10 +194,11 @@ class Gate:
         if urgent:
             return under_way + nbytes <= self.cap(now) + _URGENT_QUANTA * self.quantum
         if under_way and under_way + nbytes > self.cap(now) and now < self._stalled_at():
-            self._blocked_at = now
+            self._blocked_at = self._held_until = now
+            self._held = True
             return False
         if self._pacer.time() > now:
-            self._blocked_at = now
+            self._blocked_at, self._held_until = now, self._pacer.time()
             return False
         return True
 

@@ -47,18 +47,33 @@ async def _scenario(
     seconds: float,
     warm_up: float,
     swing: tuple[float, Sequence[float]] | None,
+    together: int = 1,
+    fit: object = None,
 ) -> Outcome:
     loop = asyncio.get_running_loop()
     near, far = memory_links(model)
     backlog, watch = Backlog(quantum), Watch()
+    if fit:
+        class NB(Backlog):
+            def next_frame(self, *, now, urgent):
+                return None if urgent else super().next_frame(now=now, urgent=False)
+        backlog = NB(quantum)
     near.start(Silent(), watch)
     far.start(backlog, Watch())
+    far.endpoint.frames_per_chunk = together
+    near.endpoint.frames_per_chunk = together
     asked: list[float] = []
     looks: list[tuple[float, int]] = [(0.0, 0)]
     """Bytes the link could have carried; payload delivered."""
     rate, full_after = model.rate_down, float("inf")
     for step in range(1, round(seconds / _STEP) + 1):
         now = step * _STEP
+        if fit and step % 5 == 0:
+            e = far.endpoint.gate.estimate(loop.time())
+            if e and e.confidence >= .5:
+                from wire.frames import Data as D
+                backlog.quantum = fit(e.rate)
+                backlog._filler = D(2, bytes(backlog.quantum))
         await asyncio.sleep(now - loop.time())
         looks.append((looks[-1][0] + rate * _STEP, watch.payload))
         before = looks[max(0, step - 10)]
@@ -96,8 +111,10 @@ def simulate(
     seconds: float = 20.0,
     warm_up: float = 3.0,
     swing: tuple[float, Sequence[float]] | None = None,
+    together: int = 1,
+    fit: object = None,
 ) -> Outcome:
     """Run a backlog and urgent chunks downwards. `swing`: seconds per phase, rates in turn."""
     return run_virtually(
-        _scenario(model, quantum=quantum, seconds=seconds, warm_up=warm_up, swing=swing)
+        _scenario(model, quantum=quantum, seconds=seconds, warm_up=warm_up, swing=swing, together=together, fit=fit)
     )
