@@ -82,6 +82,24 @@ SCENARIOS: Final = (
         "bench.scenarios.hats_low_fidelity_first",
     ),
     Scenario(
+        "hats-focus",
+        "four fifths of the link for the page in front, in virtual time (HATS, figure 7)",
+        "15 s",
+        "bench.scenarios.hats_focus",
+    ),
+    Scenario(
+        "hats-overhead",
+        "what the proxies cost a page without adaptation, over real TCP (HATS, figure 8)",
+        "25 min, 3 min with --profile 384k",
+        "bench.scenarios.hats_overhead",
+    ),
+    Scenario(
+        "data-overhead",
+        "bytes beside the payload: frames, skeleton, heads, reports, TLS (HATS, 4.2)",
+        "20 s",
+        "bench.scenarios.data_overhead",
+    ),
+    Scenario(
         "scheduler",
         "what the transmission order does to usefulness over time, in virtual time",
         "seconds",

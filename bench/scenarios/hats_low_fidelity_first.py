@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.report import Check
-from bench.scenarios.hats import Load, load, saving
+from bench.scenarios.hats import Load, load, saving, used
 from bench.scenarios.hats import plot as draw
 from bench.synthetic import Page, page, prepared, text_of
 from policies.equal import Equal
@@ -67,7 +67,7 @@ def run(*, plot: Path | None = None) -> dict[str, Any]:
         checks[f"page B coarse, against {one.policy}"] = Check(
             sooner, "% sooner", f">= {GOAL:g}", sooner >= GOAL
         )
-    return {"runs": [one.figures() for one in loads], "checks": checks}
+    return {"runs": [one.figures() for one in loads], "checks": checks | used(loads)}
 
 
 def _table(loads: list[Load]) -> str:

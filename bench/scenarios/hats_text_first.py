@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.report import Check
-from bench.scenarios.hats import Load, load, saving
+from bench.scenarios.hats import Load, load, saving, used
 from bench.scenarios.hats import plot as draw
 from bench.synthetic import Page, page, prepared, text_of
 from policies.equal import Equal
@@ -62,7 +62,8 @@ def run(*, plot: Path | None = None) -> dict[str, Any]:
         "checks": {
             "the document's text with text_first": Check(
                 sooner, "% sooner than with equal", f">= {GOAL:g}", sooner >= GOAL
-            )
+            ),
+            **used(loads),
         },
     }
 
