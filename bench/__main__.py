@@ -58,6 +58,12 @@ SCENARIOS: Final = (
         "bench.scenarios.reallocation",
     ),
     Scenario(
+        "priority",
+        "how late a quantum of high priority is behind a backlog, in virtual time",
+        "40 s",
+        "bench.scenarios.priority",
+    ),
+    Scenario(
         "websocket",
         "how much later a WebSocket's echo is beside a transfer that fills the link, over real TCP",
         "4 min",

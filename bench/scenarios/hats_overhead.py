@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from bench import origin, scripted
 from bench.peers import DirectPeer, Peer, SluicePeer
@@ -48,6 +48,15 @@ class PaperQuantum(FixedQuantum):
         super().__init__(QUANTUM)
 
 
+class Load(NamedTuple):
+    """What became of one page."""
+
+    seconds: float
+    """Until its last byte was with the client."""
+    bytes_down: int
+    """Over the link, until then."""
+
+
 def peers() -> list[Peer]:
     """The direct load first."""
     own_quantum = ("--policy", f"{__name__}:{PaperQuantum.__name__}")
@@ -70,8 +79,8 @@ def write(folder: Path, size: int) -> None:
         path.write_bytes(file.data)
 
 
-async def measure(link: Profile, size: int) -> dict[str, float]:
-    """Seconds until the last byte of the page is with the client, by peer. Raises OSError."""
+async def measure(link: Profile, size: int) -> dict[str, Load]:
+    """One load by each peer. Raises OSError."""
     with TemporaryDirectory(prefix="page-") as folder:
         await asyncio.to_thread(write, Path(folder), size)
         async with AsyncExitStack() as stack:
@@ -82,8 +91,12 @@ async def measure(link: Profile, size: int) -> dict[str, float]:
             loads = await asyncio.gather(
                 *(scripted.fetch_page(way, "", navigates=True) for way in ways)
             )
-    times = [max(one.done for one in load) for load in loads]
-    return {peer.name: round(time, 3) for peer, time in zip(peers(), times, strict=True)}
+            return {
+                peer.name: Load(
+                    round(max(one.done for one in load), 3), way.statistics().bytes_down
+                )
+                for peer, load, way in zip(peers(), loads, ways, strict=True)
+            }
 
 
 async def run(
@@ -94,10 +107,19 @@ async def run(
     names = [peer.name for peer in peers()]
     print(f"{'link':<6}{'page':>8}{'direct':>9}" + "".join(f"{name:>26}" for name in names[1:]))
     for link in [named(profile)] if profile else [named(name) for name in LINKS]:
-        for one in [size] if size else SIZES:
-            loads = [await measure(link, one) for _ in range(runs)]
-            times = {name: statistics.median(load[name] for load in loads) for name in names}
-            rows.append({"profile": link.name, "size": one, "seconds": times, "all": loads})
+        for large in [size] if size else SIZES:
+            loads = [await measure(link, large) for _ in range(runs)]
+            times = {
+                name: statistics.median(load[name].seconds for load in loads) for name in names
+            }
+            rows.append(
+                {
+                    "profile": link.name,
+                    "size": large,
+                    "seconds": times,
+                    "all": [{name: load._asdict() for name, load in one.items()} for one in loads],
+                }
+            )
             print(_line(rows[-1]), flush=True)
     if plot is not None:
         draw(rows, plot)
