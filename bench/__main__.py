@@ -171,6 +171,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--peers", help="separated by commas: direct,sluice")
     parser.add_argument("--page", type=Path, metavar="DIR", help="a folder with an index.html")
     parser.add_argument("--size", type=int, help="bytes of a large transfer")
+    parser.add_argument("--scale", type=float, help="part of the full sizes, for a quick look")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw a figure, PNG")
     parser.add_argument("--report", type=Path, metavar="DIR", help="films and curves as HTML")
@@ -189,6 +190,7 @@ def _offered(arguments: argparse.Namespace) -> dict[str, Any]:
         "peers": names,
         "page": arguments.page,
         "size": arguments.size,
+        "scale": arguments.scale,
         "plot": arguments.plot,
     }
 

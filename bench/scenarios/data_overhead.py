@@ -42,13 +42,15 @@ _DOWN: Final = ("frames", "skeleton", "heads", "control", "tls")
 _UP: Final = ("messages_up", "reports_up")
 
 
-def pages() -> dict[str, Page]:
-    """The demo's pages, and synthetic ones."""
-    found = {name: page_of(DEMO / name, f"http://{name}.test/") for name in ("article", "news")}
+def pages(*, scale: float = 1.0) -> dict[str, Page]:
+    """The demo's pages, and synthetic ones, `scale` times as large."""
+    demo = ("article", "news")[: max(1, round(2 * scale))]
+    found = {name: page_of(DEMO / name, f"http://{name}.test/") for name in demo}
     for size in SIZES:
-        text = int(size * _TEXT)
+        large = int(size * scale)
+        text = int(large * _TEXT)
         url = f"http://page-{size}.test/"
-        found[f"{size // 1000} KB"] = page(url, text=text, large=size - text, seed=size)
+        found[f"{size // 1000} KB"] = page(url, text=text, large=large - text, seed=size)
     return found
 
 
@@ -89,9 +91,9 @@ def _kind(message: Message) -> str:
     return "heads" if isinstance(message, Head | Levels) else "control"
 
 
-def run() -> dict[str, Any]:
+def run(*, scale: float = 1.0) -> dict[str, Any]:
     """Every page with every quantum."""
-    known = pages()
+    known = pages(scale=scale)
     made = prepared(list(known.values()))
     runs, checks = [], dict[str, Check]()
     columns = [*_DOWN, *_UP]

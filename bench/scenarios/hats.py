@@ -7,7 +7,6 @@ are not. Sizes are those that cross the link, text coded, since the paper's text
 from __future__ import annotations
 
 import asyncio
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -145,7 +144,7 @@ def _switches(
     found = []
     for step in steps:
         during = [one for one in data if step.at < one.at - start <= step.until]
-        window = WINDOW * statistics.mode(one.size for one in during)
+        window = WINDOW * max((one.size for one in during), default=0)
         found.append(judge(during, own[step.document], at=start + step.at, window=window))
     return found
 

@@ -38,29 +38,37 @@ STEPS: Final = (Step(2.5, 0, 5.0), Step(5.0, 1, 8.0))
 class Later(Focus):
     """Focus, which a document has once the reader brings it to the front, not when it opens."""
 
+    def __init__(self, *, share: float, since: float) -> None:
+        """`since`: seconds, when the reader does so first."""
+        super().__init__(share=share)
+        self._since = since
+
     def react(self, event: Event, view: SessionView) -> Iterable[Command]:
-        if not (isinstance(event, FocusChanged) and view.now < STEPS[0].at):
+        if not (isinstance(event, FocusChanged) and view.now < self._since):
             yield from super().react(event, view)
 
 
-def pages() -> list[Page]:
-    """Page B and page A, which opens last and so would have the focus."""
+def pages(*, scale: float = 1.0) -> list[Page]:
+    """Page B and page A, which opens last and so would have the focus; `scale` times as large."""
+    html = int(_HTML * scale)
     return [
-        page(f"http://{name}.test/", text=_HTML, large=size - _HTML, seed=seed)
+        page(f"http://{name}.test/", text=html, large=int(size * scale) - html, seed=seed)
         for name, size, seed in (("b", PAGE_B, 8), ("a", PAGE_A, 7))
     ]
 
 
-def run(*, plot: Path | None = None) -> dict[str, Any]:
+def run(*, plot: Path | None = None, scale: float = 1.0) -> dict[str, Any]:
     """With both quanta; `plot`: where to draw figure 7."""
-    both = pages()
+    both = pages(scale=scale)
     pictures = prepared(both)
+    steps = [Step(step.at * scale, step.document, step.until * scale) for step in STEPS]
+    since = steps[0].at
     quanta: dict[str, list[Policy]] = {
-        f"quantum {QUANTUM}": [Later(share=SHARE), FixedQuantum(QUANTUM)],
-        "quantum fitted": [Later(share=SHARE)],
+        f"quantum {QUANTUM}": [Later(share=SHARE, since=since), FixedQuantum(QUANTUM)],
+        "quantum fitted": [Later(share=SHARE, since=since)],
     }
     loads = [
-        load(both, pictures, policies, name=name, link=LINK, steps=STEPS)
+        load(both, pictures, policies, name=name, link=LINK, steps=steps)
         for name, policies in quanta.items()
     ]
     print(_table(loads))
