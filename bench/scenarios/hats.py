@@ -222,4 +222,4 @@ def plot(
         panel.set_ylim(0, most)
     panels[0].legend(loc="upper right", fontsize=8)
     panels[-1].set_xlabel("seconds")
-    figure.savefig(file, dpi=90)
+    figure.savefig(file, dpi=75)
