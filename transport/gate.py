@@ -6,8 +6,8 @@ blind to what a tunnel or an accelerator buffers, so the receiver reports what a
 
     cap = the most delivered within one least delay (over the last two) + margin
 
-    start   the cap doubles each round until the delay rises, or a burst tells the link's rate
-    rise    the delay sits at its minimum while the gate blocks: the margin grows x2, x4, x8
+    start   the cap doubles each round until a whole round is late, or a burst tells the rate
+    rise    the delay sits at its minimum while the cap blocks: the margin grows x2, x4, x8
     drop    the delay leaves its band: older maxima are forgotten
     drain   every few seconds the queue runs empty once, to learn the least delay anew
     freeze  while the application sends less than the cap, the cap keeps its value
