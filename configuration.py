@@ -61,7 +61,7 @@ class LocalSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Seconds for which what is under way waits for a lost link before the browser is told."""
     notice: Annotated[float, Meta(ge=0, le=600)] = 8.0
     """Seconds until a page opened while the link is down says so (it loads itself later)."""
-    export: str = "auto"
+    export: Literal["auto", "swap", "multipart", "stream"] = "auto"
     """How pictures are refined in the browser: auto, swap, multipart, stream."""
     congestion: str = "cubic"
     """TCP congestion control of the link: cubic, bbr, reno."""
@@ -73,7 +73,7 @@ class LocalSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """[local.sites] has lines like "*.name" = "text-only"; also adapt, original, tunnel. The
     closest pattern counts. In the environment: a.example=original,*.b.example=tunnel"""
     history: bool = True
-    """Keep what was saved, by day and site, in `state`."""
+    """Keep in `state` what was saved, by day and site, and who rejects our certificates where."""
 
 
 class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -109,7 +109,8 @@ class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ca_file: str = ""
     """A PEM file of root certificates to trust besides the system's, for private sites."""
     patience: Annotated[float, Meta(ge=0, le=86_400)] = 660.0
-    """Seconds for which a device that has lost its link is expected back."""
+    """Seconds for which a device that has lost its link is expected back, at least. One that says
+    that it is more patient (local.patience) is expected for as long, up to an hour."""
 
 
 class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

@@ -48,7 +48,7 @@ SCENARIOS: Final = (
     Scenario(
         "identical",
         "that every page ends up as it does without a proxy, pixels and console",
-        "10 s a page",
+        "15 s a page; --browser, --https, --http1 say in which way",
         "bench.scenarios.identical",
     ),
     Scenario(
@@ -125,8 +125,8 @@ SCENARIOS: Final = (
     ),
     Scenario(
         "faults",
-        "that cuts, silences and restarts in mid-page and mid-download cost a pause, no more",
-        "20 min; --runs sets the number of faults",
+        "that cuts, silences, restarts and new addresses cost pages and downloads a pause, no more",
+        "11 min; --runs sets the number of faults",
         "bench.scenarios.faults",
     ),
     Scenario(
@@ -172,6 +172,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--page", type=Path, metavar="DIR", help="a folder with an index.html")
     parser.add_argument("--size", type=int, help="bytes of a large transfer")
     parser.add_argument("--scale", type=float, help="part of the full sizes, for a quick look")
+    parser.add_argument("--browser", choices=("chromium", "firefox"), help="in which pages open")
+    parser.add_argument("--https", action="store_true", default=None, help="pages come over https")
+    parser.add_argument("--http1", action="store_true", default=None, help="browser without HTTP/2")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw a figure, PNG")
     parser.add_argument("--report", type=Path, metavar="DIR", help="films and curves as HTML")
@@ -192,6 +195,9 @@ def _offered(arguments: argparse.Namespace) -> dict[str, Any]:
         "size": arguments.size,
         "scale": arguments.scale,
         "plot": arguments.plot,
+        "browser": arguments.browser,
+        "https": arguments.https,
+        "http1": arguments.http1,
     }
 
 

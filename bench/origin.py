@@ -18,7 +18,7 @@ import mimetypes
 import signal
 import ssl
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from email.utils import formatdate
 from functools import lru_cache
@@ -141,11 +141,20 @@ def _server(runner: web.AppRunner) -> web.Server:
 
 
 @asynccontextmanager
-async def spawn(root: Path, *, packed: bool = True, delay: float = 0.0) -> AsyncIterator[Address]:
-    """The same in a process of its own. Raises OSError with what it said when it does not start."""
+async def spawn(
+    root: Path,
+    *,
+    packed: bool = True,
+    delay: float = 0.0,
+    inside: Callable[..., Sequence[str]] = lambda *words: words,
+) -> AsyncIterator[Address]:
+    """The same in a process of its own. Raises OSError with what it said when it does not start.
+
+    `inside`: makes of a command one that runs it elsewhere, as in a namespace.
+    """
     command = [sys.executable, "-m", "bench.origin", str(root), f"--delay={delay}"]
     process = await asyncio.create_subprocess_exec(
-        *command,
+        *inside(*command),
         *(() if packed else ("--no-gzip",)),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,

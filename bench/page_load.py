@@ -51,6 +51,18 @@ class LinkCount(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class _NoLink:
+    bytes_up: int = 0
+    bytes_down: int = 0
+    connections: int = 0
+
+
+def no_link() -> LinkCount:
+    """The count where there is no slow link."""
+    return _NoLink()
+
+
+@dataclass(frozen=True, slots=True)
 class Endpoint:
     """How a browser gets at the pages."""
 
@@ -60,6 +72,9 @@ class Endpoint:
     proxy: str | None = None
     resolve: Mapping[str, str] = field(default_factory=dict)
     browser_flags: Sequence[str] = ()
+    """Chromium's."""
+    authority: bytes | None = None
+    """PEM of the one that vouches for https, if the system knows it not; see bench/windows.py."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +128,10 @@ class PageLoad:
 
 
 @asynccontextmanager
-async def opened(endpoint: Endpoint) -> AsyncIterator[Browser]:
-    """A Chromium that reaches the endpoint and nothing else."""
+async def opened(endpoint: Endpoint, *flags: str) -> AsyncIterator[Browser]:
+    """A Chromium that reaches the endpoint and nothing else. `flags`: beside the endpoint's."""
     async with launch(
-        proxy=endpoint.proxy, resolve=endpoint.resolve, extra=endpoint.browser_flags
+        proxy=endpoint.proxy, resolve=endpoint.resolve, extra=(*endpoint.browser_flags, *flags)
     ) as browser:
         yield browser
 

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import os
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +20,7 @@ from bench.links.relay import Relay
 from bench.origin import Address, listening
 from bench.page_load import Endpoint
 from bench.profiles import Profile
+from local_proxy.authority import PUBLIC
 from pairing.kept import keep
 from pairing.store import Store
 
@@ -92,11 +93,13 @@ class SluicePeer:
         local: Sequence[str] = (),
         scheme: str = "http",
         security: str = "tls",
+        ca_file: Path | None = None,
     ) -> None:
         """`remote`, `local`: further arguments of each command. `policy`: empty for the built-in.
 
         `scheme` is how the browser speaks to the local proxy: "http", or "https" for HTTP/2.
-        `security` is the link's: "tls" between paired proxies, or "none".
+        `security` is the link's: "tls" between paired proxies, or "none". `ca_file`: authorities
+        that the remote trusts for https pages besides the system's.
         """
         self.name = name
         self.policy = policy or "default"
@@ -104,13 +107,20 @@ class SluicePeer:
         self._local = [*local, *(("--policy", policy) if policy else ())]
         self._scheme = scheme
         self._security = security
+        self._environment = {"SLUICE_REMOTE_CA_FILE": str(ca_file)} if ca_file else {}
 
     @asynccontextmanager
     async def start(self, origin: Address, profile: Profile) -> AsyncIterator[Endpoint]:
         async with (
-            _security(self._security) as (server, client),
+            security(self._security) as (server, client, state),
             command(
-                "remote", "--listen", "127.0.0.1:0", *LOOPBACK, *server, *self._remote
+                "remote",
+                "--listen",
+                "127.0.0.1:0",
+                *LOOPBACK,
+                *server,
+                *self._remote,
+                environment=self._environment,
             ) as remote,
             relay(remote, profile) as link,
             command(
@@ -130,37 +140,42 @@ class SluicePeer:
                 proxy=f"{self._scheme}://{local[0]}:{local[1]}",
                 # The certificate is the proxy's own; trust in it is not what is measured.
                 browser_flags=("--ignore-certificate-errors",) if secure else (),
+                authority=(state / PUBLIC).read_bytes(),
             )
 
 
 @asynccontextmanager
-async def _security(kind: str) -> AsyncIterator[tuple[list[str], list[str]]]:
-    """Arguments of the remote's and the local's command; their state is gone afterwards."""
-    if kind == "none":
-        yield ["--security", "none"], ["--security", "none"]
-        return
+async def security(kind: str) -> AsyncIterator[tuple[list[str], list[str], Path]]:
+    """Arguments of the remote's and the local's command, and the local's state.
+
+    The states are gone afterwards.
+    """
     with TemporaryDirectory(prefix="pairing-") as folder:
         remote, local = Path(folder, "remote"), Path(folder, "local")
-        # The proxies meet at the relay, whatever the pairing says of the address.
-        keep(local, Store(remote).pair("bench", host="127.0.0.1", port=1))
-        yield ["--state", str(remote)], ["--state", str(local)]
+        more = ["--security", "none"] if kind == "none" else []
+        if kind != "none":
+            # The proxies meet at the relay, whatever the pairing says of the address.
+            keep(local, Store(remote).pair("bench", host="127.0.0.1", port=1))
+        yield ["--state", str(remote), *more], ["--state", str(local), *more], local
 
 
 @asynccontextmanager
-async def command(*arguments: str) -> AsyncIterator[Address]:
+async def command(
+    *arguments: str, environment: Mapping[str, str] | None = None
+) -> AsyncIterator[Address]:
     """`python sluice.py ...` as a process; gives where it listens. Raises OSError with its words.
 
     Its standard error goes where ours goes only if it fails to start: logs would bury the tables.
     """
     # Whoever runs a bench may have settings of their own; they are not what is measured.
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("SLUICE_")}
+    own = {key: value for key, value in os.environ.items() if not key.startswith("SLUICE_")}
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         str(ROOT / "sluice.py"),
         *arguments,
         f"--config={os.devnull}",
         cwd=ROOT,
-        env=environment,
+        env={**own, **(environment or {})},
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
@@ -201,12 +216,12 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         await process.wait()
 
 
-def peers(names: Sequence[str]) -> list[Peer]:
-    """Peers by name. Raises ValueError naming those there are."""
+def peers(names: Sequence[str], *, ca_file: Path | None = None) -> list[Peer]:
+    """Peers by name; `ca_file` as SluicePeer has it. Raises ValueError naming those there are."""
     known: dict[str, Peer] = {
         "direct": DirectPeer(),
-        "sluice": SluicePeer(),
-        "sluice-plain": SluicePeer(name="sluice-plain", security="none"),
+        "sluice": SluicePeer(ca_file=ca_file),
+        "sluice-plain": SluicePeer(name="sluice-plain", security="none", ca_file=ca_file),
     }
     unknown = [name for name in names if name not in known]
     if unknown:

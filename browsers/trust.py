@@ -19,6 +19,7 @@ from browsers import nss
 from browsers.launch import NICKNAME, is_root
 from local_proxy.authority import PUBLIC, Authority, AuthorityError
 from local_proxy.status.setup import fingerprint
+from local_proxy.store import Store, Unavailable
 
 SYSTEM: Final = Path("/usr/local/share/ca-certificates")
 """Debian's folder for a machine's own authorities (update-ca-certificates(8))."""
@@ -90,7 +91,18 @@ def run(state: Path, *, remove: bool, dry_run: bool) -> int:
         print(f"sluice: {error}")
         return 1
     task = Task(pem, source, remove=remove, dry_run=dry_run)
-    return carry_out(task, Places(Path.home()))
+    well = carry_out(task, Places(Path.home()))
+    if not dry_run:
+        forget(state)
+    return well
+
+
+def forget(state: Path) -> None:
+    """Have clients tried again, by a local proxy that runs too: what it learnt of them is void."""
+    try:
+        Store(state).forget_lessons()
+    except Unavailable as error:
+        print(f"which clients refused the authority before could not be forgotten: {error}")
 
 
 def carry_out(task: Task, places: Places) -> int:

@@ -36,6 +36,7 @@ class Asked:
     levels: bool
     tls: bool = False
     treatment: Treatment = Treatment.ADAPTED
+    takes: int = 0
 
     @property
     def repeatable(self) -> bool:

@@ -132,12 +132,12 @@ class Bridge:
             self._overview.problem(f"The link was lost: {error or 'closed by the remote proxy'}")
             self._hear(e.LinkLost(str(error) if error else ""))
 
-    # -- local_proxy.core.Observer -----------------------------------------------------------------
+    # -- local_proxy.asking.Observer ---------------------------------------------------------------
 
-    def document_opened(self, document: int, url: str) -> None:
+    def document_opened(self, document: int, url: str, *, save_data: bool = False) -> None:
         """A navigation."""
         self._overview.opened(document, url)
-        self._hear(e.DocumentOpened(document, url))
+        self._hear(e.DocumentOpened(document, url, save_data=save_data))
 
     def document_closed(self, document: int) -> None:
         """A document's window is gone."""

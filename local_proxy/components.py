@@ -21,11 +21,13 @@ CHUNK: Final = 65536
 class ComponentFailed(Exception):
     """The component will not be complete: the origin, the link or the peer gave it up."""
 
-    def __init__(self, status: int, reason: str) -> None:
+    def __init__(self, status: int, reason: str, *, retry: int = 0) -> None:
         super().__init__(reason)
         self.status = status
         """What a browser should be told: 502, 504 ..."""
         self.reason = reason
+        self.retry = retry
+        """Seconds after which asking again makes sense; 0: not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,10 @@ class Component:
     levels: tuple[Level, ...] = ()
     coding: str = ""
     """What must be undone of a level's bytes before a browser gets them (wire.messages.Head)."""
+    trailers: Headers = field(default_factory=list)
+    """What the origin said behind the body."""
+    on_hint: Callable[[int, Headers], None] | None = field(default=None, repr=False)
+    """Told of interim responses before the head."""
     data: bytearray = field(default_factory=bytearray, repr=False)
     """The bytes so far, decoded; a component without levels may be trimmed from the front."""
     trimmed: int = 0

@@ -9,75 +9,35 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from typing import Final, Protocol
+from typing import Protocol
 from urllib.parse import urlsplit
 
-import structlog
-
+from local_proxy.asking import Asking, Observer, too_large
 from local_proxy.chatter import is_chatter
 from local_proxy.components import Component, ComponentFailed, Head
 from local_proxy.documents import Documents
 from local_proxy.error_page import error_page
 from local_proxy.export_drivers.browser import BrowserExport
 from local_proxy.http import Duplex, Headers, Request, Response, header
-from local_proxy.placeholder import UNLOADED, kind_of, unloaded
+from local_proxy.intent import is_navigation, subject_of
 from local_proxy.promise_keeper import Kept, PromiseKeeper, wants_picture
 from local_proxy.promises import directives
 from local_proxy.resumption import LOST
-from local_proxy.session import LocalSession
 from local_proxy.sites import Mode, Sites
 from local_proxy.status.link_down import link_down
 from local_proxy.status.setup import is_own
+from local_proxy.switches import Switches
 from local_proxy.tunnel import Tunnel
 from local_proxy.uplink import Uplink
 from policies.plan import Decision, Subject
-from transport.outgoing import Outgoing
-from wire.messages import BACKGROUND, UNATTRIBUTED, Raise, Treatment
+from wire.messages import BACKGROUND, UNATTRIBUTED, Takes
 from wire.skeleton import Kind, Use
-
-_DESTINATIONS: Final = {
-    "audio": Kind.MEDIA,
-    "font": Kind.FONT,
-    "script": Kind.SCRIPT,
-    "style": Kind.STYLE,
-    "video": Kind.MEDIA,
-}
-"""Sec-Fetch-Dest that tells the kind (Fetch metadata, 2.1)."""
-MAX_HEADERS: Final = 50_000
-"""Bytes of a request's fields: with its URL they must fit a frame (wire.messages.MAX_MESSAGE)."""
-FIELD: Final = 8
-"""Bytes that HPACK adds to a field at most, for its lengths (RFC 7541, 6.2)."""
-MAX_FIELDS: Final = 1000
-"""Of a request: HPACK counts 32 bytes for each beside its own, and the peer takes 128 KB in all
-(RFC 7541, 4.1; wire.session.MAX_HEADER_BYTES)."""
-_TREATMENTS: Final = {Mode.ORIGINAL: Treatment.ORIGINAL, Mode.TEXT_ONLY: Treatment.TEXT_ONLY}
-_log = structlog.get_logger("sluice.local")
 
 
 class OwnPages(Protocol):
     """Serves the proxy's own host and address (the status page, what browsers need)."""
 
     async def handle(self, request: Request) -> Response: ...
-
-
-class Observer(Protocol):
-    """Who hears of documents (policies, statistics). Must not raise."""
-
-    def document_opened(self, document: int, url: str) -> None: ...
-    def document_closed(self, document: int) -> None: ...
-    def component_requested(self, component: Component) -> None: ...
-
-
-def is_navigation(request: Request) -> bool:
-    """Whether a browser loads a page (or a frame) with this. Plain clients never match."""
-    destination = header(request.headers, "sec-fetch-dest")
-    if destination:
-        return destination in ("document", "iframe", "frame")
-    return (
-        request.method in ("GET", "POST")
-        and header(request.headers, "accept").startswith("text/html")
-        and header(request.headers, "upgrade-insecure-requests") == "1"
-    )
 
 
 class ProxyCore:
@@ -106,14 +66,14 @@ class ProxyCore:
         self._export = export
         self._promises = promises
         self._documents = documents
-        self._observer = observer
         self._pages = pages
         self._plan = plan
-        self._sites = sites
-        self._find = find
+        self._switches = Switches(sites, documents, find=find, unwanted=self._unwanted)
+        self.asking = Asking(
+            uplink, documents=documents, promises=promises, export=export, observer=observer
+        )
         self._patience = patience
         self._notice = min(notice, patience)
-        self._uploads: set[asyncio.Task[None]] = set()
 
     async def handle(self, request: Request) -> Response:
         """Answer it, whatever happens."""
@@ -125,33 +85,17 @@ class ProxyCore:
         document = self._documents.of(header(request.headers, "referer"))
         if document == UNATTRIBUTED and is_chatter(urlsplit(request.url).hostname or ""):
             document = BACKGROUND
-        mode = self._mode(request, document)
-        if mode is Mode.TEXT_ONLY and (kind := _subject(request, document).kind) in UNLOADED:
-            return self._unloaded(request, document, kind)
+        mode = self._switches.mode(request, document)
+        if mode is Mode.TEXT_ONLY:
+            instead = self._switches.instead(request, document)
+            if instead is not None:
+                return instead
         request.original = request.original or mode is Mode.ORIGINAL
         now = asyncio.get_running_loop().time()
         kept = await self._promises.find(request, document=document, now=now)
         if kept is not None:
             return await self._keep(request, kept)
-        # People would look at an empty window: a page says why, and loads itself again.
-        opens_page = request.method == "GET" and is_navigation(request)
-        if opens_page and not await self._uplink.wait_connected(self._notice):
-            return self._link_down(request)
-        session = await self._uplink.wait_session(self._patience)
-        if session is None:
-            return self._link_down(request)
-        if sum(len(name) + len(value) + FIELD for name, value in request.headers) > MAX_HEADERS:
-            return error_page(431, f"The request's header is longer than {MAX_HEADERS} bytes.")
-        if len(request.headers) > MAX_FIELDS:
-            return error_page(431, f"The request's header has more than {MAX_FIELDS} fields.")
-        if self._plan(_subject(request, document)).fetch == "never":
-            return error_page(403, "A policy keeps this from being fetched.")
-        component = self._ask(session, request, document, mode)
-        self._follow(request, component)
-        response = await self._answer(request, component)
-        if mode is Mode.TEXT_ONLY and component.use is not Use.DOCUMENT:
-            return self._without(request, response, component)
-        return response
+        return await self._fetch(request, document, mode)
 
     async def connect(self, host: str, port: int, *, tls: bool = False) -> Duplex | Response:
         """Open a tunnel, opaque and a component of its own."""
@@ -178,123 +122,44 @@ class ProxyCore:
             return error_page(502, f"{host}:{port} could not be reached")
         return Tunnel(component, up, session)
 
+    def close_document(self, document: int) -> None:
+        """The document's window is gone."""
+        self.asking.close_document(document)
+
     # -- where a component comes from --------------------------------------------------------------
 
     async def _keep(self, request: Request, kept: Kept) -> Response:
         """Answer from a promise."""
         component = kept.component
         if kept.not_modified is not None:
-            self._left(component, shared=False)  # the browser has it: its bytes need not come
+            self._unwanted(component)  # the browser has it: its bytes need not come
             return kept.not_modified
-        self._follow(request, component)
+        self.asking.follow(request, component)
         if component.use is Use.DOCUMENT:  # the page of a frame
             self._export.open_document(component.id, component.url)
         return await self._answer(request, component)
 
-    def _ask(
-        self, session: LocalSession, request: Request, document: int, mode: Mode = Mode.ADAPT
-    ) -> Component:
-        """Ask the remote for it; a navigation opens a document."""
-        component_id = session.new_id()
-        navigation = is_navigation(request)
-        opener, document = document, component_id if navigation else document
-        component = Component(
-            id=component_id,
-            document=document,
-            url=request.url,
-            kind=Kind.TEXT if navigation else Kind.OTHER,
-            use=Use.DOCUMENT if navigation else Use.OTHER,
-        )
-        if navigation:
-            self._open_document(component, self._site(request, opener))
-        session.request(
-            component,
-            method=request.method,
-            headers=request.headers,
-            body=request.body is not None,
-            levels=wants_picture(request),
-            treatment=_TREATMENTS.get(mode, Treatment.ADAPTED) if navigation else Treatment.ADAPTED,
-        )
-        self._observer.component_requested(component)
-        if request.body is not None:
-            up = session.upload(component_id)
-            task = asyncio.ensure_future(_upload(request.body, up, session))
-            self._uploads.add(task)
-            task.add_done_callback(self._uploads.discard)
-        return component
-
-    def _follow(self, request: Request, component: Component) -> None:
-        """Raise it while the client wants it sooner than it first said (RFC 9218, 7).
-
-        What a browser says at first is its own guess at what policies decide here, so it moves
-        nothing; a change means that something happened in the page. Moved back is only what was
-        raised by this.
-        """
-        first, raised = request.urgency, False
-
-        def moved(urgency: int) -> None:
-            nonlocal raised
-            session, sooner = self._uplink.session, urgency < first
-            if session is not None and not component.complete and sooner != raised:
-                raised = sooner
-                session.say(Raise(component.id, int(sooner)))
-
-        request.on_urgency.append(moved)
-
-    def _open_document(self, component: Component, site: str) -> None:
-        now = asyncio.get_running_loop().time()
-        for forgotten in self._documents.open(component.id, component.url, now=now, site=site):
-            self.close_document(forgotten.id)
-        self._export.open_document(component.id, component.url)
-        self._observer.document_opened(component.id, component.url)
-
-    def close_document(self, document: int) -> None:
-        """The document's window is gone."""
-        self._documents.close(document)
-        self._promises.close_document(document)
-        self._export.close_document(document)
-        self._observer.document_closed(document)
-        self._uplink.close_document(document)
-
-    # -- sites -------------------------------------------------------------------------------------
-
-    def _site(self, request: Request, document: int) -> str:
-        """The host of the page that this is for; a page in a window of its own is that page."""
-        host = urlsplit(request.url).hostname or ""
-        if is_navigation(request) and not _in_frame(request):
-            return host
-        page = self._documents.get(document)
-        if page is not None:
-            return page.site
-        return _host_of(header(request.headers, "referer")) or host
-
-    def _mode(self, request: Request, document: int) -> Mode:
-        """What the site's switch says. Over a TLS that was taken off before: the original."""
-        site = self._site(request, document)
-        if is_navigation(request) and not _in_frame(request):
-            self._sites.seen(site)
-        parts = urlsplit(request.url)
-        mode = self._sites.mode(parts.hostname or "", page=site)
-        if mode is Mode.TUNNEL:
-            return Mode.ORIGINAL if parts.scheme == "https" else Mode.ADAPT
-        if mode is Mode.TEXT_ONLY and request.original:
-            return Mode.ORIGINAL  # somebody wants just this one
-        return mode
-
-    def _unloaded(self, request: Request, document: int, kind: Kind) -> Response:
-        known = self._find(document, request.url)
-        width, height = (known.width, known.height) if known is not None else (0, 0)
-        if known is not None and known.promised:  # as the page itself is adapted
-            self._left(known, shared=False)
-        return unloaded(request, kind, width=width, height=height)
-
-    def _without(self, request: Request, response: Response, component: Component) -> Response:
-        """The response, unless its type tells that a text-only site goes without it."""
-        kind = kind_of(header(response.headers, "content-type"))
-        if request.method != "GET" or response.status >= 300 or kind not in UNLOADED:
-            return response
-        self._left(component)
-        return unloaded(request, kind)
+    async def _fetch(self, request: Request, document: int, mode: Mode) -> Response:
+        """Ask the remote, and answer from what comes."""
+        # People would look at an empty window: a page says why, and loads itself again.
+        opens_page = request.method == "GET" and is_navigation(request)
+        if opens_page and not await self._uplink.wait_connected(self._notice):
+            return self._link_down(request)
+        session = await self._uplink.wait_session(self._patience)
+        if session is None:
+            return self._link_down(request)
+        refusal = too_large(request)
+        if refusal is not None:
+            return refusal
+        if self._plan(subject_of(request, document)).fetch == "never":
+            return error_page(403, "A policy keeps this from being fetched.")
+        site = self._switches.site(request, document)
+        component = self.asking.ask(session, request, document, site=site, mode=mode)
+        self.asking.follow(request, component)
+        response = await self._answer(request, component)
+        if mode is Mode.TEXT_ONLY and component.use is not Use.DOCUMENT:
+            return self._switches.without(request, response, component)
+        return response
 
     # -- how it is answered ------------------------------------------------------------------------
 
@@ -324,7 +189,9 @@ class ProxyCore:
         session = self._uplink.session
         if session is None:
             return self._link_down(request)
-        return await self._answer(request, self._ask(session, request, component.document))
+        site = self._switches.site(request, component.document)
+        again = self.asking.ask(session, request, component.document, site=site)
+        return await self._answer(request, again)
 
     def _plain(self, request: Request, component: Component, head: Head) -> Response:
         """The origin's own response."""
@@ -333,23 +200,30 @@ class ProxyCore:
         headers: Headers = [
             (name, value) for name, value in head.headers if name != "content-length"
         ]
-        body = _body(component)
-        return self._watched(Response(head.status, headers, body, head.length), component)
+        response = Response(head.status, headers, _body(component), head.length)
+        if request.takes & Takes.TRAILERS:
+            response.trailers = lambda: component.trailers
+        return self._watched(response, component)
 
     def _watched(self, response: Response, component: Component) -> Response:
         """Hear of it when the client leaves before the end."""
         response.on_done.append(lambda finished: None if finished else self._left(component))
         return response
 
-    def _left(self, component: Component, *, shared: bool = True) -> None:
+    def _left(self, component: Component) -> None:
         """A client left before the end: nobody else can use what was asked for it alone."""
-        if not component.complete and not (shared and component.promised):
+        if not component.promised:
+            self._unwanted(component)
+
+    def _unwanted(self, component: Component) -> None:
+        """Nobody will be shown it: the rest need not come."""
+        if not component.complete:
             self._uplink.abandon(component)
 
     def _failed(self, request: Request, failure: ComponentFailed) -> Response:
         if failure.reason == LOST:
             return self._link_down(request)
-        return error_page(failure.status, failure.reason)
+        return error_page(failure.status, failure.reason, retry=failure.retry)
 
     def _link_down(self, request: Request) -> Response:
         state = self._uplink.state()
@@ -357,47 +231,6 @@ class ProxyCore:
         return link_down(request, remote=state.remote, reason=state.reason, seconds=seconds)
 
 
-def _subject(request: Request, document: int) -> Subject:
-    """What the plan can know of a request before there is an answer."""
-    if is_navigation(request):
-        return Subject(component=0, document=0, kind=Kind.TEXT, use=Use.DOCUMENT)
-    kind = _DESTINATIONS.get(header(request.headers, "sec-fetch-dest"), Kind.OTHER)
-    if wants_picture(request):
-        kind = Kind.IMAGE
-    elif header(request.headers, "accept").startswith("text/css"):
-        kind = Kind.STYLE
-    return Subject(component=0, document=document, kind=kind, use=Use.OTHER)
-
-
-def _in_frame(request: Request) -> bool:
-    return header(request.headers, "sec-fetch-dest") in ("iframe", "frame")
-
-
-def _host_of(referer: str) -> str:
-    try:
-        return urlsplit(referer).hostname or ""
-    except ValueError:  # not a URL: anybody can send any Referer
-        return ""
-
-
 async def _body(component: Component) -> AsyncIterator[bytes]:
     async for chunk in component.read():
         yield chunk
-
-
-async def _upload(body: AsyncIterator[bytes], up: Outgoing, session: LocalSession) -> None:
-    """A request's body, up the link at the pace of its credit.
-
-    One that breaks off is cut, so that the origin does not take it for whole; its client is
-    answered by the front, which knows what was wrong with it.
-    """
-    try:
-        async for chunk in body:
-            up.write(chunk)
-            await up.room()
-            if up.closed:  # nobody wants the rest, of which there may be no end
-                return
-    except Exception as error:
-        session.cut_upload(up.component, str(error))
-    else:
-        up.finish()

@@ -19,8 +19,14 @@ def phrase(status: int) -> str:
         return ""
 
 
-def error_page(status: int, reason: str) -> Response:
-    """A small page that says what went wrong, never kept by a cache."""
+def error_page(status: int, reason: str, *, retry: int = 0) -> Response:
+    """A small page that says what went wrong, never kept by a cache.
+
+    `retry`: seconds after which asking again makes sense (`Retry-After`: RFC 9110, 10.2.3); 0:
+    nobody knows. It is known of a device's limits by time (remote_proxy/limits.py), and while the
+    link is down, when link_down.py answers; not of an origin that took too long, nor of a limit
+    that ends with another request.
+    """
     title = escape(f"{status} {phrase(status)}".strip())
     text = (
         f"<!doctype html><meta charset=utf-8><title>{title}</title>"
@@ -28,6 +34,10 @@ def error_page(status: int, reason: str) -> Response:
     )
     return Response(
         status,
-        [("content-type", "text/html; charset=utf-8"), ("cache-control", "no-store")],
+        [
+            ("content-type", "text/html; charset=utf-8"),
+            ("cache-control", "no-store"),
+            *([("retry-after", str(retry))] if retry else []),
+        ],
         text.encode(),
     )

@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from wire.messages import Takes
+
 Headers = list[tuple[str, str]]
 """Names in lower case, in order, repeated as they came."""
 
@@ -48,6 +50,10 @@ class Request:
     """Parts of the response are of use to the client (RFC 9218, 4.2)."""
     original: bool = False
     """It's to have the origin's bytes, whatever else could be done (local_proxy/sites.py)."""
+    takes: Takes = Takes.NOTHING
+    """What the client takes besides the response's head and body."""
+    on_hint: Callable[[int, Headers], None] | None = None
+    """Called with interim responses, where the client takes them."""
     on_urgency: list[Callable[[int], None]] = field(default_factory=list)
     """Called with the new urgency when the client changes it."""
 
@@ -63,6 +69,8 @@ class Response:
     """Bytes of `body` if known and it is an iterator; None: chunked."""
     on_done: list[Callable[[bool], None]] = field(default_factory=list)
     """Called once with True when all was written, False when the client left before."""
+    trailers: Callable[[], Headers] | None = None
+    """What is to be written behind the body, asked once that has ended; None: nothing."""
 
 
 class Duplex(Protocol):

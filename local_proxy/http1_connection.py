@@ -244,7 +244,7 @@ class Connection:
                 head, body = http.send(_head(bad, method)), bad.body
             if bodyless(response, method.decode()):
                 body = b""
-            await self._write_body(http, head or b"", body)
+            await self._write_body(http, head or b"", body, response)
             whole = True
         except h11.LocalProtocolError as error:
             raise Broken(f"the body does not have its length: {error}") from error
@@ -259,7 +259,11 @@ class Connection:
             await dispose(response, whole=whole)
 
     async def _write_body(
-        self, http: h11.Connection, head: bytes, body: AsyncIterator[bytes] | bytes
+        self,
+        http: h11.Connection,
+        head: bytes,
+        body: AsyncIterator[bytes] | bytes,
+        response: Response,
     ) -> None:
         if isinstance(body, bytes):
             data = http.send(h11.Data(data=body)) if body else b""
@@ -268,7 +272,7 @@ class Connection:
         await self._client.write(head)
         async for chunk in body:
             await self._send(http, h11.Data(data=chunk))
-        await self._send(http, h11.EndOfMessage())
+        await self._send(http, _end(response))
 
     async def _send(self, http: h11.Connection, event: h11.Event) -> None:
         await self._client.write(http.send(event) or b"")
@@ -351,6 +355,21 @@ class Connection:
         except Exception as error:
             log.exception("core failed", url=request.url)
             return error_page(502, f"The proxy failed: {type(error).__name__}.")
+
+
+def _end(response: Response) -> h11.EndOfMessage:
+    """The end of a body, with trailers where there are chunks to carry them (RFC 9112, 7.1.2)."""
+    if response.trailers is None or response.length is not None:
+        return h11.EndOfMessage()
+    fields = [
+        (name.encode("latin-1"), value.encode("latin-1"))
+        for name, value in end_to_end(response.trailers())
+    ]
+    try:
+        return h11.EndOfMessage(headers=fields)
+    except h11.LocalProtocolError as error:
+        log.info("trailers left out", why=str(error))
+        return h11.EndOfMessage()
 
 
 def _head(response: Response, method: bytes) -> h11.Response:

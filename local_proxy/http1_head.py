@@ -14,7 +14,7 @@ from typing import Final
 import h11
 
 from local_proxy.http import Headers, Request
-from wire.messages import MAX_URL
+from wire.messages import MAX_URL, Takes
 
 MAX_HEAD: Final = 65536
 """Bytes of request line and fields together; answered 431 above."""
@@ -141,7 +141,19 @@ def to_request(event: h11.Request, *, origin: str | None = None) -> Request:
     authority = url.split("/", 3)[2]
     kept = [(n, v) for n, v in end_to_end(headers) if n not in ("host", "expect")]
     # The target names the host, whatever the field says (RFC 9112, 3.2.2).
-    return Request(event.method.decode("ascii"), url, [("host", authority), *kept])
+    # Interim responses are for HTTP/2 alone: old clients take one for the answer (RFC 8297, 3).
+    takes = (
+        Takes.TRAILERS
+        if event.http_version == b"1.1" and takes_trailers(headers)
+        else Takes.NOTHING
+    )
+    return Request(event.method.decode("ascii"), url, [("host", authority), *kept], takes=takes)
+
+
+def takes_trailers(headers: Iterable[tuple[str, str]]) -> bool:
+    """Whether the client reads fields behind a body (RFC 9110, 10.1.4)."""
+    said = ",".join(value for name, value in headers if name == "te").lower().split(",")
+    return "trailers" in (word.strip() for word in said)
 
 
 def end_to_end(headers: Iterable[tuple[str, str]]) -> Headers:

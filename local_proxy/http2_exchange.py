@@ -6,6 +6,8 @@ connection, other streams, components.
 
 from __future__ import annotations
 
+import contextlib
+import secrets
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -13,23 +15,28 @@ from typing import Final, Protocol
 import structlog
 from h2.errors import ErrorCodes
 
+from local_proxy import http2_websocket as websocket
 from local_proxy.error_page import error_page
-from local_proxy.http import Core, Request, Response
+from local_proxy.http import Core, Headers, Request, Response
 from local_proxy.http1_head import Refused
+from local_proxy.http1_tunnel import pump
 from local_proxy.http2_head import (
     Fields,
     Malformed,
     connect_target,
     content_length,
     expects_continue,
+    head_fields,
     response_fields,
     to_request,
+    trailer_fields,
     unwritable,
     user_agent,
 )
 from local_proxy.http2_streams import Stream
 from local_proxy.https import Connects
 from local_proxy.responses import bodyless, dispose
+from local_proxy.upgrade import open_websocket
 
 log = structlog.get_logger(__name__)
 
@@ -55,6 +62,8 @@ class Exchange:
     """Bytes of a request's body; answered 413 above."""
     connects: Connects | None
     """What becomes of a CONNECT; None: there is none here."""
+    idle_time: float
+    """Seconds that a half-closed WebSocket may wait for bytes."""
     origin: str | None
     """The only origin that the connection was made for; None: any (a proxy's connection)."""
 
@@ -77,6 +86,9 @@ class Exchange:
     async def _serve(self, stream: Stream, fields: Fields) -> None:
         request = None
         try:
+            if websocket.asks(fields):
+                await self._websocket(stream, fields)
+                return
             target = connect_target(fields)
             if target is not None:
                 await self._tunnel(stream, *target, client=user_agent(fields))
@@ -97,6 +109,7 @@ class Exchange:
         if length is not None and length > self.body:
             raise _too_large()
         stream.on_urgency = lambda urgency: _reprioritised(request, urgency)
+        request.on_hint = lambda status, headers: _inform(stream, status, headers)
         body = None
         if not stream.ended or stream.unread:
             body = request.body = _Body(stream, limit=self.body, waiting=expects_continue(fields))
@@ -131,6 +144,29 @@ class Exchange:
             await way.carry(stream, b"")
         finally:
             await way.close()
+
+    async def _websocket(self, stream: Stream, fields: Fields) -> None:
+        """RFC 8441, 5: a tunnel once the server has agreed."""
+        key = secrets.token_bytes(16)
+        request = websocket.to_websocket(fields, origin=self.origin, key=key)
+        self.tally.tunnels += 1
+        answer = await open_websocket(self.core, request)
+        if isinstance(answer, Response):
+            kept = websocket.no_socket(answer)
+            if kept is not answer:
+                await dispose(answer, whole=False)
+            await _respond(stream, kept, method="GET")
+            return
+        try:
+            headers = websocket.agreed(answer, key=key)
+            if headers is None:
+                page = error_page(502, "The server did not answer the WebSocket's key.")
+                await _respond(stream, page, method="GET")
+                return
+            stream.send_head(head_fields(200, headers))
+            await pump(stream, answer.far, b"", idle_time=self.idle_time)
+        finally:
+            await answer.far.close()
 
 
 class _Body:
@@ -189,7 +225,7 @@ async def _respond(stream: Stream, response: Response, *, method: str) -> None:
                 await write(body[at : at + _PIECE])
         else:
             stream.send_head(fields)
-            await _write_body(stream, body, response.length)
+            await _write_body(stream, body, response)
         whole = True
     except ConnectionError:
         pass
@@ -200,9 +236,9 @@ async def _respond(stream: Stream, response: Response, *, method: str) -> None:
         await dispose(response, whole=whole)
 
 
-async def _write_body(stream: Stream, body: AsyncIterator[bytes], length: int | None) -> None:
+async def _write_body(stream: Stream, body: AsyncIterator[bytes], response: Response) -> None:
     """Pull the body at the pace at which the client takes it."""
-    sent = 0
+    sent, length = 0, response.length
     async for chunk in body:
         sent += len(chunk)
         if length is not None and sent > length:
@@ -211,7 +247,26 @@ async def _write_body(stream: Stream, body: AsyncIterator[bytes], length: int | 
             await stream.write(chunk)
     if length is not None and sent < length:
         raise _Broken(f"{sent} of {length} bytes")
-    await stream.write_last(b"")
+    trailers = _trailers(response)
+    if trailers:
+        await stream.write_trailers(trailers)
+    else:
+        await stream.write_last(b"")
+
+
+def _trailers(response: Response) -> Fields:
+    try:
+        return trailer_fields(response.trailers()) if response.trailers is not None else []
+    except ValueError as error:
+        log.info("trailers left out", why=str(error))
+        return []
+
+
+def _inform(stream: Stream, status: int, headers: Headers) -> None:
+    """Pass an interim response on; one that can't be written is nobody's loss."""
+    if 101 < status < 200:
+        with contextlib.suppress(ValueError, ConnectionError):
+            stream.inform(head_fields(status, headers))
 
 
 def _reprioritised(request: Request, urgency: int) -> None:

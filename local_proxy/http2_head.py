@@ -18,10 +18,11 @@ from local_proxy.http1_head import (
     absolute_url,
     end_to_end,
     split_authority,
+    takes_trailers,
 )
 from local_proxy.http2_priority import parse_priority
 from local_proxy.responses import bodyless, keeps_length
-from wire.messages import MAX_URL
+from wire.messages import MAX_URL, Takes
 
 Fields = list[tuple[bytes, bytes]]
 
@@ -77,6 +78,7 @@ def to_request(fields: Fields, *, origin: str | None = None) -> Request:
         multiplexed=True,
         urgency=priority.urgency,
         incremental=priority.incremental,
+        takes=Takes.HINTS | (Takes.TRAILERS if takes_trailers(headers) else Takes.NOTHING),
     )
 
 
@@ -85,7 +87,7 @@ def connect_target(fields: Fields) -> tuple[str, int] | None:
     if (b":method", b"CONNECT") not in fields:
         return None
     pseudo, _ = _split(fields)
-    if pseudo.keys() != _CONNECT:  # RFC 9113, 8.5; extended CONNECT is not offered
+    if pseudo.keys() != _CONNECT:  # RFC 9113, 8.5; extended CONNECT: http2_websocket.py
         raise Malformed("a CONNECT names its authority and nothing else")
     _check_size(fields, b"")
     return split_authority(pseudo[b":authority"].decode("latin-1"))
@@ -112,7 +114,7 @@ def expects_continue(fields: Fields) -> bool:
 
 
 def check_trailers(fields: Fields) -> None:
-    """Raises Malformed. What is well-formed is dropped (RFC 9110, 6.5.1)."""
+    """A request's. Raises Malformed. What is well-formed is dropped (RFC 9110, 6.5.1)."""
     pseudo, _ = _split(fields)
     if pseudo:
         raise Malformed("a pseudo-field among the trailers")
@@ -128,11 +130,26 @@ def response_fields(response: Response, method: str) -> Fields:
     length = len(response.body) if isinstance(response.body, bytes) else response.length
     if length is not None and not bodyless(response, method):
         headers.append(("content-length", str(length)))
+    return [(b":status", b"%d" % response.status), *_encoded(headers)]
+
+
+def head_fields(status: int, headers: Headers) -> Fields:
+    """A head that says nothing of a body. Raises ValueError if the server's fields can't be
+    written."""
+    return [(b":status", b"%d" % status), *_encoded(end_to_end(headers))]
+
+
+def trailer_fields(headers: Headers) -> Fields:
+    """A response's trailers as they are written. Raises ValueError if they can't be."""
+    return _encoded(end_to_end(headers))
+
+
+def _encoded(headers: Headers) -> Fields:
     fields = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
     for field, content in fields:
         if not _NAME.fullmatch(field) or not _VALUE.fullmatch(content):
             raise ValueError(f"field {field!r}")
-    return [(b":status", b"%d" % response.status), *fields]
+    return fields
 
 
 def unwritable() -> Response:

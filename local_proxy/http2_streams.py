@@ -146,6 +146,18 @@ class Stream:
         self._check()
         self._carrier.send_head(self, [(b":status", b"100")], end=False)
 
+    def inform(self, fields: Fields) -> None:
+        """An interim response; nothing, once the final one has begun."""
+        if not (self._begun or self.lost or self.finished):
+            self._carrier.send_head(self, fields, end=False)
+
+    async def write_trailers(self, fields: Fields) -> None:
+        """Fields behind the body, and our end. Raises ConnectionResetError."""
+        self._check()
+        await self.drained()
+        self._carrier.send_head(self, fields, end=True)
+        self.finished = True
+
     def _check(self) -> None:
         if self.lost or self.finished or self._end_due:
             raise ConnectionResetError("the stream is closed")

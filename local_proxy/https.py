@@ -10,6 +10,7 @@ Sources: RFC 9110, 9.3.6 (CONNECT); RFC 7301 (ALPN).
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -22,7 +23,9 @@ from local_proxy.client_stream import ClientStream, Serve
 from local_proxy.error_page import error_page
 from local_proxy.http import Core, Duplex, Response
 from local_proxy.http1_tunnel import pump
+from local_proxy.lessons import Lessons
 from local_proxy.rejections import Learnt, Rejections
+from local_proxy.store import Store
 from local_proxy.tls_stream import HandshakeFailed, TlsStream
 
 log = structlog.get_logger(__name__)
@@ -56,18 +59,24 @@ class Https:
         *,
         tunnel: Iterable[str] = (),
         now: Callable[[], float],
-        rejections: Rejections | None = None,
+        store: Store | None = None,
         tunnelled: Callable[[str], bool] = lambda host: False,
     ) -> None:
         """`tunnel`: hosts never adapted; `*.bank.example` means bank.example and all below it.
 
-        `tunnelled`: says the same of a host for now.
+        `tunnelled`: says the same of a host for now. `store`: where lessons are kept.
         """
         self.authority = authority
         self._tunnelled = tunnelled
         self._tunnel = tuple(pattern.lower().rstrip(".") for pattern in tunnel)
         self._now = now
-        self._rejections = rejections or Rejections()
+        self._rejections = Rejections()
+        self.lessons = Lessons(
+            self._rejections,
+            store,
+            authority=hashlib.sha256(authority.certificate_pem).hexdigest(),
+            now=now,
+        )
 
     def adapts(self, host: str, client: str) -> bool:
         """Whether TLS to `host` may be taken off for the client of this User-Agent."""
@@ -76,13 +85,19 @@ class Https:
             return False
         return not self._rejections.refuses(name, client, now=self._now())
 
+    async def takes(self, host: str, client: str) -> bool:
+        """The same, after asking whether clients have been made to trust us meanwhile."""
+        if self._rejections.refuses(_bare(host), client, now=self._now()):
+            await self.lessons.look()
+        return self.adapts(host, client)
+
     def learnt(self) -> tuple[Learnt, ...]:
         """Hosts and clients left alone for now, with the loop's time until which."""
         return self._rejections.learnt(now=self._now())
 
-    def forget(self) -> None:
-        """Try everybody again."""
-        self._rejections.forget()
+    async def forget(self) -> None:
+        """Try everybody again. Raises Unavailable if it holds for this run alone."""
+        await self.lessons.forget()
 
     def accepted(self, host: str, client: str) -> None:
         """A request came inside TLS of ours."""
@@ -120,7 +135,7 @@ class Connects:
 
         A connection that may be ours needs nothing from the link yet.
         """
-        if self._https is not None and self._https.adapts(host, client):
+        if self._https is not None and await self._https.takes(host, client):
             return _Heard(self, self._https, host, port, client)
         return await self.tunnel(host, port)
 

@@ -130,6 +130,7 @@ class LocalProxy:
             tracker=bridge,
             fetch=self._handle,
             multipart=None if settings.export == "auto" else settings.export == "multipart",
+            swap=settings.export != "stream",
             decode=self._arithmetic.huffman,
         )
         self.core = ProxyCore(
@@ -148,7 +149,12 @@ class LocalProxy:
         self.https: Https | None = None
         """Which https connections are adapted; None: none."""
         if authority is not None:
-            self.https = Https(authority, now=loop.time, tunnelled=self.sites.tunnelled)
+            self.https = Https(
+                authority,
+                now=loop.time,
+                tunnelled=self.sites.tunnelled,
+                store=store if settings.history else None,  # it names hosts
+            )
         self._front = Front(self.core, https=self.https)
         bridge.connect(
             uplink=self.uplink,
@@ -176,15 +182,21 @@ class LocalProxy:
                 tasks.create_task(self.uplink.keep_alive())
                 tasks.create_task(self._overview.watch_bandwidth())
                 tasks.create_task(self.savings.run())
+                if self.https is not None:
+                    tasks.create_task(self.https.lessons.run())
         finally:
             watch.close()
             await self._arithmetic.close()
             await self._front.close()
             self._runtime.close()
             await self.savings.flush()
+            if self.https is not None:
+                await self.https.lessons.flush()
 
     async def _recall(self) -> None:
-        """What people chose in earlier runs."""
+        """What people chose in earlier runs, and what was learnt of clients."""
+        if self.https is not None:
+            await self.https.lessons.recall()
         if self._store is None:
             return
         try:

@@ -13,6 +13,8 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
+import msgspec
+
 PIN: Final = 24 * 3600.0
 """Seconds for which a host is left alone that a trusting client has refused."""
 FIRST_PAUSE: Final = 600.0
@@ -26,7 +28,9 @@ MAX_CLIENTS: Final = 64
 MAX_HOSTS: Final = 512
 """Per client."""
 _MAX_NAME: Final = 256
-"""Characters of a client's name that count."""
+"""Characters of a client's name that count, and of a host that is kept."""
+ALL: Final = "*"
+"""Stands for every host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +40,23 @@ class Learnt:
     client: str
     """Its User-Agent."""
     host: str
-    """`*`: all, because it has taken none of our certificates."""
+    """ALL, because it has taken none of our certificates; or one."""
     until: float
+
+
+class Lesson(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a later run should know of a client. Where it has been is not among it."""
+
+    trusts: bool
+    pause: float
+    left_alone: dict[str, float]
+    """Hosts, or ALL, and for how many seconds yet."""
 
 
 @dataclass(slots=True)
 class _Client:
+    changed: bool = False
+    """Since its lesson was taken."""
     trusts: bool = False
     """It has taken a certificate of ours."""
     until: float = 0.0
@@ -80,6 +95,7 @@ class Rejections:
             if known.until > now:
                 return None
             known.until, known.pause = now + known.pause, min(2 * known.pause, PIN)
+            known.changed = True
             return (
                 "this browser or program does not trust the certificates that sluice makes on this "
                 "device, so its https pages pass through without being made faster; to change "
@@ -106,6 +122,7 @@ class Rejections:
     def accepted(self, host: str, client: str, *, now: float) -> None:
         """It made a request inside TLS of ours: it trusts us."""
         known = self._known(client)
+        known.changed |= not known.trusts or host in known.hosts
         known.trusts, known.until, known.pause = True, 0.0, FIRST_PAUSE
         known.suspected.pop(host, None)
         known.hosts.pop(host, None)
@@ -116,7 +133,7 @@ class Rejections:
         found = []
         for name, client in self._clients.items():
             if client.until > now:
-                found.append(Learnt(name, "*", client.until))
+                found.append(Learnt(name, ALL, client.until))
             found += [Learnt(name, h, until) for h, until in client.hosts.items() if until > now]
         return tuple(found)
 
@@ -124,10 +141,32 @@ class Rejections:
         """Try everybody again, as after the authority was installed."""
         self._clients.clear()
 
+    def lessons(self, *, now: float) -> dict[str, Lesson]:
+        """Of the clients of which something was learnt since this was asked last."""
+        found = {name: known for name, known in self._clients.items() if known.changed}
+        for known in found.values():
+            known.changed = False
+        return {name: _lesson(known, now=now) for name, known in found.items()}
+
+    def recall(self, client: str, lesson: Lesson, *, age: float, now: float) -> None:
+        """A lesson of an earlier run, `age` seconds old. What is known of the client wins."""
+        if client in self._clients:
+            return
+        known = self._known(client)
+        known.trusts = lesson.trusts
+        known.pause = min(max(lesson.pause, FIRST_PAUSE), PIN)
+        for host, seconds in lesson.left_alone.items():
+            until = now + min(seconds, PIN) - max(age, 0.0)
+            if host != ALL:
+                _put(known.hosts, host, until)
+            elif not known.trusts:
+                known.until = until
+
     @staticmethod
     def _leave_alone(known: _Client, host: str, *, now: float, until: float) -> str | None:
         news = known.hosts.get(host, 0.0) <= now
         _put(known.hosts, host, until)
+        known.changed = True
         if not news:
             return None
         return (
@@ -142,6 +181,14 @@ class Rejections:
         if len(self._clients) > MAX_CLIENTS:
             self._clients.popitem(last=False)
         return known
+
+
+def _lesson(known: _Client, *, now: float) -> Lesson:
+    until = {ALL: known.until, **known.hosts}
+    left_alone = {
+        host: at - now for host, at in until.items() if at > now and len(host) <= _MAX_NAME
+    }
+    return Lesson(known.trusts, known.pause, left_alone)
 
 
 _T = TypeVar("_T")

@@ -1,4 +1,4 @@
-"""What outlives a run of the local proxy besides its keys: choices of sites, savings by day.
+"""What outlives a run of the local proxy besides its keys: choices, savings, lessons of clients.
 
 One SQLite file, opened for each batch and closed again, so that several processes may share it and
 no thread owns it. One that is damaged is put aside and begun anew; one that cannot be had for now
@@ -19,11 +19,14 @@ from typing import Final, TypeVar
 import structlog
 
 FILE: Final = "sluice.sqlite3"
-SCHEMA: Final = 1
+SCHEMA: Final = 2
+"""1 had no lessons; its tables are the same."""
 MAX_DAYS: Final = 400
 MAX_SITES: Final = 200
 """Of one day; the smallest are summed up under OTHERS."""
 OTHERS: Final = ""
+MAX_LESSONS: Final = 64
+"""Clients; the oldest go."""
 _PATIENCE: Final = 1.0
 """Seconds to wait for another process that writes."""
 _TABLES: Final = f"""
@@ -31,6 +34,10 @@ CREATE TABLE IF NOT EXISTS choices (pattern TEXT PRIMARY KEY, mode TEXT NOT NULL
 CREATE TABLE IF NOT EXISTS savings (
   day TEXT, site TEXT, origin_bytes INTEGER NOT NULL, link_bytes INTEGER NOT NULL,
   requests INTEGER NOT NULL, pictures INTEGER NOT NULL, PRIMARY KEY (day, site)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS lessons (
+  client TEXT, authority TEXT, at REAL NOT NULL, lesson TEXT NOT NULL,
+  PRIMARY KEY (client, authority)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS counts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 PRAGMA user_version = {SCHEMA};
 """
 _ADD: Final = """
@@ -119,6 +126,29 @@ class Store:
         )
         return self._with(lambda db: [(row[0], Sum(*row[1:])) for row in db.execute(query, values)])
 
+    def lessons(self, authority: str) -> tuple[int, list[tuple[str, float, str]]]:
+        """How often all were forgotten; clients, when and what was learnt of each, oldest first.
+
+        `authority`: whose certificates they were about.
+        """
+        query = "SELECT client, at, lesson FROM lessons WHERE authority = ? ORDER BY at, client"
+        return self._with(lambda db: (_forgotten(db), db.execute(query, (authority,)).fetchall()))
+
+    def learn(
+        self, authority: str, lessons: Iterable[tuple[str, float, str]], *, forgotten: int
+    ) -> bool:
+        """Keep them, unless all were forgotten more often than that; whether they are kept."""
+        rows = [(_text(client), authority, at, lesson) for client, at, lesson in lessons]
+        return self._with(lambda db: _learn(db, rows, forgotten=forgotten))
+
+    def forgotten(self) -> int:
+        """How often all lessons were forgotten."""
+        return self._with(_forgotten)
+
+    def forget_lessons(self) -> int:
+        """Forget all; how often that was done, with this time."""
+        return self._with(_forget)
+
     def erase(self) -> None:
         """All savings, not only from the index: their bytes are overwritten."""
         self._with(lambda db: db.execute("DELETE FROM savings"))
@@ -149,13 +179,14 @@ class Store:
     def _check(self, db: sqlite3.Connection) -> None:
         """Once a run, and for a new file. Raises DatabaseError."""
         (version,) = db.execute("PRAGMA user_version").fetchone()
-        if version not in (0, SCHEMA):
+        if version not in range(SCHEMA + 1):
             raise sqlite3.DatabaseError(f"schema {version} is not {SCHEMA}")
         (found,) = db.execute("PRAGMA quick_check(1)").fetchone()
         if found != "ok":
             raise sqlite3.DatabaseError(found)
         if version == 0:
             db.execute("PRAGMA journal_mode = WAL").fetchone()
+        if version != SCHEMA:
             db.executescript(_TABLES)
         self._checked = True
 
@@ -182,3 +213,37 @@ def _add(db: sqlite3.Connection, rows: list[tuple[str, str, int, int, int, int]]
         "DELETE FROM savings WHERE day NOT IN "
         f"(SELECT DISTINCT day FROM savings ORDER BY day DESC LIMIT {MAX_DAYS})"
     )
+
+
+def _forgotten(db: sqlite3.Connection) -> int:
+    row = db.execute("SELECT value FROM counts WHERE name = 'lessons forgotten'").fetchone()
+    return int(row[0]) if row is not None else 0
+
+
+def _forget(db: sqlite3.Connection) -> int:
+    db.execute("DELETE FROM lessons")
+    db.execute(
+        "INSERT INTO counts VALUES ('lessons forgotten', 1) "
+        "ON CONFLICT (name) DO UPDATE SET value = value + 1"
+    )
+    return _forgotten(db)
+
+
+def _learn(
+    db: sqlite3.Connection, rows: list[tuple[str, str, float, str]], *, forgotten: int
+) -> bool:
+    db.execute("BEGIN IMMEDIATE")  # nobody forgets between the question and the answer
+    if _forgotten(db) != forgotten:
+        return False
+    db.executemany("INSERT OR REPLACE INTO lessons VALUES (?, ?, ?, ?)", rows)
+    surplus = db.execute(
+        "SELECT client, authority FROM lessons ORDER BY at DESC, client LIMIT -1 OFFSET ?",
+        (MAX_LESSONS,),
+    ).fetchall()
+    db.executemany("DELETE FROM lessons WHERE client = ? AND authority = ?", surplus)
+    return True
+
+
+def _text(name: str) -> str:
+    """What SQLite takes: a name may come from anywhere."""
+    return name.encode("utf-8", "replace").decode()

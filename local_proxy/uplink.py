@@ -296,6 +296,7 @@ class Uplink:
             device=self._device,
             first_id=first,
             accepts=self._accepts(),
+            patience=self._patience,
         )
         self._session_before = session
         self._session = session

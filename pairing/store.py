@@ -125,6 +125,15 @@ class Store:
                 marks.append((path.name, status.st_ino, status.st_mtime_ns))
         return tuple(marks)
 
+    def changed_at(self) -> float:
+        """When a device was paired or revoked last, seconds since 1970; 0: never. One stat."""
+        try:
+            return self._devices.stat().st_mtime
+        except FileNotFoundError:
+            return 0.0
+        except OSError as error:
+            raise PairingError(f"{self._devices}: {error.strerror or error}") from error
+
     def note_listening(self, address: str) -> None:
         """Remember where the remote listens."""
         private_folder(self.folder)

@@ -2,7 +2,8 @@
 
 Composed of the small ones: text of all documents first; of the rest, most to the document in front;
 within each document every picture coarse before any is fine; and among pictures first what is under
-the pointer or on the screen. What browsers fetch for themselves comes behind all of it.
+the pointer or on the screen. What browsers fetch for themselves comes behind all of it. Who asks to
+save data gets coarser pictures.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from policies.api import Command, Event, Policy, SessionView
 from policies.attention import Attention
 from policies.background import Background
 from policies.focus import Focus
+from policies.save_data import SaveData
 from policies.text_first import TextFirst
 
 
@@ -28,6 +30,7 @@ class Default:
             Focus(share=share, front=coarse, back=coarse, root=None),
             Attention(),
             Background(),
+            SaveData(),
         )
 
     def react(self, event: Event, view: SessionView) -> Iterable[Command]:

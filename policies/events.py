@@ -27,6 +27,8 @@ class DocumentOpened:
     document: int
     url: str
     application: str = "browser"
+    save_data: bool = False
+    """Its user asks for less data (`Save-Data: on`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,10 +24,20 @@ from policies.equal import Equal
 from policies.focus import Focus
 from policies.low_fidelity_first import LowFidelityFirst
 from policies.original import Original
+from policies.save_data import SaveData
 from policies.text_first import TextFirst
 
 GROUP: Final = "sluice.policies"
-BUILT_IN: Final = (Default, Original, Equal, TextFirst, LowFidelityFirst, Focus, Attention)
+BUILT_IN: Final = (
+    Default,
+    Original,
+    Equal,
+    TextFirst,
+    LowFidelityFirst,
+    Focus,
+    Attention,
+    SaveData,
+)
 
 
 class LoadError(ValueError):

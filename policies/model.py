@@ -100,7 +100,9 @@ class SessionModel:
         """Events that tell a newcomer what is there now."""
         events: list[Event] = [SessionOpened()]
         for document in self._documents.values():
-            events.append(DocumentOpened(document.id, document.url, document.application))
+            events.append(
+                DocumentOpened(document.id, document.url, document.application, document.save_data)
+            )
             parts = tuple(_part(self._components[id]) for id in document.components)
             if parts:
                 events.append(SkeletonGrew(document.id, parts))
@@ -148,7 +150,11 @@ class SessionModel:
         if len(self._documents) >= MAX_DOCUMENTS:
             self._closed(next(iter(self._documents)))
         self._documents[event.document] = DocumentView(
-            id=event.document, url=event.url, application=event.application, opened=now
+            id=event.document,
+            url=event.url,
+            application=event.application,
+            opened=now,
+            save_data=event.save_data,
         )
         self._bring_forward(event.document)
         return True

@@ -54,6 +54,8 @@ class DocumentView:
     application: str
     opened: float
     visible: bool = True
+    save_data: bool = False
+    """Its user asks for less data."""
     components: tuple[int, ...] = ()
     """Ids, in the order of the document."""
 

@@ -115,7 +115,7 @@ class Delivery:
             else:
                 await self._fetch()
         except OriginError as error:
-            self._fail(error.status, str(error))
+            self._fail(error.status, str(error), retry=error.retry)
         except StreamCut as error:
             self._fail(499, str(error))
         except BaseException:
@@ -129,7 +129,11 @@ class Delivery:
         sender = self._sender
         headers = conditional(job.headers, job.resume)
         request = FetchRequest(
-            job.method, job.url, headers, body, device=sender.device, count=sender.count
+            *(job.method, job.url, headers, body),
+            device=sender.device,
+            count=sender.count,
+            interim=self._hint if job.takes & m.Takes.HINTS else None,
+            trailers=bool(job.takes & m.Takes.TRAILERS),
         )
         response = await self._services.origin.fetch(request)
         if job.resume is not None and begins_there(response.status, response.headers, job.resume):
@@ -212,6 +216,8 @@ class Delivery:
         if importer is not None:
             importer.close()
         outgoing.write(encoder.finish())
+        if headers == response.headers:  # else they may tell of bytes that the client does not get
+            self._trail(response)
         outgoing.finish()
 
     async def _picture(self, response: OriginResponse, content_type: str) -> None:
@@ -265,6 +271,7 @@ class Delivery:
             outgoing.write(self._rest.after(chunk))
             await outgoing.room()
         self._rest.end()
+        self._trail(response)
         outgoing.finish()
 
     # -- the link's side -----------------------------------------------------------------------
@@ -273,7 +280,7 @@ class Delivery:
         self, response: OriginResponse, headers: Headers, *, length: int | None, coding: str = ""
     ) -> None:
         headers = [(name, value) for name, value in headers if name not in UNTOLD]
-        if sum(len(name) + len(value) + FIELD for name, value in headers) > MAX_HEADERS:
+        if _size(headers) > MAX_HEADERS:
             raise OriginError(Failure.PROTOCOL, "the response's header is too large")
         head = m.Head(
             self.job.component,
@@ -283,6 +290,17 @@ class Delivery:
             coding=coding,
         )
         self._introduce(head, headers)
+
+    def _hint(self, status: int, headers: Headers) -> None:
+        """An interim answer of the origin: said at once."""
+        headers = [(name, value) for name, value in headers if name not in UNTOLD]
+        if _size(headers) <= MAX_HEADERS:
+            self._sender.say(m.Hint(self.job.component, status, b""), headers)
+
+    def _trail(self, response: OriginResponse) -> None:
+        """What the origin said behind the body."""
+        if fields := response.trailers():
+            self._sender.say(m.Trailers(self.job.component, b""), fields)
 
     def _introduce(self, message: m.Message, headers: Headers | None) -> None:
         """Say it: at once where a browser waits for it or it is text, else when its turn comes."""
@@ -300,16 +318,21 @@ class Delivery:
         self._outgoing = self._sender.outbox.open(job.component, leaf, preface=self._preface)
         return self._outgoing
 
-    def _fail(self, status: int, reason: str) -> None:
+    def _fail(self, status: int, reason: str, *, retry: int = 0) -> None:
         """Tell the local proxy; what has begun is cut short, so that nobody takes it for whole."""
         component, reason = self.job.component, reason[:MAX_REASON]
         _log.info("a fetch failed", url=self.job.url, reason=reason)
         self._sender.outbox.drop(component)
         self._sender.tree.forget(component)
         if self._outgoing is None:
-            self._sender.say(m.Failed(component, status, reason))
+            self._sender.say(m.Failed(component, status, reason, retry))
         else:
             self._sender.say(m.Reset(component, reason))
+
+
+def _size(headers: Headers) -> int:
+    """Bytes on the link at most."""
+    return sum(len(name) + len(value) + FIELD for name, value in headers)
 
 
 def _no_transform(headers: Headers) -> bool:

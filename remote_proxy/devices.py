@@ -1,13 +1,15 @@
 """Who may connect: the paired devices, as their store says now.
 
 Devices are paired and revoked by a command in another process, so the store is looked at again
-and again: a revoked device's session ends within a second.
+and again: a revoked device's session ends within a second. One that has just been paired may come
+sooner than that, so there is a short look before anybody is judged, too.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Final
 
 import structlog
@@ -18,6 +20,8 @@ from transport.security import ServerSecurity
 
 LOOK_EVERY: Final = 0.25
 """Seconds between two looks: a listing of a small folder."""
+SETTLED: Final = 1.0
+"""Seconds after which a folder's time tells of every change: file systems' clocks are coarse."""
 _log = structlog.get_logger("sluice.remote")
 
 
@@ -28,11 +32,13 @@ class PairedDevices:
         """Makes the remote's own identity if there is none yet. Raises PairingError."""
         self._store = store
         self._revision: tuple[object, ...] = ()
-        self.security = ServerSecurity(store.identity().pem, {})
+        self._changed_at = 0.0
+        self.security = ServerSecurity(store.identity().pem, {}, look=self.look)
         self.refresh()
 
     def refresh(self) -> bool:
         """Read the store again if it has changed; whether it had. Raises PairingError."""
+        self._changed_at = self._store.changed_at()  # before: what changes meanwhile is news
         revision = self._store.revision()
         if revision == self._revision:
             return False
@@ -43,12 +49,27 @@ class PairedDevices:
         self._revision = revision
         return True
 
+    def look(self) -> bool:
+        """Read the store again if a device was paired or revoked; whether one was.
+
+        Costs strangers' connections a stat each, for the files are not listed unless they changed.
+        """
+        try:
+            at = self._store.changed_at()
+            settled = abs(datetime.now(UTC).timestamp() - at) > SETTLED
+            return False if settled and at == self._changed_at else self.refresh()
+        except PairingError:  # `watch` says so, and strangers must not fill logs
+            return False
+
     async def watch(self, changed: Callable[[], None]) -> None:
         """Until cancelled; `changed` is called whenever other devices may connect than before."""
+        told: tuple[object, ...] = ()
         while True:
             await asyncio.sleep(LOOK_EVERY)
             try:
-                if self.refresh():
-                    changed()
+                self.refresh()
             except PairingError as error:  # a disk's fault: whoever was let in stays in
                 _log.warning("the paired devices can't be read", error=str(error))
+            if self._revision != told:  # `look` may have found it before
+                told = self._revision
+                changed()

@@ -36,11 +36,13 @@ _STATUS: Final = {Failure.TIMEOUT: 504, Failure.FORBIDDEN: 403, Failure.LIMIT: 4
 class OriginError(Exception):
     """No response, or no whole one. `str()` is for people."""
 
-    def __init__(self, kind: Failure, text: str) -> None:
+    def __init__(self, kind: Failure, text: str, *, retry: int = 0) -> None:
         super().__init__(text)
         self.kind = kind
         self.status = _STATUS.get(kind, 502)
         """What the browser is told when it has no head yet."""
+        self.retry = retry
+        """Seconds after which asking again makes sense; 0: not known."""
 
 
 @contextmanager

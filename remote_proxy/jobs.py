@@ -39,6 +39,8 @@ class Job:
     """The local proxy has its beginning already."""
     treatment: m.Treatment = m.Treatment.ADAPTED
     """Of a document: holds for what it promises."""
+    takes: int = 0
+    """What the client takes besides head and body (wire.messages.Takes)."""
 
     @classmethod
     def requested(cls, request: m.Request, headers: Headers, upload: Incoming | None) -> Job:
@@ -59,6 +61,7 @@ class Job:
             tls=request.tls,
             resume=request.resume,
             treatment=request.treatment,
+            takes=request.takes,
         )
 
     @classmethod

@@ -8,6 +8,7 @@ told from another. Source: Turner, "New directions in communications" (the token
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -47,6 +48,8 @@ class Exceeded:
     what: str
     setting: str
     again: str
+    retry: int = 0
+    """Seconds after which asking again makes sense; 0: that depends on what is under way."""
 
     def __str__(self) -> str:
         return f"This device {self.what}, which is its limit (remote.{self.setting}). {self.again}"
@@ -182,6 +185,7 @@ class Usage:
                 f"has made {limits.requests_per_minute} requests within a minute",
                 "max_requests_per_minute",
                 f"It may ask again in {in_words(self._bucket.wait(now))}.",
+                math.ceil(self._bucket.wait(now)),
             )
         return None
 
@@ -190,11 +194,13 @@ class Usage:
         if not self._limits.bytes_per_day or self._bytes < self._limits.bytes_per_day:
             return None
         assert self._day_began is not None
+        rest = self._day_began + DAY - now
         return Exceeded(
             HTTPStatus.TOO_MANY_REQUESTS,
             f"has moved {self._bytes / 1e6:,.1f} MB within a day",
             "max_bytes_per_day",
-            f"It may go on in {in_words(self._day_began + DAY - now)}.",
+            f"It may go on in {in_words(rest)}.",
+            math.ceil(rest),
         )
 
     def _new_day(self, now: float) -> None:

@@ -1,20 +1,43 @@
 """One answer to one request: what an origin writes beyond it is nobody's (RFC 9112, 6.3 and 9.2).
 
 aiohttp would refuse a whole answer for bytes behind it, where browsers take what the length says,
-and would give an answer that nobody asked for to whoever uses the kept connection next. Must not
-know: what is asked, what the answer says.
+and would give an answer that nobody asked for to whoever uses the kept connection next. It drops
+interim answers and trailers, which are kept here for who wants them. Must not know: what is asked,
+what the answer says.
 """
 
 from __future__ import annotations
 
 import asyncio
 import functools
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, Final
 
 from aiohttp import BaseConnector, ClientPayloadError
 from aiohttp.client_proto import ResponseHandler
 
+from remote_proxy.trailers import Headers, TrailerReader
+
 _END: Final = b"\r\n\r\n"
+MAX_INTERIM: Final = 8
+"""Interim answers passed on before an answer; real ones are one or two."""
+
+
+@dataclass(slots=True)
+class Beside:
+    """What is wanted beside an answer's final head and its body, and what came of it."""
+
+    interim: Callable[[int, Headers], None] | None = None
+    """Told of interim answers (RFC 9110, 15.2), but for those that concern one hop."""
+    trailers: TrailerReader | None = None
+    """None: they are not wanted."""
+    interim_seen: int = 0
+
+
+BESIDE: Final[ContextVar[Beside | None]] = ContextVar("BESIDE", default=None)
+"""What who makes a request wants of its answer. aiohttp has no other way to its connections."""
 
 
 def install(connector: BaseConnector) -> None:
@@ -31,13 +54,24 @@ class OneAnswer(ResponseHandler):
     """The head of the final answer has come, or there was no request."""
     _seam = b""
     """The last bytes of a head that has not ended."""
+    _beside: Beside | None = None
+    _trailers: TrailerReader | None = None
+    """Reads the body that comes now."""
 
     def set_response_params(self, **params: Any) -> None:
         self._answered, self._seam = False, b""
+        self._beside, self._trailers = BESIDE.get(), None
         super().set_response_params(**params)
 
     def feed_data(self, data: Any, size: int = 0) -> None:
-        self._answered = data[0].code >= 200 or data[0].code == 101
+        message, beside = data[0], self._beside
+        self._answered = message.code >= 200 or message.code == 101
+        if beside is not None and self._answered and message.chunked:
+            self._trailers = beside.trailers
+        elif beside is not None and beside.interim is not None and 101 < message.code < 200:
+            beside.interim_seen += 1
+            if beside.interim_seen <= MAX_INTERIM:
+                beside.interim(message.code, _fields(message.raw_headers))
         super().feed_data(data, size)
 
     def data_received(self, data: bytes) -> None:
@@ -52,13 +86,20 @@ class OneAnswer(ResponseHandler):
             if self.transport is None or self.transport.is_closing():
                 return
         if not self._answered:
-            self._seam = (self._seam + data)[-(len(_END) - 1) :]
+            head = self._seam + data
+            self._seam = head[-(len(_END) - 1) :]
+            super().data_received(data)
+            if not head.endswith(_END):
+                self._trailers = None  # if this was a head, where its body began is unknown
         elif data and self._over():
             self.force_close()
             if self.transport is not None:
                 self.transport.close()
             return
-        super().data_received(data)
+        else:
+            if self._trailers is not None:
+                self._trailers.feed(data)
+            super().data_received(data)
         self._pass_on_failure()
 
     def _pass_on_failure(self) -> None:
@@ -73,3 +114,7 @@ class OneAnswer(ResponseHandler):
         if self.upgraded:
             return False
         return self._payload is None or self._payload.is_eof()
+
+
+def _fields(raw: tuple[tuple[bytes, bytes], ...]) -> Headers:
+    return [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in raw]

@@ -14,7 +14,7 @@ import ssl
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
@@ -28,6 +28,7 @@ from remote_proxy.limits import Count
 from remote_proxy.pools import Pools
 from remote_proxy.reaching import GuardedConnector, Reach
 from remote_proxy.receiving import CHUNK, Response, body_of
+from remote_proxy.trailers import TrailerReader
 from remote_proxy.uploading import sending_restarts_the_clock, uploaded
 
 Headers = list[tuple[str, str]]
@@ -44,6 +45,9 @@ _HOP_BY_HOP: Final = frozenset(
 
 _REPEATABLE: Final = ("GET", "HEAD", "OPTIONS", "TRACE")
 """Safe methods (RFC 9110, 9.2.1): asked again when a kept connection turns out to be closed."""
+
+_EXPECTING: Final = ("PATCH", "POST", "PUT")
+"""Methods that servers may refuse without a length (RFC 9110, 15.5.12)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,10 @@ class FetchRequest:
     """Whose connections to use."""
     count: Count = lambda amount: None
     """Of the bytes of bodies, both ways."""
+    interim: Callable[[int, Headers], None] | None = None
+    """Told of interim answers but 100 and 101, without hop-by-hop fields."""
+    trailers: bool = False
+    """They are wanted, and the origin is told so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +107,8 @@ class OriginResponse:
     """Bytes of `body` as announced; None: unknown."""
     close: Callable[[], None]
     """Give the rest up; harmless after the end."""
+    trailers: Callable[[], Headers] = list
+    """What came behind the body, once that has been read to its end."""
 
 
 class _Method(str):
@@ -108,6 +118,18 @@ class _Method(str):
 
     def upper(self) -> str:
         return self
+
+
+class _Asking(aiohttp.ClientRequest):
+    """A request that says no length of a body which it does not have, as its client said none.
+
+    aiohttp says zero with all methods but GET's like; RFC 9110, 8.6, only where the method expects
+    a body, which over HTTP/2 may go unsaid.
+    """
+
+    def update_body_from_data(self, body: Any, _stacklevel: int = 3) -> None:
+        if body is not None or self.method in _EXPECTING:
+            super().update_body_from_data(body, _stacklevel + 1)
 
 
 class Origin:
@@ -165,6 +187,7 @@ class Origin:
             max_line_size=config.max_line,
             max_field_size=config.max_field,
             max_headers=config.max_fields,
+            request_class=_Asking,
             response_class=Response,
             trace_configs=[sending_restarts_the_clock(config)],
         )
@@ -186,6 +209,8 @@ class Origin:
         # be closing at that moment: it could not be repeated.
         session = self.pools.session(request.device, reuse=request.method in _REPEATABLE)
         url, body = _url(request.url), request.body
+        beside = _beside(request)
+        one_answer.BESIDE.set(beside)
         with translated(url.raw_host or ""):
             # The clock stands while the request waits for a free connection: others move bytes.
             async with asyncio.timeout(None) as clock:
@@ -198,10 +223,14 @@ class Origin:
                     allow_redirects=False,
                     trace_request_ctx=clock,
                 )
-        return self._response(request, response, url.raw_host or "")
+        return self._response(request, response, url.raw_host or "", beside.trailers)
 
     def _response(
-        self, request: FetchRequest, response: aiohttp.ClientResponse, host: str
+        self,
+        request: FetchRequest,
+        response: aiohttp.ClientResponse,
+        host: str,
+        trailers: TrailerReader | None,
     ) -> OriginResponse:
         headers = [
             (name.decode("latin-1").lower(), value.decode("latin-1"))
@@ -232,6 +261,7 @@ class Origin:
             ),
             length,
             response.close,
+            lambda: trailers.fields if trailers is not None else [],
         )
 
 
@@ -244,6 +274,18 @@ def end_to_end(headers: Headers) -> Headers:
         for token in value.split(",")
     }
     return [(name, value) for name, value in headers if name not in _HOP_BY_HOP | named]
+
+
+def _beside(request: FetchRequest) -> one_answer.Beside:
+    told = request.interim
+
+    def interim(status: int, headers: Headers) -> None:
+        assert told is not None
+        told(status, [field for field in end_to_end(headers) if field[0] != "content-length"])
+
+    return one_answer.Beside(
+        interim if told is not None else None, TrailerReader() if request.trailers else None
+    )
 
 
 def _url(text: str) -> URL:
@@ -275,4 +317,7 @@ def _outgoing(request: FetchRequest) -> list[tuple[str, str]]:
             headers.append((name, value.encode("latin-1").decode("utf-8")))
         except UnicodeError:
             headers.append((name, value))
+    if request.trailers:  # our own: of this hop (RFC 9110, 10.1.4)
+        once = request.method not in _REPEATABLE  # its connection is used for nothing else
+        headers += [("te", "trailers"), ("connection", "close, TE" if once else "TE")]
     return headers

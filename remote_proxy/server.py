@@ -46,7 +46,7 @@ class RemoteServer:
     def __init__(
         self, services: Services, *, quantum: int, memory: int, congestion: str, patience: float
     ) -> None:
-        """`patience`: seconds for which a device may be without a connection."""
+        """`patience`: seconds for which a device may be without a connection, at least."""
         self._services = services
         self._quantum = quantum
         self._memory = memory
@@ -77,11 +77,11 @@ class RemoteServer:
         return listener
 
     def accept(self, link: Link, *, peer: Peer | None = None) -> None:
-        """Serve a link that has just been made; refused when there are too many.
+        """Serve a link that has just been made; refused when there are too many that are in use.
 
         `peer`: the device, if it had to prove who it is.
         """
-        if len(self._sessions) >= MAX_DEVICES:
+        if len(self._sessions) >= MAX_DEVICES and not self._reception.give_one_up():
             _log.warning("too many devices; a link was refused")
             link.close()
             return
@@ -92,6 +92,7 @@ class RemoteServer:
             suggested_quantum=suggested_quantum,
             memory=self._memory,
             peer=peer,
+            expect=lambda seconds: self._reception.expect(link, seconds),
         )
         task = asyncio.get_running_loop().create_task(session.run())
         self._sessions[task] = session

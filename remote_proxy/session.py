@@ -74,9 +74,14 @@ class RemoteSession:
         suggested_quantum: Callable[[float], int],
         memory: int,
         peer: Peer | None = None,
+        expect: Callable[[float], None] = lambda seconds: None,
     ) -> None:
-        """`peer`: the device, as it has proved; None: as it calls itself."""
+        """`peer`: the device, as it has proved; None: as it calls itself.
+
+        `expect` is told for how many seconds the device will try to get a lost link back.
+        """
         self._link = link
+        self._expect = expect
         self.peer = peer
         self._services = services
         self._suggested_quantum = suggested_quantum
@@ -221,7 +226,7 @@ class RemoteSession:
         """Bytes have passed to or from an origin. Raises OriginError beyond the device's limit."""
         exceeded = self._usage.spend(amount, now=self._loop.time())
         if exceeded is not None:
-            raise OriginError(Failure.LIMIT, str(exceeded))
+            raise OriginError(Failure.LIMIT, str(exceeded), retry=exceeded.retry)
 
     def accepts(self, coding: str) -> bool:
         """Whether the device said that it can undo this coding."""
@@ -240,7 +245,8 @@ class RemoteSession:
         exceeded = self._usage.begin(now=self._loop.time(), tunnel=tunnel)
         if exceeded is not None:
             _log.info("a limit was met", device=self.device, limit=exceeded.setting)
-            self.say(m.Failed(job.component, exceeded.status, str(exceeded)))
+            failed = m.Failed(job.component, exceeded.status, str(exceeded), exceeded.retry)
+            self.say(failed)
             return
         self._started += 1
         if self._started % SWEEP == 0:
@@ -283,6 +289,8 @@ class RemoteSession:
         self._usage = self._services.devices.of(self.device)
         self._services.origin.pools.hold(self.device)
         self._held = True
+        if message.patience:
+            self._expect(message.patience)
         _log.info("session opened", device=self.device, agent=message.agent)
 
     def _on_request(self, message: m.Message, headers: Headers) -> None:

@@ -21,6 +21,8 @@ _MOST_JITTER: Final = 0.1
 """Seconds, or a quarter of the least delay: larger spreads are losses being repaired."""
 _JITTER_GAIN: Final = 0.25
 """Weight of the newest round in the mean jitter: a few rounds decide, one does not."""
+_BACK_GAIN: Final = 1 / 8
+"""Weight of the newest report in the mean lateness of reports."""
 
 
 class Minimum:
@@ -48,12 +50,26 @@ class Minimum:
             self._rising.popleft()
 
 
+class Mean:
+    """A mean that forgets, and how far off it values are (as RFC 6298, 2)."""
+
+    def __init__(self, gain: float) -> None:
+        self._gain = gain
+        self.value = 0.0
+        self.deviation = 0.0
+
+    def add(self, value: float) -> None:
+        self.deviation += (abs(value - self.value) - self.deviation) * self._gain
+        self.value += (value - self.value) * self._gain
+
+
 class DelayFilter:
     """Minimum, excess and jitter over the reports of one direction."""
 
     def __init__(self, *, memory: float = MEMORY) -> None:
         self._loop = Minimum(memory)
         self._one_way = Minimum(memory)
+        self._back = Minimum(memory)
         self.latest: float | None = None
         """Seconds of loop delay, newest."""
         self.excess = 0.0
@@ -62,6 +78,7 @@ class DelayFilter:
         """Seconds by which delays vary within a round, both ways together; the mean over rounds."""
         self.jitter_there = 0.0
         """The same, of the way there alone."""
+        self._late_back = Mean(_BACK_GAIN)
         self.least_excess = 0.0
         """Seconds; the lowest excess in the later half of the last complete round: its first bytes
         were on their way before the decision that ended the round before could show."""
@@ -69,6 +86,12 @@ class DelayFilter:
         """Did the newest report end a round?"""
         self._round_start = float("-inf")
         self._round: list[tuple[float, float]] = []
+
+    @property
+    def late_back(self) -> float:
+        """Seconds by which reports are late on their way back beyond the least, as most are: what
+        they tell of has arrived meanwhile, and fills no queue."""
+        return self._late_back.value + self._late_back.deviation
 
     @property
     def minimum(self) -> float | None:
@@ -91,6 +114,10 @@ class DelayFilter:
         """
         self._loop.add(now, loop)
         self._one_way.add(now, one_way)
+        back = loop - one_way
+        self._back.add(now, back)
+        late = back - (self._back.value or 0.0)
+        self._late_back.add(late)
         least = self._one_way.value
         self.latest = loop
         self.excess = one_way - (one_way if least is None else least)
@@ -104,6 +131,7 @@ class DelayFilter:
         """The path has changed: only what came since `time` counts."""
         self._loop.forget_before(time)
         self._one_way.forget_before(time)
+        self._back.forget_before(time)
 
     def forget_round(self) -> None:
         """A loss was repaired: what came since the round began says nothing of jitter."""

@@ -5,6 +5,7 @@ what the path holds, plus a margin that keeps the link busy between two reports.
 blind to what a tunnel or an accelerator buffers, so the receiver reports what arrived and when.
 
     cap = the most delivered within one least delay (over the last two) + margin
+          + what has arrived while its reports wait for the way back, which an upload may fill
 
     start   the cap doubles each round until a whole round is late, or a burst tells the rate
     rise    the delay sits at its minimum while the cap blocks: the margin grows x2, x4, x8
@@ -172,7 +173,7 @@ class Gate:
             one_way=progress.arrived_at - sent_at,
             steady=self._is_level(now),
             noise=min(_MOST_NOISE, self._serialisation / 2 + held),
-            held=held,
+            held=_MOST_NOISE,  # the cap has what the way back does to most reports
         )
         repaired = self._rate.add(
             progress.arrived_at,
@@ -218,7 +219,7 @@ class Gate:
             return max(self._start_cap, float(_START_QUANTA * self.quantum))
         if now < self._drain_end:
             return max(float(self.quantum), self._delivered - self.margin)
-        return self._delivered + self.margin * (1 << self._growth)
+        return self._delivered + self.margin * (1 << self._growth) + self._unheard_of
 
     @property
     def starting(self) -> bool:
@@ -371,6 +372,14 @@ class Gate:
     def _target(self) -> float:
         """Seconds of queue that the margin makes."""
         return self.margin / self.rate if self.rate else _TARGET
+
+    @property
+    def _unheard_of(self) -> float:
+        """Bytes that have arrived, whose reports wait behind other things on their way back.
+
+        The margin covers what reports wait for each other.
+        """
+        return self.rate * max(0.0, self._delay.late_back - self._spacing / 2)
 
     @property
     def _serialisation(self) -> float:

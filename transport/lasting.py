@@ -63,6 +63,8 @@ class LastingLink:
         self._token = preamble.NO_TOKEN
         self._hurry = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._deadline: asyncio.Timeout | None = None
+        """Of the attempt that is under way."""
         self.link: TcpLink
         """Set by `open`."""
 
@@ -80,8 +82,12 @@ class LastingLink:
 
     def network_changed(self, gone: str) -> None:
         """Try now rather than later. `gone`: an address that this machine has lost, or ""."""
-        if gone and self.link.local_address == gone:
+        if gone and self._task is not None and self.link.local_address == gone:
             self.link.lose(LinkError(f"this device no longer has the address {gone}"))
+        if gone and self._deadline is not None and not self._deadline.expired():
+            # Nobody knows yet from which address it dials, and a lost one is never answered: to
+            # begin again costs a round trip at most.
+            self._deadline.reschedule(self._loop.time())
         self._hurry.set()
 
     # -- the task ------------------------------------------------------------------------------
@@ -150,8 +156,10 @@ class LastingLink:
 
         Raises LinkError.
         """
+        began = self._loop.time()
         try:
-            async with asyncio.timeout(ATTEMPT):
+            async with asyncio.timeout(ATTEMPT) as deadline:
+                self._deadline = deadline
                 connection = await self._dial()
                 try:
                     if opening is None and self.link.connected and self.link.silent() <= SILENCE:
@@ -167,11 +175,15 @@ class LastingLink:
                     connection.close()
                     raise
         except TimeoutError as error:
-            raise LinkError(f"no answer within {ATTEMPT:g} s") from error
+            late = (deadline.when() or 0.0) >= began + ATTEMPT
+            why = f"no answer within {ATTEMPT:g} s" if late else "the network changed meanwhile"
+            raise LinkError(why) from error
         except PeerError as error:
             raise LinkError(str(error)) from error
         except OSError as error:
             raise LinkError(reason(error)) from error
+        finally:
+            self._deadline = None
 
     async def _pause(self, seconds: float) -> None:
         """Wait, but not longer than until somebody says hurry."""

@@ -30,6 +30,10 @@ PREAMBLE_TIME: Final = 20.0
 """Seconds for a preamble to come: several round trips of the slowest link."""
 MAX_WAITING: Final = 64
 """Connections whose preamble has not come; the oldest goes when there are more."""
+MARGIN: Final = 60.0
+"""Seconds by which this end waits longer than its peer means to try: it sees some losses sooner."""
+MOST_PATIENCE: Final = 3600.0
+"""Seconds that a peer can make a link be kept: it holds memory all the while."""
 KEEPALIVE_IDLE: Final = 600
 """Seconds of silence before the kernel asks whether the peer is there; peers ask sooner."""
 _log = structlog.get_logger("sluice.link")
@@ -40,6 +44,8 @@ class _Kept:
     """A link and, while it has no connection, when it is given up."""
 
     link: TcpLink
+    patience: float
+    """Seconds without a connection until it is given up."""
     expiry: asyncio.TimerHandle | None = None
 
 
@@ -54,7 +60,8 @@ class Reception:
         congestion: str | None,
         new_token: Callable[[], bytes],
     ) -> None:
-        """`on_link` gets each new link and starts it. `patience`: seconds without a connection.
+        """`on_link` gets each new link and starts it. `patience`: seconds without a connection,
+        at least.
 
         `new_token` gives preamble.TOKEN bytes that nobody can guess.
         """
@@ -89,6 +96,21 @@ class Reception:
         self._arriving[task] = connection
         task.add_done_callback(self._arrived)
 
+    def expect(self, link: object, seconds: float) -> None:
+        """The peer of that link says for how long it will try to get a lost one back."""
+        wanted = min(seconds + MARGIN, MOST_PATIENCE)
+        for kept in self._kept.values():
+            if kept.link is link:
+                kept.patience = max(self._patience, wanted)
+
+    def give_one_up(self) -> bool:
+        """Close the oldest link that has no connection; whether there was one."""
+        for kept in self._kept.values():
+            if kept.expiry is not None:
+                kept.link.close(LinkError("others needed its place while it had no connection"))
+                return True
+        return False
+
     def close(self) -> None:
         """Close every link and turn away who is arriving."""
         for task in list(self._arriving):
@@ -122,7 +144,7 @@ class Reception:
             congestion=self._congestion,
             on_lost=lambda error: self._lost(token, error),
         )
-        self._kept[token] = _Kept(link)
+        self._kept[token] = _Kept(link, self._patience)
         self._on_link(link)
 
     async def _resume(self, connection: Connection, asked: Preamble) -> None:
@@ -155,10 +177,11 @@ class Reception:
             self._expire(token, kept)
 
     def _expire(self, token: bytes, kept: _Kept) -> None:
-        kept.expiry = self._loop.call_later(self._patience, self._give_up, token)
+        kept.expiry = self._loop.call_later(kept.patience, self._give_up, token)
 
     def _give_up(self, token: bytes) -> None:
-        self._kept[token].link.close(LinkError(f"no connection came for {self._patience:g} s"))
+        kept = self._kept[token]
+        kept.link.close(LinkError(f"no connection came for {kept.patience:g} s"))
 
 
 def _keep_alive(connection: socket.socket) -> None:

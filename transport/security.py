@@ -18,7 +18,7 @@ import os
 import socket
 import ssl
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -66,9 +66,19 @@ class ClientSecurity:
 class ServerSecurity:
     """A server's end. Which devices it lets in may change while it serves."""
 
-    def __init__(self, identity: bytes, devices: Mapping[bytes, str]) -> None:
-        """`identity`: certificate and key, PEM. `devices`: names by certificate, DER."""
+    def __init__(
+        self,
+        identity: bytes,
+        devices: Mapping[bytes, str],
+        *,
+        look: Callable[[], object] = lambda: None,
+    ) -> None:
+        """`identity`: certificate and key, PEM. `devices`: names by certificate, DER.
+
+        `look` is called before each handshake, and may let others in.
+        """
         self._identity = identity
+        self._look = look
         self.let_in(devices)
 
     def let_in(self, devices: Mapping[bytes, str]) -> None:
@@ -95,6 +105,7 @@ class ServerSecurity:
 
     async def secure(self, connection: socket.socket, *, timeout: float = TIMEOUT) -> TlsRecords:
         """The handshake. Raises LinkError, NotTrusted."""
+        self._look()
         return await secure(
             connection, self._context, server_side=True, timeout=timeout, recognise=self._recognise
         )

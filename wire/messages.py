@@ -10,7 +10,7 @@ promises with even ones. Both count upwards and never reuse one within a session
 from __future__ import annotations
 
 import zlib
-from enum import IntEnum
+from enum import IntEnum, IntFlag
 from typing import Any, Final
 
 import msgspec
@@ -44,6 +44,16 @@ class Treatment(IntEnum):
     """Pictures, sound, film and fonts do not come unasked."""
 
 
+class Takes(IntFlag):
+    """What a client takes besides a response's head and body."""
+
+    NOTHING = 0
+    HINTS = 1
+    """Interim responses (RFC 9110, 15.2)."""
+    TRAILERS = 2
+    """Fields behind the body (RFC 9110, 6.5)."""
+
+
 class Message(msgspec.Struct, frozen=True, array_like=True):
     """Base of all control messages."""
 
@@ -62,6 +72,8 @@ class Hello(Message, tag=1, frozen=True):
     """The id from which the remote numbers what it promises: earlier ones are taken."""
     accepts: list[str] = []
     """Codings besides "br" that the sender can undo (ARITHMETIC)."""
+    patience: int = 0
+    """Seconds for which the sender tries to get a lost link back; 0: it does not say."""
 
 
 class Credit(Message, tag=2, frozen=True):
@@ -149,6 +161,8 @@ class Request(Message, tag=16, frozen=True):
     is inside."""
     treatment: Treatment = Treatment.ADAPTED
     """Of a document, or of what its promise was: it holds for all that is promised of it."""
+    takes: int = 0
+    """Takes: Hint and Trailers come only where they were asked for."""
 
 
 class Cancel(Message, tag=17, frozen=True):
@@ -255,12 +269,31 @@ class Failed(Message, tag=35, frozen=True):
     component: int
     status: int
     reason: str
+    retry: int = 0
+    """Seconds after which asking again makes sense; 0: not known."""
+
+
+class Hint(Message, tag=36, frozen=True):
+    """An interim response of the origin (RFC 9110, 15.2), before the component's head."""
+
+    component: int
+    status: int
+    headers: bytes
+    """HPACK block."""
+
+
+class Trailers(Message, tag=37, frozen=True):
+    """Fields behind the component's body (RFC 9110, 6.5); precedes the last of its bytes."""
+
+    component: int
+    headers: bytes
+    """HPACK block."""
 
 
 _Any = (
     Hello | Credit | Reset | Ping | Pong | Goodbye | Request | Cancel | CloseDocument
     | SetScheduler | SetWeight | SetQuantum | SetPlan | Raise | Hold | Fetch | Head | Levels
-    | Skeleton | Failed
+    | Skeleton | Failed | Hint | Trailers
 )  # fmt: skip
 
 _encoder = msgspec.msgpack.Encoder()

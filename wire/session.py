@@ -83,9 +83,9 @@ _FROM: Final[dict[Side, tuple[type[m.Message], ...]]] = {
         *_BOTH, m.Request, m.Cancel, m.CloseDocument, m.SetScheduler, m.SetWeight, m.SetQuantum,
         m.SetPlan, m.Fetch, m.Raise, m.Hold,
     ),
-    Side.REMOTE: (*_BOTH, m.Head, m.Levels, m.Skeleton, m.Failed),
+    Side.REMOTE: (*_BOTH, m.Head, m.Levels, m.Skeleton, m.Failed, m.Hint, m.Trailers),
 }  # fmt: skip
-_WITH_HEADERS: Final = (m.Request, m.Head, m.Skeleton)
+_WITH_HEADERS: Final = (m.Request, m.Head, m.Skeleton, m.Hint, m.Trailers)
 
 
 class Session:
@@ -100,11 +100,12 @@ class Session:
         first_component: int | None = None,
         first_promise: int = 2,
         accepts: Iterable[str] = (),
+        patience: int = 0,
     ) -> None:
         """`first_component`: go on counting where an earlier session of this side ended.
 
         `first_promise`: where the remote's counting goes on, said by the local side.
-        `accepts`: codings that this side can undo.
+        `accepts`: codings that this side can undo. `patience`: as Hello says it.
         """
         self.side = side
         self.state = State.OPENING
@@ -116,7 +117,7 @@ class Session:
         self._encoder = hpack.Encoder()
         self._decoder = hpack.Decoder(max_header_list_size=MAX_HEADER_BYTES)
         self._next_component = first_component or (1 if side is Side.LOCAL else 2)
-        hello = m.Hello(list(m.VERSIONS), agent, device, first_promise, list(accepts))
+        hello = m.Hello(list(m.VERSIONS), agent, device, first_promise, list(accepts), patience)
         self._queue.append((hello, None))
 
     def __repr__(self) -> str:

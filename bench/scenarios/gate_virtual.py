@@ -58,11 +58,12 @@ async def _scenario(
     seconds: float,
     warm_up: float,
     swing: tuple[float, Sequence[float]] | None,
+    full_back: int,
 ) -> Outcome:
     loop = asyncio.get_running_loop()
     near, far = memory_links(model)
     backlog, watch = Backlog(quantum or _UNFITTED, bypass=bypass), Watch()
-    near.start(Silent(), watch)
+    near.start(Backlog(full_back) if full_back else Silent(), watch)
     far.start(backlog, Watch())
     asked: list[float] = []
     looks: list[tuple[float, int]] = [(0.0, 0)]
@@ -118,11 +119,13 @@ def simulate(
     seconds: float = 20.0,
     warm_up: float = 3.0,
     swing: tuple[float, Sequence[float]] | None = None,
+    full_back: int = 0,
 ) -> Outcome:
     """Run a backlog and chunks of high priority downwards.
 
     `quantum` in bytes; None: fitted to the link as it is measured. `chunk` in bytes; None: one
     quantum. `bypass`: chunks pass a closed gate. `swing`: seconds per phase, rates in turn.
+    `full_back`: the quantum of a backlog upwards, among which reports find their way; 0: none.
     """
     return run_virtually(
         _scenario(
@@ -133,5 +136,6 @@ def simulate(
             seconds=seconds,
             warm_up=warm_up,
             swing=swing,
+            full_back=full_back,
         )
     )

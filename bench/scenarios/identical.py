@@ -1,71 +1,104 @@
 """Whether a page ends up through the proxies as it does without: every pixel, every complaint.
 
 Two direct loads first: what differs between those (an animation) can't be compared. Then each
-other peer, over a link as good as none: pictures one by one, the page as a whole, and what the
-console has to say.
+other peer, over a link as good as none (unless --profile names one): pictures one by one, the page
+as a whole, and what the console has to say. In Chromium or Firefox, over http or https, with HTTP/2
+or without.
 """
 
 from __future__ import annotations
 
-import asyncio
-import io
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from tempfile import TemporaryDirectory
+from typing import Any
 
-from PIL import Image
-
-from bench.cdp import Tab
-from bench.origin import Address, spawn
-from bench.page_load import DECODED, PICTURES, WIDTH, Endpoint, Watch, opened
-from bench.peers import DirectPeer, Peer, peers
-from bench.profiles import profile
+from bench.ending import GOAL, End, differences, end_of
+from bench.origin import Address, serve
+from bench.page_load import Endpoint, no_link
+from bench.peers import Peer, peers
+from bench.profiles import Profile, profile
 from bench.report import Check
 from bench.scenarios.page_load import SITE
-from bench.visual import Box, mean_difference
-
-GOAL: Final = 1.0
-"""Mean difference, of 255."""
-SETTLE: Final = 3.0
-"""Seconds after the load event: refinement in place, decoding, drawing."""
-LOOK: Final = 0.7
-"""Seconds between two looks that must see the same; a busy machine refines late."""
-LOOKS: Final = (3, 6)
-"""At least, so that what moves by itself is seen to move, and at most."""
+from bench.windows import BrowserName, missing, window
+from local_proxy.authority import Authority
 
 
 @dataclass(frozen=True, slots=True)
-class End:
-    """What a page ended up as."""
+class _Origin:
+    """Where the pages are."""
 
-    looks: tuple[Image.Image, ...]
-    """A while apart, the last one last: what differs among them moves by itself."""
-    boxes: tuple[Box, ...]
-    complaints: Counter[str]
-    """Console errors, failed loads and uncaught exceptions, addresses made comparable."""
+    address: Address
+    authority: Authority | None
+    """Of its certificate; None: it speaks http."""
 
     @property
-    def image(self) -> Image.Image:
-        """The last look."""
-        return self.looks[-1]
+    def direct(self) -> Endpoint:
+        """No proxy, no link."""
+        scheme, (host, port) = "https" if self.authority else "http", self.address
+        trust = self.authority.certificate_pem if self.authority else None
+        return Endpoint(f"{scheme}://{host}:{port}/", no_link, authority=trust)
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How a page is loaded."""
+
+    browser: BrowserName
+    http1: bool
+    link: Profile
 
 
 async def run(
-    *, page: Path | None = None, peer_names: Sequence[str] = ("sluice",)
+    *,
+    page: Path | None = None,
+    peer_names: Sequence[str] = ("sluice",),
+    browser: BrowserName = "chromium",
+    https: bool = False,
+    http1: bool = False,
+    profile_name: str = "fast",
 ) -> dict[str, Any]:
-    """The scenario. `page`: a folder of page folders, or one page folder."""
+    """The scenario. `page`: a folder of page folders, or one page folder.
+
+    `http1`: the browser offers no HTTP/2. Raises ValueError for a browser that is not there.
+    """
+    if why := missing(browser):
+        raise ValueError(why)
     root = page or SITE
-    folders = _pages(root) or [root]
+    way = _Way(browser, http1, profile(profile_name))
+    pages = [f"{folder.name}/index.html" for folder in _pages(root)] or ["index.html"]
     found: list[dict[str, Any]] = []
-    async with spawn(root) as origin:
-        for folder in folders:
-            name = "" if folder == root else f"{folder.name}/"
-            for peer in peers([name for name in peer_names if name != "direct"]):
-                found.append(await _compare(peer, origin, f"{name}index.html"))
+    async with _origin(root, https=https) as origin:
+        ca_file = origin.authority.certificate_path if origin.authority else None
+        others = peers([name for name in peer_names if name != "direct"], ca_file=ca_file)
+        for path in pages:
+            reference, again = await _direct(origin, path, way)
+            for peer in others:
+                through = await _through(peer, origin, path, way, reference)
+                found.append(
+                    {
+                        "peer": peer.name,
+                        "page": path,
+                        "browser": browser,
+                        "protocols": sorted(through.protocols),
+                        "expected_protocol": "h2" if https and not http1 else "http/1.1",
+                        **differences(reference, again, through),
+                    }
+                )
                 print(_line(found[-1]))
     return {"runs": found, "checks": checks(found)}
+
+
+@asynccontextmanager
+async def _origin(root: Path, *, https: bool) -> AsyncIterator[_Origin]:
+    """A server of these pages, with an authority of its own."""
+    with TemporaryDirectory(prefix="site-") as folder:
+        authority = Authority.open(Path(folder)) if https else None
+        tls = authority.context_for("127.0.0.1", alpn=("http/1.1",)) if authority else None
+        async with serve(root, tls=tls) as address:
+            yield _Origin(address, authority)
 
 
 def _pages(root: Path) -> list[Path]:
@@ -77,42 +110,25 @@ def _line(run: dict[str, Any]) -> str:
         f"{run['page']:<24} {run['peer']:<10} page {run['page_difference']:.3f}/255, worst of "
         f"{run['pictures']} pictures {run['picture_difference']:.3f}/255, "
         f"height {'same' if run['same_size'] else 'DIFFERS'}, "
-        f"console {'same' if not run['complaints'] else run['complaints']}"
+        f"console {'same' if not run['complaints'] else run['complaints']}, "
+        f"by {'+'.join(run['protocols'])}"
     )
 
 
-async def _compare(peer: Peer, origin: Address, page: str) -> dict[str, Any]:
-    fast = profile("fast")
-    async with DirectPeer().start(origin, fast) as endpoint:
-        reference, again = await end_of(endpoint, page), await end_of(endpoint, page)
-    async with peer.start(origin, fast) as endpoint:
-        through = await end_of(endpoint, page)
-    return {"peer": peer.name, "page": page, **differences(reference, again, through)}
+async def _direct(origin: _Origin, page: str, way: _Way) -> tuple[End, End]:
+    """The reference, and the same once more."""
+    direct = origin.direct
+    async with window(direct, way.browser, http1=way.http1) as one:
+        return await end_of(one, direct.base, page), await end_of(one, direct.base, page)
 
 
-def differences(reference: End, again: End, through: End) -> dict[str, Any]:
-    """Figures of one comparison; `again` is the reference once more."""
-    same_size = reference.image.size == through.image.size
-    still = [
-        box
-        for box in reference.boxes
-        if all(
-            mean_difference(box.cut(reference.image), box.cut(look)) < GOAL
-            for look in (*reference.looks, *again.looks)
-        )
-    ]
-    apart = [mean_difference(box.cut(reference.image), box.cut(through.image)) for box in still]
-    unlike = (reference.complaints - through.complaints) + (
-        through.complaints - reference.complaints
-    )
-    return {
-        "same_size": same_size,
-        "page_difference": mean_difference(reference.image, through.image) if same_size else 255.0,
-        "pictures": len(still),
-        "moving_pictures": len(reference.boxes) - len(still),
-        "picture_difference": max(apart, default=0.0),
-        "complaints": sorted(unlike),
-    }
+async def _through(peer: Peer, origin: _Origin, page: str, way: _Way, reference: End) -> End:
+    base = origin.direct.base
+    async with (
+        peer.start(origin.address, way.link) as endpoint,
+        window(replace(endpoint, base=base), way.browser, http1=way.http1) as one,
+    ):
+        return await end_of(one, base, page, like=reference)
 
 
 def checks(runs: Sequence[dict[str, Any]]) -> dict[str, Check]:
@@ -123,60 +139,6 @@ def checks(runs: Sequence[dict[str, Any]]) -> dict[str, Check]:
         found[f"{about}: pixels"] = Check(worst, "of 255", f"below {GOAL}", worst < GOAL)
         count = len(run["complaints"])
         found[f"{about}: console"] = Check(count, "differences", "0", count == 0)
+        spoken, expected = "+".join(run["protocols"]), run["expected_protocol"]
+        found[f"{about}: protocol"] = Check(spoken, "", expected, spoken == expected)
     return found
-
-
-async def end_of(endpoint: Endpoint, page: str) -> End:
-    """Load a page and wait until nothing changes any more."""
-    async with opened(endpoint) as browser:
-        tab = await browser.new_tab()
-        complaints = await _listen(tab, endpoint.base)
-        watch = await Watch.on(tab, text_length=0)
-        await tab.viewport(width=WIDTH, height=1000)
-        await watch.navigate(endpoint.base + page)
-        await watch.until("load", limit=60)
-        height = int(await tab.evaluate("document.documentElement.scrollHeight"))
-        await tab.viewport(width=WIDTH, height=height)  # Brings lazy pictures into view.
-        await asyncio.sleep(SETTLE)
-        await tab.evaluate(DECODED)
-        boxes = [
-            Box(round(x), round(y), round(x + w), round(y + h))
-            for x, y, w, h in await tab.evaluate(PICTURES)
-        ]
-        looks = await _looks(tab)
-    images = tuple(Image.open(io.BytesIO(look)).convert("RGB") for look in looks)
-    return End(images, tuple(boxes), Counter(complaints))
-
-
-async def _looks(tab: Tab) -> list[bytes]:
-    """Screenshots, until two in a row see the same."""
-    least, most = LOOKS
-    looks = [await tab.screenshot()]
-    while len(looks) < least or (looks[-1] != looks[-2] and len(looks) < most):
-        await asyncio.sleep(LOOK)
-        looks.append(await tab.screenshot())
-    return looks
-
-
-async def _listen(tab: Tab, base: str) -> list[str]:
-    """A list that fills with the page's complaints."""
-    complaints: list[str] = []
-
-    def entry(params: dict[str, Any]) -> None:
-        said = params["entry"]
-        if said["level"] == "error":
-            complaints.append(f"{said['text']} {said.get('url', '').replace(base, '/')}".strip())
-
-    def called(params: dict[str, Any]) -> None:
-        if params["type"] == "error":
-            words = (str(value.get("value", value.get("description"))) for value in params["args"])
-            complaints.append("console: " + " ".join(words))
-
-    def thrown(params: dict[str, Any]) -> None:
-        complaints.append("uncaught: " + params["exceptionDetails"]["text"])
-
-    tab.on("Log.entryAdded", entry)
-    tab.on("Runtime.consoleAPICalled", called)
-    tab.on("Runtime.exceptionThrown", thrown)
-    await tab.call("Log.enable")
-    return complaints

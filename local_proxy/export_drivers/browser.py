@@ -63,21 +63,26 @@ class BrowserExport:
         fetch: Handler,
         secret: bytes | None = None,
         multipart: bool | None = None,
+        swap: bool = True,
         decode: Decode | None = None,
     ) -> None:
         """`now`: seconds, monotonic. `fetch`: asks the core for a picture once more, whole.
 
         `secret`: makes the driver's address for a page; keep it, and pages that a browser cached
         before a restart find their driver again. `multipart`: for all clients or for none; None:
-        for those that are known to take it well. `decode`: undoes the coding of pictures that have
-        one.
+        for those that are known to take it well. `swap`: see Choice. `decode`: undoes the coding of
+        pictures that have one.
         """
         self._pages = Pages(now=now, secret=secret or secrets.token_bytes(32))
         self._files = LevelFiles(decode)
         self._refetch = Refetch(fetch)
         self._channels = Channels()
         self._choice = Choice(
-            pages=self._pages, files=self._files, refetch=self._refetch, multipart=multipart
+            pages=self._pages,
+            files=self._files,
+            refetch=self._refetch,
+            multipart=multipart,
+            swap=swap,
         )
         self._requests = DriverRequests(
             now=now,

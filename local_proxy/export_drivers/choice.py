@@ -31,13 +31,22 @@ class Choice:
     """One for a local proxy."""
 
     def __init__(
-        self, *, pages: Pages, files: LevelFiles, refetch: Refetch, multipart: bool | None
+        self,
+        *,
+        pages: Pages,
+        files: LevelFiles,
+        refetch: Refetch,
+        multipart: bool | None,
+        swap: bool = True,
     ) -> None:
-        """`multipart`: for all clients or for none; None: for those that take it well."""
+        """`multipart`: for all clients or for none; None: for those that take it well. `swap`: else
+        a page's script may show finer levels; without it each picture is one response, as it comes.
+        """
         self._pages = pages
         self._files = files
         self._refetch = refetch
         self._always = multipart
+        self._swap = swap
         self._open_parts: Counter[str] = Counter()
         """Multipart responses that are open, by origin."""
         self.swapped = self.multipart = self.streamed = self.whole = 0
@@ -54,7 +63,7 @@ class Choice:
         except NoFile:
             return await self._refetch.response(request, request.url)
         except ComponentFailed as failed:
-            return error_page(failed.status, failed.reason)
+            return error_page(failed.status, failed.reason, retry=failed.retry)
 
     async def _picture(self, component: Component, head: Head, request: Request) -> Response:
         """Raises NoFile where only fetching anew can help."""
@@ -106,7 +115,7 @@ class Choice:
         return response
 
     def _can_swap(self, page: Page | None, component: Component) -> bool:
-        if page is None or component.use is not Use.ELEMENT or page.shut:
+        if page is None or component.use is not Use.ELEMENT or page.shut or not self._swap:
             return False
         return page.injected and (page.alive.is_set() or not page.given_up)
 

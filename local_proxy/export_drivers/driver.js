@@ -11,9 +11,10 @@
 
   const AT_ONCE = 3; // levels loaded at a time: the page needs connections too
   const TRIES = 3;
-  // Bytes of pixels from which Chromium decodes off the drawing thread and shows a blank meanwhile
-  // (kMinImageSizeToCheckerBytes). Such levels are decoded first. Smaller ones are not: from an
-  // image decoded in full Chromium scales down otherwise than from a file, by up to 6 of 255.
+  // Bytes of pixels from which Chromium may decode off the drawing thread and show a blank meanwhile
+  // (kMinImageSizeToCheckerBytes). It does so for decoding=async alone where one image follows
+  // another, and such levels are decoded first. Others are not: from an image decoded in full
+  // Chromium scales down otherwise than from a file, by up to 6 of 255.
   const LARGE = 512 * 1024;
   const GECKO = CSS.supports("-moz-appearance", "none"); // blank at any size
   const { EventSource, CSSStyleSheet, Image, IntersectionObserver, MutationObserver } = window;
@@ -22,6 +23,7 @@
   const decode = unbound(Image.prototype.decode);
   const listen = unbound(EventTarget.prototype.addEventListener);
   const replace = unbound(String.prototype.replace);
+  const lower = unbound(String.prototype.toLowerCase);
   const attribute = unbound(Element.prototype.getAttribute);
   const every = unbound(Document.prototype.querySelectorAll);
   const beneath = unbound(Document.prototype.elementsFromPoint);
@@ -161,6 +163,18 @@
     }
   };
 
+  // Whether every image that shows it is drawn in step with its page, blank at no time. Of images
+  // in shadow trees that is not known.
+  const inStep = (url) => {
+    let found = false;
+    for (let i = 0; i < pictures.length; i++) {
+      if (plain(pictures[i].currentSrc) !== url) continue;
+      if (lower(attribute(pictures[i], "decoding") ?? "") === "async") return false;
+      found = true;
+    }
+    return found;
+  };
+
   const load = async (url, job) => {
     const image = new Image();
     const mark = "sluice-level=" + KEY + "." + job.id + "." + job.level;
@@ -171,7 +185,8 @@
         // Without CORS whatever the picture's own mode: so the style rule asks, and finds this one.
         image.src = url + (url.includes("?") ? "&" : "?") + mark;
       });
-      if (GECKO || image.naturalWidth * image.naturalHeight * 4 >= LARGE) await decode(image);
+      const large = image.naturalWidth * image.naturalHeight * 4 >= LARGE;
+      if (GECKO || (large && !inStep(url))) await decode(image);
       shown[url] = { id: job.id, level: job.level, href: image.src, width: image.naturalWidth, image };
       apply();
     } catch {

@@ -38,9 +38,9 @@ def tagged(response: Response, page: Page, *, driver: str) -> Response:
         metas.feed(response.body)
         page.shut = metas.shut
         body = injector.feed(response.body) + injector.end()
-        return replace(response, headers=headers, body=body, length=None)
+        return replace(response, headers=headers, body=body, length=None, trailers=None)
     body_as_it_comes = _with_tag(page, tag, response.body)
-    return replace(response, headers=headers, body=body_as_it_comes, length=None)
+    return replace(response, headers=headers, body=body_as_it_comes, length=None, trailers=None)
 
 
 def _may_carry_driver(response: Response) -> bool:

@@ -111,7 +111,7 @@ class Control:
                     await self._choose(msgspec.json.decode(await _body(request), type=Choice))
                 case "/sites/forget":
                     if (https := self._https()) is not None:
-                        https.forget()
+                        await https.forget()
                 case _:
                     await self._savings.erase()
         except (msgspec.DecodeError, ValueError) as error:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 
 import pytest
 
 from bench.capture import INTERVAL, interval
 from bench.cdp import BrowserError, arguments, find_chromium, launch
 from bench.origin import Address, spawn
-from bench.page_load import Endpoint, PageLoad, load, study
+from bench.page_load import Endpoint, PageLoad, load, no_link, study
 from bench.scenarios.page_load import SITE
 from bench.scripted import Resource, resources_of
 from bench.scripted import load as load_by_script
@@ -19,16 +18,9 @@ from bench.visual import State, reached
 needs_chromium = pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
 
 
-@dataclass(frozen=True)
-class NoLink:
-    bytes_up: int = 0
-    bytes_down: int = 0
-    connections: int = 0
-
-
 def straight(origin: Address) -> Endpoint:
     """The origin under a host name of its own, with no link between."""
-    return Endpoint("http://site.test/", NoLink, resolve={"site.test": f"{origin[0]}:{origin[1]}"})
+    return Endpoint("http://site.test/", no_link, resolve={"site.test": f"{origin[0]}:{origin[1]}"})
 
 
 @needs_chromium

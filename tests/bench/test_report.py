@@ -13,6 +13,7 @@ from PIL import Image
 
 from bench.__main__ import main
 from bench.capture import Frame
+from bench.ending import Counter, End, differences
 from bench.page_load import PageLoad
 from bench.profiles import profile, profiles
 from bench.report import (
@@ -26,7 +27,6 @@ from bench.report import (
     table,
     write,
 )
-from bench.scenarios.identical import Counter, End, differences
 from bench.scenarios.page_load import checks
 from bench.scenarios.two_documents import checks as two_checks
 from bench.visual import Box, Moment, State

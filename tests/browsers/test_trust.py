@@ -13,6 +13,7 @@ from browsers.launch import NICKNAME
 from browsers.trust import Places, Task, carry_out
 from local_proxy.authority import PUBLIC, Authority
 from local_proxy.status.setup import fingerprint
+from local_proxy.store import Store
 
 needs_certutil = pytest.mark.skipif(
     shutil.which("certutil") is None, reason="no certutil on this machine (libnss3-tools)"
@@ -146,6 +147,24 @@ def test_sudo_is_turned_away_and_nothing_is_made_to_look(
     monkeypatch.setattr("os.geteuid", lambda: 0)
     assert trust.run(tmp_path / "none", remove=False, dry_run=False) == 2
     assert "not with sudo" in capsys.readouterr().out
+
+
+def test_what_was_learnt_of_clients_is_void_whenever_trust_may_have_changed(
+    authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SUDO_USER", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    state = authority.certificate_path.parent
+    for remove in (False, True):
+        store = Store(state)
+        store.learn("ours", [("fox", 1e9, "{}")], forgotten=store.forgotten())
+        trust.run(state, remove=remove, dry_run=True)
+        assert store.lessons("ours")[1] == [("fox", 1e9, "{}")]
+        trust.forget(state)
+        assert store.lessons("ours")[1] == []
+    store.learn("ours", [("fox", 1e9, "{}")], forgotten=store.forgotten())
+    trust.run(state, remove=True, dry_run=False)  # nothing is there to be removed
+    assert store.lessons("ours") == (3, [])
 
 
 @needs_certutil

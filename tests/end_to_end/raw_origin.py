@@ -12,7 +12,7 @@ from tests.end_to_end.listening import listening
 
 TOKEN = re.compile(rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 FORBIDDEN = frozenset(
-    (b"keep-alive", b"proxy-connection", b"te", b"trailer", b"upgrade",
+    (b"keep-alive", b"proxy-connection", b"trailer", b"upgrade",
      b"http2-settings", b"proxy-authorization", b"expect")
 )  # fmt: skip
 """Fields of one hop (RFC 9110, 7.6.1): none of them may be the client's."""
@@ -81,9 +81,10 @@ class RawOrigin:
         names = [name for name, _ in pairs]
         if names.count(b"host") != 1 or dict(pairs)[b"host"] != self.host.encode():
             raise Ambiguous(f"not exactly our Host: {pairs}")
-        if dict(pairs).get(b"connection", b"close") not in (b"close", b"keep-alive"):
+        own = (b"TE", b"close, TE") if dict(pairs).get(b"te") == b"trailers" else (b"close",)
+        if dict(pairs).get(b"connection", own[0]) not in (*own, b"keep-alive"):
             raise Ambiguous(f"the client's Connection: {pairs}")
-        if FORBIDDEN.intersection(names):
+        if FORBIDDEN.intersection(names) or (b"te" in names and own == (b"close",)):
             raise Ambiguous(f"hop-by-hop: {FORBIDDEN.intersection(names)}")
         body = await self._body(reader, pairs)
         method, target, _ = line.decode().split(" ")

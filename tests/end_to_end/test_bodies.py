@@ -104,8 +104,8 @@ def test_an_answer_before_the_end_of_the_upload_ends_the_upload() -> None:
                 assert await anext(answer.stream) == b"too much"
             session = both.local.uplink.session
             assert session is not None
-            await until(lambda: not session.outbox.components())
-            await until(lambda: not both.local.core._uploads)
+            await until(lambda: not session.uploads.outbox.components())
+            await until(lambda: not both.local.core.asking.uploading)
 
     run(go())
 
@@ -137,7 +137,7 @@ def test_a_client_that_leaves_in_mid_upload_cuts_it_at_the_origin() -> None:
             async with asyncio.timeout(5):
                 await cut.wait()
             await until(lambda: both.session.statistics().deliveries == 0)
-            await until(lambda: not both.local.core._uploads)
+            await until(lambda: not both.local.core.asking.uploading)
 
     run(go())
 
@@ -158,7 +158,7 @@ def test_a_malformed_upload_is_refused_and_cut_at_the_origin() -> None:
             writer.close()
             await asyncio.gather(writer.wait_closed(), return_exceptions=True)
             await until(lambda: both.session.statistics().deliveries == 0)
-            await until(lambda: not both.local.core._uploads)
+            await until(lambda: not both.local.core.asking.uploading)
 
     run(go())
 
@@ -182,7 +182,7 @@ def test_a_slow_origin_slows_the_upload_down_and_nobody_else() -> None:
             await asyncio.sleep(0.3)
             session = both.local.uplink.session
             assert session is not None
-            (outgoing,) = session.outbox.components()
+            (outgoing,) = session.uploads.outbox.components()
             assert outgoing.held <= HIGH_WATER + 65536
             assert outgoing.taken < 6 * MIB
             assert (await both.client.get(origin.base + "/fast")).body == b"fast"

@@ -6,8 +6,13 @@ import asyncio
 import hashlib
 import random
 
+import pytest
+
 from bench.links.breaking import BreakingWay
+from remote_proxy import server
+from remote_proxy.session import RemoteSession
 from tests.end_to_end.pair import Asked, FakeOrigin, Remote, pair, run, until
+from transport.preamble import SIZE, Preamble, What
 
 BODY = random.Random(3).randbytes(3_000_000)
 
@@ -99,6 +104,80 @@ def test_a_link_that_stays_down_longer_than_patience_is_told_to_the_browser() ->
             origin.serve("/well", b"well")
             await until(lambda: both.local.uplink.connected)
             assert (await both.client.get(origin.base + "/well")).body == b"well"
+        await remote.stop()
+
+    run(go())
+
+
+def test_the_remote_waits_for_a_device_as_long_as_that_means_to_try() -> None:
+    async def go() -> None:
+        remote = Remote(patience=0.05)
+        await remote.start()
+        async with (
+            FakeOrigin().running() as origin,
+            BreakingWay(("127.0.0.1", remote.port), rate=1e6) as way,
+            pair(start_remote=False, remote_port=way.address[1], patience=9.5) as both,
+        ):
+            await both.connected()
+            (session,) = remote.sessions
+            await until(lambda: session.session.peer is not None)
+            assert session.session.peer is not None
+            assert session.session.peer.patience == 10
+            way.hush(True)  # it may dial, and is not answered
+            way.cut()
+            # One that says nothing of its patience comes later, and is given up before.
+            reader, writer = await asyncio.open_connection("127.0.0.1", remote.port)
+            writer.write(Preamble(What.OPEN).encode())
+            await reader.readexactly(SIZE)
+            await until(lambda: len(remote.sessions) == 2)
+            writer.close()
+            await until(lambda: len(remote.sessions) == 1)
+            assert remote.sessions == [session]
+            way.hush(False)
+            await until(lambda: both.local.uplink.connected)
+            origin.serve("/well", b"well")
+            assert (await both.client.get(origin.base + "/well")).body == b"well"
+            assert remote.sessions == [session]
+        await remote.stop()
+
+    run(go())
+
+
+def waiting(remote: Remote) -> list[RemoteSession]:
+    """Sessions that have no connection."""
+    return [one for one in remote.sessions if not one.link.statistics().connected]
+
+
+def test_who_has_no_connection_gives_way_when_there_are_too_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(server, "MAX_DEVICES", 2)
+
+    async def go() -> None:
+        remote = Remote()
+        await remote.start()
+        async with (
+            BreakingWay(("127.0.0.1", remote.port), rate=1e6) as way,
+            pair(start_remote=False, remote_port=way.address[1], patience=9.0) as away,
+            pair(start_remote=False, remote_port=remote.port) as here,
+        ):
+            await away.connected()
+            await here.connected()
+            way.hush(True)
+            way.cut()
+            await until(lambda: len(waiting(remote)) == 1)
+            (gone,) = waiting(remote)
+            async with pair(start_remote=False, remote_port=remote.port) as third:
+                await third.connected()
+                await until(lambda: gone not in remote.sessions)
+                assert here.local.uplink.connected
+                # Nobody is dropped who is there.
+                reader, writer = await asyncio.open_connection("127.0.0.1", remote.port)
+                writer.write(Preamble(What.OPEN).encode())
+                await reader.read()
+                writer.close()
+                assert here.local.uplink.connected
+                assert third.local.uplink.connected
         await remote.stop()
 
     run(go())

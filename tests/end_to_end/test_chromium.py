@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from bench.cdp import Tab, find_chromium, launch
+from bench.ending import GOAL, End, differences, end_of
 from bench.origin import Address, serve
-from bench.page_load import Endpoint
-from bench.scenarios.identical import GOAL, differences, end_of
+from bench.page_load import Endpoint, no_link
+from bench.windows import window
 from tests.end_to_end.pair import FakeOrigin, Pair, all_three, pair, until
 from tests.local_proxy.site import progressive
 
@@ -21,16 +21,14 @@ SITE = Path(__file__).parents[2] / "demo" / "site"
 pytestmark = pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
 
 
-@dataclass(frozen=True)
-class NoLink:
-    bytes_up: int = 0
-    bytes_down: int = 0
-    connections: int = 0
-
-
 def endpoint(origin: Address, both: Pair | None) -> Endpoint:
     proxy = f"http://{both.address[0]}:{both.address[1]}" if both is not None else None
-    return Endpoint(f"http://{origin[0]}:{origin[1]}/", NoLink, proxy=proxy)
+    return Endpoint(f"http://{origin[0]}:{origin[1]}/", no_link, proxy=proxy)
+
+
+async def end(endpoint: Endpoint, page: str, *, like: End | None = None) -> End:
+    async with window(endpoint, "chromium") as one:
+        return await end_of(one, endpoint.base, page, like=like)
 
 
 @asynccontextmanager
@@ -54,10 +52,9 @@ def test_the_page_ends_up_as_it_does_without_proxies() -> None:
     async def go() -> None:
         async with serve(SITE) as origin, pair() as both:
             page = "news/index.html"
-            direct = await end_of(endpoint(origin, None), page)
-            again = await end_of(endpoint(origin, None), page)
-            through = await end_of(endpoint(origin, both), page)
-            found = differences(direct, again, through)
+            direct = await end(endpoint(origin, None), page)
+            through = await end(endpoint(origin, both), page, like=direct)
+            found = differences(direct, direct, through)
             assert found["same_size"]
             assert found["pictures"] >= 10
             assert found["picture_difference"] < GOAL

@@ -60,6 +60,7 @@ def test_requests_under_way() -> None:
             refused = await both.client.get(origin.base + "/")
             assert refused.status == 503
             assert b"3 requests under way" in refused.body
+            assert refused.header("retry-after") == ""  # nobody knows when one of them ends
             assert b"remote.max_requests)" in refused.body
             async with device(both, "other") as other:
                 assert (await other.get(origin.base + "/")).body == b"fine"
@@ -81,6 +82,7 @@ def test_requests_within_a_minute() -> None:
             assert refused.status == 429
             assert b"remote.max_requests_per_minute" in refused.body
             assert b"It may ask again in 1" in refused.body
+            assert 10 <= int(refused.header("retry-after")) <= 12
             status, _, writer = await both.client.connect(f"127.0.0.1:{origin.address[1]}")
             assert status == 429
             writer.close()
@@ -103,6 +105,7 @@ def test_bytes_of_a_day_down() -> None:
             assert refused.status == 429
             assert b"remote.max_bytes_per_day" in refused.body
             assert b"It may go on in 24 h" in refused.body
+            assert 86_300 < int(refused.header("retry-after")) <= 86_400
             assert both.session.statistics().usage.bytes_today < 100_000 + 3 * 65536
             async with device(both, "other") as other:
                 assert (await other.get(origin.base + "/half")).status == 200

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import random
 from collections.abc import AsyncIterator
@@ -13,15 +12,11 @@ import pytest
 from PIL import Image
 
 from bench.cdp import Tab, find_chromium, launch
-from bench.origin import serve
-from bench.page_load import Endpoint
-from bench.scenarios.identical import GOAL, differences, end_of
 from local_proxy.authority import Authority
 from tests.end_to_end.pair import FakeOrigin, Pair, pair, run, until
 from tests.end_to_end.roots import Root
-from tests.end_to_end.test_chromium import NoLink, shows
+from tests.end_to_end.test_chromium import shows
 
-SITE = Path(__file__).parents[2] / "demo" / "site"
 pytestmark = pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
 
 
@@ -31,9 +26,9 @@ def taking(spki: str) -> tuple[str, ...]:
 
 
 @asynccontextmanager
-async def tab_through(both: Pair, spki: str) -> AsyncIterator[Tab]:
+async def tab_through(both: Pair, spki: str, *flags: str) -> AsyncIterator[Tab]:
     proxy = "http://{}:{}".format(*both.address)
-    async with launch(proxy=proxy, extra=taking(spki)) as browser:
+    async with launch(proxy=proxy, extra=(*taking(spki), *flags)) as browser:
         yield await browser.new_tab()
 
 
@@ -43,39 +38,6 @@ def picture() -> bytes:
     out = io.BytesIO()
     image.resize((800, 600), Image.Resampling.BICUBIC).save(out, "JPEG", quality=90)
     return out.getvalue()
-
-
-@pytest.mark.parametrize("mode", ["--enable-http2", "--disable-http2"])
-def test_an_https_page_ends_up_as_it_does_without_proxies(mode: str, tmp_path: Path) -> None:
-    async def go() -> None:
-        root, authority = Root(tmp_path), Authority.open(tmp_path / "state")
-        async with (
-            serve(SITE, tls=root.server("127.0.0.1")) as origin,
-            pair(tls=root.trusted(), authority=authority) as both,
-        ):
-            base, page = "https://{}:{}/".format(*origin), "news/index.html"
-            careless = Endpoint(base, NoLink, browser_flags=("--ignore-certificate-errors",))
-            direct = await end_of(careless, page)
-            ours = Endpoint(
-                base,
-                NoLink,
-                proxy="http://{}:{}".format(*both.address),
-                browser_flags=(*taking(authority.spki_sha256), mode),
-            )
-            found = differences(direct, direct, await end_of(ours, page))
-            assert found["same_size"]
-            assert found["pictures"] >= 10
-            assert found["picture_difference"] < GOAL
-            assert found["page_difference"] < GOAL
-            assert not found["complaints"]
-            exported = both.local.export.statistics()
-            assert bool(exported.multipart) == (mode == "--enable-http2")
-            assert bool(exported.swapped) == (mode == "--disable-http2")
-            promises = both.local.promises.statistics()
-            assert promises.kept >= 10
-            assert promises.kept >= 0.9 * promises.made, promises
-
-    asyncio.run(go())
 
 
 PAGE = b"""<!doctype html><html><head><title>safe</title><link rel=stylesheet href=/style.css>

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from bench.bidi import EXECUTABLE, certificates_can_be_added, launched
 from local_proxy.authority import Authority
-from tests.end_to_end.pair import FakeOrigin, pair, run, until
+from tests.end_to_end.pair import FakeOrigin, run, until
 from tests.end_to_end.roots import Root
 from tests.end_to_end.test_https_chromium import picture
-from tests.local_proxy.firefox import EXECUTABLE, certificates_can_be_added, launched
+from tests.end_to_end.test_https_pages import slow_pair
 
 pytestmark = [
     pytest.mark.skipif(EXECUTABLE is None, reason="no firefox on this machine"),
@@ -39,7 +40,9 @@ def test_an_https_page_ends_with_the_pixels_of_the_origin(tmp_path: Path) -> Non
             for policy in ("original", "default"):
                 before = origin.counts()["/picture.jpg"]
                 async with (
-                    pair(tls=root.trusted(), authority=authority, policy=[policy]) as both,
+                    slow_pair(
+                        rate=100_000, tls=root.trusted(), authority=authority, policy=policy
+                    ) as both,
                     launched(
                         proxy="{}:{}".format(*both.address), certificate=authority.certificate_pem
                     ) as browser,

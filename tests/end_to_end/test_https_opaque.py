@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from browsers import trust
+from local_proxy.store import Store
 from tests.end_to_end.pair import FakeOrigin, Pair, run, until
 from tests.end_to_end.roots import Root
 from tests.end_to_end.secure_sites import (
@@ -171,5 +173,29 @@ def test_a_hello_in_single_bytes_is_one_all_the_same(tmp_path: Path) -> None:
                 answer += data
             assert answer.endswith(TEXT)
             writer.close()
+
+    run(go())
+
+
+@needs_curl
+def test_a_client_that_rejected_the_authority_is_remembered_until_trust_was_set_up(
+    tmp_path: Path,
+) -> None:
+    async def go() -> None:
+        root, state = Root(tmp_path), tmp_path / "state"
+        async with secure(tmp_path, root=root, store=Store(state)) as (origin, both, _):
+            origin.serve("/", TEXT)
+            code, _, words = await curl(both, root.file, origin.base + "/")
+            assert code == 60, words
+        async with secure(tmp_path, root=root, store=Store(state)) as (origin, both, authority):
+            origin.serve("/", TEXT)
+            code, out, words = await curl(both, root.file, origin.base + "/")
+            assert (code, out[-len(TEXT) :]) == (0, TEXT), words
+            now = asyncio.get_running_loop().time
+            asked = now()
+            await asyncio.to_thread(trust.forget, state)
+            while code := (await curl(both, authority.certificate_path, origin.base + "/"))[0]:
+                assert code == 60, "the tunnel is opaque still, and shows the origin's certificate"
+            assert now() - asked < 5.0
 
     run(go())

@@ -202,7 +202,7 @@ def test_a_large_upload_is_never_held_whole(tmp_path: Path) -> None:
                 for _ in range(320):
                     yield bytes(65_536)
                     sent += 65_536
-                    most = max(most, sum(one.held for one in session.outbox.components()))
+                    most = max(most, sum(one.held for one in session.uploads.outbox.components()))
 
             put = await both.client.get(base + "/put/large", method="PUT", body=chunks())
             assert put.status == 201

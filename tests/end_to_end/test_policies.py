@@ -98,6 +98,35 @@ def test_a_plan_can_stop_pictures_at_low(tmp_path: Path) -> None:
     run(go())
 
 
+def test_who_saves_data_gets_coarser_pictures_and_the_original_when_asked_for() -> None:
+    async def go() -> None:
+        async with all_three() as (origin, both):
+            page = site_of(origin)
+            serve = origin.paths["/page"]
+
+            async def page_once_the_plan_is_there(asked: Asked) -> None:
+                await settled(both, rules=1 if asked.header("save-data") else 0)
+                await serve(asked)
+
+            origin.paths["/page"] = page_once_the_plan_is_there
+            browser, whole = both.browser, PHOTO.read_bytes()
+            saving = ("save-data", "on")
+            await browser.get(page, [*browser.navigation(), saving])
+            wanted = [*browser.picture(page), saving]
+            coarse = await browser.get(origin.base + "/a.jpg", wanted)
+            assert coarse.status == 200
+            assert len(coarse.body) < 0.7 * len(whole)
+            assert origin.asked[-1].header("save-data") == "on"
+            by_script = await browser.get(
+                origin.base + "/a.jpg?script", [*wanted, ("sec-fetch-dest", "empty")]
+            )
+            assert by_script.body == whole  # whoever handles bytes gets the origin's
+            again = f"{origin.base}/a.jpg?sluice-level=gone.{1}.original"
+            assert same_pixels((await browser.get(again, wanted)).body, whole)
+
+    run(go())
+
+
 def test_what_a_plan_leaves_to_asking_is_not_pushed(tmp_path: Path) -> None:
     path = policy_file(tmp_path, standing('Rule(kind=Kind.IMAGE, fetch="ask")'))
 

@@ -190,6 +190,67 @@ def test_a_revoked_device_s_session_ends_and_no_other(tmp_path: Path) -> None:
     run(go())
 
 
+def test_a_device_that_connects_right_after_its_pairing_is_known(tmp_path: Path) -> None:
+    """Nothing looks at the store between the pairing and the connection but the handshake."""
+
+    async def go() -> None:
+        store = Store(tmp_path / "remote")
+        devices = PairedDevices(store)
+        remote = Remote(security=devices.security)
+        await remote.start()
+        for name in ("phone", "laptop"):
+            pairing = str(store.pair(name, host="127.0.0.1", port=1))
+            async with device(tmp_path / name, remote, pairing) as local:
+                await until(lambda local=local: local.uplink.session is not None, seconds=5.0)
+                assert local.uplink.state().attempts == 0
+        await remote.stop()
+
+    run(go())
+
+
+def test_strangers_do_not_make_the_remote_list_its_devices(tmp_path: Path) -> None:
+    store = Store(tmp_path / "remote")
+    devices = PairedDevices(store)
+    assert not devices.look()
+    store.pair("phone", host="h", port=1)
+    assert devices.look()
+    assert devices.security.devices == 1
+    folder = tmp_path / "remote" / "devices"
+    os.utime(folder, (1e9, 1e9))
+    devices.refresh()
+    (folder / "phone.pem").write_text("noise")  # the folder itself has not changed
+    assert not devices.look()
+    assert devices.security.devices == 1
+    assert devices.refresh()
+    assert devices.security.devices == 0
+    store.pair("tablet", host="h", port=1)
+    os.utime(folder, None)
+    before = folder.stat().st_mtime
+    assert devices.look()
+    store.pair("laptop", host="h", port=1)
+    os.utime(folder, (before, before))  # as if in the same tick of the file system's clock
+    assert devices.look()
+    assert devices.security.devices == 2
+
+
+def test_what_a_handshake_finds_changed_is_told_all_the_same(tmp_path: Path) -> None:
+    async def go() -> None:
+        store = Store(tmp_path / "remote")
+        store.pair("phone", host="h", port=1)
+        devices, known = PairedDevices(store), list[int]()
+        watching = asyncio.ensure_future(
+            devices.watch(lambda: known.append(devices.security.devices))
+        )
+        await until(lambda: known == [1])
+        store.revoke("phone")
+        assert devices.look()
+        await until(lambda: known == [1, 0])
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+
+    run(go())
+
+
 def test_the_store_is_read_again_when_it_changed(tmp_path: Path) -> None:
     store = Store(tmp_path / "remote")
     store.pair("phone", host="h", port=1)

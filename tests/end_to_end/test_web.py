@@ -143,26 +143,6 @@ def test_a_long_poll_is_answered_when_there_is_news_and_hinders_nobody() -> None
     run(go())
 
 
-def test_hints_and_trailers_of_an_origin_leave_the_answer_whole() -> None:
-    async def go() -> None:
-        async with all_three() as (origin, both):
-
-            async def hinting(asked: Asked) -> None:
-                assert asked.header("te") == ""  # nobody here could pass trailers on
-                await asked.send(
-                    b"HTTP/1.1 103 Early Hints\r\nLink: </s.css>; rel=preload\r\n\r\n"
-                    b"HTTP/1.1 200 OK\r\nTrailer: X-Sum\r\nTransfer-Encoding: chunked\r\n\r\n"
-                    b"5\r\nhello\r\n0\r\nX-Sum: 1\r\n\r\n"
-                )
-
-            origin.paths["/"] = hinting
-            answer = await both.client.get(origin.base + "/", [("te", "trailers")])
-            assert (answer.status, answer.body) == (200, b"hello")
-            assert not answer.header("trailer") + answer.header("x-sum") + answer.header("link")
-
-    run(go())
-
-
 def test_a_video_is_sought_in_by_ranges() -> None:
     async def go() -> None:
         film = os.urandom(3 << 20)

@@ -50,6 +50,7 @@ class World:
     tracker: Quiet = field(default_factory=Quiet)
     fetched: list[Request] = field(default_factory=list)
     multipart: bool | None = False
+    swap: bool = True
 
     def __post_init__(self) -> None:
         self.export = BrowserExport(
@@ -58,6 +59,7 @@ class World:
             fetch=self.fetch,
             secret=b"s",
             multipart=self.multipart,
+            swap=self.swap,
         )
 
     async def fetch(self, request: Request) -> Response:

@@ -15,10 +15,12 @@ from local_proxy.http import Duplex, Headers, Request, Response, header
 from wire.skeleton import Kind, Level, Use
 
 
-def progressive(seed: int, *, size: tuple[int, int] = (320, 240)) -> tuple[bytes, list[int]]:
-    """A progressive JPEG and where its scans end."""
+def progressive(
+    seed: int, *, size: tuple[int, int] = (320, 240), grain: tuple[int, int] = (16, 12)
+) -> tuple[bytes, list[int]]:
+    """A progressive JPEG and where its scans end. `grain`: blots across and down."""
     noise = random.Random(seed)
-    small = Image.frombytes("RGB", (16, 12), noise.randbytes(16 * 12 * 3))
+    small = Image.frombytes("RGB", grain, noise.randbytes(grain[0] * grain[1] * 3))
     out = io.BytesIO()
     small.resize(size, Image.Resampling.BICUBIC).save(out, "JPEG", progressive=True, quality=90)
     data = out.getvalue()
@@ -99,10 +101,11 @@ class Site:
         *,
         use: Use = Use.ELEMENT,
         size: tuple[int, int] = (320, 240),
+        grain: tuple[int, int] = (16, 12),
         origin: str = "http://site.test",
     ) -> None:
         """A picture of which nothing has come yet."""
-        self.files[path], ends = progressive(seed, size=size)
+        self.files[path], ends = progressive(seed, size=size, grain=grain)
         one = Component(1000 + len(self.files), 0, f"{origin}{path}", Kind.IMAGE, use)
         one.levels = levels(self.files[path], ends)
         fields = [("content-type", "image/jpeg"), ("cache-control", "max-age=600"), ("etag", '"x"')]

@@ -196,3 +196,24 @@ def test_failures_before_and_after_the_coarse_answer() -> None:
         assert header(world.fetched[0].headers, "sec-fetch-dest") == "empty"
 
     run(main())
+
+
+def test_without_swap_a_picture_is_one_response_whose_driver_runs_or_not() -> None:
+    async def main(*, driver: bool) -> None:
+        world = World(swap=False)
+        if driver:
+            await world.page()
+        else:
+            world.ticket()
+        one = component(*PREFIXES, received=3)
+        response = await world.export.picture(one, Request("GET", URL, IMAGE))
+        assert world.export.statistics().streamed == 1
+        reading = asyncio.ensure_future(text_of(response))
+        await turns()
+        assert not reading.done()
+        advance(one, len(DATA))
+        assert await reading == DATA
+        assert world.export.statistics().swapped == 0
+
+    run(main(driver=True))
+    run(main(driver=False))

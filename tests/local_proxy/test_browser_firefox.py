@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from bench.bidi import EXECUTABLE, launched
 from tests.local_proxy import test_browser_chromium as shared
-from tests.local_proxy.firefox import EXECUTABLE, launched
 
 pytestmark = pytest.mark.skipif(EXECUTABLE is None, reason="no firefox on this machine")
 

@@ -30,6 +30,7 @@ from policies.default import Default
 from policies.equal import Equal
 from policies.focus import Focus
 from policies.original import Original
+from policies.save_data import SaveData
 from policies.testing import Player, replay
 from wire.skeleton import Part
 
@@ -127,6 +128,20 @@ def test_default_composes_the_small_ones() -> None:
     }
     assert result.view.weights[B] == pytest.approx(4.0)
     assert result.refused == []
+
+
+def test_save_data_limits_the_pictures_of_who_asks_for_it() -> None:
+    def rule(document: int) -> Rule:
+        return Rule(kind=Kind.IMAGE, document=document, level="medium")
+
+    saving = [DocumentOpened(id, "http://site/", save_data=True) for id in (3, 5)]
+    events = [SessionOpened(), opened(1), *saving, DocumentClosed(1), DocumentClosed(3)]
+    result = replay(SaveData(), list(enumerate(events)))
+    assert result.sent == [
+        (2, SetPlan((rule(3),))),
+        (3, SetPlan((rule(3), rule(5)))),
+        (5, SetPlan((rule(5),))),
+    ]
 
 
 def test_attention_raises_what_is_looked_at_and_lets_go_again() -> None:

@@ -45,6 +45,19 @@ def test_little_waits_ahead_of_an_urgent_chunk_and_the_link_stays_busy(
     assert outcome.gate.drains >= 2
 
 
+@pytest.mark.parametrize(
+    ("down", "up", "quantum", "goodput"),
+    [(DSL, 16_000, 480, 0.955), (200_000, 93_750, 2_000, 0.975), (BROADBAND, 125_000, 6_250, 0.98)],
+)
+def test_a_way_back_that_is_full_costs_little(
+    down: int, up: int, quantum: int, goodput: float
+) -> None:
+    model = LinkModel(up, down, 0.05, queue=65_536)
+    outcome = simulate(model, quantum=quantum, full_back=max(384, up // 100))
+    assert outcome.goodput >= goodput
+    assert outcome.median <= 0.05 + (1024 + 4 * quantum) / down
+
+
 def test_runs_are_deterministic() -> None:
     model = link(DSL, jitter=0.02)
     assert simulate(model, quantum=480, seconds=8) == simulate(model, quantum=480, seconds=8)
@@ -97,7 +110,7 @@ def test_jitter_at_the_start_does_not_make_a_fast_link_a_slow_one_for_good(seed:
     # it passed for our own quanta: .14 with the second seed.
     model = link(BROADBAND, queue=262_144, jitter=0.05)
     outcome = simulate(replace(model, seed=seed), quantum=1024, seconds=14)
-    assert outcome.goodput >= 0.40
+    assert outcome.goodput >= 0.70
 
 
 def test_quanta_that_take_long_are_no_pauses() -> None:

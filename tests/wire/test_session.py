@@ -109,7 +109,7 @@ def test_no_common_version() -> None:
 
 def test_a_hello_of_before_there_were_codings_accepts_none() -> None:
     hello = m.decode(msgspec.msgpack.encode([1, [1], "old", "device"]))
-    assert hello == m.Hello([1], "old", "device", 2, [])
+    assert hello == m.Hello([1], "old", "device", 2, [], 0)
     remote = Session(Side.REMOTE, agent="test")
     remote.receive(m.encode(m.Hello([1], "new", "device", accepts=[m.ARITHMETIC])))
     assert remote.peer is not None
@@ -172,7 +172,7 @@ def test_header_bomb() -> None:
 
 
 EXAMPLES: list[m.Message] = [
-    m.Hello([1, 2], "a", "b", 4, ["arithmetic"]),
+    m.Hello([1, 2], "a", "b", 4, ["arithmetic"], 600),
     m.Credit(1, 5),
     m.Reset(1, "gone"),
     m.Ping(1),
@@ -192,6 +192,8 @@ EXAMPLES: list[m.Message] = [
     m.Levels(2, [Level("low", 0, 5, "image/jpeg", b"\xff\xd9")], 50),
     m.Skeleton(1, [Part(2, "/a", Kind.IMAGE, Use.ELEMENT, 0, 3, 4)], True),
     m.Failed(1, 502, "refused"),
+    m.Hint(2, 103, b""),
+    m.Trailers(2, b""),
 ]
 
 

@@ -1,6 +1,7 @@
-"""A headless Firefox for tests, over WebDriver BiDi: no more of it than the tests need.
+"""Drives a headless Firefox over WebDriver BiDi, with nothing in between.
 
-The same few calls as chromium.py has. Protocol: https://www.w3.org/TR/webdriver-bidi/
+The profile is the one that `sluice browse` makes. Knows processes, tabs and protocol messages;
+knows nothing of pages, links or metrics. Protocol: https://www.w3.org/TR/webdriver-bidi/
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ import asyncio
 import base64
 import contextlib
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import aiohttp
 
@@ -19,9 +20,15 @@ from browsers import find, firefox, launch
 from browsers.proxy import Proxy
 
 EXECUTABLE = next(filter(None, map(shutil.which, firefox.NAMES)), None)
-SIZE = {"width": 900, "height": 700}
-_START = 60.0
+SIZE: Final = {"width": 900, "height": 700}
+"""CSS pixels of a new tab."""
+_START: Final = 60.0
 """Seconds from fork to a listening socket; 2 s is usual, a cold disk takes more."""
+_EVENTS: Final = ("log.entryAdded", "network.responseCompleted", "network.fetchError")
+_GIVEN_UP: Final = "NS_BINDING_ABORTED"
+"""The page itself no longer wanted it."""
+_DISCARD: Final = "127.0.0.1:9"
+_NO_PROXY: Final = {"network.proxy.type": 0}
 
 
 class Browser:
@@ -62,7 +69,7 @@ class Browser:
             "context"
         ]
         tab = self.tabs[context] = Tab(self, context)
-        await self.call("browsingContext.setViewport", context=context, viewport=SIZE)
+        await tab.viewport(**SIZE)
         try:
             yield tab
         finally:
@@ -76,11 +83,25 @@ class Tab:
         self.browser = browser
         self._context = context
         self.complaints: list[str] = []
-        """Console errors, warnings and uncaught exceptions."""
+        """Console errors, warnings, uncaught exceptions, and loads that failed."""
 
     def happened(self, method: str, params: dict[str, Any]) -> None:
-        if method == "log.entryAdded" and params["level"] in ("error", "warn"):
-            self.complaints.append(str(params["text"]))
+        match method:
+            case "log.entryAdded" if params["level"] in ("error", "warn"):
+                self.complaints.append(str(params["text"]))
+            case "network.fetchError" if params["errorText"] != _GIVEN_UP:
+                self.complaints.append(f"{params['errorText']} {params['request']['url']}")
+            case "network.responseCompleted" if params["response"]["status"] >= 400:
+                self.complaints.append(f"{params['response']['status']} {params['request']['url']}")
+
+    async def viewport(self, *, width: int, height: int) -> None:
+        """Lay out as if the window were this large, CSS pixels; one device pixel each."""
+        await self.browser.call(
+            "browsingContext.setViewport",
+            context=self._context,
+            viewport={"width": width, "height": height},
+            devicePixelRatio=1.0,
+        )
 
     async def go(self, url: str) -> None:
         """Navigate and wait for the load event."""
@@ -115,14 +136,23 @@ class Tab:
 
 
 @contextlib.asynccontextmanager
-async def launched(*, proxy: str, certificate: bytes | None = None) -> AsyncIterator[Browser]:
-    """A browser whose every request goes to `proxy` (host:port), as `sluice browse` sets it up."""
+async def launched(
+    *,
+    proxy: str | None,
+    certificate: bytes | None = None,
+    preferences: Mapping[str, firefox.Preference] | None = None,
+) -> AsyncIterator[Browser]:
+    """A browser whose every request goes to `proxy` (host:port), as `sluice browse` sets it up.
+
+    `proxy` None: it goes to the sites themselves. `certificate`: PEM of an authority to trust.
+    """
     assert EXECUTABLE is not None
-    host, _, port = proxy.rpartition(":")
+    host, _, port = (proxy or _DISCARD).rpartition(":")
     through = Proxy(host=host, port=int(port), certificate_pem=certificate)
+    more = {**({} if proxy else _NO_PROXY), **(preferences or {})}
     async with (
         launch.profile(find.Browser(EXECUTABLE, "firefox")) as folder,
-        _process(folder, through) as address,
+        _process(folder, through, more) as address,
         aiohttp.ClientSession() as session,
         session.ws_connect(f"{address}/session", max_msg_size=0) as socket,
         asyncio.TaskGroup() as tasks,
@@ -130,19 +160,23 @@ async def launched(*, proxy: str, certificate: bytes | None = None) -> AsyncIter
         browser = Browser(socket)
         listener = tasks.create_task(browser.listen())
         await browser.call("session.new", capabilities={})
-        await browser.call("session.subscribe", events=["log.entryAdded"])
+        await browser.call("session.subscribe", events=list(_EVENTS))
         yield browser
         listener.cancel()
 
 
 @contextlib.asynccontextmanager
-async def _process(folder: Path, proxy: Proxy) -> AsyncIterator[str]:
-    """Firefox; the address of its socket."""
+async def _process(
+    folder: Path, proxy: Proxy, more: Mapping[str, firefox.Preference]
+) -> AsyncIterator[str]:
+    """Firefox; the address of its socket. `more`: preferences beside those for the proxy."""
     assert EXECUTABLE is not None
     near = "http://localhost/"
     command = await launch.prepare(
         find.Browser(EXECUTABLE, "firefox"), folder, proxy, near, headless=True
     )
+    with (folder / "user.js").open("a", encoding="utf-8") as settings:
+        settings.write(firefox.user_js(dict(more)))
     log = folder / "log"
     with log.open("wb") as out:
         async with launch.running(

@@ -1,0 +1,274 @@
+"""What is on its way in over one link: from the first word of a component to its last byte.
+
+Messages about components become what arrivals.py makes of one; here is the table of all, what is
+said back about them (credit, cancellation, closed documents), and what becomes of them when the
+link breaks. Must not know: requests, uploads, fronts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Final
+
+from local_proxy.arrivals import Arrival, Asked, shared_too_long
+from local_proxy.components import Component, ComponentFailed, Head
+from local_proxy.resumption import CHANGED, LOST, NOT_REPEATED, Memory, fits
+from transcoders.text import TextError
+from transport.link import LinkError, LinkExpired, PeerFault
+from wire import messages as m
+from wire.errors import PeerError
+from wire.frames import Data
+from wire.session import Headers
+from wire.skeleton import Kind, Part
+
+MAX_ARRIVALS: Final = 16_384
+"""Components on their way in that the remote may promise."""
+
+
+class Arriving:
+    """The components that one session brings."""
+
+    def __init__(
+        self,
+        memory: Memory,
+        *,
+        accepts: Collection[str],
+        say: Callable[[m.Message], None],
+        progressed: Callable[[Component, int], None],
+        ended: Callable[[int], object],
+    ) -> None:
+        """`accepts`: codings that whoever shows pictures undoes. `progressed`: see
+        local_proxy.session.Listener. `ended` is told that nothing more goes up for a component."""
+        self._memory = memory
+        self._accepts = accepts
+        self._say = say
+        self._progressed = progressed
+        self._ended = ended
+        self._arrivals: dict[int, Arrival] = {}
+
+    def __len__(self) -> int:
+        return len(self._arrivals)
+
+    def __contains__(self, component: int) -> bool:
+        return component in self._arrivals
+
+    def get(self, component: int) -> Arrival | None:
+        return self._arrivals.get(component)
+
+    def values(self) -> Iterable[Arrival]:
+        return self._arrivals.values()
+
+    def of(self, document: int) -> list[Component]:
+        """What is on its way of a document."""
+        arriving = (arrival.component for arrival in self._arrivals.values())
+        return [component for component in arriving if component.document == document]
+
+    def expect(self, arrival: Arrival) -> None:
+        """It was asked for, or promised."""
+        self._arrivals[arrival.component.id] = arrival
+        arrival.component.on_consumed = lambda _: self._consumed(arrival)
+
+    def promise(
+        self, components: Iterable[Component], headers: Headers, treatment: m.Treatment
+    ) -> None:
+        """The remote sends these unasked. Raises PeerError for too many, or one twice."""
+        for component in components:
+            if len(self._arrivals) >= MAX_ARRIVALS:
+                raise PeerError(f"more than {MAX_ARRIVALS} components at a time")
+            if component.id in self._arrivals:
+                raise PeerError(f"component {component.id} was promised twice")
+            levels = component.kind is Kind.IMAGE and treatment is not m.Treatment.ORIGINAL
+            asked = Asked("GET", headers, body=False, levels=levels, treatment=treatment)
+            self.expect(Arrival(component, asked))
+
+    def cancel(
+        self, component: Component, *, status: int = 499, reason: str = "nobody wanted this"
+    ) -> None:
+        """Nobody wants it any more; who reads it all the same is told that it ends here."""
+        self._ended(component.id)
+        if self._arrivals.pop(component.id, None) is not None:
+            self._say(m.Cancel(component.id))
+            self._close_node(component.document)
+            self._fail(component, status, reason)
+
+    def close_document(self, document: int) -> None:
+        """The document's window is gone, and its promises with it.
+
+        What was asked for goes on: a download outlives its page, and who asked for a part of the
+        page says himself that he has left. The node closes with the last of these.
+        """
+        self._memory.close_document(document)
+        for component in self.of(document):
+            if component.promised:
+                self.cancel(component)
+        self._close_node(document)
+
+    def _close_node(self, document: int) -> None:
+        """Tell the remote, once, that nothing of a closed document is under way any more."""
+        told = self._memory.closed.get(document, True)
+        if not told and not self.of(document):
+            self._memory.closed[document] = True
+            self._say(m.CloseDocument(document))
+
+    def lost(self, error: LinkError | None) -> None:
+        """The link is gone; what was coming waits for another session, if it may be asked again."""
+        arrivals, self._arrivals = self._arrivals, {}
+        for arrival in arrivals.values():
+            if arrival.last:
+                continue  # all of it is here, its reader will take it
+            if not arrival.asked.repeatable:
+                self._fail(arrival.component, 504, NOT_REPEATED)
+            elif isinstance(error, LinkExpired):
+                self._fail(arrival.component, 504, LOST)
+            elif isinstance(error, PeerFault):
+                self._fail(arrival.component, 502, f"the remote proxy broke the protocol: {error}")
+            else:
+                arrival.begin_again()
+                self._memory.orphans.append(arrival)
+
+    # -- what the remote says of one ------------------------------------------------------------
+
+    def levels(self, message: m.Levels) -> None:
+        """Raises PeerError where they can't be."""
+        arrival = self._arrivals.get(message.component)
+        if arrival is None:
+            return
+        if arrival.headed:
+            raise PeerError(f"levels of component {message.component} after its head")
+        if any(not 0 <= level.start <= level.end <= message.length for level in message.levels):
+            raise PeerError(f"levels of component {message.component} do not fit its length")
+        component, levels = arrival.component, tuple(message.levels)
+        if component.received and component.levels != levels:
+            self.cancel(component, status=502, reason=CHANGED)
+            return
+        component.levels = levels
+        self._changed(component)
+
+    def head(self, message: m.Head, headers: Headers) -> None:
+        """Raises PeerError for a coding that nobody accepts."""
+        arrival = self._arrivals.get(message.component)
+        if arrival is None:
+            return
+        component = arrival.component
+        coding = message.coding if message.coding != "br" else ""
+        if coding and (coding not in self._accepts or not component.levels):
+            raise PeerError(f"unknown coding {message.coding!r}")
+        length = message.length if message.length >= 0 else None
+        head = Head(message.status, headers, length, message.final_url)
+        if not fits(component, head) or (component.head and coding != component.coding):
+            self.cancel(component, status=502, reason=CHANGED)
+            return
+        arrival.headed = True
+        if message.coding == "br":
+            arrival.decode()
+        component.coding = coding
+        if not component.received:
+            component.head = head
+            self._changed(component)
+
+    def hint(self, message: m.Hint, headers: Headers) -> None:
+        """An interim response, for who wants it; nothing, once the head is here."""
+        arrival = self._arrivals.get(message.component)
+        if arrival is None or arrival.component.head is not None:
+            return
+        if arrival.component.on_hint is not None:
+            arrival.component.on_hint(message.status, headers)
+
+    def trailers(self, message: m.Trailers, headers: Headers) -> None:
+        """Fields behind its body, for who wants them."""
+        arrival = self._arrivals.get(message.component)
+        if arrival is not None and arrival.asked.takes & m.Takes.TRAILERS:
+            arrival.component.trailers = headers
+
+    def end(self, id_: int, status: int, reason: str, *, retry: int = 0) -> None:
+        """It will not be complete: the remote gives it up."""
+        arrival = self._arrivals.get(id_)
+        if arrival is not None:
+            self._give_up(arrival, status, reason, retry=retry)
+
+    def data(self, frame: Data) -> None:
+        """Raises PeerError before the head, and beyond the credit."""
+        arrival = self._arrivals.get(frame.component)
+        if arrival is None:
+            return  # cancelled while it was under way
+        component = arrival.component
+        if not arrival.headed:
+            raise PeerError(f"bytes of component {component.id} before its head")
+        arrival.arrive(frame.payload, last=frame.last)
+        self._absorb(arrival)
+        self._progressed(component, len(frame.payload))
+
+    # -- bytes, as their readers take them -------------------------------------------------------
+
+    def _consumed(self, arrival: Arrival) -> None:
+        """A reader went on: make room. What others may still ask for is kept, within reason."""
+        component = arrival.component
+        if shared_too_long(component):
+            component.trim()
+        if arrival.waiting:
+            self._absorb(arrival)
+            if component.complete:
+                self._progressed(component, 0)
+        else:
+            self._give_credit(arrival)
+
+    def _absorb(self, arrival: Arrival) -> None:
+        component = arrival.component
+        if component.failure is not None:
+            return
+        try:
+            more = arrival.absorb()
+        except TextError as error:
+            self._give_up(arrival, 502, str(error))
+            return
+        if arrival.last and not arrival.waiting:
+            self._complete(arrival)
+        else:
+            self._give_credit(arrival)
+        if more or component.complete:
+            component.notify()
+
+    def _give_credit(self, arrival: Arrival) -> None:
+        id_ = arrival.component.id
+        if id_ in self._arrivals and (more := arrival.credit()):
+            self._say(m.Credit(id_, more))
+
+    def _complete(self, arrival: Arrival) -> None:
+        if arrival.cut_short:
+            self._give_up(arrival, 502, "the text ended inside its coding")
+            return
+        component = arrival.component
+        self._arrivals.pop(component.id, None)  # gone already where the link has closed since
+        component.complete = True
+        self._close_node(component.document)
+
+    def _give_up(self, arrival: Arrival, status: int, reason: str, *, retry: int = 0) -> None:
+        """It will not be complete."""
+        component = arrival.component
+        self._arrivals.pop(component.id, None)
+        self._ended(component.id)
+        self._close_node(component.document)
+        self._fail(component, status, reason, retry=retry)
+
+    def _fail(self, component: Component, status: int, reason: str, *, retry: int = 0) -> None:
+        component.failure = ComponentFailed(status, reason, retry=retry)
+        self._changed(component)
+
+    def _changed(self, component: Component) -> None:
+        component.notify()
+        self._progressed(component, 0)
+
+
+def promised(document: int, part: Part) -> Component:
+    """What a line of a skeleton promises, nothing of it here yet."""
+    return Component(
+        id=part.component,
+        document=document,
+        url=part.url,
+        kind=part.kind,
+        use=part.use,
+        order=part.order,
+        width=part.width,
+        height=part.height,
+        promised=True,
+    )
