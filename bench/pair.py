@@ -76,16 +76,32 @@ class Arrival(NamedTuple):
 
 
 class Tap:
-    """A link that notes what comes out of it before the session hears of it."""
+    """A link that notes what comes out of it before the session hears of it, and what goes in."""
 
     def __init__(self, link: Link) -> None:
         self._link = link
         self._inbox: Inbox | None = None
+        self._outbox: Outbox | None = None
         self.arrivals: list[Arrival] = []
+        self.heard: list[bytes] = []
+        """Control messages that came out."""
+        self.said = 0
+        """Bytes of frames that went in, but for their headers."""
 
     def start(self, outbox: Outbox, inbox: Inbox) -> None:
-        self._inbox = inbox
-        self._link.start(outbox, self)
+        self._inbox, self._outbox = inbox, outbox
+        self._link.start(self, self)
+
+    @property
+    def quantum(self) -> int:
+        assert self._outbox is not None
+        return self._outbox.quantum
+
+    def next_frame(self, *, now: float, urgent: bool) -> Data | Control | None:
+        assert self._outbox is not None
+        frame = self._outbox.next_frame(now=now, urgent=urgent)
+        self.said += len(frame.payload) if frame is not None else 0
+        return frame
 
     def wake(self) -> None:
         self._link.wake()
@@ -100,6 +116,8 @@ class Tap:
         for frame in frames:
             component = frame.component if isinstance(frame, Data) else CONTROL
             self.arrivals.append(Arrival(now, component, len(frame.payload)))
+            if isinstance(frame, Control):
+                self.heard.append(frame.payload)
         assert self._inbox is not None
         self._inbox.frames_received(frames, now=now)
 

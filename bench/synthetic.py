@@ -14,6 +14,7 @@ import random
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
+from mimetypes import guess_type
 from pathlib import Path
 from typing import Final
 
@@ -67,6 +68,16 @@ def page(url: str, *, text: int, large: int = 0, small: int = 0, seed: int = 1) 
     }
     html = _html([f"img/{number}.jpg" for number in range(len(files))], size=text, seed=seed)
     return Page(url, {url: File("text/html; charset=utf-8", html), **files})
+
+
+def page_of(folder: Path, url: str) -> Page:
+    """The page whose files a folder has, with its index.html at `url`. Raises OSError."""
+    files = {url: File("text/html; charset=utf-8", (folder / "index.html").read_bytes())}
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        kind = guess_type(path.name)[0] or "application/octet-stream"
+        if path.name != "index.html":
+            files[url + path.relative_to(folder).as_posix()] = File(kind, path.read_bytes())
+    return Page(url, files)
 
 
 def text_of(size: int, *, seed: int) -> int:

@@ -80,7 +80,8 @@ class DelayFilter:
         """The same, of the way there alone."""
         self._late_back = Mean(_BACK_GAIN)
         self.least_excess = 0.0
-        """Seconds; the lowest excess of the last complete round."""
+        """Seconds; the lowest excess in the later half of the last complete round: its first bytes
+        were on their way before the decision that ended the round before could show."""
         self.round_ended = False
         """Did the newest report end a round?"""
         self._round_start = float("-inf")
@@ -102,11 +103,14 @@ class DelayFilter:
         """Seconds between two decisions: long enough to see what the last one did."""
         return max(_ROUND_FLOOR, (self.minimum or 0.0) + self.jitter)
 
-    def add(self, now: float, *, loop: float, one_way: float, steady: bool, noise: float) -> None:
+    def add(
+        self, now: float, *, loop: float, one_way: float, steady: bool, noise: float, held: float
+    ) -> None:
         """A report came.
 
-        `steady`: our own queue is level, so what varies now is jitter, but for `noise`: seconds
-        by which quanta and the holding of reports make delays vary each way.
+        `steady`: our own queue is level, so what varies now is jitter, but for seconds that are
+        our own doing: `noise`, by which quanta make the way there vary, and `held`, for which the
+        receiver may hold a report.
         """
         self._loop.add(now, loop)
         self._one_way.add(now, one_way)
@@ -119,7 +123,7 @@ class DelayFilter:
         self.excess = one_way - (one_way if least is None else least)
         self.round_ended = now - self._round_start >= self.round
         if self.round_ended:
-            self._end_round(steady, noise)
+            self._end_round(steady, noise, held)
             self._round_start = now
         self._round.append((one_way, loop - one_way))
 
@@ -129,16 +133,21 @@ class DelayFilter:
         self._one_way.forget_before(time)
         self._back.forget_before(time)
 
-    def _end_round(self, steady: bool, noise: float) -> None:
+    def forget_round(self) -> None:
+        """A loss was repaired: what came since the round began says nothing of jitter."""
+        self._round.clear()
+
+    def _end_round(self, steady: bool, noise: float, held: float = 0.02) -> None:
         if not self._round:
             return
         there = [sample for sample, _ in self._round]
         back = [sample for _, sample in self._round]
         self._round.clear()
         least = self._one_way.value
-        self.least_excess = min(there) - (least if least is not None else 0.0)
+        late = there[len(there) // 2 :]
+        self.least_excess = min(late) - (least if least is not None else 0.0)
         if steady and len(there) > 2:
-            forth, home = self._spread(there, noise), self._spread(back, noise)
+            forth, home = self._spread(there, noise), self._spread(back, held)
             self.jitter_there += (forth - self.jitter_there) * _JITTER_GAIN
             self.jitter += (forth + home - self.jitter) * _JITTER_GAIN
 

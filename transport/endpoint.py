@@ -22,18 +22,13 @@ from typing import Final
 from transport.gate import Gate
 from transport.link import BandwidthEstimate, LinkStatistics, Outbox
 from transport.rate_filter import RateFilter
+from transport.report_spacing import REPORT_EVERY, REPORT_EVERY_THIN, THIN
 from transport.retained import Retained
 from wire.errors import PeerError
 from wire.frames import CLOCK_TICK, END, Control, Data, FrameReader, FrameWriter, Report
 
 REPORT_SIZE: Final = len(FrameWriter().encode(Report(0, 0)))
 """Bytes of a report frame."""
-REPORT_EVERY: Final = 0.005
-"""Seconds between reports at least (measured: longer than the gate's target halves goodput)."""
-REPORT_EVERY_THIN: Final = 0.020
-"""Seconds; with TCP and IP around it a report is 48 bytes, 200/s would fill 77 kbit/s."""
-THIN: Final = 12_500.0
-"""Bytes/second (100 kbit/s) in either direction below which a link is thin."""
 _INCOMING_WINDOW: Final = 0.25
 """Seconds over which arrivals make a rate."""
 _BUSY: Final = 0.2

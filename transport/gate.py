@@ -7,8 +7,8 @@ blind to what a tunnel or an accelerator buffers, so the receiver reports what a
     cap = the most delivered within one least delay (over the last two) + margin
           + what has arrived while its reports wait for the way back, which an upload may fill
 
-    start   the cap doubles each round until the delay rises, or a burst tells the link's rate
-    rise    the delay sits at its minimum while the gate blocks: the margin grows x2, x4, x8
+    start   the cap doubles each round until a whole round is late, or a burst tells the rate
+    rise    the delay sits at its minimum while the cap blocks: the margin grows x2, x4, x8
     drop    the delay leaves its band: older maxima are forgotten
     drain   every few seconds the queue runs empty once, to learn the least delay anew
     freeze  while the application sends less than the cap, the cap keeps its value
@@ -28,9 +28,11 @@ from typing import Final
 from transport.delay_filter import DelayFilter
 from transport.dispersion import Dispersion
 from transport.ledger import Ledger, Progress
+from transport.limits import Limits
 from transport.link import BandwidthEstimate
 from transport.pacer import Pacer
 from transport.rate_filter import RateFilter
+from transport.report_spacing import REPORT_EVERY, REPORT_EVERY_THIN, THIN
 
 _START_QUANTA: Final = 4
 """Quanta under way at the start."""
@@ -126,13 +128,9 @@ class Gate:
         self._spacing = 0.0
         """Seconds between reports while the gate limits, the mean."""
         self._growth = 0
-        self._newest_sent_at = now
-        """When the newest reported byte was sent."""
         self._step_due = False
         """One round with an empty queue has passed; after another the margin grows."""
-        self._blocked_at = float("-inf")
-        self._resumed_at = now
-        """When the application sent again after a pause."""
+        self._limits = Limits(now=now)
         self._above: _Above | None = None
         self._overfull_at = float("-inf")
         self._level_since = now
@@ -146,8 +144,7 @@ class Gate:
 
     def on_sent(self, now: float, nbytes: int) -> None:
         """`nbytes` were handed to the transport."""
-        if now - max(self._ledger.last_sent_at, self._blocked_at) > self.window / 4:
-            self._resumed_at = now
+        self._limits.sent(now, last_sent_at=self._ledger.last_sent_at, window=self.window)
         self._ledger.sent(now, nbytes)
         rate = self.rate
         if rate and self._phase is not Phase.START:
@@ -163,19 +160,30 @@ class Gate:
         progress = self._ledger.report(now, received, clock)
         if progress is None:
             return
-        if self._limits:
+        sent_at = progress.sent_at
+        if self._limits.gate:
             spacing = min(now - self._reported_at, _LARGEST_TARGET)
             self._spacing += (spacing - self._spacing) * _SPACING_GAIN
         self._reported_at = now
-        self._newest_sent_at = sent_at = progress.sent_at
+        self._limits.reported(now, sent_at=sent_at)
+        held = REPORT_EVERY_THIN if self.rate < THIN else REPORT_EVERY
         self._delay.add(
             now,
             loop=now - sent_at,
             one_way=progress.arrived_at - sent_at,
             steady=self._is_level(now),
-            noise=min(_MOST_NOISE, self._serialisation + self._spacing),
+            noise=min(_MOST_NOISE, self._serialisation / 2 + held),
+            held=_MOST_NOISE,  # the cap has what the way back does to most reports
         )
-        self._rate.add(progress.arrived_at, progress.received, window=self.window, sent_at=sent_at)
+        repaired = self._rate.add(
+            progress.arrived_at,
+            progress.received,
+            window=self.window,
+            sent_at=sent_at,
+            waited=sent_at - progress.first_sent_at + self._delay.excess,
+        )
+        if repaired:
+            self._delay.forget_round()
         if self._phase is Phase.START:
             self._starting(now, progress)
         else:
@@ -189,10 +197,10 @@ class Gate:
         if urgent:
             return under_way + nbytes <= self.cap(now) + _URGENT_QUANTA * self.quantum
         if under_way and under_way + nbytes > self.cap(now) and now < self._stalled_at():
-            self._blocked_at = now
+            self._limits.refused_by_cap(now)
             return False
         if self._pacer.time() > now:
-            self._blocked_at = now
+            self._limits.refused_by_pacer(now, until=self._pacer.time())
             return False
         return True
 
@@ -243,7 +251,7 @@ class Gate:
         """What the link carries; sure only if the gate limited within the last rounds."""
         if not self._delivered:
             return None
-        silent = now - max(self._blocked_at, self._reported_at - 4 * self._delay.round)
+        silent = now - max(self._limits.blocked_at, self._reported_at - 4 * self._delay.round)
         sure = 1.0 if silent <= 4 * self._delay.round else max(0.1, 1.0 - silent / 30.0)
         if self._phase is Phase.START:
             sure = min(sure, 0.3)
@@ -276,14 +284,15 @@ class Gate:
         capacity = self._dispersion.add(
             sent_at=progress.sent_at, clock=progress.arrived_at, received=progress.received
         )
-        if capacity is not None and self._limits:
+        if capacity is not None and self._limits.gate:
             self._delivered = max(self._delivered, capacity * self.window)
-            self._leave_start(now)
-        elif self._delay.excess > self._target + self._serialisation:
             self._leave_start(now)
         elif self._delay.round_ended:
             self._dispersion.new_burst()
-            if self._limits:
+            queue = self._target + self._serialisation
+            if self._delay.least_excess > queue:
+                self._leave_start(now)
+            elif self._limits.gate and self._delay.excess <= queue:
                 self._start_cap = 2 * self.cap(now)
 
     def _leave_start(self, now: float) -> None:
@@ -295,21 +304,25 @@ class Gate:
         """One report in the steady state."""
         self._watch_for_drop(now)
         most = self._rate.most_delivered()
-        if most > self._delivered or (self._limits and self._full and self._is_level(now)):
+        if most > self._delivered or (
+            self._limits.gate and self._limits.full(self.window) and self._is_level(now)
+        ):
             self._delivered = most
         if self._delay.round_ended and now >= self._drain_end:
             self._grow(now)
-            if now >= self._next_drain and self._limits:
+            if now >= self._next_drain and self._limits.gate:
                 self._drain(now)
 
     def _grow(self, now: float) -> None:
         """Every other round: the first one after a step still shows the queue before it."""
         empty = self._delay.least_excess < _EMPTY * (self._target + self._delay.jitter_there)
-        if not (empty and self._limits and self._is_level(now)):
+        if not (empty and self._limits.gate and self._is_level(now)):
             self._growth = 0
             self._step_due = False
         elif self._step_due:
-            self._growth = min(_MOST_GROWTH, self._growth + 1)
+            # A margin that is not used can grow without end, and overflow the queue all at once.
+            most = _MOST_GROWTH if self._limits.cap else 1
+            self._growth = min(most, self._growth + 1)
             self._step_due = False
         else:
             self._step_due = True
@@ -344,7 +357,7 @@ class Gate:
         self._delay.forget_before(now - self.window)
         self._above = None
         self._delivered = rate * self.window
-        self._resumed_at = now
+        self._limits.resumed_at = now
 
     def _drain(self, now: float) -> None:
         self._drains += 1
@@ -375,19 +388,6 @@ class Gate:
     @property
     def _drain_interval(self) -> float:
         return max(_DRAIN_EVERY, _DRAIN_ROUNDS * self.window)
-
-    @property
-    def _limits(self) -> bool:
-        """Has the gate held bytes back since the newest reported byte was sent?
-
-        If not, the application sends less than it may, and delivery says nothing about the link.
-        """
-        return self._blocked_at >= self._newest_sent_at
-
-    @property
-    def _full(self) -> bool:
-        """Was the path full for a whole window before the newest reported byte was sent?"""
-        return self._newest_sent_at - self.window >= self._resumed_at
 
     def _is_level(self, now: float) -> bool:
         return self._phase is not Phase.START and now >= self._level_since

@@ -24,6 +24,8 @@ class Progress:
     """Bytes in all."""
     sent_at: float
     """When the newest of them was sent, by our clock, seconds."""
+    first_sent_at: float
+    """When the oldest of those that the report before did not cover was sent."""
     arrived_at: float
     """When it arrived, by the receiver's, seconds since its first report."""
 
@@ -64,7 +66,9 @@ class Ledger:
         if not gained:
             return None
         self._received += gained
-        return Progress(self._received, self._sent_at(self._received), arrived_at)
+        first_sent_at = self._sends[0][1]
+        sent_at = self._sent_at(self._received)
+        return Progress(self._received, sent_at, first_sent_at, arrived_at)
 
     def _unwrap(self, now: float, ticks: int) -> float:
         """The receiver's clock; as many wraps as our own clock makes likely."""

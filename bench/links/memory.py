@@ -39,6 +39,10 @@ class LinkModel:
     droptail: bool = False
     """Drop what does not fit the queue; else the sender waits."""
     seed: int = 1
+    segment: int = 0
+    """Bytes of payload in a packet at most; 0: so few that a packet takes 5 ms."""
+    header: int = 0
+    """Bytes that each packet has besides, as IP and TCP have (52 with timestamps)."""
     profile: Profile | None = None
     """Whose schedules and disturbances go before rates and jitter."""
 
@@ -88,7 +92,7 @@ class Path:
         return bool(self._waiting)
 
     def send(self, data: bytes) -> None:
-        size = packet_size(self._line.rate)
+        size = self._model.segment or packet_size(self._line.rate)
         for start in range(0, len(data), size):
             self._waiting.append((self._next_in, data[start : start + size]))
             self._next_in += 1
@@ -132,7 +136,7 @@ class Path:
             self.writable()
 
     def _enter(self, now: float, packet: tuple[int, bytes]) -> bool:
-        size = len(packet[1])
+        size = len(packet[1]) + self._model.header
         if not self._model.droptail:
             if self._line.room < size and self._line.statistics().backlog:
                 return False

@@ -59,21 +59,22 @@ GOALS: Final = {
 class Backlog:
     """An outbox with no end of low priority, and now and then a chunk of high priority."""
 
-    def __init__(self, quantum: int) -> None:
+    def __init__(self, quantum: int, *, bypass: bool = True) -> None:
+        """`bypass`: chunks pass a closed gate, as control messages do; data never does."""
         self.quantum = quantum
-        self._filler = Data(BACKLOG_COMPONENT, bytes(quantum))
-        self._urgent: deque[Data] = deque()
+        self._bypass = bypass
+        self._chunks: deque[Data] = deque()
 
-    def add_chunk(self) -> None:
-        for start in range(0, CHUNK, self.quantum):
-            size = min(self.quantum, CHUNK - start)
-            last = start + size == CHUNK
-            self._urgent.append(Data(CHUNK_COMPONENT, bytes(size), last))
+    def add_chunk(self, size: int = CHUNK) -> None:
+        """Of `size` bytes, from now on ahead of all that waits."""
+        for start in range(0, size, self.quantum):
+            part = min(self.quantum, size - start)
+            self._chunks.append(Data(CHUNK_COMPONENT, bytes(part), start + part == size))
 
     def next_frame(self, *, now: float, urgent: bool) -> Data | Control | None:
-        if self._urgent:
-            return self._urgent.popleft()
-        return None if urgent else self._filler
+        if self._chunks and (self._bypass or not urgent):
+            return self._chunks.popleft()
+        return None if urgent else Data(BACKLOG_COMPONENT, bytes(self.quantum))
 
 
 class Silent:

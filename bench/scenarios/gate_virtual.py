@@ -12,14 +12,21 @@ from dataclasses import dataclass
 from typing import Final
 
 from bench.links.memory import LinkModel, memory_links
-from bench.scenarios.gate import Backlog, Silent, Watch
+from bench.scenarios.gate import CHUNK, Backlog, Silent, Watch
 from bench.virtual_time import run as run_virtually
+from transport.endpoint import suggested_quantum
 from transport.gate import GateStatistics
+from transport.link import BandwidthEstimate
 
 _STEP: Final = 0.05
 """Seconds between two looks at the link."""
 _CHUNK_EVERY: Final = 0.97
 """Seconds; no multiple of what else is periodic here."""
+_UNFITTED: Final = 1024
+"""Bytes of a quantum before the link has been measured."""
+_FIT_EVERY: Final = 5
+"""Looks; a session fits its quantum as often."""
+_SURE: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +36,7 @@ class Outcome:
     goodput: float
     """Payload delivered after the warm-up, as a share of what the link could carry."""
     median: float
-    """Seconds from wanting to send a 1 KB chunk to its arrival."""
+    """Seconds from wanting to send a chunk to its arrival."""
     p90: float
     full_after: float
     """Seconds until half a second's goodput first reached 0.9; infinite: never."""
@@ -37,13 +44,17 @@ class Outcome:
     """Bytes."""
     peak_queue: int
     """Bytes."""
+    quantum: int
+    """Bytes, in the end."""
     gate: GateStatistics
 
 
 async def _scenario(
     model: LinkModel,
     *,
-    quantum: int,
+    quantum: int | None,
+    chunk: int | None,
+    bypass: bool,
     seconds: float,
     warm_up: float,
     swing: tuple[float, Sequence[float]] | None,
@@ -51,7 +62,7 @@ async def _scenario(
 ) -> Outcome:
     loop = asyncio.get_running_loop()
     near, far = memory_links(model)
-    backlog, watch = Backlog(quantum), Watch()
+    backlog, watch = Backlog(quantum or _UNFITTED, bypass=bypass), Watch()
     near.start(Backlog(full_back) if full_back else Silent(), watch)
     far.start(backlog, Watch())
     asked: list[float] = []
@@ -72,9 +83,11 @@ async def _scenario(
             if wanted != rate:
                 rate = wanted
                 far.outgoing.set_rate(rate)
+        if quantum is None and step % _FIT_EVERY == 0:
+            _fit(backlog, far.endpoint.gate.estimate(now))
         if now >= warm_up + len(asked) * _CHUNK_EVERY and now < seconds - 3.0:
             asked.append(now)
-            backlog.add_chunk()
+            backlog.add_chunk(chunk or backlog.quantum)
             far.wake()
     start = looks[round(warm_up / _STEP)]
     delays = sorted(done - at for at, done in zip(asked, watch.chunks, strict=True))
@@ -86,27 +99,40 @@ async def _scenario(
         full_after=full_after,
         dropped=line.dropped,
         peak_queue=line.peak_backlog,
+        quantum=backlog.quantum,
         gate=far.endpoint.gate.statistics(loop.time()),
     )
+
+
+def _fit(backlog: Backlog, estimate: BandwidthEstimate | None) -> None:
+    """Fit the quantum to the link as the remote proxy's session does."""
+    if estimate is not None and estimate.confidence >= _SURE:
+        backlog.quantum = suggested_quantum(estimate.rate)
 
 
 def simulate(
     model: LinkModel,
     *,
-    quantum: int,
+    quantum: int | None,
+    chunk: int | None = CHUNK,
+    bypass: bool = True,
     seconds: float = 20.0,
     warm_up: float = 3.0,
     swing: tuple[float, Sequence[float]] | None = None,
     full_back: int = 0,
 ) -> Outcome:
-    """Run a backlog and urgent chunks downwards. `swing`: seconds per phase, rates in turn.
+    """Run a backlog and chunks of high priority downwards.
 
+    `quantum` in bytes; None: fitted to the link as it is measured. `chunk` in bytes; None: one
+    quantum. `bypass`: chunks pass a closed gate. `swing`: seconds per phase, rates in turn.
     `full_back`: the quantum of a backlog upwards, among which reports find their way; 0: none.
     """
     return run_virtually(
         _scenario(
             model,
             quantum=quantum,
+            chunk=chunk,
+            bypass=bypass,
             seconds=seconds,
             warm_up=warm_up,
             swing=swing,

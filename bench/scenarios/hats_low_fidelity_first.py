@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.report import Check
-from bench.scenarios.hats import Load, load, saving
+from bench.scenarios.hats import Load, load, saving, used
 from bench.scenarios.hats import plot as draw
 from bench.synthetic import Page, page, prepared, text_of
 from policies.equal import Equal
@@ -34,23 +34,23 @@ GOAL: Final = 24.0
 _MARKS: Final = {"low": "low", "medium": "medium", "high": "original"}
 
 
-def pages() -> list[Page]:
-    """Page A and page B."""
+def pages(*, scale: float = 1.0) -> list[Page]:
+    """Page A and page B; `scale` times as large."""
     return [
         page(
             f"http://{name}.test/",
-            text=text_of(_HTML, seed=seed),
-            large=size - plain,
-            small=plain - _HTML,
+            text=text_of(int(_HTML * scale), seed=seed),
+            large=int((size - plain) * scale),
+            small=int((plain - _HTML) * scale),
             seed=seed,
         )
         for name, size, plain, seed in (("a", PAGE_A, PLAIN_A, 3), ("b", PAGE_B, PLAIN_B, 4))
     ]
 
 
-def run(*, plot: Path | None = None) -> dict[str, Any]:
+def run(*, plot: Path | None = None, scale: float = 1.0) -> dict[str, Any]:
     """All three; `plot`: where to draw figure 6."""
-    both = pages()
+    both = pages(scale=scale)
     pictures = prepared(both)
     loads = [
         load(both, pictures, [Equal()], name="equal"),
@@ -67,7 +67,7 @@ def run(*, plot: Path | None = None) -> dict[str, Any]:
         checks[f"page B coarse, against {one.policy}"] = Check(
             sooner, "% sooner", f">= {GOAL:g}", sooner >= GOAL
         )
-    return {"runs": [one.figures() for one in loads], "checks": checks}
+    return {"runs": [one.figures() for one in loads], "checks": checks | used(loads)}
 
 
 def _table(loads: list[Load]) -> str:

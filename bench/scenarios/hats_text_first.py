@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.report import Check
-from bench.scenarios.hats import Load, charts, load, saving
+from bench.scenarios.hats import Load, charts, load, saving, used
 from bench.scenarios.hats import plot as draw
 from bench.synthetic import Page, page, prepared, text_of
 from policies.equal import Equal
@@ -31,22 +31,23 @@ GOAL: Final = 49.0
 """Percent sooner."""
 
 
-def pages() -> list[Page]:
-    """The page, and the document."""
+def pages(*, scale: float = 1.0) -> list[Page]:
+    """The page, and the document; `scale` times as large."""
+    html, text = int(_PAGE_HTML * scale), int(DOCUMENT_TEXT * scale)
     return [
-        page("http://page.test/", text=_PAGE_HTML, large=PAGE - _PAGE_HTML),
+        page("http://page.test/", text=html, large=int(PAGE * scale) - html),
         page(
             "http://document.test/",
-            text=text_of(DOCUMENT_TEXT, seed=2),
-            large=DOCUMENT - DOCUMENT_TEXT,
+            text=text_of(text, seed=2),
+            large=int(DOCUMENT * scale) - text,
             seed=2,
         ),
     ]
 
 
-def run(*, plot: Path | None = None) -> dict[str, Any]:
+def run(*, plot: Path | None = None, scale: float = 1.0) -> dict[str, Any]:
     """Both policies; `plot`: where to draw figure 5."""
-    both = pages()
+    both = pages(scale=scale)
     pictures = prepared(both)
     loads = [
         load(both, pictures, [Equal()], name="equal"),
@@ -63,7 +64,8 @@ def run(*, plot: Path | None = None) -> dict[str, Any]:
         "checks": {
             "the document's text with text_first": Check(
                 sooner, "% sooner than with equal", f">= {GOAL:g}", sooner >= GOAL
-            )
+            ),
+            **used(loads),
         },
     }
 

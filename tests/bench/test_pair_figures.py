@@ -9,7 +9,7 @@ import pytest
 from bench.links.memory import LinkModel
 from bench.pair import Arrival, memory_pair, undisturbed
 from bench.profiles import profile
-from bench.scenarios import hats, reallocation, utilisation
+from bench.scenarios import hats, reallocation, shares, utilisation
 from bench.synthetic import Shelf, page, prepared, text_of
 from bench.virtual_time import run
 from policies.default import Default
@@ -34,21 +34,21 @@ def frames(order: str, *, start: float = 0.0) -> list[Arrival]:
 
 def test_a_share_stands_from_the_last_frame_of_the_old_order_on() -> None:
     arrivals = frames("bbbbfbbbbf" + "ffffb" * 60)
-    switch = reallocation.judge(arrivals, {FRONT}, at=0.0, window=5_000)
+    switch = shares.judge(arrivals, {FRONT}, at=0.0, window=5_000)
     assert switch.latency == pytest.approx(0.09)
     assert switch.share == pytest.approx(0.8, abs=0.01)
 
 
 def test_a_share_that_goes_wrong_again_stands_only_after_that() -> None:
     arrivals = frames("bbbb" + "ffffb" * 40 + "b" * 20 + "ffffb" * 40)
-    switch = reallocation.judge(arrivals, {FRONT}, at=0.0, window=5_000)
+    switch = shares.judge(arrivals, {FRONT}, at=0.0, window=5_000)
     assert switch.latency is not None
     assert switch.latency > 2.0
 
 
 @pytest.mark.parametrize("order", ["", "f" * 300, "fb" * 200, "ffffb" * 3])
 def test_a_share_that_is_never_right_does_not_stand(order: str) -> None:
-    assert reallocation.judge(frames(order), {FRONT}, at=0.0, window=5_000).latency is None
+    assert shares.judge(frames(order), {FRONT}, at=0.0, window=5_000).latency is None
 
 
 def test_only_a_pause_with_something_to_send_is_a_gap() -> None:
@@ -86,7 +86,7 @@ def test_a_change_of_focus_stands_a_round_trip_later(policy: type[Default | Focu
     pages = [page(f"http://{name}.test/", text=4_000, large=600_000) for name in "ab"]
     made = prepared(pages)
 
-    async def switch() -> list[reallocation.Switch]:
+    async def switch() -> list[shares.Switch]:
         async with memory_pair(MODEL, Services(Shelf(pages), made), [policy()]) as pair:
             documents = await asyncio.gather(*(pair.load(page.url) for page in pages))
             await asyncio.sleep(2.0)

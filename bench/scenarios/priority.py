@@ -1,0 +1,173 @@
+"""How late is a quantum of high priority that was chosen behind an unlimited backlog?
+
+In virtual time, over links that a laptop can't offer too: rates that swing, satellites, queues
+below the bandwidth-delay product. It is data, so it waits for the gate as all data does; control
+messages don't. Packets carry the headers of IP and TCP, and goodput is payload against the whole
+rate: 0.965 is the most that 1448 bytes in 1500 can reach. Reports go back over such a link too.
+
+Links of a given quantum have one that is fitted to them by hand, for goodput; the others measure
+themselves, as a session does. A session's own is smaller on slow links: shares then stand sooner,
+and more of the link goes into headers (transport/endpoint.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from bench.links.memory import LinkModel
+from bench.report import Check
+from bench.scenarios.gate_virtual import Outcome, simulate
+
+SEGMENT: Final = 1448
+"""Bytes of payload in a packet of 1500."""
+HEADER: Final = 52
+"""Bytes of IP and TCP, with timestamps."""
+HIDDEN: Final = 262_144
+"""Bytes that something that terminates TCP may hold."""
+_PATIENCE: Final = 0.12
+"""Seconds beyond one way that count as soon on paths where the prototype failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One link."""
+
+    name: str
+    model: LinkModel
+    quantum: int | None = None
+    """Bytes; None: fitted as it is measured."""
+    median: float | None = None
+    """Seconds, the goal; None: without goals."""
+    goodput: float = 0.0
+    seconds: float = 30.0
+    warm_up: float = 3.0
+    swing: tuple[float, Sequence[float]] | None = None
+
+
+def _link(
+    rate: float,
+    *,
+    up: float | None = None,
+    rtt: float = 0.08,
+    queue: int = 65_536,
+    droptail: bool = True,
+) -> LinkModel:
+    return LinkModel(
+        rate_up=up or rate,
+        rate_down=rate,
+        delay=rtt / 2,
+        queue=queue,
+        droptail=droptail,
+        segment=SEGMENT,
+        header=HEADER,
+    )
+
+
+_hidden = partial(_link, queue=HIDDEN, droptail=False)
+
+CASES: Final = (
+    Case("56k", _link(7_000), 616, 0.34, 0.91),
+    Case("56k, terminated", _hidden(7_000), 616, 0.34, 0.91),
+    Case("56k, own quantum", _hidden(7_000)),
+    Case("384k", _link(48_000), 640, 0.09, 0.92),
+    Case("384k, terminated", _hidden(48_000), 640, 0.09, 0.92),
+    Case("384k, own quantum", _hidden(48_000)),
+    Case("5M", _link(625_000), 2 * SEGMENT - 4, 0.055, 0.94),
+    Case("5M, terminated", _hidden(625_000), 2 * SEGMENT - 4, 0.055, 0.94),
+    Case("5M, own quantum", _hidden(625_000)),
+    Case("5M-1M every 4 s", _hidden(625_000), None, 0.06, 0.80, swing=(4.0, (625_000, 125_000))),
+    Case(
+        "satellite, 1M, queue 32 KB of 75",
+        _link(125_000, up=32_000, rtt=0.6, queue=32_768),
+        None,
+        0.3 + _PATIENCE,
+        0.85,
+        warm_up=8.0,
+    ),
+    Case(
+        "satellite, 5M, queue 64 KB of 375",
+        _link(625_000, up=64_000, rtt=0.6),
+        None,
+        0.3 + _PATIENCE,
+        0.85,
+        warm_up=8.0,
+    ),
+    Case(
+        "lte, 20M, queue 64 KB of 150",
+        _link(2_500_000, up=1_250_000, rtt=0.06),
+        None,
+        0.03 + _PATIENCE,
+        0.85,
+        seconds=15.0,
+    ),
+)
+
+
+def measure(case: Case) -> tuple[Outcome, Outcome]:
+    """The same run twice: chunks of one quantum, chunks of 1 KB."""
+    quantum, kilobyte = (
+        simulate(
+            case.model,
+            quantum=case.quantum,
+            chunk=chunk,
+            bypass=False,
+            seconds=case.seconds,
+            warm_up=case.warm_up,
+            swing=case.swing,
+        )
+        for chunk in (None, 1024)
+    )
+    return quantum, kilobyte
+
+
+def run(*, scale: float = 1.0) -> dict[str, Any]:
+    """Every case; `scale`: as many of them, the first ones."""
+    runs, checks = [], dict[str, Check]()
+    print(
+        f"{'link':<34}{'quantum':>8}{'median':>8}{'p90':>6}{'goal':>6}"
+        f"{'1 KB':>8}{'p90':>6}{'goodput':>9}{'goal':>6}{'dropped':>9}"
+    )
+    for case in CASES[: round(len(CASES) * scale)]:
+        quantum, kilobyte = measure(case)
+        row = {
+            "link": case.name,
+            "quantum": quantum.quantum,
+            "median_s": round(quantum.median, 4),
+            "p90_s": round(quantum.p90, 4),
+            "kilobyte_median_s": round(kilobyte.median, 4),
+            "kilobyte_p90_s": round(kilobyte.p90, 4),
+            "goodput": round(quantum.goodput, 4),
+            "dropped": quantum.dropped,
+        }
+        runs.append(row)
+        print(_line(row, case))
+        if case.median is not None:
+            checks |= _checks(case, quantum)
+    return {"runs": runs, "checks": checks}
+
+
+def _checks(case: Case, outcome: Outcome) -> dict[str, Check]:
+    assert case.median is not None
+    late, goodput = round(outcome.median, 3), round(outcome.goodput, 3)
+    return {
+        f"{case.name}: a quantum of high priority arrives after": Check(
+            late, "s, median", f"<= {case.median:g}", late <= case.median
+        ),
+        f"{case.name}: goodput": Check(
+            goodput, "of the rate", f">= {case.goodput:g}", goodput >= case.goodput
+        ),
+    }
+
+
+def _line(row: dict[str, Any], case: Case) -> str:
+    late, good = (
+        (f"{1e3 * case.median:.0f}", f"{case.goodput:g}") if case.median is not None else ("", "")
+    )
+    return (
+        f"{row['link']:<34}{row['quantum']:>6} B{1e3 * row['median_s']:>5.0f} ms"
+        f"{1e3 * row['p90_s']:>6.0f}{late:>6}{1e3 * row['kilobyte_median_s']:>5.0f} ms"
+        f"{1e3 * row['kilobyte_p90_s']:>6.0f}{row['goodput']:>9.3f}{good:>6}{row['dropped']:>9}"
+    )

@@ -1,0 +1,55 @@
+"""What kept bytes back when: the gate's cap, its pacer, or that there were none to send.
+
+Delivery tells the link's rate only while the gate limits; while the application does, it tells
+what the application had to say. Pure. It knows no bytes, only times by the sender's clock.
+"""
+
+from __future__ import annotations
+
+
+class Limits:
+    """The answers of a gate, and what they mean for the bytes that are being reported."""
+
+    def __init__(self, *, now: float) -> None:
+        self.blocked_at = float("-inf")
+        """When cap or pacer said no last."""
+        self.resumed_at = now
+        """When the application sent again after a pause."""
+        self._capped_at = float("-inf")
+        self._waits_for_report = False
+        self._held_until = now
+        """Until then nothing could go, whatever the application had to send."""
+        self._newest_sent_at = now
+
+    def refused_by_cap(self, now: float) -> None:
+        """More would be too much under way: only a report can change that."""
+        self._capped_at = self.blocked_at = self._held_until = now
+        self._waits_for_report = True
+
+    def refused_by_pacer(self, now: float, *, until: float) -> None:
+        self.blocked_at, self._held_until = now, until
+
+    def sent(self, now: float, *, last_sent_at: float, window: float) -> None:
+        """Something goes; before that, at `last_sent_at`."""
+        if now - max(last_sent_at, self._held_until) > window / 4:
+            self.resumed_at = now
+
+    def reported(self, now: float, *, sent_at: float) -> None:
+        """A report came, whose newest byte had been sent at `sent_at`."""
+        self._newest_sent_at = sent_at
+        if self._waits_for_report:
+            self._waits_for_report, self._held_until = False, now
+
+    @property
+    def gate(self) -> bool:
+        """Has the gate held bytes back since the newest reported byte was sent?"""
+        return self.blocked_at >= self._newest_sent_at
+
+    @property
+    def cap(self) -> bool:
+        """The same of the cap alone: all that it allows was under way."""
+        return self._capped_at >= self._newest_sent_at
+
+    def full(self, window: float) -> bool:
+        """Was the path full for a whole window before the newest reported byte was sent?"""
+        return self._newest_sent_at - window >= self.resumed_at
