@@ -32,6 +32,8 @@ class Scenario:
     """Arguments of `run` when all scenarios run: as many runs as a comparison needs."""
     virtual: bool = False
     """It runs in virtual time and gives the same figures on every machine, every time."""
+    slow: bool = False
+    """Even what is quick of it takes too long for a quick look at all."""
 
 
 SCENARIOS: Final = (
@@ -185,7 +187,8 @@ SCENARIOS: Final = (
         "that emulated links are what their profiles say: rate, delay, loss, queue",
         "bench.scenarios.links",
         takes=80,
-        quick_takes=80,
+        quick_takes=25,
+        quick={"backend": "relay"},
     ),
     Scenario(
         "bulk",
@@ -210,6 +213,7 @@ SCENARIOS: Final = (
         takes=600,
         quick_takes=130,
         quick={"page": ARTICLE},
+        slow=True,
     ),
 )
 
