@@ -18,7 +18,7 @@ from bench.charts import bands, steps
 from bench.ending import Counter, End, differences
 from bench.exhibits import Bands, Curves, Film, Line, Mark, film_times, frame_at, of_loads
 from bench.figure import draw
-from bench.page_load import PageLoad, in_order
+from bench.page_load import PageLoad, earliest_paint, in_order
 from bench.profiles import profile, profiles
 from bench.report import Check, comparable, medians, report, seconds, table, write
 from bench.report_html import page as page_html
@@ -332,3 +332,23 @@ def test_the_command_line_lists_and_refuses(capsys: pytest.CaptureFixture[str]) 
     assert main(["scheduler", "--page", "."]) == 2
     assert "no use for --page" in capsys.readouterr().err
     assert main(["page-load", "a.json"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("said", "pixels", "expected"),
+    [
+        (0.6, [0.0, 0.4, 1.0], 0.3),
+        (0.2, [0.0, 0.4], 0.2),
+        (None, [0.0, 0.4], 0.3),
+        (0.6, [0.0], 0.6),
+    ],
+)
+def test_a_frame_that_shows_something_is_a_paint_whatever_the_browser_says(
+    said: float | None, pixels: list[float], expected: float
+) -> None:
+    moments = [Moment((n + 0.5) * 0.2, (), 0.0, share) for n, share in enumerate(pixels)]
+    assert earliest_paint(said, moments) == pytest.approx(expected)
+
+
+def test_where_nothing_was_painted_there_is_no_first_paint() -> None:
+    assert earliest_paint(None, []) is None
