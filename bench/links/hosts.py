@@ -9,30 +9,23 @@ sockets; nothing of rates. Sources: ip-netns(8), setns(2).
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import re
-import shutil
-import signal
 import socket
-import subprocess
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
-from bench.links.namespaces import NoNamespaces
+from bench.links import netns
+from bench.links.netns import NoNamespaces
 
 Result = TypeVar("Result")
 
 CONGESTION: Final = "cubic"
 """What most servers have; a namespace would have this machine's. A socket may choose another."""
-_SPACES: Final = Path("/run/netns")
 _NAME: Final = re.compile(r"sluice-(\d+)-\d+-\w+", re.ASCII)
-_CLONE_NEWNET: Final = 0x40000000
-"""sched.h"""
 _SERIAL: Final = count()
 """Of this process's worlds."""
 _SETTINGS: Final = {
@@ -93,21 +86,14 @@ class Space:
         return self.addresses[0]
 
     def command(self, *words: str) -> tuple[str, ...]:
-        return ("ip", "netns", "exec", self.name, *words)
+        return netns.command(self.name, *words)
 
     def new_socket(self, kind: int = socket.SOCK_STREAM) -> socket.socket:
         return self.inside(lambda: socket.socket(socket.AF_INET, kind))
 
     def inside(self, do: Callable[[], Result]) -> Result:
         """What `do` gives when the namespace is its thread's own. Raises OSError."""
-
-        def visit() -> Result:
-            enter(self.name)
-            return do()
-
-        # A thread can't be trusted to be outside again afterwards: this one ends.
-        with ThreadPoolExecutor(1) as visitor:
-            return visitor.submit(visit).result()
+        return netns.inside(self.name, do)
 
     def make(self) -> None:
         """Make it, with loopback. Raises NoNamespaces."""
@@ -119,21 +105,7 @@ class Space:
 
     def remove(self) -> None:
         """End what runs inside, remove it; what is not there is no error."""
-        with contextlib.suppress(OSError):
-            for process in _ip("netns", "pids", self.name).split():
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(int(process), signal.SIGKILL)
-        with contextlib.suppress(OSError):
-            _ip("netns", "del", self.name)
-
-
-def enter(name: str) -> None:
-    """The calling thread belongs to that namespace from now on. Raises OSError."""
-    with (_SPACES / name).open() as space:
-        library = ctypes.CDLL(None, use_errno=True)
-        if library.setns(space.fileno(), _CLONE_NEWNET):
-            code = ctypes.get_errno()
-            raise OSError(code, f"{name} can't be entered: {os.strerror(code)}")
+        netns.end(self.name)
 
 
 def new_names(labels: Sequence[str]) -> list[str]:
@@ -142,35 +114,18 @@ def new_names(labels: Sequence[str]) -> list[str]:
     return [f"sluice-{os.getpid()}-{serial}-{label}" for label in labels]
 
 
-def require_root() -> None:
-    """Raises NoNamespaces when none can be made."""
-    if os.geteuid() != 0 or shutil.which("ip") is None:
-        raise NoNamespaces("a network namespace needs root and iproute2")
-
-
 def sweep() -> list[str]:
     """Remove worlds' namespaces whose makers are gone; their names."""
-    names = [path.name for path in _SPACES.iterdir()] if _SPACES.is_dir() else []
-    swept = []
-    for name in sorted(names):
-        matched = _NAME.fullmatch(name)
-        if matched is not None and not Path("/proc", matched[1]).exists():
-            Space(name, ()).remove()
-            swept.append(name)
+    swept = netns.left(_NAME)
+    for name in swept:
+        netns.end(name)
     return swept
 
 
 def ip(*lines: str) -> None:
     """Have iproute2 do these, one after the other. Raises OSError with its complaint."""
     for line in lines:
-        _ip(*line.split())
-
-
-def _ip(*words: str) -> str:
-    done = subprocess.run(["ip", *words], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise OSError(f"ip {' '.join(words)}: {done.stderr.strip()}")
-    return done.stdout
+        netns.ip(*line.split())
 
 
 def _settle() -> None:

@@ -20,8 +20,8 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from bench.links.cables import Cable, NoBackend, WorldStatistics, total
-from bench.links.hosts import CONGESTION, Space, ip, new_names, require_root, sweep
-from bench.links.namespaces import NoNamespaces
+from bench.links.hosts import CONGESTION, Space, ip, new_names, sweep
+from bench.links.netns import NoNamespaces, require_root
 from bench.links.relay_settings import Address
 from bench.profiles import Profile
 

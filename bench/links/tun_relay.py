@@ -24,8 +24,8 @@ from typing import Final
 import msgspec
 
 from bench.links.flight import Flight
-from bench.links.hosts import enter
 from bench.links.line import Line
+from bench.links.netns import enter
 from bench.links.packets import Openings
 from bench.links.punctuality import Punctuality
 from bench.links.tun import open_tun

@@ -18,8 +18,8 @@ from typing import Final
 import msgspec
 
 from bench.links.cables import Cable, NoBackend, WorldStatistics, total
-from bench.links.hosts import CONGESTION, Space, ip, new_names, require_root, sweep
-from bench.links.namespaces import NoNamespaces
+from bench.links.hosts import CONGESTION, Space, ip, new_names, sweep
+from bench.links.netns import NoNamespaces, require_root
 from bench.links.relay_settings import Address
 from bench.links.tun import DEVICE
 from bench.links.tun_relay import Command, PathSettings, RelayAnswer
