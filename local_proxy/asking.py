@@ -101,11 +101,14 @@ class Asking:
         )
         self._observer.component_requested(component)
         if request.body is not None:
-            up = session.upload(component_id)
-            task = asyncio.ensure_future(_upload(request.body, up, session))
-            self._uploads.add(task)
-            task.add_done_callback(self._uploads.discard)
+            self._send(request.body, session, component_id)
         return component
+
+    def _send(self, body: AsyncIterator[bytes], session: LocalSession, component: int) -> None:
+        """Begin to send a request's body."""
+        task = asyncio.ensure_future(_upload(body, session.upload(component), session))
+        self._uploads.add(task)
+        task.add_done_callback(self._uploads.discard)
 
     def follow(self, request: Request, component: Component) -> None:
         """Raise it while the client wants it sooner than it first said (RFC 9218, 7).

@@ -68,15 +68,11 @@ async def _scenario(
     asked: list[float] = []
     looks: list[tuple[float, int]] = [(0.0, 0)]
     """Bytes the link could have carried; payload delivered."""
-    rate, full_after = model.rate_down, float("inf")
+    rate = model.rate_down
     for step in range(1, round(seconds / _STEP) + 1):
         now = step * _STEP
         await asyncio.sleep(now - loop.time())
         looks.append((looks[-1][0] + rate * _STEP, watch.payload))
-        before = looks[max(0, step - 10)]
-        if full_after == float("inf") and step >= 10:
-            possible = looks[-1][0] - before[0]
-            full_after = now if watch.payload - before[1] >= 0.9 * possible else full_after
         if swing is not None:
             every, rates = swing
             wanted = rates[int(now / every + 1e-9) % len(rates)]
@@ -96,12 +92,20 @@ async def _scenario(
         goodput=(looks[-1][1] - start[1]) / (looks[-1][0] - start[0]),
         median=delays[len(delays) // 2],
         p90=delays[int(len(delays) * 0.9)],
-        full_after=full_after,
+        full_after=_full_after(looks),
         dropped=line.dropped,
         peak_queue=line.peak_backlog,
         quantum=backlog.quantum,
         gate=far.endpoint.gate.statistics(loop.time()),
     )
+
+
+def _full_after(looks: Sequence[tuple[float, int]]) -> float:
+    """Seconds until ten steps together delivered nine tenths of what they could."""
+    for step, (before, after) in enumerate(zip(looks, looks[10:], strict=False), start=10):
+        if after[1] - before[1] >= 0.9 * (after[0] - before[0]):
+            return step * _STEP
+    return float("inf")
 
 
 def _fit(backlog: Backlog, estimate: BandwidthEstimate | None) -> None:

@@ -239,10 +239,9 @@ def test_a_trace_is_followed_from_where_it_is_rewound(
             took.append(await transfer(world, 20_000))
             return took
 
-    first, second, rewound, changed = run(go())
+    _, second, rewound, changed = run(go())
     assert rewound > 0.39
-    assert min(second, changed) < rewound
-    assert first > 0
+    assert max(second, changed) < rewound
 
 
 def test_what_a_killed_run_has_left_is_swept(tun: None) -> None:

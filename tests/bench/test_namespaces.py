@@ -19,7 +19,8 @@ KILLED = """
 import subprocess, sys
 from bench.links.namespaces import namespace
 with namespace() as space:
-    subprocess.Popen(space.command("sleep", "600"), stdout=subprocess.DEVNULL)
+    words = space.command("sh", "-c", "echo inside; exec sleep 600")
+    subprocess.Popen(words, stdout=subprocess.PIPE).stdout.readline()
     print(space.name, flush=True)
     sys.stdin.read()
 """
