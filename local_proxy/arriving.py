@@ -137,6 +137,8 @@ class Arriving:
             raise PeerError(f"levels of component {message.component} after its head")
         if any(not 0 <= level.start <= level.end <= message.length for level in message.levels):
             raise PeerError(f"levels of component {message.component} do not fit its length")
+        if m.SKETCH not in self._accepts and any(level.sketch for level in message.levels):
+            raise PeerError(f"component {message.component}: nobody accepts a sketch")
         component, levels = arrival.component, tuple(message.levels)
         if component.received and component.levels != levels:
             self.cancel(component, status=502, reason=CHANGED)

@@ -38,11 +38,12 @@ from policies.api import Policy, SessionOpened
 from policies.loader import load
 from policies.plan import Decision, Subject, decide
 from transcoders.arithmetic import ArithmeticDecoder
+from transcoders.sketch import Enlarger
 from transport.handshakes import dial_secured
 from transport.interfaces import Change, InterfaceWatch
 from transport.lasting import LastingLink
 from transport.link import Link
-from wire.messages import ARITHMETIC, Raise
+from wire.messages import ARITHMETIC, SKETCH, Raise
 
 URGENT: Final = 2
 """Urgency of a component whose head a browser waits for: before all tiers."""
@@ -110,13 +111,14 @@ class LocalProxy:
         self.tracker: Tracker = bridge
         """Told what users do, by whatever watches them."""
         self._arithmetic = ArithmeticDecoder(jpegtran)
+        self._enlarger = Enlarger()
         self.uplink = Uplink(
             connect or self._connect,
             bridge,
             remote=self._remote.address,
             device=settings.device,
             patience=settings.patience,
-            accepts=lambda: (ARITHMETIC,) if self._arithmetic.works else (),
+            accepts=self._accepts,
         )
         self._runtime = PolicyRuntime(policies, send=bridge.command, worker=worker)
         self._overview = Overview(self.uplink, self._runtime, saved=self._saved)
@@ -132,6 +134,7 @@ class LocalProxy:
             multipart=None if settings.export == "auto" else settings.export == "multipart",
             swap=settings.export != "stream",
             decode=self._arithmetic.huffman,
+            enlarge=self._enlarger.enlarge,
         )
         self.core = ProxyCore(
             uplink=self.uplink,
@@ -163,6 +166,12 @@ class LocalProxy:
             close_document=self.core.close_document,
         )
 
+    def _accepts(self) -> tuple[str, ...]:
+        """What of pictures is undone here."""
+        if self._settings.export == "stream":  # there a picture is one response, as it comes
+            return ()
+        return (SKETCH, ARITHMETIC) if self._arithmetic.works else (SKETCH,)
+
     async def listen(self) -> tuple[str, int]:
         """Take browsers' connections; the address as bound. Raises OSError."""
         host, _, port = self._settings.listen.rpartition(":")
@@ -187,6 +196,7 @@ class LocalProxy:
         finally:
             watch.close()
             await self._arithmetic.close()
+            await self._enlarger.close()
             await self._front.close()
             self._runtime.close()
             await self.savings.flush()

@@ -229,12 +229,14 @@ class Delivery:
             if not transcoders.wants(content_type, bytes(data[:PIECE]), max(len(data), SMALL)):
                 await self._as_it_is(response, content_type, bytes(data))
                 return
+        whole = self._goes_level_by_level()
         options = picture_options(
             self._decision(Kind.IMAGE, len(data)),
             width=self.job.width,
             height=self.job.height,
             accept=header(self.job.headers, "accept"),
-            arithmetic=self._goes_level_by_level() and self._sender.accepts(m.ARITHMETIC),
+            arithmetic=whole and self._sender.accepts(m.ARITHMETIC),
+            sketch=whole and self._sender.accepts(m.SKETCH),
         )
         picture = await transcoders.picture(bytes(data), content_type, options)
         if picture is None:

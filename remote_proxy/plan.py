@@ -33,11 +33,17 @@ class Plan:
 
 
 def picture_options(
-    decision: Decision, *, width: int, height: int, accept: str, arithmetic: bool = False
+    decision: Decision,
+    *,
+    width: int,
+    height: int,
+    accept: str,
+    arithmetic: bool = False,
+    sketch: bool = False,
 ) -> PictureOptions:
     """What a decision asks of the transcoder, for a browser with this `Accept`.
 
-    `arithmetic`: the device undoes that coding for this picture.
+    `arithmetic`, `sketch`: the device undoes that coding, enlarges sketches, for this picture.
     """
     stop = decision.level if decision.level in LEVELS else "original"
     return PictureOptions(
@@ -46,4 +52,5 @@ def picture_options(
         layout=(width, height) if decision.fit_layout and width and height else None,
         avif="image/avif" in accept,
         arithmetic=arithmetic,
+        sketch=sketch,
     )

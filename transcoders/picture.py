@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from msgspec import structs
+
 from wire.skeleton import LEVELS, Level
 
 
@@ -28,6 +30,8 @@ class PictureOptions:
     """Who will see it takes AVIF, for coarse versions."""
     arithmetic: bool = False
     """Who gets it can undo arithmetic coding of a JPEG (transcoders/arithmetic.py)."""
+    sketch: bool = False
+    """Who gets it can enlarge a sketch (transcoders/sketch.py)."""
     min_bytes: int = 4096
     """Smaller pictures are left alone (HATS, section 4.1.1)."""
 
@@ -67,6 +71,6 @@ def up_to(picture: Picture, stop: str) -> Picture:
         return picture
     last = kept[-1]
     data = picture.data[: last.end] + last.suffix
-    final = Level(last.name, last.start, len(data), last.content_type)
+    final = structs.replace(last, end=len(data), suffix=b"")
     levels = (*kept[:-1], final)
     return replace(picture, data=data, levels=levels, lossless=False, identical=False)

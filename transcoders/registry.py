@@ -9,6 +9,7 @@ caller's own mistake raises. Knows formats, limits and time; the work is in the 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
 from collections import Counter
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ from transcoders import jpeg, still
 from transcoders.arithmetic import ArithmeticEncoder
 from transcoders.picture import Picture, PictureOptions, Unfit, up_to
 from transcoders.reencode import Encoded, reencode
+from transcoders.sketch import sketched
 from transcoders.sniff import Format, animated, declared_picture, dimensions, sniff
 from transcoders.workers import Busy, Slot, Workers
 from wire.skeleton import Level
@@ -139,6 +141,9 @@ class Transcoders:
                 made = await self._lossless(data, kind, options, slot)
             if options.arithmetic and self._arithmetic is not None:
                 made = await self._arithmetic.coded(made, slot)
+            if options.sketch:
+                with contextlib.suppress(Exception):  # Pillow raises a dozen kinds
+                    made = await slot.call(partial(sketched, made, data, kind))
             return up_to(made, options.stop)
 
     async def _lossless(

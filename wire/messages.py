@@ -27,6 +27,8 @@ MAX_URL: Final = 8192
 ARITHMETIC: Final = "arithmetic"
 """The coding of a JPEG whose entropy coding is arithmetic (T.81, annex D) on the link alone: each
 level is to be Huffman-coded again before anybody gets it."""
+SKETCH: Final = "sketch"
+"""Who accepts it enlarges low levels that are small WebP pictures (skeleton.Level.width)."""
 
 UNATTRIBUTED: Final = 0
 """The document of requests that no page is known to have made: downloads, plain clients."""
@@ -71,7 +73,7 @@ class Hello(Message, tag=1, frozen=True):
     first_promise: int = 2
     """The id from which the remote numbers what it promises: earlier ones are taken."""
     accepts: list[str] = []
-    """Codings besides "br" that the sender can undo (ARITHMETIC)."""
+    """Codings besides "br" that the sender can undo (ARITHMETIC, SKETCH)."""
     patience: int = 0
     """Seconds for which the sender tries to get a lost link back; 0: it does not say."""
 

@@ -56,6 +56,15 @@ class Level(msgspec.Struct, frozen=True, array_like=True):
     content_type: str
     suffix: bytes = b""
     """What must follow the range to make it a valid file: JPEG's end marker."""
+    width: int = 0
+    height: int = 0
+    """Pixels to which the device enlarges it: the range is a sketch (messages.SKETCH) and
+    `content_type` that of the enlarged file. 0: it is a file as it is."""
+
+    @property
+    def sketch(self) -> bool:
+        """It is to be enlarged before anybody gets it."""
+        return self.width > 0
 
 
 class Part(msgspec.Struct, frozen=True, array_like=True):

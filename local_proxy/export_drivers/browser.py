@@ -19,7 +19,7 @@ from local_proxy.export_drivers.channels import Channels
 from local_proxy.export_drivers.choice import Choice
 from local_proxy.export_drivers.driver_requests import DriverRequests
 from local_proxy.export_drivers.driver_tag import tagged
-from local_proxy.export_drivers.level_files import Decode, LevelFiles
+from local_proxy.export_drivers.level_files import Decode, Enlarge, LevelFiles
 from local_proxy.export_drivers.pages import Pages
 from local_proxy.export_drivers.refetch import Refetch
 from local_proxy.http import Handler, Request, Response
@@ -65,16 +65,17 @@ class BrowserExport:
         multipart: bool | None = None,
         swap: bool = True,
         decode: Decode | None = None,
+        enlarge: Enlarge | None = None,
     ) -> None:
         """`now`: seconds, monotonic. `fetch`: asks the core for a picture once more, whole.
 
         `secret`: makes the driver's address for a page; keep it, and pages that a browser cached
         before a restart find their driver again. `multipart`: for all clients or for none; None:
         for those that are known to take it well. `swap`: see Choice. `decode`: undoes the coding of
-        pictures that have one.
+        pictures that have one; `enlarge` makes files of sketches.
         """
         self._pages = Pages(now=now, secret=secret or secrets.token_bytes(32))
-        self._files = LevelFiles(decode)
+        self._files = LevelFiles(decode, enlarge)
         self._refetch = Refetch(fetch)
         self._channels = Channels()
         self._choice = Choice(

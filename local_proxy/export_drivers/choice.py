@@ -67,6 +67,9 @@ class Choice:
 
     async def _picture(self, component: Component, head: Head, request: Request) -> Response:
         """Raises NoFile where only fetching anew can help."""
+        final = pictures.final_level(component)
+        if final is not None and final.sketch:  # all that is to come, and no file as it is
+            await component.wait_level(final.name)
         if _finished(component):
             return await self._whole(component, head)
         page = self._pages.of_document(component.document)

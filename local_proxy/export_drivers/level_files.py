@@ -1,4 +1,4 @@
-"""Fidelity levels as whole files that any browser shows, their coding on the link undone.
+"""Fidelity levels as whole files that any browser shows: coding undone, sketches enlarged.
 
 Must not know: HTTP, documents, which level is wanted when.
 """
@@ -24,16 +24,21 @@ Decode = Callable[[bytes], Awaitable[bytes]]
 """Undoes the coding of one file. Raises whatever its own errors are."""
 
 
+Enlarge = Callable[[bytes, int, int], Awaitable[bytes]]
+"""Makes a file of that many pixels of a sketch. Raises whatever its own errors are."""
+
+
 class NoFile(Exception):
-    """The coding of this level could not be undone."""
+    """The coding of this level could not be undone, or the sketch not enlarged."""
 
 
 class LevelFiles:
-    """One for a local proxy. Holds the latest decoded files."""
+    """One for a local proxy. Holds the latest files that it made."""
 
-    def __init__(self, decode: Decode | None) -> None:
-        """`decode`: None where no component is coded."""
+    def __init__(self, decode: Decode | None, enlarge: Enlarge | None = None) -> None:
+        """None where no component is coded, or is sketched."""
         self._decode = decode
+        self._enlarge = enlarge
         self._turn = asyncio.Semaphore(AT_ONCE)
         self._held: OrderedDict[tuple[Component, str], bytes] = OrderedDict()
         self.size = 0
@@ -45,10 +50,8 @@ class LevelFiles:
 
     async def file(self, component: Component, level: Level) -> bytes:
         """The level, which must have been received, as a whole file. Raises NoFile."""
-        if not component.coding:
+        if not component.coding and not level.sketch:
             return component.file(level)
-        if self._decode is None:
-            raise NoFile(f"coded as {component.coding}")
         async with self._turn:
             key = (component, level.name)
             held = self._held.get(key)
@@ -56,7 +59,7 @@ class LevelFiles:
                 self._held.move_to_end(key)
                 return held
             try:
-                file = await self._decode(component.file(level))
+                file = await self._made(component, level)
             except Exception as error:
                 self.failed += 1
                 raise NoFile(str(error)) from error
@@ -78,6 +81,15 @@ class LevelFiles:
             except NoFile:
                 if not await _finer(component, than=level):
                     raise
+
+    async def _made(self, component: Component, level: Level) -> bytes:
+        if level.sketch:
+            if self._enlarge is None:
+                raise NoFile("a sketch")
+            return await self._enlarge(component.file(level), level.width, level.height)
+        if self._decode is None:
+            raise NoFile(f"coded as {component.coding}")
+        return await self._decode(component.file(level))
 
     def _hold(self, key: tuple[Component, str], file: bytes) -> None:
         if len(file) > HELD or key in self._held:

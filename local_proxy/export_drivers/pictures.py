@@ -154,9 +154,11 @@ async def _range(component: Component, level: Level) -> AsyncIterator[bytes]:
 
 
 async def _additions(component: Component, file_of: FileOf, anew: Anew) -> AsyncIterator[bytes]:
-    """A level's file begins with that of each coarser one, but for the end marker."""
+    """A level's file begins with that of each coarser one, but for the end marker and a sketch."""
     sent = b""
     for level in component.levels:
+        if level.sketch:
+            continue
         await _wait(component, level)
         final = level == component.levels[-1]
         try:

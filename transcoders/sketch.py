@@ -1,0 +1,135 @@
+"""A sketch: the picture at a third of its width, to be enlarged on the device (versioning).
+
+It shows as much as a tenth of the bytes and takes a fortieth of them (`python -m bench transcode`).
+Browsers can't be asked to enlarge it: an <img> without dimensions takes its layout from
+the picture, so the device makes a file of full size.
+
+Knows pixels and shares; does not know who asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from msgspec import structs
+from PIL import Image, ImageOps
+
+from transcoders import metadata
+from transcoders.picture import Picture, Unfit
+from transcoders.pixels import encode, open_still, plain
+from transcoders.scans import parse
+from transcoders.sniff import Format
+from transcoders.workers import Workers
+from wire.skeleton import Level
+
+MAX_SHARE: Final = 0.03
+"""Of the picture's bytes: what a sketch may add to the time until all is fine."""
+WORTH: Final = 0.6
+"""Share of the low level's own bytes above which a sketch gains too little."""
+MAX_PIXELS: Final = 8_000_000
+"""Of the enlarged picture: 24 MB on the device while it is made, 0.2 s of a phone's processor."""
+MAX_BYTES: Final = 65_536
+"""Of a sketch, on the device."""
+MAX_WAITING: Final = 64
+"""Sketches in line on the device. One takes 5 ms for a web photo."""
+_STEPS: Final = ((3, 5), (4, 5), (4, 0), (6, 5), (8, 5))
+"""By how much it is reduced, and WebP's quality; best first."""
+_SIDEWAYS: Final = 5
+"""EXIF orientations from which on width and height are swapped."""
+_QUALITY: Final = 80
+"""Of the enlarged JPEG, which never crosses the link."""
+
+
+def sketched(picture: Picture, data: bytes, kind: Format) -> Picture:
+    """The picture with a sketch as its low level, where that is much smaller; else as it is.
+
+    `data`: the origin's file, from whose pixels `picture` was made. Raises what Pillow raises.
+    """
+    low = picture.levels[0]
+    limit = min(MAX_SHARE * len(picture.data), WORTH * (low.end - low.start), MAX_BYTES)
+    if low.name != "low" or len(picture.levels) < 2 or picture.width * picture.height > MAX_PIXELS:
+        return picture
+    try:
+        image, full = _upright(data, kind, (picture.width, picture.height))
+    except Unfit:
+        return picture
+    made = _smallest(image, full, int(limit))
+    return picture if made is None else _compose(picture, made, full)
+
+
+def enlarged(sketch: bytes, width: int, height: int) -> bytes:
+    """A JPEG of that many pixels. Raises Unfit, or what Pillow raises."""
+    if len(sketch) > MAX_BYTES or not 0 < width * height <= MAX_PIXELS:
+        raise Unfit(f"no sketch of a picture: {len(sketch)} bytes for {width} x {height} pixels")
+    image = open_still(sketch, Format.WEBP, max_pixels=width * height)
+    pixels = image.convert("RGB").resize((width, height), Image.Resampling.BICUBIC)
+    return encode(pixels, "JPEG", quality=_QUALITY)
+
+
+class Enlarger:
+    """The local proxy's half: sketches as files, a bounded number at a time."""
+
+    def __init__(self, *, workers: int = 2, timeout: float = 5.0) -> None:
+        """`timeout`: seconds for one sketch, waiting in line included."""
+        self._workers = Workers(workers=workers, waiting=MAX_WAITING)
+        self._timeout = timeout
+
+    async def enlarge(self, sketch: bytes, width: int, height: int) -> bytes:
+        """As `enlarged`. Raises Busy, TimeoutError too."""
+        async with asyncio.timeout(self._timeout), self._workers.slot() as slot:
+            return await slot.call(partial(enlarged, sketch, width, height))
+
+    async def close(self) -> None:
+        """Take no more. What waits ends as Busy."""
+        await self._workers.close()
+
+
+def _upright(
+    data: bytes, kind: Format, size: tuple[int, int]
+) -> tuple[Image.Image, tuple[int, int]]:
+    """Opaque pixels, no finer than a sketch needs, turned as EXIF says; and the full size.
+
+    Raises Unfit, or what Pillow raises.
+    """
+    image = open_still(data, kind, max_pixels=MAX_PIXELS)
+    if image.size != size:
+        raise Unfit("it was scaled for its layout")
+    if kind is Format.JPEG:
+        exif = metadata.exif_of(data, parse(data))
+        if metadata.sets_natural_size(exif, *size):
+            raise Unfit("EXIF may give it a natural size that a sketch would not have")
+        # libjpeg then reduces while it decodes, to no less than this.
+        finest = 2 / _STEPS[0][0]
+        image.draft(image.mode, (int(size[0] * finest), int(size[1] * finest)))
+        if metadata.orientation(exif) >= _SIDEWAYS:
+            size = size[::-1]
+        image = ImageOps.exif_transpose(image)
+    pixels = plain(image)
+    if pixels.mode != "RGB":
+        raise Unfit("something shows through it")
+    return pixels, size
+
+
+def _smallest(image: Image.Image, full: tuple[int, int], limit: int) -> bytes | None:
+    """The best sketch of at most `limit` bytes; None: there is none."""
+    for reduction, quality in _STEPS:
+        size = (max(1, full[0] // reduction), max(1, full[1] // reduction))
+        small = image.resize(size, Image.Resampling.LANCZOS)
+        made = encode(small, "WEBP", quality=quality, method=6, exif=b"", icc_profile=b"")
+        if len(made) <= limit:
+            return made
+    return None
+
+
+def _compose(picture: Picture, sketch: bytes, full: tuple[int, int]) -> Picture:
+    """The sketch in front, as the low level; the former one goes, or is medium where none was."""
+    first, *rest = picture.levels
+    if len(rest) == 1:
+        rest = [structs.replace(first, name="medium"), *rest]
+    size = len(sketch)
+    moved = [structs.replace(one, start=one.start + size, end=one.end + size) for one in rest]
+    low = Level("low", 0, size, Format.JPEG.value, b"", *full)
+    return replace(picture, data=sketch + picture.data, levels=(low, *moved))
