@@ -144,13 +144,13 @@ class Tab:
             raise BrowserError(f"script failed: {text}")
         return result["result"].get("value")
 
-    async def viewport(self, *, width: int, height: int) -> None:
-        """Lay out as if the window were this large, CSS pixels; one device pixel each."""
+    async def viewport(self, *, width: int, height: int, scale: float = 1) -> None:
+        """Lay out as if the window were this large, CSS pixels; `scale` device pixels each."""
         await self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
             height=height,
-            deviceScaleFactor=1,
+            deviceScaleFactor=scale,
             mobile=False,
         )
 

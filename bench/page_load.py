@@ -200,13 +200,13 @@ async def study(endpoint: Endpoint, page: str) -> PageStudy:
     """Learn what `page` (a path below the base) ends up as. `endpoint` should be fast."""
     async with opened(endpoint) as browser:
         tab = await browser.new_tab()
-        await tab.viewport(width=WIDTH, height=1000)
+        await tab.viewport(width=WIDTH, height=1000, scale=CAPTURE_SCALE)
         watch = await Watch.on(tab, text_length=0)
         await watch.navigate(endpoint.base + page)
         await watch.until("load", limit=60)
         height = int(await tab.evaluate("document.documentElement.scrollHeight"))
         text_length = int(await tab.evaluate(_TEXT_LENGTH))
-        await tab.viewport(width=WIDTH, height=height)
+        await tab.viewport(width=WIDTH, height=height, scale=CAPTURE_SCALE)
         async with capturing(tab, width=round(WIDTH * CAPTURE_SCALE)) as capture:
             await watch.navigate(endpoint.base + page)
             await watch.until("load", limit=60)
@@ -272,7 +272,7 @@ class View:
     ) -> PageLoad:
         """Navigate and measure, with whatever the browser has in its cache. Raises BrowserError."""
         tab, watch = self._tab, self._watch
-        await tab.viewport(width=WIDTH, height=known.height)
+        await tab.viewport(width=WIDTH, height=known.height, scale=CAPTURE_SCALE)
         await watch.expect(known.text_length)
         endpoint.rewind()
         async with capturing(tab, width=round(WIDTH * CAPTURE_SCALE)) as capture:

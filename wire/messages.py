@@ -29,6 +29,8 @@ ARITHMETIC: Final = "arithmetic"
 level is to be Huffman-coded again before anybody gets it."""
 SKETCH: Final = "sketch"
 """Who accepts it enlarges low levels that are small WebP pictures (skeleton.Level.width)."""
+PACKED: Final = "packed"
+"""Who accepts it inflates Packed messages."""
 
 UNATTRIBUTED: Final = 0
 """The document of requests that no page is known to have made: downloads, plain clients."""
@@ -73,7 +75,7 @@ class Hello(Message, tag=1, frozen=True):
     first_promise: int = 2
     """The id from which the remote numbers what it promises: earlier ones are taken."""
     accepts: list[str] = []
-    """Codings besides "br" that the sender can undo (ARITHMETIC, SKETCH)."""
+    """What of PACKED, ARITHMETIC, SKETCH the sender can undo."""
     patience: int = 0
     """Seconds for which the sender tries to get a lost link back; 0: it does not say."""
 
@@ -292,10 +294,16 @@ class Trailers(Message, tag=37, frozen=True):
     """HPACK block."""
 
 
+class Packed(Message, tag=38, frozen=True):
+    """Another message, deflated; only for who accepts it (PACKED). See wire/packing.py."""
+
+    data: bytes
+
+
 _Any = (
     Hello | Credit | Reset | Ping | Pong | Goodbye | Request | Cancel | CloseDocument
     | SetScheduler | SetWeight | SetQuantum | SetPlan | Raise | Hold | Fetch | Head | Levels
-    | Skeleton | Failed | Hint | Trailers
+    | Skeleton | Failed | Hint | Trailers | Packed
 )  # fmt: skip
 
 _encoder = msgspec.msgpack.Encoder()

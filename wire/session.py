@@ -18,6 +18,7 @@ import msgspec
 
 from wire import messages as m
 from wire.errors import LocalError, PeerError
+from wire.packing import packed, unpacked
 
 Headers = list[tuple[str, str]]
 """Names in lower case, in order, repeated as they came."""
@@ -105,7 +106,7 @@ class Session:
         """`first_component`: go on counting where an earlier session of this side ended.
 
         `first_promise`: where the remote's counting goes on, said by the local side.
-        `accepts`: codings that this side can undo. `patience`: as Hello says it.
+        `accepts`: codings of pictures that this side can undo. `patience`: as Hello says it.
         """
         self.side = side
         self.state = State.OPENING
@@ -117,7 +118,8 @@ class Session:
         self._encoder = hpack.Encoder()
         self._decoder = hpack.Decoder(max_header_list_size=MAX_HEADER_BYTES)
         self._next_component = first_component or (1 if side is Side.LOCAL else 2)
-        hello = m.Hello(list(m.VERSIONS), agent, device, first_promise, list(accepts), patience)
+        accepted = [m.PACKED, *accepts]
+        hello = m.Hello(list(m.VERSIONS), agent, device, first_promise, accepted, patience)
         self._queue.append((hello, None))
 
     def __repr__(self) -> str:
@@ -161,11 +163,14 @@ class Session:
         self._queue.popleft()
         if headers is not None:
             message = msgspec.structs.replace(message, headers=self._encode_headers(headers))
-        return m.encode(message)
+        encoded = m.encode(message)
+        return packed(encoded) if self.peer and m.PACKED in self.peer.accepts else encoded
 
     def receive(self, payload: bytes) -> tuple[m.Message, Headers]:
         """A message of the peer and its headers, if it has any. Raises PeerError."""
         message = m.decode(payload)
+        if isinstance(message, m.Packed):
+            message = unpacked(message)
         name = type(message).__name__
         if not isinstance(message, _FROM[self._peer_side]):
             raise PeerError(f"{name} from the {self._peer_side.value} side")
