@@ -1,7 +1,8 @@
 """Frames of a tab while it loads, at half scale, at a bounded pace.
 
 They are not free: a load of 13 s of a page 15 600 pixels high costs Chromium 13 s of processor time
-with frames and 2.5 s without (measured), so leave the machine a second processor.
+with frames and 2.5 s without (measured). So leave the machine a second processor, and don't film
+what has a better clock: with two processors, frames delayed a text by 0.2 to 0.4 s.
 
 Chromium sends a screencast frame when something was painted and drops what comes while three are
 unacknowledged, or soon after another. So acknowledgements set the pace; and when nothing comes for
@@ -136,13 +137,14 @@ class Capture:
 
 
 @asynccontextmanager
-async def capturing(tab: Tab, *, width: int) -> AsyncIterator[Capture]:
-    """Collect frames `width` frame pixels wide while the block runs."""
+async def capturing(tab: Tab, *, width: int, at_once: bool = True) -> AsyncIterator[Capture]:
+    """Collect frames `width` frame pixels wide while the block runs; else from its `start` on."""
     capture = Capture(tab, width=width)
     tab.on("Page.screencastFrame", capture.received)
     refresh = asyncio.create_task(capture.refresh())
     try:
-        await capture.start()
+        if at_once:
+            await capture.start()
         yield capture
     finally:
         refresh.cancel()

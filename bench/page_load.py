@@ -26,7 +26,7 @@ from typing import Any, Final, Protocol
 from cryptography import x509
 
 from bench import chatter
-from bench.capture import Frame, capturing
+from bench.capture import Capture, Frame, capturing
 from bench.cdp import Browser, Tab, launch
 from bench.har import Recorder, Requests
 from bench.links.hosts import HERE, Host
@@ -45,6 +45,8 @@ QUIET_BYTES: Final = 4096
 SETTLING: Final = 1.5
 """Seconds a new browser is left alone before it is told to go anywhere. Its own start takes both of
 two processors for about as long, which delays whoever answers there, a pair of proxies most."""
+UNFILMED: Final = 1.0
+"""Seconds without frames while the text is on its way: they would delay it (bench/capture.py)."""
 DRAWING: Final = 1.0
 """Seconds given to drawing after decoding; 0.3 is too little on a busy machine."""
 LIMIT: Final = 400.0
@@ -275,11 +277,16 @@ class View:
         await tab.viewport(width=WIDTH, height=known.height, scale=CAPTURE_SCALE)
         await watch.expect(known.text_length)
         endpoint.rewind()
-        async with capturing(tab, width=round(WIDTH * CAPTURE_SCALE)) as capture:
+        width = round(WIDTH * CAPTURE_SCALE)
+        async with capturing(tab, width=width, at_once=False) as capture:
             await asyncio.sleep(SETTLING)
             before = endpoint.statistics()
-            await watch.navigate(endpoint.base + known.page)
-            await until_quiet(endpoint, watch, limit=limit, quiet=quiet)
+            filming = asyncio.create_task(_film(capture, watch))
+            try:
+                await watch.navigate(endpoint.base + known.page)
+                await until_quiet(endpoint, watch, limit=limit, quiet=quiet)
+            finally:
+                filming.cancel()
             after = endpoint.statistics()
             await _drawn(tab)
             await capture.current()
@@ -302,6 +309,12 @@ class View:
             first_paint_s=earliest_paint(first_paint, moments),
             requests=self._recorder.take(f"{known.page}, {peer}", load_s=load_s),
         )
+
+
+async def _film(capture: Capture, watch: Watch) -> None:
+    """From the moment that the text is readable on, or what there is when that takes long."""
+    await watch.until("text", limit=UNFILMED)
+    await capture.start()
 
 
 async def _drawn(tab: Tab) -> None:
