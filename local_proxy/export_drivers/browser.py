@@ -44,6 +44,8 @@ class ExportStatistics:
     whole: int
     """Pictures answered each way."""
     levels_served: int
+    kept: int
+    """Pictures given once more, for browsers to keep."""
     fetched_again: int
     beacons: int
     bad_beacons: int
@@ -107,6 +109,7 @@ class BrowserExport:
             streamed=self._choice.streamed,
             whole=self._choice.whole,
             levels_served=self._requests.levels_served,
+            kept=self._requests.kept,
             fetched_again=self._refetch.count,
             beacons=self._requests.beacons,
             bad_beacons=self._requests.bad_beacons,
@@ -127,6 +130,9 @@ class BrowserExport:
         page = self._pages.of_document(document)
         if page is None:
             return response
+        before = self._pages.same(page) if response.status == 304 else None
+        if before is not None:  # what the browser holds of it has the policies that it had then
+            page.connections, page.restricted = before.connections, before.restricted
         driver = f"{DRIVER_PATH}?d={self._pages.ticket(page)}"
         return tagged(response, page, driver=driver)
 
