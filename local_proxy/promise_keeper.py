@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 import structlog
 
@@ -25,6 +26,8 @@ from local_proxy.promises import (
 from wire.messages import UNATTRIBUTED
 
 _log = structlog.get_logger("sluice.local")
+WITHHELD: Final = 30.0
+"""Seconds in which a browser asks about what it has, if at all."""
 _RENEWED = frozenset(
     ("cache-control", "content-location", "date", "etag", "expires", "last-modified", "vary")
 )
@@ -59,9 +62,22 @@ class Kept:
 class PromiseKeeper:
     """Promises and their components; they outlive the session that brought them."""
 
-    def __init__(self, urge: Callable[[Component], None]) -> None:
-        """`urge`: a browser asks whether what it holds is still good, so the head is wanted now."""
+    def __init__(
+        self,
+        urge: Callable[[Component], None],
+        *,
+        release: Callable[[Component], None],
+        unwanted: Callable[[Component], None],
+    ) -> None:
+        """`urge`: a browser asks whether what it holds is still good, so the head is wanted now.
+
+        `release`: the body of a promise that was withheld is wanted; `unwanted`: it never will be.
+        """
         self._urge = urge
+        self._release = release
+        self._unwanted = unwanted
+        self._withheld: dict[int, tuple[Component, float]] = {}
+        """By id, the latest last, with the times of their promises."""
         self._table = PromiseTable()
         self._components: dict[int, Component] = {}
 
@@ -69,6 +85,8 @@ class PromiseKeeper:
         """The remote sends these without being asked; its requests carried these headers."""
         for component in components:
             self._components[component.id] = component
+            if component.withheld:
+                self._withheld[component.id] = (component, now)
             promised = Promised(component.id, component.document, component.url, headers, now)
             for gone in self._table.add(promised):
                 self._components.pop(gone.component, None)
@@ -77,6 +95,7 @@ class PromiseKeeper:
 
     async def find(self, request: Request, *, document: int, now: float) -> Kept | None:
         """What answers the request; None: it must be asked for."""
+        self._give_up_withheld(now)
         promised = None
         if document != UNATTRIBUTED:
             promised = self._table.find(request.url, document, now)
@@ -86,6 +105,8 @@ class PromiseKeeper:
             return None
         component = self._components[promised.component]
         verdict = self._judge(promised, request, now)
+        if verdict.use and not _conditional(request):
+            self._let_go(component)
         if verdict.use and not verdict.final:
             if component.head is None and _conditional(request):
                 self._urge(component)
@@ -107,12 +128,30 @@ class PromiseKeeper:
             return None  # only pictures to be rendered may be other bytes than the origin's
         self._table.take(promised)
         not_modified = _not_modified(component) if verdict.not_modified else None
+        if not_modified is None:
+            self._let_go(component)
         return Kept(component, not_modified)
+
+    def _let_go(self, component: Component) -> None:
+        if self._withheld.pop(component.id, None) is not None:
+            component.withheld = False
+            self._release(component)
+
+    def _give_up_withheld(self, now: float) -> None:
+        """Nobody has asked about these: the remote need not hold them any longer."""
+        while self._withheld:
+            component, at = next(iter(self._withheld.values()))
+            if now - at < WITHHELD:
+                break
+            del self._withheld[component.id]
+            if not component.complete:
+                self._unwanted(component)
 
     def close_document(self, document: int) -> None:
         """Its promises go with it."""
         for gone in self._table.close_document(document):
             self._components.pop(gone.component, None)
+            self._withheld.pop(gone.component, None)
 
     def statistics(self) -> PromiseStatistics:
         """Counts since the session began."""

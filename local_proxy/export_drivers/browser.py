@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from local_proxy.components import Component
 from local_proxy.csp import DRIVER_PATH
+from local_proxy.export_drivers import keeping
 from local_proxy.export_drivers.channels import Channels
 from local_proxy.export_drivers.choice import Choice
 from local_proxy.export_drivers.driver_requests import DriverRequests
@@ -139,6 +140,10 @@ class BrowserExport:
     async def picture(self, component: Component, request: Request) -> Response:
         """The answer to a browser's request for a picture, in the best way there is."""
         return await self._choice.picture(component, request)
+
+    def keeps(self, request: Request) -> bool:
+        """Whether a driver asks this for its browser's cache."""
+        return keeping.mark(request) is not None
 
     async def own(self, request: Request) -> Response | None:
         """The answer to what our driver asks, on whatever host; None: it isn't ours."""

@@ -90,7 +90,7 @@ class Choice:
         self.swapped += 1
         keep = keeping.way(page, head, request)
         page.remember(component, level, keep=keep)
-        if keep is not None and "Firefox/" in header(request.headers, "user-agent"):
+        if keep is not None and keeping.in_gecko(request):
             # Firefox holds pictures by address in memory, too. What it has there it shows again if
             # its cache has the address, whatever the bytes; but never if a redirect led to it.
             address = keeping.level_address(request.url, page.key, component.id, level.name)

@@ -16,7 +16,7 @@ from typing import Final
 from local_proxy.components import Head
 from local_proxy.export_drivers.page import Page, Way
 from local_proxy.freshness import keepable
-from local_proxy.http import Headers, Request, Response, header
+from local_proxy.http import Headers, Request, Response, header, split_url
 
 MARK: Final = "content-language"
 MAX_VALUE: Final = 128
@@ -30,10 +30,17 @@ def way(page: Page, head: Head, request: Request) -> Way | None:
     accept = header(request.headers, "accept")
     if len(accept) > MAX_VALUE or _UNSAFE.search(accept):
         return None
+    if in_gecko(request) and split_url(request.url)[0] != page.origin:
+        return None  # there scripts' fetches have a cache of their own for other origins
     if head.status != 200 or not keepable(head.headers) or not page.fetches(request.url):
         return None
     mode = header(request.headers, "sec-fetch-mode")
     return Way(accept, mode == "cors" or bool(header(request.headers, "origin")))
+
+
+def in_gecko(request: Request) -> bool:
+    """Whether Firefox asks, or another browser of its engine."""
+    return "Gecko/" in header(request.headers, "user-agent")
 
 
 def mark(request: Request) -> tuple[str, int] | None:

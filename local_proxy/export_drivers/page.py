@@ -134,9 +134,7 @@ class Page:
         older = self.pictures.pop(component.id, None)
         if older is not None:
             older.forget()
-        self.pictures[component.id] = Picture(
-            component, delivered, self.changed.set, keep=keep
-        )
+        self.pictures[component.id] = Picture(component, delivered, self.changed.set, keep=keep)
         self.changed.set()
 
     def want(self, url: str) -> None:
