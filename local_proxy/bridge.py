@@ -16,8 +16,8 @@ from local_proxy.overview import Overview
 from local_proxy.policy_runtime import PolicyRuntime
 from local_proxy.promise_keeper import PromiseKeeper
 from local_proxy.session import LocalSession
-from local_proxy.wall_clock import wall_clock
 from local_proxy.uplink import Uplink
+from local_proxy.wall_clock import wall_clock
 from policies import events as e
 from policies.commands import Cancel, Command
 from policies.messages import message_for

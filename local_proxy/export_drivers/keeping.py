@@ -4,7 +4,7 @@ What was shown coarse, or as parts that replace each other, no browser keeps. On
 fine as it gets, the driver asks its own address with `cache: "reload"` (Fetch, 4.6), and is
 answered from what is held, with the origin's caching fields: from then on the browser has what it
 would have had without us. The request is marked by a field that a script may set without CORS
-being asked (Fetch, 2.2.2, "no-CORS-safelisted request-header") and that browsers never send, so that
+being asked (Fetch, 2.2.2, "no-CORS-safelisted request-header") and that browsers never send: so
 no other request of a page is taken for one. Must not know: pages beyond one, levels.
 """
 

@@ -51,7 +51,7 @@ def whole_now(head: Head, final: Level, file: bytes) -> Response:
 
 
 def to_keep(head: Head, final: Level, file: bytes) -> Response:
-    """The same for the browser's cache alone. Its cookies are left: newer ones may be set by now."""
+    """For the browser's cache alone. Its cookies are left out: newer ones may be set by now."""
     response = whole_now(head, final, file)
     response.headers = [(n, v) for n, v in response.headers if n != "set-cookie"]
     return response
