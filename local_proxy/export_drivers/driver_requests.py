@@ -46,8 +46,11 @@ class DriverRequests:
         self._files = files
         self._refetch = refetch
         self._tracker = tracker
-        driver = resources.files(__package__).joinpath("driver.js")
-        self._driver_text = driver.read_text("utf-8")
+        driver, part = (
+            resources.files(__package__).joinpath(name).read_text("utf-8")
+            for name in ("driver.js", "keeping.js")
+        )
+        self._driver_text = driver.replace("  // @KEEPING@\n", part)
         self.levels_served = self.beacons = self.bad_beacons = self.kept = 0
         """Since the start."""
 
