@@ -88,6 +88,7 @@ class ProxyCore:
         """Answer it, whatever happens."""
         if is_own(request):
             return await self._pages.handle(request)
+        own_address = not request.original  # else its answer goes to another address of ours
         document = self._documents.of(header(request.headers, "referer"))
         own = await self._export.own(request)
         if own is not None:
@@ -100,12 +101,16 @@ class ProxyCore:
             if instead is not None:
                 return instead
         request.original = request.original or mode is Mode.ORIGINAL
-        self._caches.asked(document, request, now=wall_clock())
+        if own_address:
+            self._caches.asked(document, request, now=wall_clock())
         now = asyncio.get_running_loop().time()
         kept = await self._promises.find(request, document=document, now=now)
         if kept is not None:
-            return self._noted(request, await self._keep(request, kept), kept.component.document)
-        return self._noted(request, await self._fetch(request, document, mode), document)
+            document = kept.component.document
+            response = await self._keep(request, kept)
+        else:
+            response = await self._fetch(request, document, mode)
+        return self._noted(request, response, document) if own_address else response
 
     async def connect(self, host: str, port: int, *, tls: bool = False) -> Duplex | Response:
         """Open a tunnel, opaque and a component of its own."""

@@ -102,7 +102,7 @@ class LocalProxy:
         self._lasting: LastingLink | None = None
         loop = asyncio.get_running_loop()
         self.promises = promises = PromiseKeeper(
-            self._urge, release=self._release, unwanted=self._unwanted
+            self._urge, release=self._release, unwanted=self._unwanted, later=loop.call_later
         )
         self.caches = BrowserCaches()
         self.components = Components()

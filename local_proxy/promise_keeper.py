@@ -68,25 +68,30 @@ class PromiseKeeper:
         *,
         release: Callable[[Component], None],
         unwanted: Callable[[Component], None],
+        later: Callable[[float, Callable[[], None]], object],
     ) -> None:
         """`urge`: a browser asks whether what it holds is still good, so the head is wanted now.
 
         `release`: the body of a promise that was withheld is wanted; `unwanted`: it never will be.
+        `later` calls something after so many seconds.
         """
         self._urge = urge
         self._release = release
         self._unwanted = unwanted
-        self._withheld: dict[int, tuple[Component, float]] = {}
-        """By id, the latest last, with the times of their promises."""
+        self._later = later
+        self._withheld: dict[int, Component] = {}
+        """By id."""
         self._table = PromiseTable()
         self._components: dict[int, Component] = {}
 
     def promised(self, components: list[Component], headers: Headers, *, now: float) -> None:
         """The remote sends these without being asked; its requests carried these headers."""
+        withheld = {component.id: component for component in components if component.withheld}
+        if withheld:
+            self._withheld |= withheld
+            self._later(WITHHELD, lambda: self._give_up(withheld))
         for component in components:
             self._components[component.id] = component
-            if component.withheld:
-                self._withheld[component.id] = (component, now)
             promised = Promised(component.id, component.document, component.url, headers, now)
             for gone in self._table.add(promised):
                 self._components.pop(gone.component, None)
@@ -95,7 +100,6 @@ class PromiseKeeper:
 
     async def find(self, request: Request, *, document: int, now: float) -> Kept | None:
         """What answers the request; None: it must be asked for."""
-        self._give_up_withheld(now)
         promised = None
         if document != UNATTRIBUTED:
             promised = self._table.find(request.url, document, now)
@@ -137,14 +141,10 @@ class PromiseKeeper:
             component.withheld = False
             self._release(component)
 
-    def _give_up_withheld(self, now: float) -> None:
-        """Nobody has asked about these: the remote need not hold them any longer."""
-        while self._withheld:
-            component, at = next(iter(self._withheld.values()))
-            if now - at < WITHHELD:
-                break
-            del self._withheld[component.id]
-            if not component.complete:
+    def _give_up(self, withheld: dict[int, Component]) -> None:
+        """What nobody has asked about the remote need not hold any longer."""
+        for component in withheld.values():
+            if self._withheld.pop(component.id, None) is not None and not component.complete:
                 self._unwanted(component)
 
     def close_document(self, document: int) -> None:
