@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -23,6 +24,7 @@ from tests.local_proxy.browser_world import (
 )
 from tests.local_proxy.chromium import EXECUTABLE, launched
 from tests.local_proxy.site import Site
+from wire.skeleton import Use
 
 ELSEWHERE = "http://site.test/elsewhere"
 
@@ -206,5 +208,25 @@ def test_the_page_may_reload_a_picture_itself(run: Run) -> None:
             assert size == len(site.files["/p0.jpg"])
             assert pictures(site) == ["http://site.test/p0.jpg"]
         assert site.export.statistics().kept == 1
+
+    run(test)
+
+
+def test_streams_are_kept_by_themselves(run: Run) -> None:
+    async def test(world: World) -> None:
+        site = world.fresh()
+        style = "<style>p{width:160px;height:120px;background:url(/p0.jpg)}</style><p>"
+        site.page("/", f"<!doctype html>{style}")
+        site.picture("/p0.jpg", 0, use=Use.BACKGROUND)
+        paint(site, 1, "low")
+        final = await world.pixels()
+        async with world.browser.tab() as tab:
+            loading = asyncio.ensure_future(tab.go("http://site.test/"))
+            await until(tab, lambda: site.export.statistics().streamed == 1)
+            paint(site, 1, "original")
+            await loading
+            await leave_and_return(world, tab)
+            assert pictures(site) == []
+            assert await becomes(tab, final)
 
     run(test)
