@@ -289,10 +289,12 @@ class View:
                 filming.cancel()
             after = endpoint.statistics()
             await _drawn(tab)
-            await capture.current()
+            last = await capture.current()
         first_paint, load_s = (watch.times.get(name) for name in ("first-paint", "load"))
         before_it = first_paint if self._visited else None
         frames = in_order(capture.frames, origin=watch.origin, first_paint=before_it)
+        if not frames:  # it came whole from the cache, in the frame that counts as the one before
+            frames = [Frame(first_paint or max(0.0, last.at - watch.origin), last.jpeg)]
         moments = await asyncio.to_thread(judge, known.scene, frames)
         self._visited = True
         return PageLoad(

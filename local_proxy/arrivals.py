@@ -13,7 +13,7 @@ from typing import Final
 from local_proxy.components import Component
 from transcoders.text import TextDecoder
 from wire.credit import ReceiveCredit
-from wire.messages import Treatment
+from wire.messages import Kept, Treatment
 from wire.session import Headers
 
 MAX_UNREAD: Final = 1 << 20
@@ -37,6 +37,7 @@ class Asked:
     tls: bool = False
     treatment: Treatment = Treatment.ADAPTED
     takes: int = 0
+    kept: Kept | None = None
 
     @property
     def repeatable(self) -> bool:

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Final, Protocol
 
+from local_proxy.browser_caches import BrowserCaches
 from local_proxy.components import Component
 from local_proxy.documents import Documents
 from local_proxy.error_page import error_page
@@ -19,6 +20,7 @@ from local_proxy.promise_keeper import PromiseKeeper, wants_picture
 from local_proxy.session import LocalSession
 from local_proxy.sites import Mode
 from local_proxy.uplink import Uplink
+from local_proxy.wall_clock import wall_clock
 from transport.outgoing import Outgoing
 from wire.messages import Raise, Takes, Treatment
 from wire.skeleton import Kind, Use
@@ -52,12 +54,14 @@ class Asking:
         promises: PromiseKeeper,
         export: BrowserExport,
         observer: Observer,
+        caches: BrowserCaches,
     ) -> None:
         self._uplink = uplink
         self._documents = documents
         self._promises = promises
         self._export = export
         self._observer = observer
+        self._caches = caches
         self._uploads: set[asyncio.Task[None]] = set()
 
     @property
@@ -87,6 +91,7 @@ class Asking:
         takes = request.takes
         if navigation:
             self._open_document(component, site, save_data=saves_data(request))
+            self._caches.open(component_id, request, site=site)
             # Its parts come as promises: a browser that was told of them would ask for them, too.
             takes &= ~Takes.HINTS
         component.on_hint = request.on_hint
@@ -98,6 +103,7 @@ class Asking:
             levels=wants_picture(request),
             treatment=_TREATMENTS.get(mode, Treatment.ADAPTED) if navigation else Treatment.ADAPTED,
             takes=takes,
+            kept=self._caches.names(component_id, now=wall_clock()) if navigation else None,
         )
         self._observer.component_requested(component)
         if request.body is not None:
@@ -138,6 +144,7 @@ class Asking:
     def close_document(self, document: int) -> None:
         """The document's window is gone."""
         self._documents.close(document)
+        self._caches.close(document)
         self._promises.close_document(document)
         self._export.close_document(document)
         self._observer.document_closed(document)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from local_proxy.browser_caches import Belief, BrowserCaches
 from local_proxy.components import Component
 from local_proxy.http import Headers
 from local_proxy.overview import Overview
@@ -16,6 +17,7 @@ from local_proxy.policy_runtime import PolicyRuntime
 from local_proxy.promise_keeper import PromiseKeeper
 from local_proxy.session import LocalSession
 from local_proxy.uplink import Uplink
+from local_proxy.wall_clock import wall_clock
 from policies import events as e
 from policies.commands import Cancel, Command
 from policies.messages import message_for
@@ -60,10 +62,16 @@ class Bridge:
     """Between one local proxy's session, browser and policies."""
 
     def __init__(
-        self, components: Components, promises: PromiseKeeper, *, now: Callable[[], float]
+        self,
+        components: Components,
+        promises: PromiseKeeper,
+        caches: BrowserCaches,
+        *,
+        now: Callable[[], float],
     ) -> None:
         self._components = components
         self._promises = promises
+        self._caches = caches
         self._now = now
         self._session: LocalSession | None = None
         self._lost = False
@@ -101,11 +109,27 @@ class Bridge:
         self, document: int, components: list[Component], headers: Headers, promised: bool
     ) -> None:
         """The import driver found components."""
+        if promised:
+            components = [one for one in components if self._wanted(one)]
+            if not components:
+                return
         for component in components:
             self._components.add(component)
         if promised:
             self._promises.promised(components, headers, now=self._now())
         self._hear(e.SkeletonGrew(document, tuple(component.part for component in components)))
+
+    def _wanted(self, component: Component) -> bool:
+        """Whether its browser is likely to ask for it; what it has need not come."""
+        document, url = component.document, component.url
+        component.withheld = self._caches.withheld(document, url)
+        if component.withheld:
+            return True
+        if self._caches.belief(document, url, now=wall_clock()) is not Belief.FRESH:
+            return True
+        self._caches.spare(document, url)
+        self._uplink.abandon(component)
+        return False
 
     def progressed(self, component: Component, amount: int) -> None:
         """Bytes came, or something else about it changed."""

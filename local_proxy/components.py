@@ -69,6 +69,8 @@ class Component:
     failure: ComponentFailed | None = None
     promised: bool = False
     """Sent without being asked: several requests may share it."""
+    withheld: bool = False
+    """Only its head comes, until the remote is told otherwise."""
     carried: int = 0
     """Bytes that came over the link for it, coded as they were."""
     told: str = field(default="", repr=False)

@@ -13,6 +13,7 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from local_proxy.asking import Asking, Observer, too_large
+from local_proxy.browser_caches import BrowserCaches
 from local_proxy.chatter import is_chatter
 from local_proxy.components import Component, ComponentFailed, Head
 from local_proxy.documents import Documents
@@ -29,6 +30,7 @@ from local_proxy.status.setup import is_own
 from local_proxy.switches import Switches
 from local_proxy.tunnel import Tunnel
 from local_proxy.uplink import Uplink
+from local_proxy.wall_clock import wall_clock
 from policies.plan import Decision, Subject
 from wire.messages import BACKGROUND, UNATTRIBUTED, Takes
 from wire.skeleton import Kind, Use
@@ -55,6 +57,7 @@ class ProxyCore:
         plan: Callable[[Subject], Decision],
         sites: Sites,
         find: Callable[[int, str], Component | None],
+        caches: BrowserCaches,
         patience: float,
         notice: float,
     ) -> None:
@@ -70,8 +73,14 @@ class ProxyCore:
         self._plan = plan
         self._switches = Switches(sites, documents, find=find, unwanted=self._unwanted)
         self.asking = Asking(
-            uplink, documents=documents, promises=promises, export=export, observer=observer
+            uplink,
+            documents=documents,
+            promises=promises,
+            export=export,
+            observer=observer,
+            caches=caches,
         )
+        self._caches = caches
         self._patience = patience
         self._notice = min(notice, patience)
 
@@ -79,10 +88,11 @@ class ProxyCore:
         """Answer it, whatever happens."""
         if is_own(request):
             return await self._pages.handle(request)
+        own_address = not request.original  # else its answer goes to another address of ours
+        document = self._documents.of(header(request.headers, "referer"))
         own = await self._export.own(request)
         if own is not None:
-            return own
-        document = self._documents.of(header(request.headers, "referer"))
+            return self._noted(request, own, document) if self._export.keeps(request) else own
         if document == UNATTRIBUTED and is_chatter(urlsplit(request.url).hostname or ""):
             document = BACKGROUND
         mode = self._switches.mode(request, document)
@@ -91,11 +101,16 @@ class ProxyCore:
             if instead is not None:
                 return instead
         request.original = request.original or mode is Mode.ORIGINAL
+        if own_address:
+            self._caches.asked(document, request, now=wall_clock())
         now = asyncio.get_running_loop().time()
         kept = await self._promises.find(request, document=document, now=now)
         if kept is not None:
-            return await self._keep(request, kept)
-        return await self._fetch(request, document, mode)
+            document = kept.component.document
+            response = await self._keep(request, kept)
+        else:
+            response = await self._fetch(request, document, mode)
+        return self._noted(request, response, document) if own_address else response
 
     async def connect(self, host: str, port: int, *, tls: bool = False) -> Duplex | Response:
         """Open a tunnel, opaque and a component of its own."""
@@ -125,6 +140,17 @@ class ProxyCore:
     def close_document(self, document: int) -> None:
         """The document's window is gone."""
         self.asking.close_document(document)
+
+    def _noted(self, request: Request, response: Response, document: int) -> Response:
+        """What a browser has taken to its end it may keep."""
+
+        def done(whole: bool) -> None:
+            if whole:
+                status, headers = response.status, response.headers
+                self._caches.delivered(document, request, status, headers, now=wall_clock())
+
+        response.on_done.append(done)
+        return response
 
     # -- where a component comes from --------------------------------------------------------------
 

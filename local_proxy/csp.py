@@ -5,7 +5,8 @@ finer levels are asked at their own address with another query, which no policy 
 Security Policy 3, 6.7.2.8). Must not know: how a page is found, what the driver does.
 
 A policy in a <meta> comes after our script, which runs, but it holds for what the script does
-later: `MetaPolicies` finds those that would shut its event channel.
+later: `MetaPolicies` finds those that would shut its event channel. What else a page's scripts may
+fetch is left as it is: `Connections` tells.
 """
 
 from __future__ import annotations
@@ -65,12 +66,66 @@ def adjust_headers(headers: Headers, *, origin: str) -> tuple[Headers, str | Non
     return adjusted, nonce
 
 
-def _adjust(policy: str, origin: str, nonce: str | None) -> Adjusted | None:
-    parts = policy.split(";")
+class Connections:
+    """What the policies of a response's header let a page's scripts fetch, reports included.
+
+    Errs on the side of no: what is not fetched costs bytes, what a policy forbids shows in the
+    page's console and its reports.
+    """
+
+    def __init__(self, headers: Headers, *, origin: str) -> None:
+        """`origin`: of the page."""
+        self._origin = origin
+        self._lists = [
+            governing[2]
+            for name, value in headers
+            if name in HEADERS
+            for policy in value.split(",")
+            if (governing := _connecting(policy)) is not None
+        ]
+
+    def allow(self, url: str) -> bool:
+        """Whether a script of the page may fetch it, a mixed one (of https and http) never."""
+        if self._origin.startswith("https:") and not url.startswith("https:"):
+            return False
+        return all(
+            any(_covers(source, url, self._origin) for source in sources) for sources in self._lists
+        )
+
+
+def _connecting(policy: str) -> tuple[str, int, list[str]] | None:
+    return _governing(_parsed(policy.split(";")), "connect-src", "default-src")
+
+
+def _covers(source: str, url: str, origin: str) -> bool:
+    """Content Security Policy 3, 6.7.2.8, but for sources with a path, which cover nothing here."""
+    source, (scheme, _, rest) = source.lower(), url.lower().partition("://")
+    host = rest.partition("/")[0].partition("?")[0]
+    if source in ("*", f"{scheme}:"):
+        return True
+    if source == "'self'":
+        return origin.lower() == f"{scheme}://{host}"
+    named, separator, place = source.rpartition("://")
+    if separator and named != scheme:
+        return False
+    if not separator and scheme != "https" and scheme != origin.partition(":")[0]:
+        return False
+    place = place.removesuffix("/")
+    return place == host or (place[:2] == "*." and host.endswith(place[1:]))
+
+
+def _parsed(parts: list[str]) -> dict[str, tuple[int, list[str]]]:
+    """Place and sources of each directive; the first of a name holds."""
     directives: dict[str, tuple[int, list[str]]] = {}
     for index, part in enumerate(parts):
         name, *sources = part.split() or [""]
-        directives.setdefault(name.lower(), (index, sources))  # the first of a name holds
+        directives.setdefault(name.lower(), (index, sources))
+    return directives
+
+
+def _adjust(policy: str, origin: str, nonce: str | None) -> Adjusted | None:
+    parts = policy.split(";")
+    directives = _parsed(parts)
     if not _open_to_scripts(directives, origin):
         return None
     script = _governing(directives, "script-src-elem", "script-src", "default-src")
@@ -127,12 +182,14 @@ def _admits(sources: list[str], origin: str, path: str) -> bool:
 
 
 class MetaPolicies:
-    """Watches a page's first bytes for a meta policy that would shut the event channel."""
+    """Watches a page's first bytes for meta policies that say what scripts may connect to."""
 
     def __init__(self, *, origin: str) -> None:
         self._origin = origin
         self._seen = b""
         self.shut = False
+        self.restrict = False
+        """One says what scripts may connect to."""
 
     def feed(self, data: bytes) -> None:
         """The next bytes of the page; keeps at most 64 KB of them."""
@@ -140,21 +197,17 @@ class MetaPolicies:
             return
         start = max(0, self._seen.rfind(b"<meta"), len(self._seen) - 4096)
         self._seen += data[: _META_SEARCH - len(self._seen)]
-        self.shut = any(
-            self._shuts(match[0])
-            for match in _META.finditer(self._seen, min(start, len(self._seen)))
-        )
+        for match in _META.finditer(self._seen, min(start, len(self._seen))):
+            self.shut |= self._shuts(match[0])
 
     def _shuts(self, tag: bytes) -> bool:
         content = _CONTENT.search(tag)
         if content is None:
             return False
         policy = (content[1] or content[2] or b"").decode("latin-1")
-        directives: dict[str, tuple[int, list[str]]] = {}
-        for index, part in enumerate(policy.split(";")):
-            name, *sources = part.split() or [""]
-            directives.setdefault(name.lower(), (index, sources))
+        directives = _parsed(policy.split(";"))
         connect = _governing(directives, "connect-src", "default-src")
+        self.restrict |= connect is not None
         directives.pop("sandbox", None)  # ignored in a meta (Content Security Policy 3, 3.3)
         if not _open_to_scripts(directives, self._origin):
             return True

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
@@ -17,16 +16,13 @@ import structlog
 
 from local_proxy.rejections import MAX_CLIENTS, Lesson, Rejections
 from local_proxy.store import Store, Unavailable
+from local_proxy.wall_clock import wall_clock
 
 PERIOD: Final = 20.0
 """Seconds between two batches."""
 LOOK: Final = 1.0
 """Seconds at least between two questions to the file."""
 _log = structlog.get_logger("sluice.local")
-
-
-def _utc_now() -> float:
-    return datetime.now(UTC).timestamp()
 
 
 class Lessons:
@@ -39,7 +35,7 @@ class Lessons:
         *,
         authority: str,
         now: Callable[[], float],
-        clock: Callable[[], float] = _utc_now,
+        clock: Callable[[], float] = wall_clock,
     ) -> None:
         """`store` None: nothing is kept. `authority` names whose certificates these are.
 

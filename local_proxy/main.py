@@ -14,6 +14,7 @@ import structlog
 from local_proxy import paired
 from local_proxy.authority import Authority, AuthorityError, NoPlaceError
 from local_proxy.bridge import Bridge, Components
+from local_proxy.browser_caches import BrowserCaches
 from local_proxy.components import Component
 from local_proxy.core import ProxyCore
 from local_proxy.documents import Documents
@@ -43,7 +44,7 @@ from transport.handshakes import dial_secured
 from transport.interfaces import Change, InterfaceWatch
 from transport.lasting import LastingLink
 from transport.link import Link
-from wire.messages import ARITHMETIC, SKETCH, Raise
+from wire.messages import ARITHMETIC, SKETCH, Hold, Raise
 
 URGENT: Final = 2
 """Urgency of a component whose head a browser waits for: before all tiers."""
@@ -101,13 +102,16 @@ class LocalProxy:
         self._remote = remote or paired.remote(settings)
         self._lasting: LastingLink | None = None
         loop = asyncio.get_running_loop()
-        self.promises = promises = PromiseKeeper(self._urge)
+        self.promises = promises = PromiseKeeper(
+            self._urge, release=self._release, unwanted=self._unwanted, later=loop.call_later
+        )
+        self.caches = BrowserCaches()
         self.components = Components()
         self._documents = Documents()
         self.sites = Sites(settings.sites, tunnel=settings.tunnel)
         self._store = store
         self.savings = Savings(store if settings.history else None)
-        bridge = Bridge(self.components, promises, now=loop.time)
+        bridge = Bridge(self.components, promises, self.caches, now=loop.time)
         self.tracker: Tracker = bridge
         """Told what users do, by whatever watches them."""
         self._arithmetic = ArithmeticDecoder(jpegtran)
@@ -146,6 +150,7 @@ class LocalProxy:
             plan=self._decide,
             sites=self.sites,
             find=self.components.find,
+            caches=self.caches,
             patience=settings.patience,
             notice=settings.notice,
         )
@@ -238,6 +243,14 @@ class LocalProxy:
         session = self.uplink.session
         if session is not None:
             session.say(Raise(component.id, URGENT))
+
+    def _unwanted(self, component: Component) -> None:
+        self.uplink.abandon(component)
+
+    def _release(self, component: Component) -> None:
+        session = self.uplink.session
+        if session is not None:
+            session.say(Hold(component.id, on=False))
 
     async def _handle(self, request: Request) -> Response:
         return await self.core.handle(request)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 import structlog
 
@@ -25,6 +26,8 @@ from local_proxy.promises import (
 from wire.messages import UNATTRIBUTED
 
 _log = structlog.get_logger("sluice.local")
+WITHHELD: Final = 30.0
+"""Seconds in which a browser asks about what it has, if at all."""
 _RENEWED = frozenset(
     ("cache-control", "content-location", "date", "etag", "expires", "last-modified", "vary")
 )
@@ -59,14 +62,34 @@ class Kept:
 class PromiseKeeper:
     """Promises and their components; they outlive the session that brought them."""
 
-    def __init__(self, urge: Callable[[Component], None]) -> None:
-        """`urge`: a browser asks whether what it holds is still good, so the head is wanted now."""
+    def __init__(
+        self,
+        urge: Callable[[Component], None],
+        *,
+        release: Callable[[Component], None],
+        unwanted: Callable[[Component], None],
+        later: Callable[[float, Callable[[], None]], object],
+    ) -> None:
+        """`urge`: a browser asks whether what it holds is still good, so the head is wanted now.
+
+        `release`: the body of a promise that was withheld is wanted; `unwanted`: it never will be.
+        `later` calls something after so many seconds.
+        """
         self._urge = urge
+        self._release = release
+        self._unwanted = unwanted
+        self._later = later
+        self._withheld: dict[int, Component] = {}
+        """By id."""
         self._table = PromiseTable()
         self._components: dict[int, Component] = {}
 
     def promised(self, components: list[Component], headers: Headers, *, now: float) -> None:
         """The remote sends these without being asked; its requests carried these headers."""
+        withheld = {component.id: component for component in components if component.withheld}
+        if withheld:
+            self._withheld |= withheld
+            self._later(WITHHELD, lambda: self._give_up(withheld))
         for component in components:
             self._components[component.id] = component
             promised = Promised(component.id, component.document, component.url, headers, now)
@@ -86,6 +109,8 @@ class PromiseKeeper:
             return None
         component = self._components[promised.component]
         verdict = self._judge(promised, request, now)
+        if verdict.use and not _conditional(request):
+            self._let_go(component)
         if verdict.use and not verdict.final:
             if component.head is None and _conditional(request):
                 self._urge(component)
@@ -107,12 +132,26 @@ class PromiseKeeper:
             return None  # only pictures to be rendered may be other bytes than the origin's
         self._table.take(promised)
         not_modified = _not_modified(component) if verdict.not_modified else None
+        if not_modified is None:
+            self._let_go(component)
         return Kept(component, not_modified)
+
+    def _let_go(self, component: Component) -> None:
+        if self._withheld.pop(component.id, None) is not None:
+            component.withheld = False
+            self._release(component)
+
+    def _give_up(self, withheld: dict[int, Component]) -> None:
+        """What nobody has asked about the remote need not hold any longer."""
+        for component in withheld.values():
+            if self._withheld.pop(component.id, None) is not None and not component.complete:
+                self._unwanted(component)
 
     def close_document(self, document: int) -> None:
         """Its promises go with it."""
         for gone in self._table.close_document(document):
             self._components.pop(gone.component, None)
+            self._withheld.pop(gone.component, None)
 
     def statistics(self) -> PromiseStatistics:
         """Counts since the session began."""

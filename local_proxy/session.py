@@ -143,9 +143,10 @@ class LocalSession:
         tls: bool = False,
         treatment: m.Treatment = m.Treatment.ADAPTED,
         takes: int = 0,
+        kept: m.Kept | None = None,
     ) -> None:
         """Ask for a component; its bytes will fill it. More: see wire.messages.Request."""
-        asked = Asked(method, headers, body, levels, tls, treatment, takes)
+        asked = Asked(method, headers, body, levels, tls, treatment, takes, kept)
         if component.id == component.document:
             self._memory.document_asked(component.id, headers, treatment)
         self._arrivals.expect(Arrival(component, asked))
@@ -165,6 +166,7 @@ class LocalSession:
                 tls=asked.tls,
                 treatment=asked.treatment,
                 takes=asked.takes,
+                kept=asked.kept,
             ),
             asked.headers,
         )

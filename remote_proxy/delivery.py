@@ -181,6 +181,7 @@ class Delivery:
     def _may_have_levels(self, content_type: str, response: OriginResponse) -> bool:
         return (
             self.job.levels
+            and not self.job.withheld  # its head is wanted before its body is here
             and response.status == 200
             and content_type.startswith("image/")
             and not self._decision(Kind.IMAGE, response.length).untouched
@@ -306,7 +307,7 @@ class Delivery:
 
     def _introduce(self, message: m.Message, headers: Headers | None) -> None:
         """Say it: at once where a browser waits for it or it is text, else when its turn comes."""
-        if self.job.promised and self.job.kind not in TEXTS:
+        if self.job.promised and self.job.kind not in TEXTS and not self.job.withheld:
             self._preface.append((message, headers))
         else:
             self._sender.say(message, headers)

@@ -41,6 +41,10 @@ class Job:
     """Of a document: holds for what it promises."""
     takes: int = 0
     """What the client takes besides head and body (wire.messages.Takes)."""
+    kept: m.Kept | None = None
+    """Of a document: what its browser has of its parts."""
+    withheld: bool = False
+    """Of a promise: its head goes out alone, for the browser is likely to want no more."""
 
     @classmethod
     def requested(cls, request: m.Request, headers: Headers, upload: Incoming | None) -> Job:
@@ -62,6 +66,7 @@ class Job:
             resume=request.resume,
             treatment=request.treatment,
             takes=request.takes,
+            kept=request.kept,
         )
 
     @classmethod
@@ -95,6 +100,7 @@ class Job:
         component: int,
         document: int,
         treatment: m.Treatment = m.Treatment.ADAPTED,
+        withheld: bool = False,
     ) -> Job:
         """The job of a promise."""
         found = prefetch.found
@@ -116,6 +122,7 @@ class Job:
             height=found.height,
             promised=True,
             treatment=treatment,
+            withheld=withheld,
         )
 
     @property

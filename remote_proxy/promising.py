@@ -18,7 +18,7 @@ from remote_proxy.plan import Plan
 from remote_proxy.prefetch import Document, Prefetch
 from remote_proxy.tree import Tree
 from wire import messages as m
-from wire.messages import known_names, name_of
+from wire.messages import known_names, name_of, names_in
 from wire.session import Headers, Session, header
 from wire.skeleton import Kind, Use
 
@@ -63,9 +63,13 @@ class Promising:
         essence = content_type.partition(";")[0].strip().lower()
         if job.use is Use.DOCUMENT and essence in HTML_TYPES:
             known = known_names(job.resume)
+            stale: frozenset[bytes] = frozenset()
+            if job.kept is not None:
+                known |= names_in(job.kept.fresh)
+                stale = names_in(job.kept.stale)
             imports = DocumentImport(
                 Document(job.url, job.headers, response.headers),
-                lambda wanted: self._promise(job, wanted, known),
+                lambda wanted: self._promise(job, wanted, known, stale),
             )
             self._imports.setdefault(job.document, imports)
             return imports.page()
@@ -78,7 +82,9 @@ class Promising:
         """Nothing more is found in it."""
         self._imports.pop(document, None)
 
-    def _promise(self, page: Job, wanted: list[Prefetch], known: frozenset[bytes]) -> None:
+    def _promise(
+        self, page: Job, wanted: list[Prefetch], known: frozenset[bytes], stale: frozenset[bytes]
+    ) -> None:
         fresh = [one for one in wanted if name_of(one.url) not in known and self._pushes(page, one)]
         jobs = [
             Job.prefetch(
@@ -86,6 +92,7 @@ class Promising:
                 component=self._session.new_component(),
                 document=page.document,
                 treatment=page.treatment,
+                withheld=name_of(one.url) in stale,
             )
             for one in fresh[: self._spare()]
         ]
@@ -102,6 +109,8 @@ class Promising:
             kind = job.kind or Kind.OTHER
             self._obedience.entered(job, kind)
             order = self._obedience.place(job, kind)
+            if job.withheld:
+                self._tree.hold(job.component, on=True)
             self._tree.promise(document, job.component, kind=kind.value, order=order)
             self._start(job)
 

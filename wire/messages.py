@@ -141,8 +141,26 @@ def name_of(url: str) -> bytes:
 
 def known_names(resume: Resume | None) -> frozenset[bytes]:
     """The names in `known`."""
-    known = resume.known if resume is not None else b""
-    return frozenset(known[at : at + NAME] for at in range(0, len(known), NAME))
+    return names_in(resume.known if resume is not None else b"")
+
+
+def names_in(names: bytes) -> frozenset[bytes]:
+    """What was written one behind the other."""
+    return frozenset(names[at : at + NAME] for at in range(0, len(names), NAME))
+
+
+MAX_NAMES: Final = 64
+"""Names in a Kept that anybody sends: 256 bytes, 60 ms of a modem's way up."""
+
+
+class Kept(msgspec.Struct, frozen=True, array_like=True):
+    """What the browser that asks for a document is believed to have of its parts."""
+
+    fresh: bytes = b""
+    """Names of what it will not ask for: not to be promised."""
+    stale: bytes = b""
+    """Names of what it will ask about: to be promised, but of it the head alone is to be sent until
+    a Hold lets the rest go."""
 
 
 class Request(Message, tag=16, frozen=True):
@@ -167,6 +185,8 @@ class Request(Message, tag=16, frozen=True):
     """Of a document, or of what its promise was: it holds for all that is promised of it."""
     takes: int = 0
     """Takes: Hint and Trailers come only where they were asked for."""
+    kept: Kept | None = None
+    """Of a document."""
 
 
 class Cancel(Message, tag=17, frozen=True):

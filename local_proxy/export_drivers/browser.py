@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from local_proxy.components import Component
 from local_proxy.csp import DRIVER_PATH
+from local_proxy.export_drivers import keeping
 from local_proxy.export_drivers.channels import Channels
 from local_proxy.export_drivers.choice import Choice
 from local_proxy.export_drivers.driver_requests import DriverRequests
@@ -44,6 +45,8 @@ class ExportStatistics:
     whole: int
     """Pictures answered each way."""
     levels_served: int
+    kept: int
+    """Pictures given once more, for browsers to keep."""
     fetched_again: int
     beacons: int
     bad_beacons: int
@@ -108,6 +111,7 @@ class BrowserExport:
             streamed=self._choice.streamed,
             whole=self._choice.whole,
             levels_served=self._requests.levels_served,
+            kept=self._requests.kept,
             fetched_again=self._refetch.count,
             beacons=self._requests.beacons,
             bad_beacons=self._requests.bad_beacons,
@@ -128,12 +132,19 @@ class BrowserExport:
         page = self._pages.of_document(document)
         if page is None:
             return response
+        before = self._pages.same(page) if response.status == 304 else None
+        if before is not None:  # what the browser holds of it has the policies that it had then
+            page.connections, page.restricted = before.connections, before.restricted
         driver = f"{DRIVER_PATH}?d={self._pages.ticket(page)}"
         return tagged(response, page, driver=driver)
 
     async def picture(self, component: Component, request: Request) -> Response:
         """The answer to a browser's request for a picture, in the best way there is."""
         return await self._choice.picture(component, request)
+
+    def keeps(self, request: Request) -> bool:
+        """Whether a driver asks this for its browser's cache."""
+        return keeping.mark(request) is not None
 
     async def own(self, request: Request) -> Response | None:
         """The answer to what our driver asks, on whatever host; None: it isn't ours."""

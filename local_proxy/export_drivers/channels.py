@@ -68,9 +68,9 @@ class Channels:
 
 def _encoded(steps: list[Step]) -> bytes:
     """Events of an event stream (HTML standard, 9.2), one a picture."""
-    return b"".join(
-        b"data: "
-        + msgspec.json.encode({"u": step.url, "c": step.component, "l": step.level})
-        + b"\n\n"
-        for step in steps
-    )
+    return b"".join(b"data: " + msgspec.json.encode(_told(step)) + b"\n\n" for step in steps)
+
+
+def _told(step: Step) -> dict[str, object]:
+    told: dict[str, object] = {"u": step.url, "c": step.component, "l": step.level}
+    return told if step.keep is None else told | {"k": step.keep}

@@ -12,7 +12,7 @@ from typing import Final
 
 from local_proxy.components import Component, ComponentFailed, Head
 from local_proxy.error_page import error_page
-from local_proxy.export_drivers import pictures
+from local_proxy.export_drivers import keeping, pictures
 from local_proxy.export_drivers.level_files import LevelFiles, NoFile
 from local_proxy.export_drivers.page import Page
 from local_proxy.export_drivers.pages import Pages
@@ -84,14 +84,20 @@ class Choice:
             return await self._whole(component, head)
         if multipart:
             first = await self._files.best(component)
-            return self._multipart_response(component, head, first, request)
+            return self._multipart_response(component, head, first, request, page)
         if page is None or not await self._driver_there(page):
             return self._stream(component, head, request)
         level, file = await self._files.best(component)
         if level == component.levels[-1]:
             return await self._whole(component, head)
         self.swapped += 1
-        page.remember(component, level)
+        keep = keeping.way(page, head, request)
+        page.remember(component, level, keep=keep)
+        if keep is not None and keeping.in_gecko(request):
+            # Firefox holds pictures by address in memory, too. What it has there it shows again if
+            # its cache has the address, whatever the bytes; but never if a redirect led to it.
+            address = keeping.level_address(request.url, page.key, component.id, level.name)
+            return pictures.elsewhere(head, address)
         return pictures.coarse(head, level, file)
 
     def _as_multipart(self, request: Request) -> bool:
@@ -101,13 +107,24 @@ class Choice:
         return _best_as_multipart(request) and self._open_parts[origin] < _OPEN_PARTS
 
     def _multipart_response(
-        self, component: Component, head: Head, first: tuple[Level, bytes], request: Request
+        self,
+        component: Component,
+        head: Head,
+        first: tuple[Level, bytes],
+        request: Request,
+        page: Page | None,
     ) -> Response:
         self.multipart += 1
         origin, _, _ = split_url(request.url)
         self._open_parts[origin] += 1
 
-        def over(_whole: bool) -> None:
+        if page is not None:
+            page.replacing += 1
+
+        def over(whole: bool) -> None:
+            if page is not None:
+                keep = keeping.way(page, head, request) if whole else None
+                self._pages.replaced(page, component, keep=keep)
             self._open_parts[origin] -= 1
             if not self._open_parts[origin]:
                 del self._open_parts[origin]

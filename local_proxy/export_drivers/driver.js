@@ -11,6 +11,7 @@
 
   const AT_ONCE = 3; // levels loaded at a time: the page needs connections too
   const TRIES = 3;
+  const KEPT_AT_ONCE = 2;
   // Bytes of pixels from which Chromium may decode off the drawing thread and show a blank meanwhile
   // (kMinImageSizeToCheckerBytes). It does so for decoding=async alone where one image follows
   // another, and such levels are decoded first. Others are not: from an image decoded in full
@@ -37,6 +38,8 @@
   const { round } = Math;
   const later = window.setTimeout.bind(window);
   const cancel = window.clearTimeout.bind(window);
+  const request = window.fetch.bind(window);
+  const whole = unbound(Response.prototype.arrayBuffer);
   const beacon = navigator.sendBeacon.bind(navigator);
   const pictures = document.images;
   const table = () => ({ __proto__: null });
@@ -44,7 +47,7 @@
   // -- finer levels ---------------------------------------------------------------------------
 
   const shown = table(); // address -> {id, level, href, width, image}, loaded and ruled
-  const queue = table(); // address -> {id, level, tries}, to be loaded
+  const queue = table(); // address -> {id, level, keep, tries}, to be loaded
   const rules = table(); // selector -> {rule, value}
   const roots = [document];
   const sheet = new CSSStyleSheet();
@@ -189,6 +192,7 @@
       if (GECKO || (large && !inStep(url))) await decode(image);
       shown[url] = { id: job.id, level: job.level, href: image.src, width: image.naturalWidth, image };
       apply();
+      if (job.keep) final[url] = job;
     } catch {
       if (job.tries < TRIES && !queue[url]) {
         job.tries++;
@@ -207,7 +211,7 @@
         if (viewed[url]) { next = url; break; }
         next ??= url;
       }
-      if (next === null) return;
+      if (next === null) return fill();
       const job = queue[next];
       delete queue[next];
       active++;
@@ -216,12 +220,18 @@
   };
 
   const step = (event) => {
-    const { u: url, c: id, l: level } = parse(event.data);
+    const { u: url, c: id, l: level, k: keep } = parse(event.data);
+    if (!level) {
+      final[url] = { id, keep };
+      return run();
+    }
     const known = shown[url];
     if (known && known.id === id && known.level === level) return;
-    queue[url] = { id, level, tries: 0 };
+    queue[url] = { id, level, keep, tries: 0 };
     run();
   };
+
+  // @KEEPING@
 
   // -- the event channel ----------------------------------------------------------------------
 
@@ -328,8 +338,9 @@
     const on = document.visibilityState !== "hidden";
     news.v = on;
     send();
-    if (on) open();
-    else shut();
+    if (!on) return shut();
+    open();
+    fill();
   };
 
   listen(document, "load", (event) => {

@@ -13,7 +13,7 @@ from typing import Final
 
 from local_proxy.csp import CHANNEL_PATH, DRIVER_PATH
 from local_proxy.error_page import error_page
-from local_proxy.export_drivers import pictures
+from local_proxy.export_drivers import keeping, pictures
 from local_proxy.export_drivers.channels import Channels
 from local_proxy.export_drivers.level_files import LevelFiles, NoFile
 from local_proxy.export_drivers.page import AGAIN, Page
@@ -46,13 +46,19 @@ class DriverRequests:
         self._files = files
         self._refetch = refetch
         self._tracker = tracker
-        driver = resources.files(__package__).joinpath("driver.js")
-        self._driver_text = driver.read_text("utf-8")
-        self.levels_served = self.beacons = self.bad_beacons = 0
+        driver, part = (
+            resources.files(__package__).joinpath(name).read_text("utf-8")
+            for name in ("driver.js", "keeping.js")
+        )
+        self._driver_text = driver.replace("  // @KEEPING@\n", part)
+        self.levels_served = self.beacons = self.bad_beacons = self.kept = 0
         """Since the start."""
 
     async def answer(self, request: Request) -> Response | None:
         """The answer to what our driver asks, on whatever host; None: it isn't ours."""
+        mark = keeping.mark(request)
+        if mark is not None:
+            return await self._kept(request, *mark)
         match = _LEVEL.search(request.url)
         if match:
             plain = request.url[: match.start()]
@@ -98,10 +104,30 @@ class DriverRequests:
             if final:
                 return await self._refetch.response(request, plain)
             return error_page(503, f"A finer level will come: {error}")
+        if component.levels.index(level) <= picture.delivered:
+            return pictures.coarse(component.head, level, file)
         self.levels_served += 1
         if final:
             picture.served_at = self._now()
         return pictures.finer(component.head, level, file)
+
+    async def _kept(self, request: Request, key: str, number: int) -> Response:
+        """The picture as it is shown, for the browser to keep; never by way of the link."""
+        page = self._pages.of_key(key)
+        picture = page.pictures.get(number) if page is not None else None
+        if picture is None or picture.component.url != request.url or picture.keep is None:
+            return keeping.nothing(request)
+        component = picture.component
+        final = component.levels[-1]
+        if final.end > component.received or component.head is None:
+            return keeping.nothing(request)
+        picture.keep = None
+        try:
+            file = await self._files.file(component, final)
+        except NoFile:
+            return keeping.nothing(request)
+        self.kept += 1
+        return pictures.to_keep(component.head, final, file)
 
     async def _beacon(self, page: Page, request: Request) -> Response:
         body = bytearray()

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Final
 
-from local_proxy.csp import MetaPolicies, adjust_headers
+from local_proxy.csp import Connections, MetaPolicies, adjust_headers
 from local_proxy.export_drivers.page import Page
 from local_proxy.http import Headers, Response, header
 from local_proxy.injection import Injector, injectable, script_tag
@@ -32,11 +32,12 @@ def tagged(response: Response, page: Page, *, driver: str) -> Response:
     page.injected = True
     if response.status == 304:  # what the browser holds has the tag, its fields are renewed
         return replace(response, headers=headers)
+    page.connections = Connections(response.headers, origin=page.origin)
     tag = script_tag(driver, nonce=nonce)
     if isinstance(response.body, bytes):
         injector, metas = Injector(tag), MetaPolicies(origin=page.origin)
         metas.feed(response.body)
-        page.shut = metas.shut
+        page.shut, page.restricted = metas.shut, metas.restrict
         body = injector.feed(response.body) + injector.end()
         return replace(response, headers=headers, body=body, length=None, trailers=None)
     body_as_it_comes = _with_tag(page, tag, response.body)
@@ -67,7 +68,7 @@ async def _with_tag(page: Page, tag: bytes, body: AsyncIterator[bytes]) -> Async
     injector, metas = Injector(tag), MetaPolicies(origin=page.origin)
     async for chunk in body:
         metas.feed(chunk)
-        page.shut = metas.shut
+        page.shut, page.restricted = metas.shut, metas.restrict
         if data := injector.feed(chunk):
             yield data
     if data := injector.end():

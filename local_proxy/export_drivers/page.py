@@ -11,29 +11,52 @@ from dataclasses import dataclass
 from typing import Final
 
 from local_proxy.components import Component
+from local_proxy.csp import Connections
 from wire.skeleton import Level
 
 AGAIN: Final = "again"
 """The level name that stands for fetching a picture anew, its component having failed."""
+
+SHOWN: Final = ""
+"""The level name of a step that says only that a picture is as fine as it gets."""
 
 MAX_WANTED: Final = 64
 """Pictures that a reader can want at a time."""
 
 
 @dataclass(frozen=True, slots=True)
+class Way:
+    """How a picture was asked for, so that it can be asked for once more, to be kept."""
+
+    accept: str
+    cors: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
-    """A picture can be shown better than it is."""
+    """A picture can be shown better than it is, or be kept by the browser as it is then."""
 
     url: str
     component: int
     level: str
+    keep: Way | None = None
+    """Of the last level, once it is shown; None: it is not to be kept."""
 
 
 class Picture:
     """A picture that went to the browser coarse."""
 
-    def __init__(self, component: Component, delivered: Level, better: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        component: Component,
+        delivered: Level,
+        better: Callable[[], None],
+        *,
+        keep: Way | None,
+    ) -> None:
         self.component = component
+        self.keep = keep
+        """How the browser may ask for its last level to keep it; None: not, or not any more."""
         self.delivered = component.levels.index(delivered)
         self.served_at: float | None = None
         """When its last level went out; it is forgotten a little later."""
@@ -82,6 +105,12 @@ class Page:
         """A driver has been handed out for it."""
         self.shut = False
         """A meta policy keeps the driver from its event channel."""
+        self.connections: Connections | None = None
+        """What its scripts may fetch, as far as that is known."""
+        self.restricted = False
+        """A meta policy says something of that, too."""
+        self.replacing = 0
+        """Pictures that are under way as responses whose parts replace each other."""
         self.given_up = False
         """The driver was waited for once and did not come."""
         self.alive = asyncio.Event()
@@ -96,12 +125,16 @@ class Page:
     def __repr__(self) -> str:
         return f"<Page {self.document} {self.url} {len(self.pictures)} coarse>"
 
-    def remember(self, component: Component, delivered: Level) -> None:
-        """This picture went out coarse."""
+    def fetches(self, url: str) -> bool:
+        """Whether its driver may fetch this for the browser to keep."""
+        return self.connections is not None and not self.restricted and self.connections.allow(url)
+
+    def remember(self, component: Component, delivered: Level, *, keep: Way | None) -> None:
+        """This picture went out coarse, or in full by a response that browsers do not keep."""
         older = self.pictures.pop(component.id, None)
         if older is not None:
             older.forget()
-        self.pictures[component.id] = Picture(component, delivered, self.changed.set)
+        self.pictures[component.id] = Picture(component, delivered, self.changed.set, keep=keep)
         self.changed.set()
 
     def want(self, url: str) -> None:
@@ -127,15 +160,20 @@ class Page:
         steps = [Step(url, 0, AGAIN) for url in self._anew]
         self._anew.clear()
         for number, picture in self.pictures.items():
-            best = picture.best()
-            if best <= max(picture.delivered, told.get(number, -1)):
+            best, url = picture.best(), picture.component.url
+            levels = picture.component.levels
+            keep = picture.keep if best == len(levels) - 1 else None
+            before = told.get(number, -1)
+            if best <= max(picture.delivered, before):
+                if picture.delivered == best != before and keep is not None:
+                    told[number] = best
+                    steps.append(Step(url, number, SHOWN, keep))
                 continue
             told[number] = best
-            levels = picture.component.levels
             name = levels[best].name if best < len(levels) else AGAIN
-            steps.append(Step(picture.component.url, number, name))
+            steps.append(Step(url, number, name, keep))
         return steps
 
     def pending(self) -> bool:
         """Whether any of its pictures is still to become better."""
-        return any(not picture.final() for picture in self.pictures.values())
+        return self.replacing > 0 or any(not picture.final() for picture in self.pictures.values())

@@ -12,7 +12,8 @@ import secrets
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from local_proxy.export_drivers.page import Page
+from local_proxy.components import Component
+from local_proxy.export_drivers.page import Page, Way
 
 GRACE: Final = 60.0
 """Seconds for which a final level can be asked again after it was served."""
@@ -44,7 +45,7 @@ class Pages:
         self._sweep()
         if document in self._by_document:
             return
-        page = Page(document, url.partition("#")[0], key=secrets.token_urlsafe(12))
+        page = Page(document, url.partition("#")[0], key=secrets.token_hex(12))
         self._by_document[document] = page
         self._by_key[page.key] = page
         self._by_ticket.setdefault(self.ticket(page), []).append(page)
@@ -62,6 +63,12 @@ class Pages:
     def of_key(self, key: str) -> Page | None:
         return self._by_key.get(key)
 
+    def same(self, page: Page) -> Page | None:
+        """The page of this address before this one, if it is remembered."""
+        pages = self._by_ticket[self.ticket(page)]
+        at = pages.index(page)
+        return pages[at - 1] if at else None
+
     def ticket(self, page: Page) -> str:
         """The same for the same address, so that a cached page's tag stays good; unguessable."""
         return hmac.new(self._secret, page.url.encode(), "sha256").hexdigest()[:24]
@@ -78,6 +85,15 @@ class Pages:
         # need a connection which pictures that wait for the driver hold.
         page.alive.set()
         return page
+
+    def replaced(self, page: Page, component: Component, *, keep: Way | None) -> None:
+        """A response whose parts replaced each other has ended."""
+        page.replacing -= 1
+        final = component.levels[-1]
+        if keep is not None and final.end <= component.received:
+            page.remember(component, final, keep=keep)
+            page.pictures[component.id].served_at = self._now()
+        page.changed.set()
 
     def _sweep(self) -> None:
         """Forget pages left long ago, and pictures whose last level was served long ago."""

@@ -50,6 +50,13 @@ def whole_now(head: Head, final: Level, file: bytes) -> Response:
     return Response(head.status, _whole_headers(head, final.content_type), file)
 
 
+def to_keep(head: Head, final: Level, file: bytes) -> Response:
+    """For the browser's cache alone. Its cookies are left out: newer ones may be set by now."""
+    response = whole_now(head, final, file)
+    response.headers = [(n, v) for n, v in response.headers if n != "set-cookie"]
+    return response
+
+
 def whole_as_it_comes(component: Component, head: Head) -> Response:
     """One response that stays open: the final level's own bytes, without coarser versions.
 
@@ -75,6 +82,13 @@ def coarse(head: Head, level: Level, file: bytes) -> Response:
     headers = level_headers(head, level)
     headers.append(("cache-control", "no-store"))
     return Response(200, headers, file)
+
+
+def elsewhere(head: Head, address: str) -> Response:
+    """The coarse level, at an address of its own."""
+    dropped = _ENTITY | _DIGESTS | _VALIDATORS
+    kept = [(name, value) for name, value in head.headers if name not in dropped]
+    return Response(307, [*kept, ("location", address), ("cache-control", "no-store")])
 
 
 def finer(head: Head, level: Level, file: bytes) -> Response:

@@ -24,6 +24,8 @@ from tests.local_proxy.export_world import (
 )
 from wire.skeleton import Use
 
+KEEP = {"accept": IMAGE[0][1], "cors": False}
+
 
 def test_swap_answers_low_and_tells_of_each_better_level_once() -> None:
     async def main() -> None:
@@ -51,7 +53,7 @@ def test_swap_answers_low_and_tells_of_each_better_level_once() -> None:
         assert level is not None
         assert header(level.headers, "cross-origin-resource-policy") == "cross-origin"
         advance(one, 9)
-        assert await events(channel.body) == [{"u": URL, "c": 7, "l": "original"}]
+        assert await events(channel.body) == [{"u": URL, "c": 7, "l": "original", "k": KEEP}]
         assert await text_of(await world.get(f"{URL}?sluice-level={key}.7.original")) == DATA
         assert world.export.statistics().coarse == 0
         world.export.close_document(1)
@@ -72,7 +74,7 @@ def test_a_new_channel_hears_the_state_and_ends_the_old_one() -> None:
             assert channel is not None
             assert not isinstance(channel.body, bytes)
             await anext(channel.body)
-            assert await events(channel.body) == [{"u": URL, "c": 7, "l": "original"}]
+            assert await events(channel.body) == [{"u": URL, "c": 7, "l": "original", "k": KEEP}]
 
     run(main())
 
