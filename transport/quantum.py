@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from typing import Final
 
 _COST: Final = 0.08
-"""Of the link: with 7 % an urgent quantum is later than docs/figures.md allows at 56 and 384
-kbit/s, with 9 % goodput is less."""
+"""Of the link: with 7 % an urgent quantum is later than docs/figures.md allows at 56 kbit/s, with
+9 % goodput is less at 56 and 384."""
 _MOST_COST: Final = 0.10
 _LONG: Final = 0.1
 """Seconds of the link that no chunk takes only to cost less."""
