@@ -42,6 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--urls", type=Path, metavar="FILE", help="pages to visit, one URL a line")
     parser.add_argument("--size", type=int, help="bytes of a large transfer")
     parser.add_argument("--scale", type=float, help="part of the full sizes, for a quick look")
+    parser.add_argument("--quantum", type=int, help="bytes, by hand; else fitted to the link")
     parser.add_argument("--browser", choices=("chromium", "firefox"), help="in which pages open")
     parser.add_argument("--https", action="store_true", default=None, help="pages come over https")
     parser.add_argument("--http1", action="store_true", default=None, help="browser without HTTP/2")
@@ -72,6 +73,7 @@ def _offered(arguments: argparse.Namespace) -> dict[str, Any]:
         "size": arguments.size,
         "har": arguments.har,
         "scale": arguments.scale,
+        "quantum": arguments.quantum,
         "plot": arguments.plot,
         "browser": arguments.browser,
         "https": arguments.https,

@@ -14,7 +14,6 @@ import structlog
 
 from remote_proxy.delivery import Services
 from remote_proxy.session import RemoteSession
-from transport.endpoint import suggested_quantum
 from transport.link import Link
 from transport.preamble import TOKEN
 from transport.reception import Reception
@@ -89,7 +88,6 @@ class RemoteServer:
             link,
             self._services,
             quantum=self._quantum,
-            suggested_quantum=suggested_quantum,
             memory=self._memory,
             peer=peer,
             expect=lambda seconds: self._reception.expect(link, seconds),

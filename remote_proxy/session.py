@@ -71,7 +71,6 @@ class RemoteSession:
         services: Services,
         *,
         quantum: int,
-        suggested_quantum: Callable[[float], int],
         memory: int,
         peer: Peer | None = None,
         expect: Callable[[float], None] = lambda seconds: None,
@@ -84,7 +83,6 @@ class RemoteSession:
         self._expect = expect
         self.peer = peer
         self._services = services
-        self._suggested_quantum = suggested_quantum
         self.session = Session(Side.REMOTE, agent=AGENT)
         self.tree = Tree(quantum=quantum)
         self.plan = Plan()
@@ -395,4 +393,4 @@ class RemoteSession:
                 continue
             self.tree.hierarchy.bandwidth_changed(rate)
             if not self.obedience.fixed_quantum:
-                self.tree.multiplexer.quantum = self._suggested_quantum(rate)
+                self.tree.multiplexer.quantum = self._link.statistics().chunks.quantum(rate)

@@ -21,6 +21,7 @@ from typing import Final
 
 from transport.gate import Gate
 from transport.link import BandwidthEstimate, LinkStatistics, Outbox
+from transport.quantum import Chunks
 from transport.rate_filter import RateFilter
 from transport.report_spacing import REPORT_EVERY, REPORT_EVERY_THIN, THIN
 from transport.retained import Retained
@@ -38,18 +39,6 @@ _PAUSE: Final = 0.1
 _UNOPENED: Final = 16_384
 """Bytes of a record of TLS at most: reported as they come, but lost to the peer where the
 connection breaks before the record's end. So much of what was reported is kept."""
-_SMALLEST_QUANTUM: Final = 384
-"""Bytes: 55 ms at 56 kbit/s. Each quantum there is a segment of its own, and 40 bytes of headers
-are 16 % of 256 bytes, 10 % of 384; with 512 a change of shares takes 0.1 s longer to stand."""
-_LARGEST_QUANTUM: Final = 16_384
-_QUANTUM_TIME: Final = 0.010
-"""Seconds of the link that a quantum should take, as much as the gate's margin: a larger one
-would be the larger part of what an urgent byte waits for."""
-
-
-def suggested_quantum(rate: float) -> int:
-    """Bytes per quantum that fit a link of `rate` bytes/second: 10 ms of it, 384 to 16 384."""
-    return max(_SMALLEST_QUANTUM, min(_LARGEST_QUANTUM, int(rate * _QUANTUM_TIME)))
 
 
 class Endpoint:
@@ -59,9 +48,9 @@ class Endpoint:
         self.gate = Gate(now=now, quantum=outbox.quantum)
         self.ended = False
         """The peer has closed on purpose."""
-        self.frames_per_chunk = 1
-        """Frames that go together where each chunk costs something of its own, once the link's
-        rate is known: until then as little as possible may be under way."""
+        self.chunks = Chunks()
+        """What goes out together, once the link's rate is known: until then a single frame does,
+        since as little as possible may be under way."""
         self._outbox = outbox
         self._retained = Retained()
         self._resumed_from = 0
@@ -171,6 +160,7 @@ class Endpoint:
             outgoing=self.gate.estimate(now),
             incoming=self.incoming(),
             replayed=self._replayed,
+            chunks=self.chunks,
         )
 
     def incoming(self) -> BandwidthEstimate | None:
@@ -217,7 +207,7 @@ class Endpoint:
         but the gate, which opens for a whole one.
         """
         quantum = self._outbox.quantum
-        together = 1 if self.gate.starting else self.frames_per_chunk
+        together = 1 if self.gate.starting else self.chunks.frames
         most = self.gate.quantum = quantum * together
         if self.gate.may_send(now, most):
             frames = b""

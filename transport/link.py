@@ -12,9 +12,10 @@ REPORT and QUANTUM frames are the link's own business: sessions see neither.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from transport.quantum import Chunks
 from wire.frames import Control, Data
 
 
@@ -72,6 +73,8 @@ class LinkStatistics:
     """Bytes sent once more because a connection broke under them."""
     connected: bool = True
     """Something carries bytes now; if not, the link waits for a new connection."""
+    chunks: Chunks = field(default_factory=Chunks)
+    """What bytes go out in, which says how large a quantum suits a rate."""
 
 
 class Outbox(Protocol):

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Final
 
 from transport.link import LinkError
+from transport.quantum import SEGMENT
 
 _UNSENT_LOW_WATER: Final = 1024
 """Bytes unsent in the kernel below which it asks for more."""
@@ -155,3 +156,11 @@ def prepare(connection: socket.socket, congestion: str | None) -> None:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion.encode())
         except OSError as error:
             raise LinkError(f"congestion control {congestion!r} is not to be had") from error
+
+
+def segment(connection: socket.socket) -> int:
+    """Bytes of payload that a packet of the connection holds; as many as usual if not known."""
+    try:
+        return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)
+    except OSError:
+        return SEGMENT

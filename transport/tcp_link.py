@@ -20,7 +20,7 @@ from typing import Final
 
 from transport import tcp_info
 from transport.connection import Connection
-from transport.endpoint import Endpoint, suggested_quantum
+from transport.endpoint import Endpoint
 from transport.link import (
     BandwidthEstimate,
     Inbox,
@@ -30,16 +30,14 @@ from transport.link import (
     Outbox,
     PeerFault,
 )
+from transport.quantum import chunks_of
 from transport.records import Peer, Records
-from transport.tcp import prepare, reason
+from transport.tcp import prepare, reason, segment
 from wire.errors import PeerError
 from wire.frames import END, FrameWriter
 
 _READ: Final = 65_536
 """Bytes read per callback."""
-
-PROTECTED_FRAMES: Final = 2
-"""Frames that share a record, and what it costs: 22 bytes are 5.6 % of a quantum of 384."""
 
 Lost = Callable[[LinkError | None], None]
 """Told when a link has lost its connection, and why; None: the link is closed, for good."""
@@ -179,14 +177,6 @@ class TcpLink:
 
     # -- for people ----------------------------------------------------------------------------
 
-    @property
-    def suggested_quantum(self) -> int | None:
-        """Bytes per quantum that fit the measured rate; None while it is not known well."""
-        estimate = self._endpoint.gate.estimate(self._loop.time()) if self._endpoint else None
-        if estimate is None or estimate.confidence < 0.5:
-            return None
-        return suggested_quantum(estimate.rate)
-
     def tcp_info(self) -> tcp_info.TcpInfo | None:
         """The kernel's view, for people and for comparison; None without a connection."""
         return None if self._socket is None else tcp_info.read(self._socket)
@@ -211,7 +201,9 @@ class TcpLink:
     def _listen(self) -> None:
         assert self._socket is not None
         assert self._endpoint is not None
-        self._endpoint.frames_per_chunk = PROTECTED_FRAMES if self._records.overhead else 1
+        self._endpoint.chunks = chunks_of(
+            record=self._records.overhead, segment=segment(self._socket)
+        )
         self._loop.add_reader(self._socket, self._readable)
         self._loop.call_soon(self._hear_early, self._socket)
         self.wake()

@@ -14,6 +14,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from bench.links.flight import JITTER_STEP, Disturbances, Flight, Wander
 from bench.links.line import Line, LineStatistics, packet_size
@@ -21,6 +22,7 @@ from bench.links.schedule import Schedule, Steady
 from bench.profiles import Profile
 from transport.endpoint import Endpoint
 from transport.link import Inbox, LinkError, LinkStatistics, Outbox, PeerFault
+from transport.quantum import SEGMENT, Chunks, chunks_of
 from wire.errors import PeerError
 from wire.frames import END, FrameWriter
 
@@ -43,6 +45,8 @@ class LinkModel:
     """Bytes of payload in a packet at most; 0: so few that a packet takes 5 ms."""
     header: int = 0
     """Bytes that each packet has besides, as IP and TCP have (52 with timestamps)."""
+    record: int = 0
+    """Bytes that each chunk has besides, as a record of TLS has; 0: the link is not protected."""
     profile: Profile | None = None
     """Whose schedules and disturbances go before rates and jitter."""
 
@@ -60,6 +64,14 @@ class LinkModel:
         )
 
 
+class _Packet(NamedTuple):
+    number: int
+    data: bytes
+    """Empty: the end."""
+    header: int
+    """Bytes besides."""
+
+
 class Path:
     """One direction: cuts what is sent into packets, hands bytes on in order."""
 
@@ -68,7 +80,7 @@ class Path:
         self._model = model
         self._down = down
         disturbances = model.profile.disturbances() if model.profile else Disturbances()
-        self._line: Line[tuple[int, bytes]] = Line(
+        self._line: Line[_Packet] = Line(
             schedule=self._schedule(),
             delay=model.delay,
             queue=float(model.queue),
@@ -76,7 +88,7 @@ class Path:
             on_lost=self._later,
         )
         self._jitter = Wander(model.jitter, step=JITTER_STEP, seed=seed)
-        self._waiting: deque[tuple[int, bytes]] = deque()
+        self._waiting: deque[_Packet] = deque()
         self._next_in = 0
         self._next_out = 0
         self._early: dict[int, bytes] = {}
@@ -93,16 +105,16 @@ class Path:
 
     def send(self, data: bytes) -> None:
         size = self._model.segment or packet_size(self._line.rate)
-        for start in range(0, len(data), size):
-            self._waiting.append((self._next_in, data[start : start + size]))
-            self._next_in += 1
+        start, room = 0, size - self._model.record
+        while start < len(data):
+            self._append(data[start : start + room], header=self._model.header + size - room)
+            start, room = start + room, size
         self._turn()
 
     def end(self) -> None:
         """Nothing follows; the other end hears of it behind what is still on its way."""
         self.writable = lambda: None
-        self._waiting.append((self._next_in, b""))
-        self._next_in += 1
+        self._append(b"", header=self._model.header)
         self._turn()
 
     def set_rate(self, rate: float) -> None:
@@ -120,6 +132,10 @@ class Path:
         """Seconds one way from now on: another route."""
         self._line.delay = delay
 
+    def chunks(self) -> Chunks:
+        """What its sender's chunks are made of."""
+        return chunks_of(record=self._model.record, segment=self._model.segment or SEGMENT)
+
     def statistics(self) -> LineStatistics:
         return self._line.statistics()
 
@@ -135,8 +151,12 @@ class Path:
         if was_full and not self.full:
             self.writable()
 
-    def _enter(self, now: float, packet: tuple[int, bytes]) -> bool:
-        size = len(packet[1]) + self._model.header
+    def _append(self, data: bytes, *, header: int) -> None:
+        self._waiting.append(_Packet(self._next_in, data, header))
+        self._next_in += 1
+
+    def _enter(self, now: float, packet: _Packet) -> bool:
+        size = len(packet.data) + packet.header
         if not self._model.droptail:
             if self._line.room < size and self._line.statistics().backlog:
                 return False
@@ -151,15 +171,15 @@ class Path:
             return model.profile.schedule(down=self._down, epoch=now)
         return Steady(model.rate_down if self._down else model.rate_up)
 
-    def _later(self, packet: tuple[int, bytes]) -> None:
+    def _later(self, packet: _Packet) -> None:
         self._loop.call_later(2 * self._model.delay + 1e-3, self._send_again, packet)
 
-    def _send_again(self, packet: tuple[int, bytes]) -> None:
+    def _send_again(self, packet: _Packet) -> None:
         self._waiting.appendleft(packet)
         self._turn()
 
-    def _hand_on(self, arrived: list[tuple[int, bytes]]) -> None:
-        self._early.update(arrived)
+    def _hand_on(self, arrived: list[_Packet]) -> None:
+        self._early.update((packet.number, packet.data) for packet in arrived)
         ready, ended = bytearray(), False
         while (data := self._early.pop(self._next_out, None)) is not None:
             ready += data
@@ -204,6 +224,7 @@ class MemoryLink:
 
     def start(self, outbox: Outbox, inbox: Inbox) -> None:
         self._endpoint = Endpoint(outbox, now=self._loop.time())
+        self._endpoint.chunks = self.outgoing.chunks()
         self._inbox = inbox
         self._incoming.deliver = self._arrived
         self._incoming.ended = self._peer_closed

@@ -24,7 +24,7 @@ from bench.virtual_time import run as run_virtually
 from policies.api import Policy
 from policies.default import Default
 from remote_proxy.delivery import Services
-from transport.tcp_link import PROTECTED_FRAMES
+from transport.quantum import PROTECTED_FRAMES
 from transport.tls import RECORD_OVERHEAD
 from wire.messages import Head, Levels, Message, Skeleton, decode
 

@@ -20,8 +20,8 @@ from typing import Any, Final
 
 from bench.links.relay import Relay
 from transport import single
-from transport.endpoint import suggested_quantum
 from transport.link import LinkError
+from transport.quantum import Chunks
 from transport.tcp_link import TcpLink
 from wire.frames import Control, Data
 
@@ -109,7 +109,7 @@ class Watch:
 async def measure(profile: dict[str, Any], *, seconds: float, every: float) -> dict[str, Any]:
     """One run: delays of chunks, ms; goodput as a share of the relay's rate."""
     rate = profile["rate_down_bits"] / 8
-    quantum = suggested_quantum(rate)
+    quantum = Chunks().quantum(rate)
     backlog, near_inbox, far_inbox = Backlog(quantum), Watch(), Watch()
     loop = asyncio.get_running_loop()
     links: list[TcpLink] = []

@@ -14,9 +14,8 @@ from typing import Final
 from bench.links.memory import LinkModel, memory_links
 from bench.scenarios.gate import CHUNK, Backlog, Silent, Watch
 from bench.virtual_time import run as run_virtually
-from transport.endpoint import suggested_quantum
 from transport.gate import GateStatistics
-from transport.link import BandwidthEstimate
+from transport.link import LinkStatistics
 
 _STEP: Final = 0.05
 """Seconds between two looks at the link."""
@@ -80,7 +79,7 @@ async def _scenario(
                 rate = wanted
                 far.outgoing.set_rate(rate)
         if quantum is None and step % _FIT_EVERY == 0:
-            _fit(backlog, far.endpoint.gate.estimate(now))
+            _fit(backlog, far.statistics())
         if now >= warm_up + len(asked) * _CHUNK_EVERY and now < seconds - 3.0:
             asked.append(now)
             backlog.add_chunk(chunk or backlog.quantum)
@@ -108,10 +107,11 @@ def _full_after(looks: Sequence[tuple[float, int]]) -> float:
     return float("inf")
 
 
-def _fit(backlog: Backlog, estimate: BandwidthEstimate | None) -> None:
+def _fit(backlog: Backlog, link: LinkStatistics) -> None:
     """Fit the quantum to the link as the remote proxy's session does."""
+    estimate = link.outgoing
     if estimate is not None and estimate.confidence >= _SURE:
-        backlog.quantum = suggested_quantum(estimate.rate)
+        backlog.quantum = link.chunks.quantum(estimate.rate)
 
 
 def simulate(

@@ -6,7 +6,6 @@ from bench.synthetic import Prepared, Shelf
 from bench.virtual_time import run
 from remote_proxy.delivery import Services
 from remote_proxy.session import RemoteSession
-from transport.endpoint import suggested_quantum
 from transport.link import BandwidthEstimate, Inbox, LinkError, LinkStatistics, Outbox
 
 
@@ -35,9 +34,7 @@ async def _quanta(estimates: list[BandwidthEstimate | None]) -> list[int]:
     """The quantum a second after each estimate."""
     link, found = QuietLink(), []
     services = Services(Shelf([]), Prepared({}))
-    session = RemoteSession(
-        link, services, quantum=1024, suggested_quantum=suggested_quantum, memory=1 << 20
-    )
+    session = RemoteSession(link, services, quantum=1024, memory=1 << 20)
     running = asyncio.create_task(session.run())
     for link.estimate in estimates:
         await asyncio.sleep(1.0)
@@ -50,5 +47,5 @@ async def _quanta(estimates: list[BandwidthEstimate | None]) -> list[int]:
 def test_a_guess_does_not_move_the_quantum_and_a_measurement_does() -> None:
     guess = BandwidthEstimate(5e7, 0.0, 0.1, "tcp_info")
     modem = BandwidthEstimate(7_000, 0.0, 1.0, "reports")
-    dsl = BandwidthEstimate(62_500, 0.0, 0.6, "reports")
-    assert run(_quanta([None, guess, modem, guess, dsl])) == [1024, 1024, 384, 384, 625]
+    dsl = BandwidthEstimate(312_500, 0.0, 0.6, "reports")
+    assert run(_quanta([None, guess, modem, guess, dsl])) == [1024, 1024, 644, 644, 1444]
