@@ -1,8 +1,9 @@
 """Equal: the paper's Puppeteer without HATS, the baseline of its experiments.
 
 "Puppeteer assigns equal allocations to all applications and documents, and transfers components
-within a document in-order" (HATS, 4.1.1). Equal in bytes: quanta differ in length, since none spans a
-level's end, so taking turns would favour documents with long components. Pictures still get levels.
+within a document in-order" (HATS, 4.1.1). Equal in bytes: quanta differ in length, since none spans
+a level's end, so taking turns would favour documents with long components. Pictures still get
+levels.
 """
 
 from __future__ import annotations

@@ -105,8 +105,8 @@ def test_a_hidden_front_document_gives_way_to_the_one_seen_last() -> None:
 def test_equal_is_puppeteer_without_hats() -> None:
     result = replay(Equal(), [(0, SessionOpened()), (1, opened(1)), (2, opened(3))])
     assert result.sent == [
-        (0, SetScheduler(ROOT, "round_robin")),
-        (1, SetScheduler(BROWSER, "round_robin")),
+        (0, SetScheduler(ROOT, "wf2q_plus")),
+        (1, SetScheduler(BROWSER, "wf2q_plus")),
         (1, SetScheduler(A, "in_order")),
         (2, SetScheduler(B, "in_order")),
     ]
