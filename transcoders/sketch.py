@@ -25,11 +25,11 @@ from functools import partial
 from typing import Final
 
 from msgspec import structs
-from PIL import Image, ImageOps
+from PIL import Image
 
 from transcoders import metadata
 from transcoders.picture import Picture, Unfit
-from transcoders.pixels import encode, open_still, plain
+from transcoders.pixels import encode, open_still, plain, turned
 from transcoders.scans import parse
 from transcoders.sniff import Format
 from transcoders.workers import Workers
@@ -74,7 +74,7 @@ def sketched(picture: Picture, data: bytes, kind: Format) -> Picture:
 
 def enlarged(sketch: bytes, width: int, height: int) -> bytes:
     """A JPEG of that many pixels. Raises Unfit, or what Pillow raises."""
-    if len(sketch) > MAX_BYTES or not 0 < width * height <= MAX_PIXELS:
+    if len(sketch) > MAX_BYTES or min(width, height) < 1 or width * height > MAX_PIXELS:
         raise Unfit(f"no sketch of a picture: {len(sketch)} bytes for {width} x {height} pixels")
     image = open_still(sketch, Format.WEBP, max_pixels=width * height)
     pixels = image.convert("RGB").resize((width, height), Image.Resampling.BICUBIC)
@@ -112,10 +112,9 @@ def _upright(data: bytes, size: tuple[int, int]) -> tuple[Image.Image, tuple[int
         raise Unfit("EXIF may give it a natural size that a sketch would not have")
     # libjpeg then reduces while it decodes, to no less than this.
     finest = 2 / _STEPS[0][0]
-    image.draft(image.mode, (int(size[0] * finest), int(size[1] * finest)))
-    if metadata.orientation(exif) >= _SIDEWAYS:
-        size = size[::-1]
-    return plain(ImageOps.exif_transpose(image)), size
+    image.draft(image.mode, (max(1, int(size[0] * finest)), max(1, int(size[1] * finest))))
+    orientation = metadata.orientation(exif)
+    return plain(turned(image, orientation)), size[::-1] if orientation >= _SIDEWAYS else size
 
 
 def _smallest(image: Image.Image, full: tuple[int, int], limit: int) -> bytes | None:
