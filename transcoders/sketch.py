@@ -7,12 +7,11 @@ SSIM, median and 10th percentile, where prefixes are arithmetic-coded (`python -
     20 sample JPEGs             3,436 bytes, .720 .623    1,250 bytes, .733 .623
     113 of web pages, cameras   4,997 bytes, .728 .635    1,904 bytes, .758 .648
 
-A sketch is decoded and encoded in 7 ms, enlarged in 3 ms. Versions (transcoders/still.py) stay: as
-a sketch, 29 PNG, GIF and WebP would need four fifths of their bytes to show as much. Browsers can't
-be asked to enlarge it: an <img> without dimensions takes its layout from the picture, so the device
-makes a file of full size. It has no colour profile: a half of 1 KB would be the profile, and
-converting pixels by what a stranger's profile says is no cheap risk. A wide-gamut photo is paler
-until its medium level comes.
+One takes 7 ms to make and 3 ms to enlarge. Versions (transcoders/still.py) stay: WebP would need
+three quarters of their bytes to show as much, and screenshots never would. Browsers can't be asked
+to enlarge it: an <img> without dimensions takes its layout from the picture, so the device makes a
+file of full size. It has no colour profile: half of the bytes would be that, and converting pixels
+as a stranger's profile says is no cheap risk. A wide-gamut photo is paler until its medium level.
 
 Knows pixels and shares; does not know who asked.
 """
