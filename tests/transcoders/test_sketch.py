@@ -153,6 +153,13 @@ def test_versions_stay_as_they_are(name: str, pictures: dict[str, bytes]) -> Non
     assert transcode(pictures[name], sketch=True) == transcode(pictures[name])
 
 
+def test_made_again_it_is_the_same(pictures: dict[str, bytes]) -> None:
+    """Else a transfer that was cut inside it could not go on."""
+    data = pictures["baseline.jpg"]
+    first, again = (transcode(data, sketch=True, arithmetic=True) for _ in range(2))
+    assert first == again
+
+
 def noise(width: int, height: int) -> Image.Image:
     """Random enough for a file of some KB."""
     small = Image.effect_noise((max(1, width // 8), max(1, height // 8)), 90)
