@@ -163,8 +163,10 @@ def test_a_tool_that_fails_later_costs_a_fetch_and_no_picture(tmp_path: Path) ->
         async with all_three(jpegtran=str(tool)) as (origin, both):
             page = site_of(origin)
             await started(both, both.browser, page, origin.base)
+            component = on_the_link(both, origin.base + "/a.jpg")
+            await until(lambda: component.complete)  # before, its sketch would be the answer
             answer = await both.browser.image(origin.base + "/a.jpg", page)
-            assert on_the_link(both, origin.base + "/a.jpg").coding == ARITHMETIC
+            assert component.coding == ARITHMETIC
             assert answer.body == PHOTO.read_bytes()
             assert origin.counts()["/a.jpg"] == 2
 
