@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import AsyncIterator
 
 import pytest
 
-from bench.links.memory import LinkModel, memory_links
+from bench.links.memory import LinkModel, MemoryLink, memory_links
 from bench.virtual_time import run as run_virtually
 from local_proxy.components import Component, Head
 from local_proxy.export_drivers.browser import BrowserExport
@@ -18,6 +19,7 @@ from local_proxy.session import LocalSession
 from tests.local_proxy.site import Quiet
 from tests.local_proxy.test_coded_pictures import Ear, Remote, run, text_of, turns
 from wire import messages as m
+from wire.frames import Control, Data
 from wire.skeleton import Kind, Level, Part, Use
 
 URL = "http://a.test/p.jpg"
@@ -287,5 +289,56 @@ def test_only_who_accepts_sketches_gets_any(
             error = await session.closed
             assert error is not None
             assert complaint in str(error)
+
+    run_virtually(go())
+
+
+class Sender(Remote):
+    """Sends data too, and tells what it was asked."""
+
+    def __init__(self, link: MemoryLink, said: list[m.Message], data: Data) -> None:
+        self.asked: asyncio.Future[m.Request] = asyncio.get_running_loop().create_future()
+        super().__init__(link, said)
+        self.frames.append(data)  # type: ignore[arg-type]  # as good as a Control to a link
+
+    def frames_received(self, frames: object, *, now: float) -> None:
+        assert isinstance(frames, list | tuple)
+        for one in frames:
+            message = m.decode(one.payload) if isinstance(one, Control) else None
+            if isinstance(message, m.Request):
+                self.asked.set_result(message)
+
+
+def test_a_transfer_that_was_cut_inside_the_sketch_goes_on() -> None:
+    async def go() -> None:
+        part = Part(2, URL, Kind.IMAGE, Use.ELEMENT, 1)
+        hello, skeleton = m.Hello([1], "test"), m.Skeleton(1, [part], True)
+        picture: list[m.Message] = [m.Levels(2, list(LEVELS), len(DATA)), m.Head(2, 200, b"")]
+        ear, memory = Ear(), Memory()
+
+        near, far = memory_links(LinkModel(rate_up=1e5, rate_down=1e5, delay=0.01))
+        Sender(far, [hello, skeleton, *picture], Data(2, DATA[:2]))
+        first = LocalSession(near, ear, memory, device="test", accepts=(m.SKETCH,))
+        first.start()
+        await ear.heads.wait()
+        (one,) = ear.promised
+        await one.wait(lambda: one.received == 2)
+        far.close()
+        await first.closed
+
+        near, far = memory_links(LinkModel(rate_up=1e5, rate_down=1e5, delay=0.01))
+        sender = Sender(far, [hello, *picture], Data(2, DATA[2:], last=True))
+        second = LocalSession(near, ear, memory, device="test", accepts=(m.SKETCH,))
+        second.start()
+        second.take_over()
+        await one.wait(lambda: one.complete)
+        asked = await sender.asked
+        assert asked.resume is not None
+        assert asked.resume.received == 2
+        assert asked.resume.digest == hashlib.sha256(DATA[:2]).digest()
+        files = LevelFiles(None, Enlarger())
+        assert await files.file(one, LOW) == LARGE
+        assert await files.file(one, LEVELS[-1]) == b"abcdef" + END
+        second.close()
 
     run_virtually(go())
