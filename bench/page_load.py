@@ -9,6 +9,10 @@ painted, good, final      from pixels: bench/visual.py
 pixels_90 nine tenths of the pixels that the page paints show their last colour, and stay so
 load      the document's load event
 
+The browser draws at CAPTURE_SCALE, as it is filmed: at full scale a page of 15,000 pixels took its
+software renderer 150-200 ms a frame, which delayed the page under test. Layout is the same in CSS
+pixels; only pictures that are chosen by the screen's density may differ.
+
 Knows Chromium and an endpoint (where the page is, by which proxy); not what the endpoint consists
 of. DOMContentLoaded is no measure of text: a script at the end of the body delays it, not the text.
 """

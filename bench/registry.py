@@ -160,10 +160,10 @@ SCENARIOS: Final = (
     ),
     Scenario(
         "transcode",
-        "what pictures cost at each level, in bytes and processor time",
+        "what pictures cost at each level, in bytes and processor time, and what sketches show",
         "bench.scenarios.transcode",
         takes=40,
-        quick_takes=3,
+        quick_takes=10,
         quick={"repeat": 1},
     ),
     Scenario(
