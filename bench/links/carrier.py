@@ -1,9 +1,11 @@
-"""A carrier of segments between two ends in one process, for virtual time: NAI over an emulated line.
+"""A carrier of segments between two ends in one process, for virtual time: NAI over an emulated
+line.
 
     near, far = memory_carriers(CarrierModel(rate=200_000, delay=0.02, queue=75_000))
 
-As the paper's set-up is seen from ATP: a network device with a bounded queue whose length can be read,
-behind it a wireless link that loses nothing. Who finds the queue full waits; nothing is dropped.
+As the paper's set-up is seen from ATP: a network device with a bounded queue whose length can be
+read, behind it a wireless link that loses nothing. Who finds the queue full waits; nothing is
+dropped.
 """
 
 from __future__ import annotations
@@ -87,7 +89,8 @@ class _Way:
     def stop(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self.deliver = self.arrived = lambda _: None  # type: ignore[method-assign]
+        self.deliver = lambda _: None
+        self.early.clear()
 
     def _turn(self) -> None:
         now = self._loop.time()

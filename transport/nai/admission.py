@@ -2,8 +2,8 @@
 
 Messages are ranked by priority, then deadline: within a priority this is EDF, which meets all
 deadlines if any order does. With the work W of a message and of all ranked before it, and the
-bandwidth r, it will be sent by now + W / r. A new message is admitted if it and all those behind it,
-whose W grows by its size, are in time still; those without timers have all the time there is.
+bandwidth r, it will be sent by now + W / r. A new message is admitted if it and all those behind
+it, whose W grows by its size, are in time still; those without timers have all the time there is.
 
 Of several queues each has its share of the link at least. What is in the others can delay a queue
 by no more than the time it takes, so a queue is in time if it is so either at its share, or at the
@@ -65,7 +65,8 @@ class Admission:
     """What is queued, and whether more can be. Bytes, bytes/second, seconds."""
 
     def __init__(self, *, blocking: int = 0, protects: Protects = Protects.ALL) -> None:
-        """`blocking`: bytes that go first whatever comes, as a segment begun can't be interrupted."""
+        """`blocking`: bytes that go first whatever comes, as a segment begun can't be
+        interrupted."""
         self.blocking = blocking
         self.protects = protects
         self._pace = _STILL
@@ -86,8 +87,8 @@ class Admission:
     def admits(
         self, queue: str, entry: Entry, size: int, now: float, *, shares: Mapping[str, float]
     ) -> bool:
-        """Whether it would be in time, and the others still. `shares`: of each queue in use, the new
-        message's included, 0 to 1."""
+        """Whether it would be in time, and the others still. `shares`: of each queue in use, the
+        new message's included, 0 to 1."""
         for name, other in self._rankings.items():
             if name != queue and not self._in_time(other, size, now, shares[name]):
                 return False
@@ -95,7 +96,9 @@ class Admission:
         through = ranking.before(entry.behind) + size + self.blocking
         for pace, start in self._models(ranking, now, shares[queue]):
             in_time = entry.deadline is None or start + through * pace <= entry.deadline
-            if in_time and self._spares(ranking, entry, start + (size + self.blocking) * pace, pace):
+            if in_time and self._spares(
+                ranking, entry, start + (size + self.blocking) * pace, pace
+            ):
                 return True
         return False
 

@@ -1,33 +1,32 @@
 """ATP's sending side: which bytes go next, and what becomes of messages that can't be in time.
 
 The parts are pure and know nothing of each other: the tree (queues.py), what can be in time
-(admission.py), appointments (timers.py), how fast (estimator.py), what carries it (carrier.py). This
-one asks each at the right moment:
+(admission.py), appointments (timers.py), how fast (estimator.py), what carries it (carrier.py).
+This one asks each at the right moment:
 
     submit -> admission -> tree -> (turn: a segment at a time, while estimator and carrier allow)
                  '-> refused     turn -> timers: late;  a new estimate -> admission: early
                          '-------------------'---------------------------'-> expired -> answer
 
-Sans IO: `now` is an argument, the carrier's calls aside. Callbacks are not called here: who drives this
-takes `expired` and `crossed`, asks the application, and tells its `answer`. A message is suspended
-before anybody is asked (ATP, section 3.3).
+Sans IO: `now` is an argument, the carrier's calls aside. Callbacks are not called here: who drives
+this takes `expired` and `crossed`, asks the application, and tells its `answer`. A message is
+suspended before anybody is asked (ATP, section 3.3).
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from transport.nai import headers
 from transport.nai.admission import Admission, Entry, Protects
 from transport.nai.bandwidth import Watch, Watches
 from transport.nai.carrier import Carrier
+from transport.nai.cutting import Cutting
 from transport.nai.errors import CarrierError, NaiError
 from transport.nai.estimator import Estimate, Estimator
 from transport.nai.message import (
-    Cancel,
     Continue,
     Defer,
     Expiry,
@@ -38,41 +37,18 @@ from transport.nai.message import (
     check_timer,
 )
 from transport.nai.queues import Queues, check_queue
-from transport.nai.receiver import MOST_STREAMS
+from transport.nai.statistics import SenderStatistics
 from transport.nai.timers import Timers
 
 MOST_MESSAGES: Final = 200_000
 """Under way, suspended or deferred at a time; about 2 KB each besides their bytes."""
 _GRACE: Final = 0.1
-"""Seconds by which an estimate may say that an admitted message is late before that counts: admission
-fills the link to the last byte, and no estimate is exact."""
+"""Seconds by which an estimate may say that an admitted message is late before that counts:
+admission fills the link to the last byte, and no estimate is exact."""
 _AGAIN: Final = 0.05
 """Seconds between two calls of one message's callback."""
-_HEADER: Final = 8
-"""Bytes of a header as they mostly are, for what admission reckons with."""
 _LAG: Final = 3
 """Segments by which another queue may be ahead (hats/wf2q_plus.py), the one on its way included."""
-
-
-@dataclass(frozen=True, slots=True)
-class SenderStatistics:
-    """An immutable snapshot."""
-
-    queued: int
-    """Messages under way."""
-    waiting: int
-    """Messages suspended or deferred."""
-    bytes: int
-    """Of messages under way, with headers."""
-    delivered: int
-    """Messages."""
-    late: int
-    early: int
-    refused: int
-    cancelled: int
-    wasted: int
-    """Bytes sent of messages that were cancelled or begun anew."""
-    estimate: Estimate
 
 
 class Sender:
@@ -90,12 +66,9 @@ class Sender:
         """`protects`: whose timers a new message must not break; `grace` in seconds."""
         self._carrier, self._estimator = carrier, estimator
         self._grace = grace
-        self._payload = carrier.segment - headers.CONTINUED
-        """Bytes of a message in a segment that begins none."""
-        if self._payload < 64:
-            raise NaiError(f"segments of {carrier.segment} bytes are too small for ATP")
-        self._segment = carrier.takes(carrier.segment)
-        self._queues = Queues(quantum=self._payload)
+        self._cutting = Cutting(carrier)
+        self._segment = self._cutting.full
+        self._queues = Queues(quantum=self._cutting.payload)
         self._admission = Admission(blocking=self._segment, protects=protects)
         self._admission.set_rate(estimator.estimate.available)
         self._timers: Timers[Message] = Timers()
@@ -106,7 +79,6 @@ class Sender:
         """Suspended and deferred messages; an expiry: its callback is to be called at its timer."""
         self._watches = Watches()
         self._control: deque[bytes] = deque()
-        self._places: dict[tuple[str, int], int] = {}
         self._last_id = self._last_order = self._poll = 0
         self._accepted = 0
         """Bytes that the carrier took, as it counts."""
@@ -128,11 +100,7 @@ class Sender:
         if len(self._queues) + len(self._aside) >= MOST_MESSAGES:
             raise NaiError(f"more than {MOST_MESSAGES} messages are waiting: wait for some")
         check_queue(message.queue)
-        stream = (message.queue, message.priority)
-        if stream not in self._places:
-            if len(self._places) >= MOST_STREAMS:
-                raise NaiError(f"more than {MOST_STREAMS} pairs of queue and priority")
-            self._places[stream] = 0
+        self._cutting.open(message.queue, message.priority)
         self._begin(message, now)
 
     def suspend(self, message: Message) -> None:
@@ -170,8 +138,7 @@ class Sender:
         """Give it another priority; False: that would break timers, all stays as it was."""
         self._check_alive(message)
         check_priority(priority)
-        if (message.queue, priority) not in self._places and len(self._places) >= MOST_STREAMS:
-            raise NaiError(f"more than {MOST_STREAMS} pairs of queue and priority")
+        self._cutting.open(message.queue, priority)
         before, under_way = message.priority, message.state.under_way
         if under_way:
             state = message.state
@@ -180,13 +147,13 @@ class Sender:
         admitted = not under_way or self._admits(message, now)
         if not admitted:
             message.priority = before
-        self._places.setdefault((message.queue, message.priority), 0)
         if under_way:
             self._enter(message, state)
         return admitted
 
     def answer(self, message: Message, verdict: Verdict | None, now: float) -> None:
-        """What the application says to an expiry; ignored if it has acted on the message already."""
+        """What the application says to an expiry; ignored if it has acted on the message
+        already."""
         expiry, message.asked = message.asked, None
         if expiry is None or message.state is not State.SUSPENDED:
             return
@@ -201,7 +168,8 @@ class Sender:
     def watch_bandwidth(
         self, low: float, high: float, callback: Callable[[float], object]
     ) -> Watch:
-        """Tell once when what is available leaves [low, high] bytes/second; now, if it is outside."""
+        """Tell once when what is available leaves [low, high] bytes/second; now, if it is
+        outside."""
         watch = self._watches.add(low, high, callback)
         self._cross()
         return watch
@@ -296,7 +264,7 @@ class Sender:
         shares = self._queues.shares(message.queue, message.priority)
         self._admission.blocking = self._segment * (1 if len(shares) == 1 else _LAG)
         return self._admission.admits(
-            message.queue, _entry(message), self._cost(message.left), now, shares=shares
+            message.queue, _entry(message), self._cutting.cost(message.left), now, shares=shares
         )
 
     def _enter(self, message: Message, state: State) -> None:
@@ -304,11 +272,8 @@ class Sender:
             self._last_id += 1
             message.id = self._last_id
         message.state = state
-        first = self._payload
-        if not message.sent:
-            first = self._carrier.segment - headers.FIRST - len(message.queue.encode())
-        self._queues.put(message, first=first)
-        self._admission.add(message.queue, _entry(message), self._cost(message.left))
+        self._queues.put(message, first=self._cutting.first(message))
+        self._admission.add(message.queue, _entry(message), self._cutting.cost(message.left))
         if message.deadline is not None:
             self._timers.set(message, message.deadline)
             self._timed[message.order] = message
@@ -319,7 +284,7 @@ class Sender:
         self._aside.pop(message, None)
         if message.node is not None:
             self._queues.take_out(message)
-            self._unrank(message, self._cost(message.left))
+            self._unrank(message, self._cutting.cost(message.left))
 
     def _unrank(self, message: Message, cost: int) -> None:
         """It no longer stands in anybody's way."""
@@ -431,33 +396,21 @@ class Sender:
 
     def _send_some(self, message: Message, length: int, last: bool, now: float) -> None:
         """A segment of the message that the tree chose."""
-        entry, before = _entry(message), self._cost(message.left)
+        entry, before = _entry(message), self._cutting.cost(message.left)
         if last:
             self._timers.clear(message)
             self._unrank(message, before)
         else:
-            after = self._cost(message.left - length)
+            after = self._cutting.cost(message.left - length)
             self._admission.served(message.queue, entry, before - after)
-        offset = message.sent
         try:
-            data = message.source(offset, length)
-            if len(data) != length:
-                raise NaiError(f"a source gave {len(data)} bytes; it was asked for {length}")
+            segment = self._cutting.segment(message, length, last=last)
         except Exception as error:
             self._lost(message, error, done=last, cost=before if last else after)
             return
-        stream = (message.queue, message.priority)
-        header = headers.data(
-            message.id,
-            offset,
-            size=None if offset else message.size,
-            queue=message.queue,
-            end=(message.priority, self._places[stream]) if last else None,
-        )
         message.sent += length
-        self._hand_over(header + data, now)
+        self._hand_over(segment, now)
         if last:
-            self._places[stream] += 1
             self._end(message, State.DELIVERED)
         else:
             message.state = State.SENDING
@@ -476,12 +429,6 @@ class Sender:
         self._carrier.send(segment, now)
         self._accepted += size
         self._estimator.sent(now, size)
-
-    def _cost(self, left: int) -> int:
-        """Bytes in the carrier's queue that so many bytes of a message take."""
-        full, rest = divmod(left, self._payload)
-        cost = full * self._segment
-        return cost + self._carrier.takes(rest + _HEADER) if rest or not full else cost
 
 
 def _entry(message: Message) -> Entry:

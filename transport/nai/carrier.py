@@ -30,8 +30,8 @@ class Reader(Protocol):
 class Carrier(Protocol):
     """One connection to the peer, both ways. Bytes and seconds.
 
-    `room` counts bytes of payload. `capacity`, `backlog` and `takes` count in one unit, bytes as the
-    carrier queues them, its own headers and padding included or not; so does the estimate.
+    `room` counts bytes of payload. `capacity`, `backlog` and `takes` count in one unit, bytes as
+    the carrier queues them, its own headers and padding included or not; so does the estimate.
     """
 
     @property

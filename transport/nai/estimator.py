@@ -1,17 +1,17 @@
 """How much bandwidth there is, and how fast to send: ATP's figure 3, and what any estimator does.
 
-Each second the figure takes the bytes that left in it (`used`) and the packets that wait (`backlog`)
-and gives `curbw`, the estimate, and `available`, what the application is told. Three things are
-not in the figure, since with it alone the estimate could only fall (tests show it):
+Each second the figure takes the bytes that left in it (`used`) and the packets that wait
+(`backlog`) and gives `curbw`, the estimate, and `available`, what the application is told. Three
+things are not in the figure, since with it alone the estimate could only fall (tests show it):
 
-- Its third branch leaves `curbw` as it was. The text says that "the estimator will automatically detect
-  increases": there `curbw = used`. `as_printed` leaves it out.
+- Its third branch leaves `curbw` as it was. The text says that "the estimator will automatically
+  detect increases": there `curbw = used`. `as_printed` leaves it out.
 - The sender paces itself to `available`. Who sends no more than curbw never uses more than curbw.
   Behind a backlog `available` is what lets it drain: used - backlog * MTU.
 - `staleness / polldelay` is C's division of integers; a polldelay of 0 is taken as 1.
 
-A bandwidth of zero is polled by packet pairs, once a second while nothing else waits; until something
-is used again, the newest answer is what is available.
+A bandwidth of zero is polled by packet pairs, once a second while nothing else waits; until
+something is used again, the newest answer is what is available.
 
 Pure: `now` is an argument. It must not know messages, only bytes.
 """
@@ -29,8 +29,8 @@ FILTER_WINDOW: Final = 5
 MAXIMUM_BACKLOG: Final = 10
 """Packets: "high enough to avoid transient backlogs"."""
 INITIAL: Final = 128_000.0
-"""Bytes/second before anything is known. The paper gives none; from here a queue of 50 packets takes
-11 s to 512 KB/s (the paper: "about ten seconds")."""
+"""Bytes/second before anything is known. The paper gives none; from here a queue of 50 packets
+takes 11 s to 512 KB/s (the paper: "about ten seconds")."""
 _EVERY: Final = 1.0
 """Seconds."""
 _BURST: Final = 2 * MTU
@@ -58,7 +58,8 @@ class Estimator(Protocol):
     def estimate(self) -> Estimate: ...
 
     def observe(self, now: float, *, departed: int, backlog: int, latency: float) -> bool:
-        """Bytes that left in all and that wait (`carrier.py`); whether the estimate is a new one."""
+        """Bytes that left in all and that wait (`carrier.py`); whether the estimate is a new
+        one."""
 
     def sent(self, now: float, size: int) -> None:
         """So many bytes went to the carrier."""

@@ -1,17 +1,17 @@
 """A quicker estimator than figure 3: what the link carries is what leaves while something waits.
 
 Figure 3 counts a second's bytes, so it knows the link only as far as it was used, and probes it by
-sending more each second. Here the time that counts is the time in which the link was busy: a burst of
-two segments measures it whole, however little is sent. And since the carrier says how much it holds,
-nothing has to be paced: a segment goes when little waits, so a faster link is used at once.
+sending more each second. Here the time that counts is the time in which the link was busy: a burst
+of two segments measures it whole, however little is sent. And since the carrier says how much it
+holds, nothing has to be paced: a segment goes when little waits, so a faster link is used at once.
 
-    rate    bytes that left / time in which something waited, over the last quarter of a second of it
-    cap     rate * latency + 20 ms of the rate, and two segments at least
+    rate    bytes that left / time in which something waited, over the last quarter of a second of
+    it cap     rate * latency + 20 ms of the rate, and two segments at least
 
-The cap bounds how long a segment of high priority waits behind what was sent before it, which is the
-priority inversion that the paper warns of (4.2). Where the backlog lasts until an acknowledgement
-(`latency`), only time in which the cap held the sender back counts, and the cap doubles at the start
-until the rate no longer grows, as in transport/gate.py.
+The cap bounds how long a segment of high priority waits behind what was sent before it, which is
+the priority inversion that the paper warns of (4.2). Where the backlog lasts until an
+acknowledgement (`latency`), only time in which the cap held the sender back counts, and the cap
+doubles at the start until the rate no longer grows, as in transport/gate.py.
 
 Pure: `now` is an argument. No polling: two segments may always wait, and the first that leaves
 ends a bandwidth of zero.
@@ -137,8 +137,16 @@ class ImprovedEstimator:
             self._seconds -= first[0]
             self._bytes -= first[1]
         if self._bytes or self._seconds >= _WINDOW:
-            self._rate = self._bytes / self._seconds
+            self._rate = self._average()
             self._known = True
+
+    def _average(self) -> float:
+        """Bytes/second. The oldest look begins anywhere in a packet and ends with one: beside
+        others it is only where they begin."""
+        seconds, left = self._busy[0]
+        if self._bytes - left >= _SEGMENTS / 2 * self._segment:
+            return (self._bytes - left) / (self._seconds - seconds)
+        return self._bytes / self._seconds
 
     def _enough(self, seconds: float, left: int) -> bool:
         """The window is one without the oldest look, too."""

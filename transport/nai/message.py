@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from math import isnan
 from typing import TYPE_CHECKING, Final
 
 from transport.nai.errors import NaiError
@@ -164,7 +165,7 @@ class Message:
         return f"<Message {self.id} {self.state} {self.sent}/{self.size} priority={self.priority}>"
 
 
-OnTimer = Callable[[Message, Expiry], Verdict | None | Awaitable[Verdict | None]]
+OnTimer = Callable[[Message, Expiry], Verdict | Awaitable[Verdict | None] | None]
 """The callback timer's function; the message is suspended when it is called. None: Cancel."""
 
 
@@ -175,6 +176,6 @@ def check_priority(priority: int) -> int:
 
 
 def check_timer(timer: float | None) -> float | None:
-    if timer is not None and timer != timer:
+    if timer is not None and isnan(timer):
         raise NaiError("a timer that is not a number")
     return None if timer == float("inf") else timer

@@ -1,8 +1,9 @@
 """Messages in the order in which they will be sent, with the work that stands before each.
 
-A list cut into blocks. Each knows its bytes and its *slack*: the latest moment at which its work may
-begin so that every deadline in it is met. A change costs one block, a question the blocks, and what
-runs over a block's members runs in C: 100,000 timed messages cost some 50 microseconds a change.
+A list cut into blocks. Each knows its bytes and its *slack*: the latest moment at which its work
+may begin so that every deadline in it is met. A change costs one block, a question the blocks, and
+what runs over a block's members runs in C: 100,000 timed messages cost some 50 microseconds a
+change.
 
 Pure: seconds a byte (`pace`) are an argument; a message is its key.
 """

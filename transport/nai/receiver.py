@@ -109,9 +109,7 @@ class Receiver:
         return replies
 
     def statistics(self) -> ReceiverStatistics:
-        return ReceiverStatistics(
-            len(self._partials), self._held, self._delivered, self._cancelled
-        )
+        return ReceiverStatistics(len(self._partials), self._held, self._delivered, self._cancelled)
 
     # -- inside ------------------------------------------------------------------------------
 
@@ -155,7 +153,7 @@ class Receiver:
             return
         if partial.size > self._memory:
             raise PeerFault(
-                f"a message of {partial.size} bytes; the receiver takes {self._memory}: raise `memory`"
+                f"a message of {partial.size} bytes, of {self._memory} at most: raise `memory`"
             )
         if partial.received > partial.size:
             raise PeerFault(f"message {segment.id} has more than its {partial.size} bytes")
@@ -207,7 +205,9 @@ class Receiver:
     def _hold(self, size: int) -> None:
         self._held += size
         if self._held > self._memory:
-            raise PeerFault(f"unfinished messages of more than {self._memory} bytes: raise `memory`")
+            raise PeerFault(
+                f"unfinished messages of more than {self._memory} bytes: raise `memory`"
+            )
 
     def _poll(self, segment: Poll, now: float) -> None:
         """The second of a pair is answered with the time since the first."""

@@ -1,11 +1,11 @@
 """A carrier over one TCP connection: segments in a byte stream (ATP, section 4.1).
 
 The paper sends fixed-size segments of one MTU and pads small messages, "to enable the receiver to
-detect segment boundaries": `Padding.PAPER`. `Padding.NONE`, the default, sends as many bytes as there
-are; either way two bytes of length go first, since padding has to be told from data too.
+detect segment boundaries": `Padding.PAPER`. `Padding.NONE`, the default, sends as many bytes as
+there are; either way two bytes of length go first, since padding has to be told from data too.
 
-Little is to be hidden in the kernel: a small SO_SNDBUF bounds what it accepts, TCP_NOTSENT_LOWAT what
-waits there unsent, and SIOCOUTQ tells what has not been acknowledged, which is the backlog.
+Little is to be hidden in the kernel: a small SO_SNDBUF bounds what it accepts, TCP_NOTSENT_LOWAT
+what waits there unsent, and SIOCOUTQ tells what has not been acknowledged, which is the backlog.
 
 It must not know what is in a segment. `Cutter` is pure.
 """
@@ -84,7 +84,8 @@ class TcpSegments:
         padding: Padding = Padding.NONE,
         congestion: str | None = None,
     ) -> None:
-        """Owns the connection from now on. Raises LinkError for a congestion control unknown here."""
+        """Owns the connection from now on. Raises LinkError for a congestion control unknown
+        here."""
         tcp.prepare(connection, congestion)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
         self.segment = SEGMENT - _LENGTH.size
