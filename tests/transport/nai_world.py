@@ -100,9 +100,7 @@ def let(sender: Sender, box: Box, segments: int, *, now: float) -> list[bytes]:
 class World:
     """A connection each end; what has arrived at the far one."""
 
-    def __init__(
-        self, model: CarrierModel, estimator: NewEstimator, protects: Protects
-    ) -> None:
+    def __init__(self, model: CarrierModel, estimator: NewEstimator, protects: Protects) -> None:
         self.carrier, self.far_carrier = memory_carriers(model)
         self.near = Connection(self.carrier, estimator=estimator, protects=protects)
         self.far = Connection(self.far_carrier)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 
 import pytest
 
@@ -98,7 +99,7 @@ def full_speed(estimator: object, model: CarrierModel, seconds: float) -> list[i
 
     kind = {"estimator": estimator} if estimator is not None else {}
     in_world(scenario, model, **kind)  # type: ignore[arg-type]
-    return [after - before for before, after in zip(carried, carried[1:], strict=False)]
+    return [after - before for before, after in pairwise(carried)]
 
 
 def test_the_paper_takes_about_ten_seconds_to_512_kb_and_the_quicker_one_less_than_one() -> None:

@@ -17,7 +17,9 @@ from transport.nai.queues import MOST_QUEUES, weight
 from transport.nai.receiver import Receiver
 
 
-def queued(atp: Sender, name: str, size: int = 2500, *, now: float = 0.0, **kind: object) -> Message:
+def queued(
+    atp: Sender, name: str, size: int = 2500, *, now: float = 0.0, **kind: object
+) -> Message:
     message = Message(name.encode() * size, **kind)  # type: ignore[arg-type]
     atp.submit(message, now)
     return message

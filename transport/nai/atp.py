@@ -45,6 +45,9 @@ MOST_MESSAGES: Final = 200_000
 _GRACE: Final = 0.1
 """Seconds by which an estimate may say that an admitted message is late before that counts:
 admission fills the link to the last byte, and no estimate is exact."""
+_SPARE: Final = 0.02
+"""Of the estimate, which admission doesn't count on: estimates are told when they change by as
+much."""
 _AGAIN: Final = 0.05
 """Seconds between two calls of one message's callback."""
 _LAG: Final = 3
@@ -70,7 +73,7 @@ class Sender:
         self._segment = self._cutting.full
         self._queues = Queues(quantum=self._cutting.payload)
         self._admission = Admission(blocking=self._segment, protects=protects)
-        self._admission.set_rate(estimator.estimate.available)
+        self._admission.set_rate(estimator.estimate.available * (1 - _SPARE))
         self._timers: Timers[Message] = Timers()
         """Of messages under way: their deadlines. Of others: when they go on, or their callback."""
         self._timed: dict[int, Message] = {}
@@ -369,7 +372,7 @@ class Sender:
             self._estimated(now)
 
     def _estimated(self, now: float) -> None:
-        self._admission.set_rate(self._estimator.estimate.available)
+        self._admission.set_rate(self._estimator.estimate.available * (1 - _SPARE))
         self._expire_early(now)
         self._cross()
 
