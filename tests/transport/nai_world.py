@@ -41,6 +41,8 @@ class Known:
     def next_time(self, now: float) -> float:
         return now + 1.0
 
+    def refused(self, now: float) -> None: ...
+
     def wants_poll(self, now: float) -> bool:
         return False
 

@@ -335,6 +335,8 @@ class Sender:
 
     def _expire(self, message: Message, expiry: Expiry, now: float) -> None:
         """Suspend it, then ask, or drop it if there is nobody to ask."""
+        if expiry is not Expiry.LATE:
+            self._estimator.refused(now)
         self._withdraw(message)
         message.state = State.SUSPENDED
         if message.on_timer is None:

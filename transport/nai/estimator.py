@@ -2,12 +2,16 @@
 
 Each second the figure takes the bytes that left in it (`used`) and the packets that wait
 (`backlog`) and gives `curbw`, the estimate, and `available`, what the application is told. Three
-things are not in the figure, since with it alone the estimate could only fall (tests show it):
+things are not in the figure, since as it is printed the estimate could only fall (tests show it):
 
 - Its third branch leaves `curbw` as it was. The text says that "the estimator will automatically
   detect increases": there `curbw = used`. `as_printed` leaves it out.
 - The sender paces itself to `available`. Who sends no more than curbw never uses more than curbw.
   Behind a backlog `available` is what lets it drain: used - backlog * MTU.
+- PROBE_SIZE is "half the minimum of the send queue capacity and the current estimate": of
+  `available`, which the text calls the estimate. With curbw the 256 KB messages of figure 4b,
+  which need three times the bandwidth in use, would not be admitted; so they are, with the
+  figure's spikes.
 - `staleness / polldelay` is C's division of integers; a polldelay of 0 is taken as 1.
 
 A bandwidth of zero is polled by packet pairs, once a second while nothing else waits; until
@@ -70,6 +74,9 @@ class Estimator(Protocol):
     def next_time(self, now: float) -> float:
         """When to look next."""
 
+    def refused(self, now: float) -> None:
+        """A message was refused, or given up, for what the estimate is."""
+
     def wants_poll(self, now: float) -> bool:
         """A packet pair should go now."""
 
@@ -88,7 +95,7 @@ class Figure3:
     ) -> None:
         """`capacity`: bytes of the send queue; `curbw` to begin with, bytes/second."""
         self.capacity = capacity
-        self.curbw = curbw
+        self.curbw = self.available = curbw
         self.staleness = 0
         self.polldelay = polldelay
         self._as_printed = as_printed
@@ -96,25 +103,28 @@ class Figure3:
 
     @property
     def probe_size(self) -> float:
-        """ "half the minimum of the send queue capacity and the current estimate"."""
-        return min(self.capacity, self.curbw) / 2
+        """Half of the send queue's capacity, or of the estimate that the application has if
+        less."""
+        return min(self.capacity, self.available) / 2
 
     def bandwidth_estimate(self, used: float, backlog: int) -> tuple[float, float]:
         """(curbw, available) from bytes used in the last second and packets that wait."""
         used = max(used, self._filter(used))
         if backlog > MAXIMUM_BACKLOG:
             self.curbw, self.staleness = used, 0
-            return used, max(0.0, used - backlog * MTU)
-        if used < self.curbw:
+            self.available = max(0.0, used - backlog * MTU)
+        elif used < self.curbw:
             probe = self.probe_size
             self.staleness += 1
             probe *= self.staleness // max(1, self.polldelay)
             self.curbw = used
-            return self.curbw, self.curbw + probe
-        self.staleness = 0
-        if not self._as_printed:
-            self.curbw = used
-        return self.curbw, self.curbw + self.probe_size
+            self.available = self.curbw + probe
+        else:
+            self.staleness = 0
+            if not self._as_printed:
+                self.curbw = used
+            self.available = self.curbw + self.probe_size
+        return self.curbw, self.available
 
     def _filter(self, used: float) -> float:
         self._window.append(used)
@@ -183,6 +193,9 @@ class PaperEstimator:
 
     def next_time(self, now: float) -> float:
         return self._next
+
+    def refused(self, now: float) -> None:
+        """The figure does not know of it."""
 
     def wants_poll(self, now: float) -> bool:
         return self._poll_due

@@ -13,8 +13,11 @@ the priority inversion that the paper warns of (4.2). Where the backlog lasts un
 acknowledgement (`latency`), only time in which the cap held the sender back counts, and the cap
 doubles at the start until the rate no longer grows, as in transport/gate.py.
 
-Pure: `now` is an argument. No polling: two segments may always wait, and the first that leaves
-ends a bandwidth of zero.
+An estimate that makes messages be refused, and that nothing sent could correct, is checked by a
+packet pair, once a second at most. Else nothing is polled: two segments may always wait, and
+the first that leaves ends a bandwidth of zero.
+
+Pure: `now` is an argument.
 """
 
 from __future__ import annotations
@@ -38,6 +41,8 @@ _LATEST: Final = 0.025
 """Seconds between two looks while something waits."""
 _IDLE: Final = 1.0
 """The same while nothing does."""
+_POLL_EVERY: Final = 1.0
+"""Seconds."""
 _NEWS: Final = 0.02
 """Relative change of the rate that is worth telling."""
 _TELL_EVERY: Final = 0.1
@@ -70,6 +75,10 @@ class ImprovedEstimator:
         self._round_end = now
         self._round_best = 0.0
         self._flat_rounds = 0
+        self._doubted = False
+        """A message was refused, and nothing has been measured since."""
+        self._poll_at = now
+        """Not before."""
 
     @property
     def estimate(self) -> Estimate:
@@ -102,14 +111,22 @@ class ImprovedEstimator:
         wanted = self._segment / self._rate / 2 if self._rate else _LATEST
         return self._at + max(_SOONEST, min(_LATEST, _TARGET / 2, wanted))
 
+    def refused(self, now: float) -> None:
+        self._doubted = True
+
     def wants_poll(self, now: float) -> bool:
-        return False
+        return self._doubted and not self._backlog and now >= self._poll_at
 
     def poll_sent(self, now: float, size: int) -> None:
-        raise AssertionError("nobody asked for a poll")
+        self._doubted = False
+        self._poll_at = now + _POLL_EVERY
 
     def polled(self, now: float, rate: float) -> None:
-        """An answer that nobody asked for tells nothing."""
+        if now < self._poll_at:  # the answer to the newest
+            self._busy.clear()
+            self._seconds, self._bytes = 0.0, 0
+            self._rate, self._known = rate, True
+            self._estimate = Estimate(rate, rate, now)
 
     @property
     def _cap(self) -> float:
