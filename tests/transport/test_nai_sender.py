@@ -330,9 +330,9 @@ def test_whatever_is_done_the_accounts_are_right_and_what_is_delivered_arrives(
 def _check_accounts(atp: Sender, messages: list[Message]) -> None:
     under_way = [message for message in messages if message.state.under_way]
     assert len(under_way) == atp.statistics().queued
-    assert sum(message.left for message in under_way) == atp._queues.tree.root.backlog
+    assert sum(message.left for message in under_way) == atp._contest.queues.tree.root.backlog
     assert sum(atp._cutting.cost(message.left) for message in under_way) == atp.statistics().bytes
-    assert {message for message in under_way if message.deadline} == set(atp._timed.values())
+    assert sum(message.deadline is not None for message in under_way) == atp._contest.timed
     aside = [m for m in messages if m.state in (State.SUSPENDED, State.DEFERRED)]
     assert set(aside) == set(atp._aside)
 

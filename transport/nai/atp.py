@@ -1,8 +1,8 @@
 """ATP's sending side: which bytes go next, and what becomes of messages that can't be in time.
 
-The parts are pure and know nothing of each other: the tree (queues.py), what can be in time
-(admission.py), appointments (timers.py), how fast (estimator.py), what carries it (carrier.py).
-This one asks each at the right moment:
+The parts know nothing of each other: the tree (queues.py) and what can be in time (admission.py),
+which contest.py keeps alike, appointments (timers.py), how fast (estimator.py), what carries it
+(carrier.py). This one asks each at the right moment:
 
     submit -> admission -> tree -> (turn: a segment at a time, while estimator and carrier allow)
                  '-> refused     turn -> timers: late;  a new estimate -> admission: early
@@ -20,9 +20,10 @@ from collections.abc import Callable
 from typing import Final
 
 from transport.nai import headers
-from transport.nai.admission import Admission, Entry, Protects
+from transport.nai.admission import Protects
 from transport.nai.bandwidth import Watch, Watches
 from transport.nai.carrier import Carrier
+from transport.nai.contest import Chosen, Contest
 from transport.nai.cutting import Cutting
 from transport.nai.errors import CarrierError, NaiError
 from transport.nai.estimator import Estimate, Estimator
@@ -33,10 +34,12 @@ from transport.nai.message import (
     Message,
     State,
     Verdict,
+    check_alive,
     check_priority,
     check_timer,
+    nothing,
 )
-from transport.nai.queues import Queues, check_queue
+from transport.nai.queues import check_queue
 from transport.nai.statistics import SenderStatistics
 from transport.nai.timers import Timers
 
@@ -45,13 +48,8 @@ MOST_MESSAGES: Final = 200_000
 _GRACE: Final = 0.1
 """Seconds by which an estimate may say that an admitted message is late before that counts:
 admission fills the link to the last byte, and no estimate is exact."""
-_SPARE: Final = 0.02
-"""Of the estimate, which admission doesn't count on: estimates are told when they change by as
-much."""
 _AGAIN: Final = 0.05
 """Seconds between two calls of one message's callback."""
-_LAG: Final = 3
-"""Segments by which another queue may be ahead (hats/wf2q_plus.py), the one on its way included."""
 
 
 class Sender:
@@ -70,14 +68,11 @@ class Sender:
         self._carrier, self._estimator = carrier, estimator
         self._grace = grace
         self._cutting = Cutting(carrier)
-        self._segment = self._cutting.full
-        self._queues = Queues(quantum=self._cutting.payload)
-        self._admission = Admission(blocking=self._segment, protects=protects)
-        self._admission.set_rate(estimator.estimate.available * (1 - _SPARE))
+        self._protects = protects
+        self._contest = Contest(self._cutting, protects=protects)
+        self._contest.set_rate(estimator.estimate.available)
         self._timers: Timers[Message] = Timers()
         """Of messages under way: their deadlines. Of others: when they go on, or their callback."""
-        self._timed: dict[int, Message] = {}
-        """Messages under way that have a deadline, by their order."""
         self._aside: dict[Message, Expiry | None] = {}
         """Suspended and deferred messages; an expiry: its callback is to be called at its timer."""
         self._watches = Watches()
@@ -100,7 +95,7 @@ class Sender:
         """Queue a new message; it is queued, rejected, or its callback is due."""
         if self._closed is not None:
             raise CarrierError("the connection is closed") from self._closed
-        if len(self._queues) + len(self._aside) >= MOST_MESSAGES:
+        if len(self._contest) + len(self._aside) >= MOST_MESSAGES:
             raise NaiError(f"more than {MOST_MESSAGES} messages are waiting: wait for some")
         check_queue(message.queue)
         self._cutting.open(message.queue, message.priority)
@@ -118,14 +113,14 @@ class Sender:
 
     def resume(self, message: Message, now: float) -> None:
         """Send what is left of it; its timer begins anew. One under way stays as it is."""
-        self._check_alive(message)
+        check_alive(message)
         if not message.state.under_way:
             self._begin(message, now)
 
     def restart(self, message: Message, now: float) -> None:
         """Send it from its first byte; the receiver forgets what it has. Rejected ones may, too."""
         if message.state is not State.REJECTED:
-            self._check_alive(message)
+            check_alive(message)
         self._withdraw(message)
         self._forget_sent(message)
         self._begin(message, now)
@@ -139,7 +134,7 @@ class Sender:
 
     def prioritise(self, message: Message, priority: int, now: float) -> bool:
         """Give it another priority; False: that would break timers, all stays as it was."""
-        self._check_alive(message)
+        check_alive(message)
         check_priority(priority)
         self._cutting.open(message.queue, priority)
         before, under_way = message.priority, message.state.under_way
@@ -147,7 +142,7 @@ class Sender:
             state = message.state
             self._withdraw(message)
         message.priority = priority
-        admitted = not under_way or self._admits(message, now)
+        admitted = not under_way or self._contest.admits(message, now)
         if not admitted:
             message.priority = before
         if under_way:
@@ -188,7 +183,7 @@ class Sender:
     @property
     def idle(self) -> bool:
         """Nothing waits to be sent."""
-        return not len(self._queues) and not self._control
+        return not len(self._contest) and not self._control
 
     # -- the driver's side -------------------------------------------------------------------
 
@@ -207,7 +202,7 @@ class Sender:
         times = [self._estimator.next_time(now)]
         if (due := self._timers.next_time()) is not None:
             times.append(due)
-        if len(self._queues) and self._carrier.room(now) >= self._carrier.segment:
+        if len(self._contest) and self._carrier.room(now) >= self._carrier.segment:
             times.append(self._estimator.ready_at(now))
         return max(now, min(times))
 
@@ -226,15 +221,15 @@ class Sender:
         if self._closed is None:
             self._closed = error or CarrierError("the connection was closed")
             self._control.clear()
-            for message in [*self._queues.messages(), *self._aside]:
+            for message in [*self._contest.queues.messages(), *self._aside]:
                 self.cancel(message, self._closed)
             self._control.clear()
 
     def statistics(self) -> SenderStatistics:
         return SenderStatistics(
-            queued=len(self._queues),
+            queued=len(self._contest),
             waiting=len(self._aside),
-            bytes=self._admission.total,
+            bytes=self._contest.total,
             delivered=self._ended[State.DELIVERED],
             late=self._expiries[Expiry.LATE],
             early=self._expiries[Expiry.EARLY],
@@ -247,7 +242,8 @@ class Sender:
     # -- into the tree and out of it ---------------------------------------------------------
 
     def _begin(self, message: Message, now: float) -> None:
-        """Queue it, its timer beginning now, or don't."""
+        """Queue it, its timer beginning now, or don't. Raises NaiError for one queue too many."""
+        self._contest.check_room(message)
         self._aside.pop(message, None)
         self._timers.clear(message)
         message.asked = None
@@ -256,46 +252,32 @@ class Sender:
         message.deadline = None if message.timer is None else now + message.timer
         if message.timer is not None and message.timer <= 0:
             self._expire(message, Expiry.LATE, now)
-        elif self._admits(message, now) or (self._expire_early(now) and self._admits(message, now)):
+        elif self._contest.admits(message, now) or (
+            self._expire_early(now) and self._contest.admits(message, now)
+        ):
             self._enter(message, State.SENDING if message.sent else State.QUEUED)
-            if self._admission.protects is Protects.PEERS:
+            if self._protects is Protects.PEERS:
                 self._expire_early(now)
         else:
             self._expire(message, Expiry.REFUSED, now)
-
-    def _admits(self, message: Message, now: float) -> bool:
-        shares = self._queues.shares(message.queue, message.priority)
-        self._admission.blocking = self._segment * (1 if len(shares) == 1 else _LAG)
-        return self._admission.admits(
-            message.queue, _entry(message), self._cutting.cost(message.left), now, shares=shares
-        )
 
     def _enter(self, message: Message, state: State) -> None:
         if not message.id:
             self._last_id += 1
             message.id = self._last_id
         message.state = state
-        self._queues.put(message, first=self._cutting.first(message))
-        self._admission.add(message.queue, _entry(message), self._cutting.cost(message.left))
+        self._contest.enter(message)
         if message.deadline is not None:
             self._timers.set(message, message.deadline)
-            self._timed[message.order] = message
 
     def _withdraw(self, message: Message) -> None:
         """Out of the tree, or from the side."""
         self._timers.clear(message)
         self._aside.pop(message, None)
-        if message.node is not None:
-            self._queues.take_out(message)
-            self._unrank(message, self._cutting.cost(message.left))
-
-    def _unrank(self, message: Message, cost: int) -> None:
-        """It no longer stands in anybody's way."""
-        self._admission.remove(message.queue, _entry(message), cost)
-        self._timed.pop(message.order, None)
+        self._contest.leave(message)
 
     def _set_aside(self, message: Message, state: State) -> None:
-        self._check_alive(message)
+        check_alive(message)
         self._withdraw(message)
         message.state = state
         message.asked = None
@@ -308,7 +290,7 @@ class Sender:
         if state is not State.DELIVERED:
             self._forget_sent(message)
         if state is not State.REJECTED:
-            message.source = _nothing
+            message.source = nothing
         if message.on_end is not None:
             message.on_end(message)
 
@@ -319,17 +301,16 @@ class Sender:
             self._control.append(headers.cancel(message.id, message.sent))
         message.id = message.sent = 0
 
-    def _check_alive(self, message: Message) -> None:
-        if message.state.ended:
-            raise NaiError(f"the message has ended: {message.state}")
-
     # -- expiry ------------------------------------------------------------------------------
 
     def _due(self, message: Message, now: float) -> None:
         if message.state.under_way:
             self._expire(message, Expiry.LATE, now)
         elif message.state is State.DEFERRED:
-            self._begin(message, now)
+            try:
+                self._begin(message, now)
+            except NaiError as error:
+                self.cancel(message, error)
         elif (expiry := self._aside.get(message)) is not None:
             self._expire(message, expiry, now)
 
@@ -358,8 +339,7 @@ class Sender:
 
     def _expire_early(self, now: float) -> bool:
         """Those that can't be in time by the present estimate; whether there were any."""
-        late = self._admission.late(now, grace=self._grace, shares=self._queues.shares("", None))
-        found = [self._timed[order] for _, (_, _, order) in late]
+        found = self._contest.late(now, grace=self._grace)
         for message in found:
             self._expire(message, Expiry.EARLY, now)
         return bool(found)
@@ -367,14 +347,13 @@ class Sender:
     # -- the link ----------------------------------------------------------------------------
 
     def _observe(self, now: float) -> None:
-        backlog = self._carrier.backlog(now)
+        backlog, latency = self._carrier.backlog(now), self._carrier.latency
         departed = self._accepted - backlog
-        latency = self._carrier.latency
         if self._estimator.observe(now, departed=departed, backlog=backlog, latency=latency):
             self._estimated(now)
 
     def _estimated(self, now: float) -> None:
-        self._admission.set_rate(self._estimator.estimate.available * (1 - _SPARE))
+        self._contest.set_rate(self._estimator.estimate.available)
         self._expire_early(now)
         self._cross()
 
@@ -395,50 +374,31 @@ class Sender:
             if self._control:
                 self._hand_over(self._control.popleft(), now)
                 continue
-            if estimator.ready_at(now) > now or (chosen := self._queues.next(now)) is None:
+            if estimator.ready_at(now) > now or (chosen := self._contest.next(now)) is None:
                 break
-            self._send_some(*chosen, now)
+            self._send_some(chosen, now)
 
-    def _send_some(self, message: Message, length: int, last: bool, now: float) -> None:
+    def _send_some(self, chosen: Chosen, now: float) -> None:
         """A segment of the message that the tree chose."""
-        entry, before = _entry(message), self._cutting.cost(message.left)
-        if last:
-            self._timers.clear(message)
-            self._unrank(message, before)
-        else:
-            after = self._cutting.cost(message.left - length)
-            self._admission.served(message.queue, entry, before - after)
+        message, length, last = chosen
         try:
             segment = self._cutting.segment(message, length, last=last)
-        except Exception as error:
-            self._lost(message, error, done=last, cost=before if last else after)
+        except Exception as error:  # its bytes are not to be had: the rest is cancelled
+            message.error = error
+            self._timers.clear(message)
+            self._contest.lost(chosen)
+            self._end(message, State.CANCELLED)
             return
         message.sent += length
         self._hand_over(segment, now)
         if last:
+            self._timers.clear(message)
             self._end(message, State.DELIVERED)
         else:
             message.state = State.SENDING
-
-    def _lost(self, message: Message, error: Exception, *, done: bool, cost: int) -> None:
-        """Its bytes are not to be had: the tree has moved on, the rest is cancelled."""
-        message.error = error
-        self._timers.clear(message)
-        if not done:
-            self._queues.take_out(message)
-            self._unrank(message, cost)
-        self._end(message, State.CANCELLED)
 
     def _hand_over(self, segment: bytes, now: float) -> None:
         size = self._carrier.takes(len(segment))
         self._carrier.send(segment, now)
         self._accepted += size
         self._estimator.sent(now, size)
-
-
-def _entry(message: Message) -> Entry:
-    return Entry(message.priority, message.deadline, message.order)
-
-
-def _nothing(offset: int, length: int) -> bytes:
-    raise NaiError("the message has ended, and its bytes are gone")

@@ -179,3 +179,13 @@ def check_timer(timer: float | None) -> float | None:
     if timer is not None and isnan(timer):
         raise NaiError("a timer that is not a number")
     return None if timer == float("inf") else timer
+
+
+def check_alive(message: Message) -> None:
+    if message.state.ended:
+        raise NaiError(f"the message has ended: {message.state}")
+
+
+def nothing(offset: int, length: int) -> bytes:
+    """The source of a message that has ended, whose bytes nobody keeps."""
+    raise NaiError("the message has ended, and its bytes are gone")

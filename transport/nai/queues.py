@@ -54,6 +54,11 @@ class Queues:
         """For statistics."""
         return self._tree
 
+    def check_room(self, queue: str) -> None:
+        """Raises NaiError if one of its messages would make one queue too many."""
+        if queue not in self._levels and len(self._levels) >= MOST_QUEUES:
+            raise NaiError(f"more than {MOST_QUEUES} message queues in use: wait for one")
+
     def put(self, message: Message, *, first: int) -> None:
         """Queue what is left of it. `first`: bytes of its next segment. Raises NaiError."""
         parent = self._level(message.queue, message.priority)
@@ -103,8 +108,7 @@ class Queues:
     def _level(self, queue: str, priority: int) -> Node:
         levels = self._levels.get(queue)
         if levels is None:
-            if len(self._levels) >= MOST_QUEUES:
-                raise NaiError(f"more than {MOST_QUEUES} message queues in use: wait for one")
+            self.check_room(queue)
             levels = self._levels[queue] = {}
             node = self._tree.attach(self._tree.root, queue, scheduler=Priority())
         level = levels.get(priority)
