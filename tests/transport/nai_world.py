@@ -87,7 +87,7 @@ def sender(
     rate: float = 10_000.0, *, segment: int = 1000, protects: Protects = Protects.ALL
 ) -> tuple[Sender, Box, Known]:
     box, known = Box(segment), Known(rate)
-    return Sender(box, known, now=0.0, protects=protects), box, known
+    return Sender(box, known, protects=protects), box, known
 
 
 def let(sender: Sender, box: Box, segments: int, *, now: float) -> list[bytes]:

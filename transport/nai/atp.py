@@ -60,7 +60,6 @@ class Sender:
         carrier: Carrier,
         estimator: Estimator,
         *,
-        now: float,
         protects: Protects = Protects.ALL,
         grace: float = _GRACE,
     ) -> None:
@@ -199,9 +198,8 @@ class Sender:
         """When to call `turn` at the latest."""
         if self.expired or self.crossed:
             return now
-        times = [self._estimator.next_time(now)]
-        if (due := self._timers.next_time()) is not None:
-            times.append(due)
+        due = self._timers.next_time()
+        times = [self._estimator.next_time(now), *([] if due is None else [due])]
         if len(self._contest) and self._carrier.room(now) >= self._carrier.segment:
             times.append(self._estimator.ready_at(now))
         return max(now, min(times))
@@ -220,7 +218,6 @@ class Sender:
         """Nothing more can be sent: all messages are cancelled."""
         if self._closed is None:
             self._closed = error or CarrierError("the connection was closed")
-            self._control.clear()
             for message in [*self._contest.queues.messages(), *self._aside]:
                 self.cancel(message, self._closed)
             self._control.clear()
@@ -363,8 +360,7 @@ class Sender:
             self.crossed.append((watch, available))
 
     def _send(self, now: float) -> None:
-        carrier, estimator = self._carrier, self._estimator
-        segment = carrier.segment
+        carrier, estimator, segment = self._carrier, self._estimator, self._carrier.segment
         if estimator.wants_poll(now) and carrier.room(now) >= 2 * segment:
             self._poll += 1
             for _ in range(2):
