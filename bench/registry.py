@@ -151,6 +151,22 @@ SCENARIOS: Final = (
         quick={"operations": 50_000, "rounds": 3},
     ),
     Scenario(
+        "atp-bandwidth",
+        "how NAI's estimates follow a link that fades, and which messages get through (figure 4)",
+        "bench.scenarios.atp_bandwidth",
+        takes=4,
+        quick_takes=4,
+        virtual=True,
+    ),
+    Scenario(
+        "atp-bulk",
+        "how soon, and how well, NAI fills a link with messages of 1 KB to 1 MB",
+        "bench.scenarios.atp_bulk",
+        takes=7,
+        quick_takes=7,
+        virtual=True,
+    ),
+    Scenario(
         "gate",
         "how late an urgent kilobyte is behind a bulk transfer, over real TCP",
         "bench.scenarios.gate",
