@@ -1,4 +1,4 @@
-"""Datagrams between two ends in one process, for virtual time: what UDP over a bad link does to them.
+"""Datagrams between two ends in one process, for virtual time: what bad links do to UDP.
 
     path = DatagramPath(profile("lossy"), seed=1)
     path.up.send(datagram, now)          dropped if the queue is full
@@ -103,31 +103,36 @@ class Run:
 
         `step` is what the applications do at each event.
         """
-        self._flush()
+        active = True
         while True:
-            step(self.now)
-            self._flush()
-            if done():
-                return True
+            if active:
+                step(self.now)
+                self._flush()
+                if done():
+                    return True
             due = self._next()
             if due is None or due > limit:
                 self.now = limit
                 return False
             self.now = max(self.now, due)
-            self._turn()
+            active = self._turn()
 
     def _next(self) -> float | None:
         times = [self.path.next_time(), *(end.deadline() for end, _, _ in self._ends)]
         return min((time for time in times if time is not None), default=None)
 
-    def _turn(self) -> None:
+    def _turn(self) -> bool:
+        """Did anything happen to an end?"""
+        active = False
         for end, _, incoming in self._ends:
             for datagram in incoming.arrived(self.now):
                 end.datagram_received(datagram, self.now)
+                active = True
             due = end.deadline()
             if due is not None and due <= self.now:
                 end.timeout(self.now)
-        self._flush()
+                active = True
+        return active
 
     def _flush(self) -> None:
         for end, outgoing, _ in self._ends:

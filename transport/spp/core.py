@@ -215,6 +215,11 @@ class SppConnection:
         free = min(int(credit), self._outgoing.allowance) - self._outgoing.waiting
         return max(0, min(free, self.settings.buffer - self._outgoing.waiting))
 
+    def room_at(self) -> float | None:
+        """When the pace lets the next one go; None: it never does as things stand."""
+        due = self._paced_until()
+        return None if due == float("inf") else due
+
     def backlog(self, now: float) -> int:
         """Bytes of payloads that were accepted and have not left."""
         return self._outgoing.waiting
