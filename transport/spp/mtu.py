@@ -24,6 +24,8 @@ BLACK_HOLE: Final = 8
 """Datagrams above a smaller size that are lost in a row."""
 SEARCH_AGAIN: Final = 600.0
 """Seconds after a search (RFC 8899, 5.1.1)."""
+HOLE_LASTS: Final = 1.0
+"""Seconds in which they are found to be lost: a queue that overflows does not last that long."""
 AFTER_BLACK_HOLE: Final = 60.0
 
 
@@ -47,6 +49,7 @@ class MtuSearch:
         """Of the size that is being tried."""
         self._lost = 0
         """Large datagrams, while none as large arrives."""
+        self._lost_since = float("-inf")
         self._smallest_lost = self._ceiling
         """Bytes, of those."""
         self._next_at = float("-inf")
@@ -75,9 +78,11 @@ class MtuSearch:
         if probe:
             self._probe_failed(probe, now)
         elif size > self._floor:
+            if not self._lost:
+                self._lost_since = now
             self._lost += 1
             self._smallest_lost = min(self._smallest_lost, size)
-            if self._lost >= BLACK_HOLE:
+            if self._lost >= BLACK_HOLE and now - self._lost_since >= HOLE_LASTS:
                 self._fall(self._smallest_lost, now)
 
     def refused(self, size: int, *, now: float) -> None:

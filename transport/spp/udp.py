@@ -70,6 +70,7 @@ class SppLink:
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._waiters: list[asyncio.Future[None]] = []
+        self._flush_soon = False
         self._proof = b""
         self._proof_due = False
         self._refused: LinkError | None = None
@@ -101,7 +102,9 @@ class SppLink:
     def send(self, payload: bytes) -> int:
         """Accept a payload; its number. Raises Refused beyond the buffer, LocalError otherwise."""
         number = self._connection.send(payload, self._loop.time())
-        self._flush()
+        if not self._flush_soon:  # with what else is sent in this turn of the loop
+            self._flush_soon = True
+            self._loop.call_soon(self._flush)
         return number
 
     def room(self) -> int:
@@ -207,6 +210,7 @@ class SppLink:
 
     def _flush(self) -> None:
         """Send what is due; be called when more is."""
+        self._flush_soon = False
         now = self._loop.time()
         for address, datagram in self._connection.challenges_to_send(now):
             self._port.send([datagram], address, self)
