@@ -17,16 +17,17 @@ from __future__ import annotations
 import secrets
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from transport.spp.acknowledgements import Arrivals
 from transport.spp.congestion.interface import Congestion
 from transport.spp.congestion.new_reno import NewReno
+from transport.spp.control import PING, Control
+from transport.spp.farewell import Farewell
 from transport.spp.incoming import Incoming
-from transport.spp.mtu import BASE, CEILING, MtuSearch
+from transport.spp.mtu import MtuSearch
 from transport.spp.outgoing import Outgoing
-from transport.spp.pacing import Bucket
+from transport.spp.pacing import Bucket, burst
 from transport.spp.packets import (
     LEAST_ROOM,
     OVERHEAD,
@@ -50,17 +51,13 @@ from transport.spp.paths import Address, Paths
 from transport.spp.recovery import Recovery, SentPacket
 from transport.spp.round_trip import RoundTrip
 from transport.spp.seal import Forged, Seal
+from transport.spp.settings import Delivered, IdleTimeout, Settings, Statistics
 from wire.errors import LocalError, PeerError
 
 HEADERS: Final = 28
 """Bytes of IPv4 and UDP before each datagram; rates and windows count them."""
 AT_ONCE: Final = 64
 """Datagrams of one call of `datagrams_to_send`: then it is somebody else's turn."""
-BURST: Final = 0.01
-"""Seconds of the rate that may leave at once, so that a late timer costs nothing."""
-_LEAST_BURST: Final = 2 * (BASE + HEADERS)
-_GRAIN: Final = 0.001
-"""Seconds between two wake-ups of the pacer at least."""
 _MOST_REPORTS: Final = 4096
 _PROBES: Final = 2
 """Datagrams when the patience ends (RFC 9002, 6.2.4)."""
@@ -69,77 +66,8 @@ _SMALL_PROBES_AFTER: Final = 2
 _MOST_UNDER_WAY: Final = 8192
 """Datagrams, however small: what is remembered of them takes memory. Beyond twice as many the peer
 breaks the protocol, for it leaves probes and answers without acknowledgement too."""
-_FLOOR_EVERY: Final = 64
-_PING: Final = b"\x01"
 _LINGER: Final = 3
 """Patiences for which a closed connection tells who still sends (RFC 9000, 10.2)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What an end chooses. Seconds, bytes."""
-
-    ordered: bool = True
-    """Hand payloads over by their numbers, else as they come."""
-    buffer: int = 262_144
-    """Bytes of payloads that may wait to be sent for the first time."""
-    window: int = 1_048_576
-    """Costs of payloads that the peer may send before they are taken; both ends have the same."""
-    keep_alive: float | None = 20.0
-    """After so long without sending the peer is asked for a sign of life: NATs forget after 30 s
-    (RFC 8085, 3.5). None: never."""
-    idle: float | None = None
-    """After so long without news the connection is over; None: it waits for ever."""
-    base: int = BASE
-    """Bytes of datagrams at first: thin links are better off with fewer."""
-    ceiling: int = CEILING
-    """Bytes of the largest datagrams to search for."""
-
-
-class Delivered(NamedTuple):
-    """A datagram that the peer has. What rates are estimated from."""
-
-    size: int
-    """Bytes with the headers of IP and UDP."""
-    payload: int
-    """Bytes of payloads in it."""
-    sent_at: float
-    """Seconds on this end's clock."""
-    acknowledged_at: float
-    """The same."""
-    arrived_at: float | None
-    """Seconds on the receiver's clock, from its connection's start; None: not told."""
-    sequences: tuple[int, ...]
-    """Payloads that are over there entirely since this datagram."""
-
-
-class IdleTimeout(Exception):
-    """No news for as long as the settings say."""
-
-
-@dataclass(frozen=True, slots=True)
-class Statistics:
-    """An immutable snapshot. Datagrams, bytes, seconds."""
-
-    sent: int
-    received: int
-    lost: int
-    spurious: int
-    """Given up for lost, though they arrived."""
-    refused: int
-    """Datagrams that nobody authentic sent, or a second time."""
-    duplicates: int
-    """Payloads that came again, in other datagrams."""
-    in_flight: int
-    backlog: int
-    smoothed: float
-    least: float
-    datagram: int
-    """Bytes of datagrams at present."""
-    silent: float
-    """Seconds since the last news of the peer."""
-    held: int
-    """Costs of payloads that are here and not taken."""
 
 
 class SppConnection:
@@ -168,24 +96,16 @@ class SppConnection:
         self._arrivals = Arrivals(now=now)
         self._outgoing = Outgoing(buffer=settings.buffer, limit=settings.window)
         self._incoming = Incoming(ordered=settings.ordered, window=settings.window)
+        self._control = Control(self._arrivals, self._incoming)
+        self._farewell = Farewell()
         self._mtu = MtuSearch(base=settings.base, ceiling=settings.ceiling)
         self._bucket = Bucket()
         self._reports: deque[Delivered] = deque(maxlen=_MOST_REPORTS)
-        self._responses: deque[bytes] = deque(maxlen=4)
         self._probes = 0
         """Datagrams that may go although window and pace say no."""
-        self._ping = False
-        self._window_lost = False
-        self._floor_told = 0
-        self._floor_due = False
-        self._close: bytes | None = None
-        """The farewell while it is due."""
-        self._farewell = b""
-        self._over_at: float | None = None
         self._news_at = self._sent_at = now
         self._newest = -1
         self._sent = self._received = self._lost = self._refused = self._duplicates = 0
-        self._said_after_close = 0
         self._limited = False
 
     # What the application does.
@@ -193,7 +113,7 @@ class SppConnection:
     @property
     def open(self) -> bool:
         """Payloads can be sent."""
-        return self._over_at is None
+        return not self._farewell.begun
 
     @property
     def segment(self) -> int:
@@ -211,13 +131,13 @@ class SppConnection:
         window, rate = self._allowance()
         if not self.open or self._bucket.time(rate=rate) > now:
             return 0
-        credit = min(window - self._recovery.in_flight, self._burst(rate))
+        credit = min(window - self._recovery.in_flight, burst(rate))
         free = min(int(credit), self._outgoing.allowance) - self._outgoing.waiting
         return max(0, min(free, self.settings.buffer - self._outgoing.waiting))
 
     def room_at(self) -> float | None:
         """When the pace lets the next one go; None: it never does as things stand."""
-        due = self._paced_until()
+        due = self._bucket.time(rate=self._allowance()[1])
         return None if due == float("inf") else due
 
     def backlog(self, now: float) -> int:
@@ -241,17 +161,16 @@ class SppConnection:
 
     def ping(self) -> None:
         """Ask the peer for a sign of life; it learns our address by that, too."""
-        self._ping = True
+        self._control.ping = True
 
     def close(self, now: float, *, reason: Reason = Reason.DONE, text: str = "") -> None:
         """Over at once; what was not acknowledged may be lost."""
         if self.open:
-            self._farewell = self._close = encode(Close(reason, text))
-            self._over_at = now + _LINGER * self._round_trip.patience
+            self._farewell.say(reason, text, until=now + _LINGER * self._round_trip.patience)
 
     def finished(self, now: float) -> bool:
         """It may be forgotten: who still sends has been told."""
-        return self._over_at is not None and now >= self._over_at and self._close is None
+        return self._farewell.finished(now)
 
     # What the network does.
 
@@ -273,9 +192,7 @@ class SppConnection:
             return False
         self._received += 1
         if not self.open:
-            self._said_after_close += 1
-            if self._said_after_close & (self._said_after_close - 1) == 0 and self._farewell:
-                self._close = self._farewell  # ever more rarely (RFC 9000, 10.2.1)
+            self._farewell.still_sent()
             return True
         self._news_at = now
         newest = number > self._newest
@@ -298,11 +215,11 @@ class SppConnection:
 
     def deadline(self) -> float | None:
         """When `timeout` is due, unless something else happens before; None: never."""
-        if self._over_at is not None:
-            return self._over_at
+        if not self.open:
+            return self._farewell.deadline()
         times = [self._arrivals.deadline(), self._recovery.deadline()]
         if self._outgoing.ready and not self._window_full():
-            times.append(self._paced_at())
+            times.append(self._bucket.next_turn(rate=self._allowance()[1]))
         if self.settings.keep_alive is not None and not self._recovery.count:
             times.append(self._sent_at + self.settings.keep_alive)
         if self.settings.idle is not None:
@@ -312,6 +229,8 @@ class SppConnection:
     def timeout(self, now: float) -> None:
         """Do what the deadline was for."""
         if not self.open:
+            if self._farewell.finished(now):
+                self._farewell.forget()
             return
         idle, keep_alive = self.settings.idle, self.settings.keep_alive
         if idle is not None and now >= self._news_at + idle:
@@ -326,17 +245,15 @@ class SppConnection:
             else:
                 self._handle_lost(lost, now)
         if keep_alive is not None and not self._recovery.count:
-            self._ping = self._ping or now >= self._sent_at + keep_alive
+            self._control.ping = self._control.ping or now >= self._sent_at + keep_alive
 
     def datagrams_to_send(self, now: float) -> list[bytes]:
         """What goes to the peer's address now, in this order."""
         datagrams: list[bytes] = []
         if not self.open:
-            if self._close is not None:
-                datagrams.append(self._sealed(self._close))
-                self._close = None
-            return datagrams
-        while len(datagrams) < AT_ONCE:
+            words = self._farewell.words()
+            return [] if words is None else [self._sealed(words)]
+        while len(datagrams) < AT_ONCE and self.open:
             datagram = self._next_datagram(now)
             if datagram is None:
                 break
@@ -348,7 +265,7 @@ class SppConnection:
         """What goes to other addresses: the peer may have moved there."""
         if not self.open or not self.paths.asking:
             return []
-        asked = self.paths.challenge(len(_PING) + OVERHEAD + HEADERS + 8)
+        asked = self.paths.challenge(len(PING) + OVERHEAD + HEADERS + 8)
         if asked is None:
             return []
         address, token = asked
@@ -398,14 +315,14 @@ class SppConnection:
             case Floor(number):
                 self._arrivals.forget_below(number)
             case Challenge(token):
-                self._responses.append(token)
+                self._control.echo(token)
             case Response(token):
                 if self.paths.answered(token, address):
                     self._moved(now)
             case Close(reason, text):
                 if reason != Reason.DONE:
                     self.error = PeerError(f"the peer has ended the connection: {text or reason}")
-                self._over_at = now
+                self._farewell.heard(now)
                 return False
             case Padding():
                 return False
@@ -435,16 +352,15 @@ class SppConnection:
         self._handle_lost(lost, now)
         if persistent:
             self.congestion.timed_out(now=now)
-        if len(ack.ranges) > 1 and self._recovery.floor - self._floor_told >= _FLOOR_EVERY:
-            self._floor_due = True
+        if len(ack.ranges) > 1:
+            self._control.set_floor(self._recovery.floor)
 
     def _handle_lost(self, lost: list[SentPacket], now: float) -> None:
         self._lost += len(lost)
         size, sent_at = 0, now
         for packet in lost:
             self._mtu.lost(packet.datagram, probe=packet.probe, now=now)
-            if packet.window and packet.window == self._incoming.limit:
-                self._window_lost = True
+            self._control.lost(packet)
             if not packet.repeated:
                 for piece in packet.pieces:
                     self._outgoing.again(piece)
@@ -456,10 +372,9 @@ class SppConnection:
     def _probe(self) -> None:
         """The patience has ended: send something that asks, best what is missing (9002, 6.2.4)."""
         self._probes = _PROBES
-        self._ping = True
+        self._control.ping = True
         for packet in self._recovery.oldest(_PROBES):
-            if packet.window and packet.window == self._incoming.limit:
-                self._window_lost = True
+            self._control.lost(packet)
             if not packet.repeated:
                 packet.repeated = True
                 for piece in packet.pieces:
@@ -479,7 +394,9 @@ class SppConnection:
 
     def _next_datagram(self, now: float) -> bytes | None:
         free = self._probes > 0
-        may_send = free or (not self._window_full() and self._paced_until() <= now)
+        may_send = free or (
+            not self._window_full() and self._bucket.time(rate=self._allowance()[1]) <= now
+        )
         if may_send and not free and (probe := self._mtu_probe(now)) is not None:
             return probe
         size = self._mtu.size
@@ -489,40 +406,18 @@ class SppConnection:
         frames: list[bytes] = []
         sending = may_send and self._outgoing.ready
         packet = SentPacket(0, 0, now)
-        asks = self._control(frames, packet, now, sending=sending)
+        asks = self._control.frames(frames, packet, now, sending=sending)
         room = capacity_ - sum(map(len, frames))
         if sending and room >= LEAST_ROOM:
             packet.pieces = self._outgoing.take(room, capacity=capacity_, frames=frames)
-        if self._ping and not (asks or packet.pieces):
-            frames.append(_PING)
+        if self._control.ping and not (asks or packet.pieces):
+            frames.append(PING)
             asks = True
         if asks or packet.pieces:
-            self._ping = False
+            self._control.ping = False
             self._probes = max(0, self._probes - 1)
             return self._under_way(packet, b"".join(frames), now)
         return self._sealed(b"".join(frames), now) if frames else None
-
-    def _control(
-        self, frames: list[bytes], packet: SentPacket, now: float, *, sending: bool
-    ) -> bool:
-        """What is due beside payloads; does any of it ask for an acknowledgement?"""
-        limit = self._incoming.announcement()
-        if limit is None and self._window_lost:
-            limit = self._incoming.limit
-        asks = limit is not None or bool(self._responses) or self._floor_due
-        if self._arrivals.due(now) or (self._arrivals.pending and (sending or asks or self._ping)):
-            ack = self._arrivals.frame(now)
-            if ack is not None:
-                frames.append(encode(ack))
-        if limit is not None:
-            frames.append(encode(Window(limit)))
-            packet.window, self._window_lost = limit, False
-        if self._floor_due:
-            self._floor_told, self._floor_due = self._recovery.floor, False
-            frames.append(encode(Floor(self._floor_told)))
-        while self._responses:
-            frames.append(encode(Response(self._responses.popleft())))
-        return asks
 
     def _mtu_probe(self, now: float) -> bytes | None:
         """A datagram that asks whether the path takes so many bytes; only large transfers ask."""
@@ -531,7 +426,7 @@ class SppConnection:
         size = self._mtu.probe(now)
         if size is None:
             return None
-        frames = _PING + encode(Padding(capacity(size) - len(_PING)))
+        frames = PING + encode(Padding(capacity(size) - len(PING)))
         return self._under_way(SentPacket(0, 0, now, probe=size), frames, now)
 
     def _under_way(self, packet: SentPacket, frames: bytes, now: float) -> bytes:
@@ -542,7 +437,7 @@ class SppConnection:
         self._recovery.sent(packet)
         _, rate = self._allowance()
         if rate:
-            self._bucket.sent(now, packet.size, rate=rate, burst=self._burst(rate))
+            self._bucket.sent(now, packet.size, rate=rate)
         self.congestion.sent(packet.size, now=now)
         self._limited = self._outgoing.ready
         if self._recovery.count > 2 * _MOST_UNDER_WAY:
@@ -564,14 +459,3 @@ class SppConnection:
         if self._recovery.count >= _MOST_UNDER_WAY:
             return True
         return self._recovery.in_flight + LEAST_ROOM > self._allowance()[0]
-
-    def _burst(self, rate: float) -> float:
-        return max(BURST * rate, _LEAST_BURST)
-
-    def _paced_until(self) -> float:
-        return self._bucket.time(rate=self._allowance()[1])
-
-    def _paced_at(self) -> float | None:
-        """When to come back for the next datagram; not at once, so that several go together."""
-        due = self._paced_until()
-        return None if due == float("inf") else max(due, self._sent_at + _GRAIN)

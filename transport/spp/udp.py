@@ -27,13 +27,14 @@ import structlog
 from transport.link import LinkError, LinkExpired, NotTrusted, PeerFault
 from transport.records import Peer
 from transport.spp.congestion.interface import Congestion
-from transport.spp.core import Delivered, IdleTimeout, Settings, SppConnection, Statistics
+from transport.spp.core import SppConnection
 from transport.spp.door import Admitted, Door
 from transport.spp.handshake import ClientHandshake, Established
 from transport.spp.keys import ClientKeys, ServerKeys
 from transport.spp.packets import CONNECTION_ID, SEALED
 from transport.spp.paths import Address
 from transport.spp.seal import Forged
+from transport.spp.settings import Delivered, IdleTimeout, Settings, Statistics
 from transport.spp.sockets import DatagramSocket, TooLarge
 from wire.errors import PeerError
 
