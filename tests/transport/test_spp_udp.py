@@ -92,6 +92,7 @@ def test_payloads_cross_both_ways(offload: bool) -> None:
             assert near.confirmed
             assert near.statistics().refused == 0
             near.close()
+            await near.closed()
             assert await far.receive() == []
             assert far.error is None
             assert listener.links == 0
@@ -140,6 +141,7 @@ def test_garbage_costs_nothing_but_a_count() -> None:
             assert listener.garbage > 100
             assert listener.links == 1
             near.close()
+            await near.closed()
 
     run(scenario)
 
@@ -159,6 +161,7 @@ def test_a_device_whose_port_changes_is_followed() -> None:
             await send(far, 200, 1000)
             assert len(await take(near, 200)) == 200
             near.close()
+            await near.closed()
 
     run(scenario)
 
@@ -217,6 +220,7 @@ def test_connections_of_a_device_are_bounded_and_each_goes_its_way() -> None:
             await links[-1].delivered()
             for one in links:
                 one.close()
+                await one.closed()
 
     run(scenario)
 
@@ -231,6 +235,7 @@ def test_a_connection_without_news_ends_as_long_as_it_was_told_to_wait() -> None
             listener._port.links.clear()  # as if the remote had lost its memory
             with pytest.raises(LinkExpired):
                 await near.receive()
+            await near.closed()
 
     run(scenario)
 
@@ -270,6 +275,7 @@ async def over(world: World, *, count: int, rate: float) -> float:
         took = loop.time() - began
         await sending
         near.close()
+        await near.closed()
         return took
 
 

@@ -16,6 +16,7 @@ class Farewell:
         self._words = b""
         self._due = False
         self._heard = 0
+        self._forgotten = False
 
     @property
     def begun(self) -> bool:
@@ -48,8 +49,8 @@ class Farewell:
 
     def deadline(self) -> float | None:
         """When it is."""
-        return self._over_at
+        return None if self._forgotten else self._over_at
 
     def forget(self) -> None:
         """There is nothing more to wait for."""
-        self._over_at = float("inf")
+        self._forgotten = True

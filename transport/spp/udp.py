@@ -173,6 +173,11 @@ class SppLink:
         self._connection.close(self._loop.time())
         self._flush()
 
+    async def closed(self) -> None:
+        """Until it is over and who still sends has been told; of a client, the socket is gone."""
+        while self._port.links.get(self._own) is self:
+            await self._change()
+
     def __repr__(self) -> str:
         return f"<SppLink {self.peer.name or self.peer.id[:8]} {self._connection!r}>"
 
