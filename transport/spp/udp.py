@@ -6,45 +6,37 @@
     link.send(b"...")
     for payload in await link.receive(): ...
 
-A port is one socket and no task: its reader hands each datagram to the connection that it names,
-or to the door; a connection has one timer. What the kernel does not take waits in one short list,
-and nobody makes more until it is gone. Who a peer is: handshake.py.
+What runs then: link.py; what shares a socket: port.py; who a peer is: handshake.py, door.py.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import secrets
 import socket
-from collections import deque
 from collections.abc import Callable
 from types import TracebackType
 from typing import Final
 
 import structlog
 
-from transport.link import LinkError, LinkExpired, NotTrusted, PeerFault
-from transport.records import Peer
+from transport.link import LinkError, NotTrusted
 from transport.spp.congestion.interface import Congestion
 from transport.spp.core import SppConnection
 from transport.spp.door import Admitted, Door
 from transport.spp.handshake import ClientHandshake, Established
 from transport.spp.keys import ClientKeys, ServerKeys
-from transport.spp.packets import CONNECTION_ID, SEALED
+from transport.spp.link import SppLink
 from transport.spp.paths import Address
-from transport.spp.seal import Forged
-from transport.spp.settings import Delivered, IdleTimeout, Settings, Statistics
-from transport.spp.sockets import DatagramSocket, TooLarge
-from wire.errors import PeerError
+from transport.spp.port import Port
+from transport.spp.settings import Settings
+from transport.spp.sockets import DatagramSocket
 
 TIMEOUT: Final = 20.0
 """Seconds for a handshake."""
 _FIRST_WAIT: Final = 0.5
 """Seconds until the first HELLO is sent again; then twice as long each time."""
 _LONGEST_WAIT: Final = 4.0
-_TURN: Final = 64
-"""Reads of the socket before others have their turn."""
 MOST_PER_DEVICE: Final = 8
 """Connections; a device that begins another one ends its oldest."""
 _LOG_EVERY: Final = 10.0
@@ -52,347 +44,6 @@ _LOG_EVERY: Final = 10.0
 _AWAY: Final = 3600.0
 """Seconds without news after which a listening end forgets a device."""
 _log = structlog.get_logger("sluice.spp")
-
-Strangers = Callable[[bytes, Address, float], None]
-"""What becomes of a datagram that is no connection's: it, whence, now."""
-
-
-class SppLink:
-    """A connection that runs. Not for threads."""
-
-    def __init__(
-        self, port: _Port, established: Established, connection: SppConnection, remote: Address
-    ) -> None:
-        self.peer: Peer = established.peer
-        self._port = port
-        self._own = established.own
-        self._connection = connection
-        self._remote = remote
-        self._loop = asyncio.get_running_loop()
-        self._timer: asyncio.TimerHandle | None = None
-        self._waiters: list[asyncio.Future[None]] = []
-        self._flush_soon = False
-        self._proof = b""
-        self._proof_due = False
-        self._refused: LinkError | None = None
-
-    @property
-    def segment(self) -> int:
-        """Bytes of a payload that fills a datagram at present."""
-        return self._connection.segment
-
-    @property
-    def open(self) -> bool:
-        """Payloads can be sent."""
-        return self._connection.open
-
-    @property
-    def confirmed(self) -> bool:
-        """The peer has shown that it has let this end in."""
-        return not self._proof
-
-    @property
-    def error(self) -> LinkError | None:
-        """Why it is over; None: it is not, or an end closed it on purpose."""
-        error = self._refused or self._connection.error
-        if error is None or isinstance(error, LinkError):
-            return error
-        kind = {PeerError: PeerFault, IdleTimeout: LinkExpired}.get(type(error), LinkError)
-        return kind(str(error))
-
-    def send(self, payload: bytes) -> int:
-        """Accept a payload; its number. Raises Refused beyond the buffer, LocalError otherwise."""
-        number = self._connection.send(payload, self._loop.time())
-        if not self._flush_soon:  # with what else is sent in this turn of the loop
-            self._flush_soon = True
-            self._loop.call_soon(self._flush)
-        return number
-
-    def room(self) -> int:
-        """Bytes of payloads that would leave at once."""
-        return 0 if self._port.blocked else self._connection.room(self._loop.time())
-
-    def backlog(self) -> int:
-        """Bytes that were accepted and are not on the wire, those in the kernel included."""
-        return self._connection.backlog(self._loop.time()) + self._port.queued
-
-    def acked(self) -> list[Delivered]:
-        """What has arrived over there since the last call."""
-        return self._connection.acked()
-
-    def received(self) -> list[bytes]:
-        """Payloads that are here."""
-        payloads = self._connection.received()
-        if payloads:
-            self._flush()  # the window may have moved on
-        return payloads
-
-    def ping(self) -> None:
-        """Ask for a sign of life, and show the peer our address."""
-        self._connection.ping()
-        self._flush()
-
-    async def receive(self) -> list[bytes]:
-        """Payloads, one at least; none: the connection was closed on purpose. Raises LinkError."""
-        while not (payloads := self.received()) and self.open:
-            await self._change()
-        if not payloads and self.error is not None:
-            raise self.error
-        return payloads
-
-    async def ready(self, size: int = 1) -> None:
-        """Until so many bytes would leave at once. Raises LinkError if it is over."""
-        while self.room() < size:
-            self._check()
-            due = self._connection.room_at()
-            await self._change(until=due if self.room_is_paced() else None)
-
-    def room_is_paced(self) -> bool:
-        """Only time is missing until there is room."""
-        due = self._connection.room_at()
-        return due is not None and due > self._loop.time()
-
-    async def delivered(self) -> None:
-        """Until the peer has everything. Raises LinkError if it is over before."""
-        while self._connection.unacknowledged:
-            self._check()
-            await self._change()
-
-    async def until_confirmed(self) -> None:
-        """Until the peer has let this end in. Raises LinkError, NotTrusted."""
-        while not self.confirmed:
-            self._check()
-            await self._change()
-
-    def statistics(self) -> Statistics:
-        """An immutable snapshot."""
-        return self._connection.statistics(self._loop.time())
-
-    def close(self) -> None:
-        """Over at once; await `delivered` before if that matters."""
-        self._connection.close(self._loop.time())
-        self._flush()
-
-    async def closed(self) -> None:
-        """Until it is over and who still sends has been told; of a client, the socket is gone."""
-        while self._port.links.get(self._own) is self:
-            await self._change()
-
-    def __repr__(self) -> str:
-        return f"<SppLink {self.peer.name or self.peer.id[:8]} {self._connection!r}>"
-
-    # The port's.
-
-    def prove(self, proof: bytes) -> None:
-        """Send this before others until the peer answers."""
-        self._proof, self._proof_due = proof, True
-        self.ping()
-
-    def refused(self, error: LinkError) -> None:
-        """The peer does not let this end in."""
-        self._refused = error
-        self._connection.close(self._loop.time())
-        self._end()
-
-    def take(self, datagram: bytes, address: Address, *, age: float, now: float) -> bool:
-        """A datagram names this connection; `turn` follows. Was it authentic?"""
-        authentic = self._connection.datagram_received(
-            datagram, now, address=address, arrived=now - age
-        )
-        if authentic:
-            self._proof = b""
-        return authentic
-
-    def turn(self) -> None:
-        """Datagrams have come, or the socket takes some again."""
-        self._flush()
-        self._wake()
-
-    def end(self) -> None:
-        """The port closes."""
-        self._connection.close(self._loop.time())
-        self._flush()
-        self._end()
-
-    def _flush(self) -> None:
-        """Send what is due; be called when more is."""
-        self._flush_soon = False
-        now = self._loop.time()
-        for address, datagram in self._connection.challenges_to_send(now):
-            self._port.send([datagram], address, self)
-        while not self._port.blocked:
-            datagrams = self._connection.datagrams_to_send(now)
-            if not datagrams:
-                break
-            if self._proof and (self._proof_due or self._connection.doubtful):
-                self._proof_due = False
-                datagrams.insert(0, self._proof)
-            self._port.send(datagrams, self._connection.paths.address or self._remote, self)
-        if self._connection.finished(now):
-            self._end()
-        else:
-            self._set_timer(now)
-
-    def too_large(self, size: int) -> None:
-        self._connection.datagram_refused(size, self._loop.time())
-
-    def _set_timer(self, now: float) -> None:
-        if self._port.blocked:
-            return  # it comes back when the socket takes something
-        due = self._connection.deadline()
-        timer = self._timer
-        if timer is not None:
-            if due is not None and timer.when() <= due:
-                return  # it will look again
-            timer.cancel()
-        self._timer = None if due is None else self._loop.call_at(due, self._timed_out)
-
-    def _timed_out(self) -> None:
-        self._timer = None
-        now = self._loop.time()
-        due = self._connection.deadline()
-        if due is not None and due <= now:
-            self._connection.timeout(now)
-        self.turn()
-
-    def _end(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        self._port.forget(self._own)
-        self._wake()
-
-    def _check(self) -> None:
-        if not self.open:
-            raise self.error or LinkError("the connection was closed")
-
-    async def _change(self, *, until: float | None = None) -> None:
-        """Until something has happened, or that time."""
-        waiter = self._loop.create_future()
-        self._waiters.append(waiter)
-        try:
-            async with asyncio.timeout_at(until):
-                await waiter
-        except TimeoutError:
-            pass
-        finally:
-            with contextlib.suppress(ValueError):
-                self._waiters.remove(waiter)
-
-    def _wake(self) -> None:
-        waiters, self._waiters = self._waiters, []
-        for waiter in waiters:
-            if not waiter.done():
-                waiter.set_result(None)
-
-
-class _Port:
-    """A socket and the connections on it."""
-
-    def __init__(self, own: DatagramSocket, strangers: Strangers) -> None:
-        self.links: dict[bytes, SppLink] = {}
-        self.closed: Callable[[], None] = lambda: None
-        """Called when the last connection has ended."""
-        self.garbage = 0
-        """Datagrams that were nobody's."""
-        self._socket = own
-        self._strangers = strangers
-        self._unsent: deque[tuple[bytes, Address]] = deque()
-        self._held_up: dict[SppLink, None] = {}
-        self._loop = asyncio.get_running_loop()
-        self._loop.add_reader(own, self._readable)
-
-    @property
-    def address(self) -> Address:
-        return self._socket.address
-
-    @property
-    def blocked(self) -> bool:
-        """The kernel takes nothing more."""
-        return bool(self._unsent)
-
-    @property
-    def queued(self) -> int:
-        """Bytes in the kernel."""
-        return self._socket.queued if self._socket.fileno() >= 0 else 0
-
-    def send(self, datagrams: list[bytes], address: Address, link: SppLink | None) -> None:
-        """Now, or as soon as the kernel takes them; `link` has its turn then."""
-        if self._socket.fileno() < 0:
-            return
-        while datagrams and not self._unsent:
-            try:
-                sent = self._socket.send(datagrams, address)
-            except TooLarge as error:
-                if link is not None:
-                    link.too_large(error.size)
-                # All of its size share its fate: they are lost, and come again smaller.
-                datagrams = [one for one in datagrams if len(one) < error.size]
-                continue
-            datagrams = datagrams[sent:]
-            if datagrams:
-                break
-        if datagrams and link is not None:
-            if not self._unsent:
-                self._loop.add_writer(self._socket, self._writable)
-            self._unsent.extend((one, address) for one in datagrams)
-            self._held_up[link] = None
-
-    def forget(self, own: bytes) -> None:
-        """A connection has ended."""
-        link = self.links.pop(own, None)
-        if link is not None:
-            self._held_up.pop(link, None)
-        if not self.links:
-            self.closed()
-
-    def close(self) -> None:
-        """End all."""
-        for link in list(self.links.values()):
-            link.end()
-        if self._socket.fileno() >= 0:
-            self._loop.remove_reader(self._socket)
-            self._loop.remove_writer(self._socket)
-            self._socket.close()
-        self._unsent.clear()
-
-    def _readable(self) -> None:
-        now = self._loop.time()
-        touched: dict[SppLink, None] = {}
-        for _ in range(_TURN):
-            arrivals = self._socket.receive()
-            if arrivals is None:
-                break
-            for datagram, address, age in arrivals:
-                link = None
-                if len(datagram) > CONNECTION_ID and datagram[0] == SEALED:
-                    link = self.links.get(datagram[1 : 1 + CONNECTION_ID])
-                if link is None:
-                    self._stranger(datagram, address, now)
-                elif link.take(datagram, address, age=age, now=now):
-                    touched[link] = None
-        for link in touched:
-            link.turn()
-
-    def _stranger(self, datagram: bytes, address: Address, now: float) -> None:
-        try:
-            self._strangers(datagram, address, now)
-        except Forged:
-            self.garbage += 1
-
-    def _writable(self) -> None:
-        while self._unsent:
-            datagram, address = self._unsent[0]
-            try:
-                if not self._socket.send([datagram], address):
-                    return
-            except TooLarge:
-                pass
-            self._unsent.popleft()
-        self._loop.remove_writer(self._socket)
-        held_up, self._held_up = self._held_up, {}
-        for link in held_up:
-            link.turn()
 
 
 class SppListener:
@@ -411,7 +62,7 @@ class SppListener:
         self._settings = settings
         self._congestion = congestion
         self._loop = asyncio.get_running_loop()
-        self._port = _Port(own, self._knock)
+        self._port = Port(own, self._knock)
         now = self._loop.time()
         chance = secrets.token_bytes
         self._door = Door(keys, taken=self._port.links, chance=chance, now=now)
@@ -563,7 +214,7 @@ class _Dialling:
         self._established: asyncio.Future[Established] = self._loop.create_future()
         self._link: SppLink | None = None
         self._sent_at = self._loop.time()
-        self._port = _Port(own, self._received)
+        self._port = Port(own, self._received)
 
     async def link(self, settings: Settings, congestion: Congestion | None) -> SppLink:
         """Until the remote has proved who it is. Raises LinkError, WrongPeer."""
