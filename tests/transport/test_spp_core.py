@@ -331,3 +331,11 @@ def test_repr_tells_the_state() -> None:
     near, _ = ends()
     assert repr(near) == "<SppConnection open sent=0 received=0>"
     assert isinstance(near, SppConnection)
+
+
+def test_room_is_never_more_than_is_taken() -> None:
+    near, _ = ends(buffer=5000, congestion=RateBased(1e9))
+    room = near.room(0.0)
+    assert room == 5000
+    near.send(bytes(4000), 0.0)
+    assert near.room(0.0) == 1000

@@ -63,7 +63,9 @@ async def send(link: SppLink, count: int, size: int) -> None:
 async def take(link: SppLink, count: int) -> list[int]:
     got: list[int] = []
     while len(got) < count:
-        got += [int.from_bytes(payload[:4], "big") for payload in await link.receive()]
+        payloads = await link.receive()
+        assert payloads, "closed before all had come"
+        got += [int.from_bytes(payload[:4], "big") for payload in payloads]
     return got
 
 

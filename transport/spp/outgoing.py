@@ -91,6 +91,11 @@ class Outgoing:
         return sequence
 
     @property
+    def space(self) -> int:
+        """Bytes that the buffer takes."""
+        return self._buffer - self.waiting
+
+    @property
     def lost(self) -> bool:
         """Something waits to be sent again."""
         while self._again and self._again[0][3].payload.done:

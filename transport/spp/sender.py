@@ -84,7 +84,7 @@ class Sender:
             return 0
         credit = min(window - self.recovery.in_flight, burst(rate))
         free = min(int(credit), self.outgoing.allowance) - self.outgoing.waiting
-        return max(0, free)
+        return max(0, min(free, self.outgoing.space))
 
     def room_at(self) -> float | None:
         """When the pace lets the next one go; None: it never does as things stand."""
