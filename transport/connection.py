@@ -1,57 +1,110 @@
-"""A connected socket, and what protects its bytes: what a link has one of at a time."""
+"""What a link has one of at a time: something that carries its bytes, in order and once.
+
+Two kinds: over TCP (transport/tcp_connection.py) and over UDP (transport/udp_connection.py). Before
+a link has it, whoever makes it talks on it with `send` and `receive`; then `start` gives it to the
+link, which is asked for bytes as they can go and told of those that come.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import socket
+from dataclasses import dataclass
+from typing import Protocol
 
-from transport.records import Peer, Plain, Records
+from transport.link import LinkError
+from transport.quantum import Chunks
+from transport.records import Peer
 
 
-class Connection:
-    """Owns its socket, which does not block."""
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What a connection knows itself to have arrived, so that the peer need not report it."""
 
-    def __init__(self, connected: socket.socket, records: Records | None = None) -> None:
-        """`records`: plain unless given."""
-        self.socket = connected
-        self.records: Records = records or Plain()
-        self._early = b""
+    size: int
+    """Bytes since the last one."""
+    in_order: int
+    """Bytes of the link's stream that the peer has without a gap, since the connection began."""
+    first_sent_at: float
+    """When the first of `size` was sent, the last one: seconds on the loop's clock."""
+    sent_at: float
+    arrived_at: float
+    """When the last one arrived, on the receiver's clock, seconds."""
+
+
+class Carried(Protocol):
+    """A link, as its connection knows it. Any of these may end with the connection closed."""
+
+    def next_bytes(self) -> bytes | None:
+        """What goes now: all of it will, in order. None: nothing may or wants to go."""
+
+    def next_time(self) -> float | None:
+        """When to ask again though nothing happened."""
+
+    def heard(self, data: bytes) -> None:
+        """Bytes of the peer's stream."""
+
+    def delivered(self, news: Delivery) -> None:
+        """Bytes have arrived over there."""
+
+    def ended(self, error: LinkError | None) -> None:
+        """The peer's bytes have ended; `error`: without its farewell."""
+
+    def failed(self, error: Exception) -> None:
+        """Nothing more crosses: the connection broke, or the peer did what it must not."""
+
+
+class Connection(Protocol):
+    """Made, and not closed yet."""
+
+    kind: str
+    """"tcp", "udp": for people."""
+    reports: bool
+    """The ends must report to each other what has come; False: `Carried.delivered` tells."""
 
     @property
     def peer(self) -> Peer | None:
         """Who is at the other end; None where nobody had to prove it."""
-        return self.records.peer
+
+    @property
+    def local_address(self) -> str | None:
+        """The one on this machine that it stands and falls with; None: it has none."""
+
+    @property
+    def chunks(self) -> Chunks:
+        """What goes out together."""
+
+    @property
+    def arriving(self) -> int:
+        """Bytes that have come behind the last ones heard and can't be read yet."""
 
     async def send(self, data: bytes) -> None:
         """Send all of it. Raises LinkError, OSError."""
-        await asyncio.get_running_loop().sock_sendall(self.socket, self.records.protect(data))
 
     async def receive(self, most: int) -> bytes:
         """At most so many bytes of what the peer says; none at its end. Raises LinkError, OSError.
 
-        What came with them is kept for the next call, then for `early`.
+        What came with them is kept for the next call, or for the link.
         """
-        loop = asyncio.get_running_loop()
-        data = b""  # first what came with the handshake
-        while True:
-            plain, reply = self.records.unprotect(data)
-            self._early += plain
-            if reply:
-                await loop.sock_sendall(self.socket, reply)
-            if self._early:
-                break
-            data = await loop.sock_recv(self.socket, most)
-            if not data:
-                self.records.ended()
-                return b""
-        data, self._early = self._early[:most], self._early[most:]
-        return data
 
-    def early(self) -> bytes:
-        """What has come and was not received, once."""
-        data, self._early = self._early, b""
-        return data
+    def prepare(self, congestion: str | None) -> None:
+        """Have this congestion control, where that is to be chosen. Raises LinkError."""
+
+    def start(self, carried: Carried) -> None:
+        """From now on it is that link's."""
+
+    def wake(self) -> None:
+        """The link may have something to send that it lacked before."""
+
+    def pace(self, rate: float) -> None:
+        """The path carries so many bytes/second; 0: not known yet."""
+
+    def network_changed(self) -> None:
+        """This machine's addresses are not what they were."""
+
+    def drain(self) -> None:
+        """Hand over what is here and was not heard yet: the peer has been told that it came."""
+
+    def finish(self, words: bytes) -> None:
+        """Say these last words, as far as they go without waiting, and farewell; close."""
 
     def close(self) -> None:
         """At once, without a word."""
-        self.socket.close()

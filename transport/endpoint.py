@@ -1,12 +1,13 @@
 """One end of a link, without its socket: frames, gate and reports put together.
 
-An edge (transport/tcp.py, bench/links/memory.py) moves the bytes and keeps the time:
+An edge (transport/stream_link.py, bench/links/memory.py) moves the bytes and keeps the time:
 
     chunk = endpoint.next_chunk(now)        when the transport can take bytes
     frames = endpoint.receive(now, data)    when bytes came
     endpoint.next_time(now)                 when to try again though nothing happened
 
-Reports are not counted, neither as sent nor as received: a report must not call for another.
+Reports are not counted, neither as sent nor as received: a report must not call for another. Over
+a connection that knows itself what has arrived there are none (`carried_by`, `delivered`).
 
 The stream of frames outlives the connection that carries it: `lost` when a connection broke, then
 `resume` with what the peer has. What it lacks is sent again, to the byte; the gate begins anew,
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from transport.connection import Delivery
 from transport.gate import Gate
 from transport.link import BandwidthEstimate, LinkStatistics, Outbox
 from transport.quantum import Chunks
@@ -51,6 +53,8 @@ class Endpoint:
         self.chunks = Chunks()
         """What goes out together, once the link's rate is known: until then a single frame does,
         since as little as possible may be under way."""
+        self._reporting = True
+        """The ends report to each other; else the connection knows what has arrived."""
         self._outbox = outbox
         self._retained = Retained()
         self._resumed_from = 0
@@ -72,6 +76,11 @@ class Endpoint:
         self._reported_at = float("-inf")
         self._incoming = RateFilter()
         self._incoming_at = now
+
+    def carried_by(self, *, chunks: Chunks, reports: bool) -> None:
+        """The connection that there is now sends such chunks; `reports`: the ends must report."""
+        self.chunks = chunks
+        self._reporting = self.gate.asks = reports
 
     def next_chunk(self, now: float) -> bytes | None:
         """Bytes to send now, at most a report and some frames; None: nothing may or wants to go.
@@ -114,6 +123,17 @@ class Endpoint:
             self._arrived_at = now
         return frames
 
+    def delivered(self, now: float, news: Delivery) -> None:
+        """The connection says what has arrived over there."""
+        self._heard_at = now
+        self.gate.on_delivered(now, news)
+        self._retained.reported(self._resumed_from + news.in_order - _UNOPENED)
+
+    @property
+    def pace(self) -> float:
+        """Bytes/second that the link carries; 0: not known yet."""
+        return 0.0 if self.gate.starting else self.gate.rate
+
     def end(self) -> None:
         """The peer's bytes have ended. Raises PeerError in the middle of a frame."""
         if self._reader.buffered:
@@ -133,6 +153,7 @@ class Endpoint:
         self._replayed += self._retained.rewind(received)
         self._resumed_from = received
         self.gate = Gate(now=now, quantum=self._outbox.quantum)
+        self._reporting = True
         self._reported = self._countable
         self._incoming = RateFilter()
         self._heard_at = self._arrived_at = self._busy_since = now
@@ -176,7 +197,7 @@ class Endpoint:
         return read - self._reader.cut_report + unread
 
     def _report(self, now: float) -> bytes:
-        """A report if progress was made and the last one is long enough ago."""
+        """A report if progress was made, the last one is long enough ago, and the peer needs it."""
         countable = self._countable
         if countable == self._reported or now < self._reported_at + self._report_every(now):
             return b""
@@ -184,6 +205,8 @@ class Endpoint:
         at = self._arrived_at
         self._incoming.add(at, countable, window=_INCOMING_WINDOW, sent_at=at)
         self._incoming_at = self._arrived_at
+        if not self._reporting:
+            return b""
         ticks = round(self._arrived_at / CLOCK_TICK)
         return self._writer.encode(Report(countable, ticks))
 

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from transport.connection import Delivery
 from transport.delay_filter import DelayFilter
 from transport.dispersion import Dispersion
 from transport.ledger import Ledger, Progress
@@ -115,6 +116,8 @@ class Gate:
     def __init__(self, *, now: float, quantum: int) -> None:
         """`quantum` in bytes; it may be changed at any time."""
         self.quantum = quantum
+        self.asks = True
+        """A quantum goes to ask for a report that does not come; else the connection asks."""
         self._ledger = Ledger(now=now)
         self._reported_at = now
         self._delay = DelayFilter()
@@ -158,8 +161,14 @@ class Gate:
         Raises PeerError if it can't be: going backwards, or beyond what was sent.
         """
         progress = self._ledger.report(now, received, clock)
-        if progress is None:
-            return
+        if progress is not None:
+            self._hear(now, progress)
+
+    def on_delivered(self, now: float, news: Delivery) -> None:
+        """The connection itself says what has arrived. Raises PeerError as `on_report` does."""
+        self._hear(now, self._ledger.delivered(news))
+
+    def _hear(self, now: float, progress: Progress) -> None:
         sent_at = progress.sent_at
         if self._limits.gate:
             spacing = min(now - self._reported_at, _LARGEST_TARGET)
@@ -211,7 +220,8 @@ class Gate:
         times = [self._stalled_at()]
         if now < self._drain_end:
             times.append(self._drain_end)
-        return max(now, min(times))
+        due = max(now, min(times))
+        return None if due == float("inf") else due
 
     def cap(self, now: float) -> float:
         """Bytes that may be under way."""
@@ -394,5 +404,7 @@ class Gate:
 
     def _stalled_at(self) -> float:
         """When to send a quantum that asks for a report, should none come until then."""
+        if not self.asks:
+            return float("inf")
         patience = max(_STALLED, 4 * (self._delay.latest or 0.0))
         return max(self._reported_at, self._ledger.last_sent_at) + patience

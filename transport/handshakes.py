@@ -17,10 +17,10 @@ from typing import Final
 
 import structlog
 
-from transport.connection import Connection
 from transport.link import LinkError
 from transport.security import TIMEOUT, ClientSecurity, ServerSecurity
 from transport.tcp import Listener, dial, listen, prepare
+from transport.tcp_connection import TcpConnection
 
 MOST: Final = 64
 """Handshakes at a time."""
@@ -45,7 +45,7 @@ class Handshakes:
     def __init__(
         self,
         security: ServerSecurity,
-        admitted: Callable[[Connection], None],
+        admitted: Callable[[TcpConnection], None],
         *,
         most: int = MOST,
         timeout: float = TIMEOUT,
@@ -94,7 +94,7 @@ class Handshakes:
             self._log(address, error)
             await _linger(connection)
             return False
-        self._admitted(Connection(connection, records))
+        self._admitted(TcpConnection(connection, records))
         return True
 
     def _ended(self, connection: socket.socket, task: asyncio.Task[bool]) -> None:
@@ -122,7 +122,7 @@ async def dial_secured(
     security: ClientSecurity | None,
     timeout: float = 30.0,
     congestion: str | None = None,
-) -> Connection:
+) -> TcpConnection:
     """A connection to whoever listens there, or with `security` to nobody but whom that knows.
 
     `timeout`: seconds until it answers. Raises LinkError, NotTrusted.
@@ -130,7 +130,7 @@ async def dial_secured(
     connected = await dial(host, port, timeout=timeout)
     try:
         prepare(connected, congestion)
-        return Connection(connected, await security.secure(connected) if security else None)
+        return TcpConnection(connected, await security.secure(connected) if security else None)
     except BaseException:
         connected.close()
         raise
@@ -139,7 +139,7 @@ async def dial_secured(
 async def listen_secured(
     host: str,
     port: int,
-    on_connection: Callable[[Connection], None],
+    on_connection: Callable[[TcpConnection], None],
     *,
     security: ServerSecurity | None,
     congestion: str | None = "cubic",
@@ -152,7 +152,7 @@ async def listen_secured(
         return await listen(
             host,
             port,
-            lambda connected: on_connection(Connection(connected)),
+            lambda connected: on_connection(TcpConnection(connected)),
             congestion=congestion,
         )
     handshakes = Handshakes(security, on_connection)

@@ -22,8 +22,8 @@ from transport import preamble
 from transport.connection import Connection
 from transport.link import LinkError, LinkExpired, NotTrusted, WrongPeer
 from transport.preamble import Preamble, What
+from transport.stream_link import StreamLink
 from transport.tcp import reason
-from transport.tcp_link import TcpLink
 from wire.errors import PeerError
 
 BACKOFF: Final = (0.0, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -65,15 +65,15 @@ class LastingLink:
         self._task: asyncio.Task[None] | None = None
         self._deadline: asyncio.Timeout | None = None
         """Of the attempt that is under way."""
-        self.link: TcpLink
+        self.link: StreamLink
         """Set by `open`."""
 
-    async def open(self) -> TcpLink:
+    async def open(self) -> StreamLink:
         """The first connection. Raises LinkError."""
         connection, answer = await self._attempt(Preamble(What.OPEN))
         self._token = answer.token
         try:
-            self.link = TcpLink(connection, congestion=self._congestion, on_lost=self._lost)
+            self.link = StreamLink(connection, congestion=self._congestion, on_lost=self._lost)
         except LinkError:
             connection.close()
             raise

@@ -9,6 +9,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Final
 
+from transport.connection import Delivery
 from wire.errors import PeerError
 from wire.frames import CLOCK_MODULUS, CLOCK_TICK, RECEIVED_MODULUS
 
@@ -69,6 +70,17 @@ class Ledger:
         first_sent_at = self._sends[0][1]
         sent_at = self._sent_at(self._received)
         return Progress(self._received, sent_at, first_sent_at, arrived_at)
+
+    def delivered(self, news: Delivery) -> Progress:
+        """So much arrived, says who carries it, and knows of each byte when it was sent last.
+
+        Raises PeerError if it can't be.
+        """
+        if news.size > self.under_way:
+            raise PeerError(f"{news.size} bytes more arrived, {self.under_way} are under way")
+        self._received += news.size
+        self._sent_at(self._received)  # what is forgotten with it
+        return Progress(self._received, news.sent_at, news.first_sent_at, news.arrived_at)
 
     def _unwrap(self, now: float, ticks: int) -> float:
         """The receiver's clock; as many wraps as our own clock makes likely."""

@@ -73,6 +73,8 @@ class LinkStatistics:
     """Bytes sent once more because a connection broke under them."""
     connected: bool = True
     """Something carries bytes now; if not, the link waits for a new connection."""
+    transport: str = "tcp"
+    """What carries bytes now, or did last: "tcp", "udp"."""
     chunks: Chunks = field(default_factory=Chunks)
     """What bytes go out in, which says how large a quantum suits a rate."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -22,8 +21,9 @@ from transport.lasting import read_preamble
 from transport.link import LinkError
 from transport.preamble import Preamble, What
 from transport.security import ServerSecurity
+from transport.stream_link import StreamLink
 from transport.tcp import Listener
-from transport.tcp_link import TcpLink
+from transport.tcp_connection import TcpConnection
 from wire.errors import PeerError
 
 PREAMBLE_TIME: Final = 20.0
@@ -34,8 +34,6 @@ MARGIN: Final = 60.0
 """Seconds by which this end waits longer than its peer means to try: it sees some losses sooner."""
 MOST_PATIENCE: Final = 3600.0
 """Seconds that a peer can make a link be kept: it holds memory all the while."""
-KEEPALIVE_IDLE: Final = 600
-"""Seconds of silence before the kernel asks whether the peer is there; peers ask sooner."""
 _log = structlog.get_logger("sluice.link")
 
 
@@ -43,7 +41,7 @@ _log = structlog.get_logger("sluice.link")
 class _Kept:
     """A link and, while it has no connection, when it is given up."""
 
-    link: TcpLink
+    link: StreamLink
     patience: float
     """Seconds without a connection until it is given up."""
     expiry: asyncio.TimerHandle | None = None
@@ -54,7 +52,7 @@ class Reception:
 
     def __init__(
         self,
-        on_link: Callable[[TcpLink], None],
+        on_link: Callable[[StreamLink], None],
         *,
         patience: float,
         congestion: str | None,
@@ -78,7 +76,7 @@ class Reception:
     ) -> Listener:
         """With `security` for those that it knows. Raises LinkError."""
         return await listen_secured(
-            host, port, self.accept, congestion=self._congestion, security=security
+            host, port, self._accept_tcp, congestion=self._congestion, security=security
         )
 
     @property
@@ -90,11 +88,14 @@ class Reception:
         """Take a connection that has just been made."""
         if len(self._arriving) >= MAX_WAITING:
             next(iter(self._arriving)).cancel()
-        connection.socket.setblocking(False)
-        _keep_alive(connection.socket)
         task = self._loop.create_task(self._arrive(connection))
         self._arriving[task] = connection
         task.add_done_callback(self._arrived)
+
+    def _accept_tcp(self, connection: TcpConnection) -> None:
+        connection.socket.setblocking(False)
+        connection.keep_alive()
+        self.accept(connection)
 
     def expect(self, link: object, seconds: float) -> None:
         """The peer of that link says for how long it will try to get a lost one back."""
@@ -139,7 +140,7 @@ class Reception:
     async def _open(self, connection: Connection) -> None:
         token = self._new_token()
         await connection.send(Preamble(What.OPEN, token).encode())
-        link = TcpLink(
+        link = StreamLink(
             connection,
             congestion=self._congestion,
             on_lost=lambda error: self._lost(token, error),
@@ -182,12 +183,3 @@ class Reception:
     def _give_up(self, token: bytes) -> None:
         kept = self._kept[token]
         kept.link.close(LinkError(f"no connection came for {kept.patience:g} s"))
-
-
-def _keep_alive(connection: socket.socket) -> None:
-    """Have the kernel find out when a silent peer is gone for good."""
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    with contextlib.suppress(OSError, AttributeError):  # not Linux: its own default
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, KEEPALIVE_IDLE)
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 60)
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 5)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from transport.connection import Connection
 from transport.handshakes import dial_secured, listen_secured
 from transport.link import LinkError
 from transport.security import ClientSecurity, ServerSecurity
+from transport.stream_link import StreamLink
 from transport.tcp import Listener
-from transport.tcp_link import TcpLink
+from transport.tcp_connection import TcpConnection
 
 
 async def connect(
@@ -19,14 +19,14 @@ async def connect(
     congestion: str | None = "cubic",
     timeout: float = 30.0,
     security: ClientSecurity | None = None,
-) -> TcpLink:
+) -> StreamLink:
     """A link to whoever listens there, or with `security` to nobody but whom that knows.
 
     `timeout`: seconds until it answers. Raises LinkError, NotTrusted.
     """
     connection = await dial_secured(host, port, timeout=timeout, security=security)
     try:
-        return TcpLink(connection, congestion=congestion)
+        return StreamLink(connection, congestion=congestion)
     except LinkError:
         connection.close()
         raise
@@ -35,7 +35,7 @@ async def connect(
 async def serve(
     host: str,
     port: int,
-    on_link: Callable[[TcpLink], None],
+    on_link: Callable[[StreamLink], None],
     *,
     congestion: str | None = "cubic",
     security: ServerSecurity | None = None,
@@ -45,7 +45,7 @@ async def serve(
     With `security` only links to those that it knows: others end in their handshake.
     """
 
-    def accepted(connection: Connection) -> None:
-        on_link(TcpLink(connection, congestion=congestion))
+    def accepted(connection: TcpConnection) -> None:
+        on_link(StreamLink(connection, congestion=congestion))
 
     return await listen_secured(host, port, accepted, congestion=congestion, security=security)

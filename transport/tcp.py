@@ -1,7 +1,7 @@
 """TCP connections: dialled, accepted, and prepared so that the kernel holds nothing back.
 
-Whatever speaks on them is elsewhere: a link of one connection (transport/tcp_link.py), or one that
-outlives its connections (transport/lasting.py).
+Whatever speaks on them is elsewhere: a link (transport/stream_link.py), of one connection or
+of many (transport/lasting.py).
 """
 
 from __future__ import annotations

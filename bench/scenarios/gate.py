@@ -22,7 +22,7 @@ from bench.links.relay import Relay
 from transport import single
 from transport.link import LinkError
 from transport.quantum import Chunks
-from transport.tcp_link import TcpLink
+from transport.stream_link import StreamLink
 from wire.frames import Control, Data
 
 CHUNK: Final = 1024
@@ -112,9 +112,9 @@ async def measure(profile: dict[str, Any], *, seconds: float, every: float) -> d
     quantum = Chunks().quantum(rate)
     backlog, near_inbox, far_inbox = Backlog(quantum), Watch(), Watch()
     loop = asyncio.get_running_loop()
-    links: list[TcpLink] = []
+    links: list[StreamLink] = []
 
-    def accepted(link: TcpLink) -> None:
+    def accepted(link: StreamLink) -> None:
         links.append(link)
         link.start(backlog, far_inbox)
 

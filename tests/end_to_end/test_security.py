@@ -33,7 +33,7 @@ from transport.link import LinkError
 from transport.preamble import Preamble, What
 from transport.reception import Reception
 from transport.security import ClientSecurity, ServerSecurity
-from transport.tcp_link import TcpLink
+from transport.stream_link import StreamLink
 
 ROOT = Path(__file__).resolve().parents[2]
 REFUSED = 2
@@ -76,7 +76,7 @@ def test_a_link_over_tls_outlives_its_connections() -> None:
                     got += piece
                     if len(got) // 400_000 > (len(got) - len(piece)) // 400_000:
                         link = session._link
-                        assert isinstance(link, TcpLink)
+                        assert isinstance(link, StreamLink)
                         link.lose(LinkError("cut"))
             assert got == body
             assert both.session is session

@@ -13,12 +13,12 @@ from bench.links.breaking import BreakingWay
 from tests.end_to_end.pair import until
 from tests.transport.ends import Arrivals, Queue
 from transport import lasting
-from transport.connection import Connection
 from transport.handshakes import dial_secured
 from transport.lasting import LastingLink
 from transport.link import LinkError
 from transport.reception import Reception
-from transport.tcp_link import TcpLink
+from transport.stream_link import StreamLink
+from transport.tcp_connection import TcpConnection
 from wire.frames import Data
 
 TOKEN = bytes(range(16))
@@ -39,13 +39,13 @@ class Ends:
     way: BreakingWay
     lasting: LastingLink
     queue: Queue
-    far: TcpLink
+    far: StreamLink
     at_far: Arrivals
     told: list[LinkError | None]
     reception: Reception
 
     @property
-    def near(self) -> TcpLink:
+    def near(self) -> StreamLink:
         return self.lasting.link
 
     def send(self, frames: list[Data]) -> None:
@@ -53,16 +53,16 @@ class Ends:
         self.near.wake()
 
 
-Dial = Callable[[], Awaitable[Connection]]
+Dial = Callable[[], Awaitable[TcpConnection]]
 
 
 @asynccontextmanager
-async def ends(rival: Callable[[Dial], Awaitable[Connection]]) -> AsyncIterator[Ends]:
+async def ends(rival: Callable[[Dial], Awaitable[TcpConnection]]) -> AsyncIterator[Ends]:
     """The first connection goes over the way; `rival` makes all later ones, or lets them wait."""
-    accepted: list[TcpLink] = []
+    accepted: list[StreamLink] = []
     at_far, told, dials = Arrivals(), list[LinkError | None](), 0
 
-    def arrived(link: TcpLink) -> None:
+    def arrived(link: StreamLink) -> None:
         accepted.append(link)
         link.start(Queue(), at_far)
 
@@ -72,10 +72,10 @@ async def ends(rival: Callable[[Dial], Awaitable[Connection]]) -> AsyncIterator[
         BreakingWay(listener.address, rate=1e7) as way,
     ):
 
-        async def over(address: tuple[str, int]) -> Connection:
+        async def over(address: tuple[str, int]) -> TcpConnection:
             return await dial_secured(*address, security=None)
 
-        async def dial() -> Connection:
+        async def dial() -> TcpConnection:
             nonlocal dials
             dials += 1
             if dials == 1:
@@ -92,7 +92,7 @@ async def ends(rival: Callable[[Dial], Awaitable[Connection]]) -> AsyncIterator[
             reception.close()
 
 
-async def never() -> Connection:
+async def never() -> TcpConnection:
     """As a dial from an address that is gone."""
     await asyncio.Event().wait()
     raise AssertionError
@@ -109,9 +109,9 @@ def run(main: Callable[[], Awaitable[None]]) -> None:
 def test_a_rival_that_comes_second_is_dropped() -> None:
     async def go() -> None:
         dialled, may_answer = asyncio.Event(), asyncio.Event()
-        rivals: list[Connection] = []
+        rivals: list[TcpConnection] = []
 
-        async def late(dial: Dial) -> Connection:
+        async def late(dial: Dial) -> TcpConnection:
             dialled.set()
             await may_answer.wait()
             rivals.append(await dial())
@@ -143,7 +143,7 @@ def test_a_silent_connection_that_comes_second_is_dropped() -> None:
     async def go() -> None:
         dialled = asyncio.Event()
 
-        async def prompt(dial: Dial) -> Connection:
+        async def prompt(dial: Dial) -> TcpConnection:
             dialled.set()
             return await dial()
 
@@ -170,7 +170,7 @@ def test_an_attempt_under_way_when_an_address_is_lost_begins_again() -> None:
         attempts = 0
         first = asyncio.Event()
 
-        async def attempt(dial: Dial) -> Connection:
+        async def attempt(dial: Dial) -> TcpConnection:
             nonlocal attempts
             attempts += 1
             first.set()

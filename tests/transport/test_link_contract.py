@@ -15,7 +15,7 @@ from bench.virtual_time import run as run_virtually
 from tests.transport.ends import Arrivals, Queue
 from transport import single
 from transport.link import Link, LinkError
-from transport.tcp_link import TcpLink
+from transport.stream_link import StreamLink
 from wire.frames import MAX_PAYLOAD, Control, Data, FrameWriter, Report
 
 
@@ -58,7 +58,7 @@ class OverTcp:
 
     @asynccontextmanager
     async def pair(self) -> AsyncIterator[tuple[Link, Link]]:
-        accepted: asyncio.Queue[TcpLink] = asyncio.Queue()
+        accepted: asyncio.Queue[StreamLink] = asyncio.Queue()
         async with await single.serve("127.0.0.1", 0, accepted.put_nowait) as listener:
             near = await single.connect(*listener.address)
             far = await accepted.get()
@@ -68,7 +68,7 @@ class OverTcp:
 
     @asynccontextmanager
     async def hostile(self, data: bytes) -> AsyncIterator[Link]:
-        accepted: asyncio.Queue[TcpLink] = asyncio.Queue()
+        accepted: asyncio.Queue[StreamLink] = asyncio.Queue()
         async with await single.serve("127.0.0.1", 0, accepted.put_nowait) as listener:
             with socket.create_connection(listener.address) as peer:
                 peer.sendall(data)
@@ -86,7 +86,7 @@ class OverTls:
 
     @asynccontextmanager
     async def pair(self) -> AsyncIterator[tuple[Link, Link]]:
-        ends, accepted = paired(), asyncio.Queue[TcpLink]()
+        ends, accepted = paired(), asyncio.Queue[StreamLink]()
         listener = await single.serve("127.0.0.1", 0, accepted.put_nowait, security=ends.server)
         async with listener:
             near = await single.connect(*listener.address, security=ends.client)
@@ -98,7 +98,7 @@ class OverTls:
     @asynccontextmanager
     async def hostile(self, data: bytes) -> AsyncIterator[Link]:
         """A paired device that has gone wrong."""
-        loop, ends, accepted = asyncio.get_running_loop(), paired(), asyncio.Queue[TcpLink]()
+        loop, ends, accepted = asyncio.get_running_loop(), paired(), asyncio.Queue[StreamLink]()
         listener = await single.serve("127.0.0.1", 0, accepted.put_nowait, security=ends.server)
         async with listener:
             with socket.create_connection(listener.address) as peer:
@@ -302,7 +302,7 @@ def test_an_outbox_that_fails_closes_the_link_and_is_logged_once(world: World) -
 
 def test_a_reset_is_the_transports_fault() -> None:
     async def main() -> None:
-        accepted: asyncio.Queue[TcpLink] = asyncio.Queue()
+        accepted: asyncio.Queue[StreamLink] = asyncio.Queue()
         async with await single.serve("127.0.0.1", 0, accepted.put_nowait) as listener:
             with socket.create_connection(listener.address) as peer:
                 link, inbox = await accepted.get(), Arrivals()
@@ -341,7 +341,7 @@ def test_the_kernels_opinion_is_readable() -> None:
             near.start(there, Arrivals())
             far.start(Queue(), at_far)
             await at_far.count(50)
-            assert isinstance(near, TcpLink)
+            assert isinstance(near, StreamLink)
             info = near.tcp_info()
             assert info is not None
             assert 0 < info.min_rtt < 1.0

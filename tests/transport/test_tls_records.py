@@ -170,7 +170,7 @@ def test_a_cut_connection_is_no_clean_end() -> None:
             near, quiet = await single.connect(*server.address, security=ends.client), Quiet()
             near.start(quiet, quiet)
             await until(lambda: quiet.frames)
-            server.links[0]._socket.shutdown(socket.SHUT_WR)  # somebody in between does that
+            server.socket().shutdown(socket.SHUT_WR)  # somebody in between does that
             error = await quiet.end()
             assert isinstance(error, LinkError)
             assert "without the peer's farewell" in str(error)

@@ -18,8 +18,9 @@ from tests.watched import until
 from transport import single
 from transport.link import LinkError
 from transport.security import ServerSecurity
+from transport.stream_link import StreamLink
 from transport.tcp import Listener
-from transport.tcp_link import TcpLink
+from transport.tcp_connection import TcpConnection
 from wire.frames import Control, Data
 
 Address = tuple[str, int]
@@ -58,16 +59,22 @@ class Server:
 
     def __init__(self, security: ServerSecurity) -> None:
         self.security = security
-        self.links: list[TcpLink] = []
+        self.links: list[StreamLink] = []
         self.ends: list[Quiet] = []
         self.address: Address = ("", 0)
         self.listener: Listener | None = None
 
-    def accept(self, link: TcpLink) -> None:
+    def accept(self, link: StreamLink) -> None:
         end = Quiet(Control(b"hello"))
         self.links.append(link)
         self.ends.append(end)
         link.start(end, end)
+
+    def socket(self) -> socket.socket:
+        """Of its first link's connection."""
+        connection = self.links[0]._connection
+        assert isinstance(connection, TcpConnection)
+        return connection.socket
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[Server]:

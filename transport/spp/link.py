@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 
 from transport.link import LinkError, LinkExpired, PeerFault
 from transport.records import Peer
+from transport.spp.congestion.interface import Congestion
 from transport.spp.core import SppConnection
 from transport.spp.handshake import Established
 from transport.spp.paths import Address
@@ -33,6 +35,8 @@ class SppLink:
         self._proof = b""
         self._proof_due = False
         self._refused: LinkError | None = None
+        self.changed: Callable[[], None] = lambda: None
+        """Called when something has come, arrived or ended, or may be sent again."""
 
     @property
     def segment(self) -> int:
@@ -77,6 +81,19 @@ class SppLink:
     def acked(self) -> list[Delivered]:
         """What has arrived over there since the last call."""
         return self._connection.acked()
+
+    @property
+    def congestion(self) -> Congestion:
+        """Its control, as it was made with."""
+        return self._connection.congestion
+
+    def room_at(self) -> float | None:
+        """When the pace lets the next payload go, if only that is missing; None: it is not."""
+        return self._connection.room_at() if self.room_is_paced() else None
+
+    def flush(self) -> None:
+        """Send what window and pace let go now, rather than at the end of this turn."""
+        self._flush()
 
     def received(self) -> list[bytes]:
         """Payloads that are here."""
@@ -242,3 +259,4 @@ class SppLink:
         for waiter in waiters:
             if not waiter.done():
                 waiter.set_result(None)
+        self.changed()
