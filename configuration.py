@@ -53,6 +53,8 @@ class LocalSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Of the link; none only to loopback."""
     pair: str = ""
     """The string that `sluice pair` printed on the remote. It's kept, so one start needs it."""
+    transport: Literal["tcp", "atp-udp"] = "tcp"
+    """What carries the link: tcp, or atp-udp (over UDP, and over TCP where that gets no answer)."""
     policy: list[str] = msgspec.field(default_factory=lambda: ["default"])
     """Policies in order: built-in names, module:attribute, or paths of .py files."""
     device: str = msgspec.field(default_factory=socket.gethostname)
@@ -83,6 +85,8 @@ class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Where local proxies reach it; 0.0.0.0:8119 for all of this machine's addresses."""
     security: Literal["tls", "none"] = "tls"
     """Of the link: paired devices only; none only on loopback."""
+    udp: bool = True
+    """Take paired devices over UDP too, at the same port, if it is free."""
     address: Address | Literal[""] = ""
     """HOST:PORT as devices reach it, for pairing strings. Empty: guessed."""
     state: str = msgspec.field(default_factory=lambda: str(state_directory(os.environ) / "remote"))

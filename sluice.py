@@ -112,6 +112,10 @@ def local(
     pair: Pairing = None,
     security: Security = None,
     state: State = None,
+    transport: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="What carries the link: tcp, or atp-udp (TCP where UDP is blocked)."),
+    ] = None,
     policy: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(help="A built-in name, module:attribute or FILE.py; may be repeated."),
@@ -137,6 +141,7 @@ def local(
         "pair": _pairing(pair),
         "security": security,
         "state": state,
+        "transport": transport,
         "policy": policy or None,
         "export": export,
         "patience": patience,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 from urllib.parse import urlsplit
@@ -40,10 +41,13 @@ from policies.loader import load
 from policies.plan import Decision, Subject, decide
 from transcoders.arithmetic import ArithmeticDecoder
 from transcoders.sketch import Enlarger
+from transport.connection import Connection
 from transport.handshakes import dial_secured
 from transport.interfaces import Change, InterfaceWatch
 from transport.lasting import LastingLink
 from transport.link import Link
+from transport.preferring_udp import PreferringUdp, dial_udp
+from transport.spp.keys import ClientKeys
 from wire.messages import ARITHMETIC, SKETCH, Hold, Raise
 
 URGENT: Final = 2
@@ -101,6 +105,7 @@ class LocalProxy:
         self._settings = settings
         self._remote = remote or paired.remote(settings)
         self._lasting: LastingLink | None = None
+        self._preferring: PreferringUdp | None = None
         loop = asyncio.get_running_loop()
         self.promises = promises = PromiseKeeper(
             self._urge, release=self._release, unwanted=self._unwanted, later=loop.call_later
@@ -125,7 +130,9 @@ class LocalProxy:
             accepts=self._accepts,
         )
         self._runtime = PolicyRuntime(policies, send=bridge.command, worker=worker)
-        self._overview = Overview(self.uplink, self._runtime, saved=self._saved)
+        self._overview = Overview(
+            self.uplink, self._runtime, saved=self._saved, why_not_udp=self._why_not_udp
+        )
         trusted = authority.certificate_pem if authority is not None else None
         self._setup = Setup(trusted, secure=authority is not None)
         control = Control(
@@ -256,14 +263,29 @@ class LocalProxy:
         return await self.core.handle(request)
 
     async def _connect(self) -> Link:
-        host, _, port = self._remote.address.rpartition(":")
+        host, _, number = self._remote.address.rpartition(":")
+        host, port = host.strip("[]"), int(number)
+
+        async def tcp() -> Connection:
+            return await dial_secured(host, port, security=self._remote.security)
+
+        async def udp(keys: ClientKeys) -> Connection:
+            return await dial_udp(host, port, keys=keys)
+
+        keys = self._remote.keys
+        if keys is not None and self._preferring is None:
+            self._preferring = PreferringUdp(partial(udp, keys), tcp)
         self._lasting = LastingLink(
-            lambda: dial_secured(host.strip("[]"), int(port), security=self._remote.security),
+            self._preferring.dial if self._preferring is not None else tcp,
             congestion=self._settings.congestion,
             patience=self._settings.patience,
             on_change=self.uplink.link_changed,
+            better=self._preferring,
         )
         return await self._lasting.open()
+
+    def _why_not_udp(self) -> str:
+        return self._preferring.why_not if self._preferring is not None else ""
 
 
 def open_authority(settings: Settings) -> Authority | None:

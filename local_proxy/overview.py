@@ -38,9 +38,16 @@ class Overview:
     """Counts over all sessions of one local proxy."""
 
     def __init__(
-        self, uplink: Uplink, runtime: PolicyRuntime, *, saved: Callable[[Component, Sum], None]
+        self,
+        uplink: Uplink,
+        runtime: PolicyRuntime,
+        *,
+        saved: Callable[[Component, Sum], None],
+        why_not_udp: Callable[[], str] = lambda: "",
     ) -> None:
-        """`saved`: told of each component that has come whole."""
+        """`saved`: told of each component that has come whole. `why_not_udp`: why TCP carries what
+        UDP should; empty: it does not."""
+        self._why_not_udp = why_not_udp
         self._saved = saved
         self._uplink = uplink
         self._runtime = runtime
@@ -136,6 +143,8 @@ class Overview:
             sent=sent + link.sent,
             delay=link.delay,
             min_delay=link.min_delay,
+            transport=link.transport,
+            instead=self._why_not_udp(),
         )
 
     @staticmethod

@@ -16,6 +16,7 @@ from pairing.identity import device_identity
 from pairing.invitation import parse, parse_address
 from pairing.kept import keep, kept
 from transport.security import ClientSecurity, is_loopback
+from transport.spp.keys import ClientKeys
 
 UNPROTECTED: Final = "127.0.0.1:8119"
 """Where a remote proxy without security listens unless configured otherwise."""
@@ -33,6 +34,8 @@ class Settings(Protocol):
     def pair(self) -> str: ...
     @property
     def state(self) -> str: ...
+    @property
+    def transport(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +45,18 @@ class Remote:
     address: str
     """host:port, [v6]:port."""
     security: ClientSecurity | None = None
+    keys: ClientKeys | None = None
+    """The same over UDP; None: over TCP only."""
 
 
 def remote(settings: Settings) -> Remote:
     """The remote to use. Raises PairingError, saying what to do."""
     if settings.security == "none":
+        if settings.transport != "tcp":
+            raise PairingError(
+                f"transport = {settings.transport} is for paired devices: its datagrams are sealed "
+                "with the keys of the pairing. Without security, leave it at tcp"
+            )
         address = settings.remote or UNPROTECTED
         host, _ = parse_address(address)
         if not is_loopback(host):
@@ -70,5 +80,7 @@ def remote(settings: Settings) -> Remote:
                 "here with --pair STRING (or --security none, for a remote on this machine)"
             )
         invitation = found
-    security = ClientSecurity(device_identity(invitation.seed).pem, pin=invitation.pin)
-    return Remote(settings.remote or invitation.address, security)
+    identity = device_identity(invitation.seed).pem
+    security = ClientSecurity(identity, pin=invitation.pin)
+    keys = ClientKeys(identity, pin=invitation.pin) if settings.transport == "atp-udp" else None
+    return Remote(settings.remote or invitation.address, security, keys)

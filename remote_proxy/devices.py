@@ -17,6 +17,7 @@ import structlog
 from pairing.errors import PairingError
 from pairing.store import Store
 from transport.security import ServerSecurity
+from transport.spp.keys import ServerKeys
 
 LOOK_EVERY: Final = 0.25
 """Seconds between two looks: a listing of a small folder."""
@@ -26,14 +27,17 @@ _log = structlog.get_logger("sluice.remote")
 
 
 class PairedDevices:
-    """Keeps `security` in step with the store."""
+    """Keeps `security` and `keys` in step with the store."""
 
     def __init__(self, store: Store) -> None:
         """Makes the remote's own identity if there is none yet. Raises PairingError."""
         self._store = store
         self._revision: tuple[object, ...] = ()
         self._changed_at = 0.0
-        self.security = ServerSecurity(store.identity().pem, {}, look=self.look)
+        identity = store.identity().pem
+        self.security = ServerSecurity(identity, {}, look=self.look)
+        self.keys = ServerKeys(identity, {}, look=self.look)
+        """The same, over UDP."""
         self.refresh()
 
     def refresh(self) -> bool:
@@ -45,7 +49,9 @@ class PairedDevices:
         devices, wrong = self._store.devices()
         for line in wrong:
             _log.warning("a file in the store is not a device's", error=line)
-        self.security.let_in({device.certificate: device.name for device in devices})
+        known = {device.certificate: device.name for device in devices}
+        self.security.let_in(known)
+        self.keys.let_in(known)
         self._revision = revision
         return True
 

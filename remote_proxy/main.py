@@ -57,6 +57,8 @@ class Settings(Protocol):
     def security(self) -> str: ...
     @property
     def state(self) -> str: ...
+    @property
+    def udp(self) -> bool: ...
 
 
 @asynccontextmanager
@@ -97,6 +99,8 @@ async def serving(settings: Settings) -> AsyncIterator[str]:
             )
         except (NotLoopback, LinkError) as error:
             raise OSError(str(error)) from error
+        if paired is not None and settings.udp:
+            await _listen_udp(server, *listening.address, paired)
         address = format_address(*listening.address)
         watching = asyncio.create_task(_watch(paired, server, store, address))
         try:
@@ -107,6 +111,14 @@ async def serving(settings: Settings) -> AsyncIterator[str]:
             await asyncio.gather(watching, return_exceptions=True)
             await server.close()
             await transcoders.close()
+
+
+async def _listen_udp(server: RemoteServer, host: str, port: int, paired: PairedDevices) -> None:
+    """At the port of TCP; without it devices come over TCP."""
+    try:
+        await server.listen_udp(host, port, keys=paired.keys)
+    except LinkError as error:
+        _log.warning("devices can come over TCP only", why=str(error))
 
 
 async def _watch(

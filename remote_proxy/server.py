@@ -19,6 +19,8 @@ from transport.preamble import TOKEN
 from transport.reception import Reception
 from transport.records import Peer
 from transport.security import ServerSecurity, is_loopback
+from transport.spp.keys import ServerKeys
+from transport.spp.udp import SppListener
 from transport.tcp import Listener
 
 MAX_DEVICES: Final = 64
@@ -55,6 +57,7 @@ class RemoteServer:
             congestion=congestion,
             new_token=lambda: secrets.token_bytes(TOKEN),
         )
+        self._udp: SppListener | None = None
         self._sessions: dict[asyncio.Task[None], RemoteSession] = {}
 
     @property
@@ -74,6 +77,11 @@ class RemoteServer:
         listener = await self._reception.listen(host, port, security=security)
         self._services.origin.reach.guard.listens(listener.address[1])
         return listener
+
+    async def listen_udp(self, host: str, port: int, *, keys: ServerKeys) -> SppListener:
+        """Take the devices of `keys` over UDP too, until `close`. Raises LinkError."""
+        self._udp = await self._reception.listen_udp(host, port, keys=keys)
+        return self._udp
 
     def accept(self, link: Link, *, peer: Peer | None = None) -> None:
         """Serve a link that has just been made; refused when there are too many that are in use.
@@ -102,6 +110,8 @@ class RemoteServer:
             if session.peer is not None and not security.knows(session.peer):
                 _log.warning("a device was revoked; its session ends", device=session.peer.name)
                 session.close()
+        if self._udp is not None:
+            self._udp.end_unknown()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._sessions.pop(task, None)
@@ -110,7 +120,9 @@ class RemoteServer:
 
     async def close(self) -> None:
         """End all sessions."""
-        self._reception.close()
+        self._reception.close()  # says farewell, over UDP too
+        if self._udp is not None:
+            self._udp.close()
         for task in list(self._sessions):
             task.cancel()
         await asyncio.gather(*self._sessions, return_exceptions=True)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Final, Protocol
 
 import structlog
 
@@ -40,6 +40,19 @@ _log = structlog.get_logger("sluice.link")
 Dial = Callable[[], Awaitable[Connection]]
 
 
+class Better(Protocol):
+    """A way that links should take, and can't always."""
+
+    def due(self) -> bool:
+        """The link is not on it, and it may be tried now."""
+
+    async def dial_udp(self) -> Connection:
+        """By that way or not at all. Raises LinkError, OSError."""
+
+    def network_changed(self) -> None:
+        """Another network may have it."""
+
+
 class LastingLink:
     """Keeps one link supplied with connections. `link` is what sessions use."""
 
@@ -50,12 +63,15 @@ class LastingLink:
         congestion: str | None,
         patience: float,
         on_change: Callable[[LinkError | None], None],
+        better: Better | None = None,
     ) -> None:
         """`dial` makes connections; `patience`: seconds without one until the link closes.
 
-        `on_change` hears why the link has no connection, and None when it has one again.
+        `on_change` hears why the link has no connection, and None when it has one again. `better`
+        knows of a better way than the one that the link may be on.
         """
         self._dial = dial
+        self._better = better
         self._on_change = on_change
         self._congestion = congestion
         self._patience = patience
@@ -82,8 +98,12 @@ class LastingLink:
 
     def network_changed(self, gone: str) -> None:
         """Try now rather than later. `gone`: an address that this machine has lost, or ""."""
-        if gone and self._task is not None and self.link.local_address == gone:
-            self.link.lose(LinkError(f"this device no longer has the address {gone}"))
+        if self._better is not None:
+            self._better.network_changed()
+        if self._task is not None:
+            self.link.network_changed()
+            if gone and self.link.local_address == gone:
+                self.link.lose(LinkError(f"this device no longer has the address {gone}"))
         if gone and self._deadline is not None and not self._deadline.expired():
             # Nobody knows yet from which address it dials, and a lost one is never answered: to
             # begin again costs a round trip at most.
@@ -110,6 +130,8 @@ class LastingLink:
                 await self._reconnect()
             elif self.link.silent() > SILENCE:
                 await self._rival()
+            elif self._better is not None and self._better.due() and self._rests():
+                await self._go_on(self._better.dial_udp)
 
     async def _reconnect(self) -> None:
         """New connections until one carries the link on, or patience is over."""
@@ -133,10 +155,17 @@ class LastingLink:
         _log.info("the link is silent, another connection is tried")
         await self._go_on()
 
-    async def _go_on(self) -> LinkError | None:
-        """One attempt to carry the link on; why it failed."""
+    def _moves(self) -> bool:
+        return self.link.connected and self.link.silent() <= SILENCE
+
+    def _rests(self) -> bool:
+        """Nothing is under way that would be sent twice on another connection."""
+        return not self.link.statistics().under_way
+
+    async def _go_on(self, dial: Dial | None = None) -> LinkError | None:
+        """One attempt to carry the link on, by another way if one is given; why it failed."""
         try:
-            connection, answer = await self._attempt(None)
+            connection, answer = await self._attempt(None, dial)
         except LinkError as error:
             return error
         if self.link.closed:
@@ -151,18 +180,20 @@ class LastingLink:
                 self._on_change(None)
         return None
 
-    async def _attempt(self, opening: Preamble | None) -> tuple[Connection, Preamble]:
+    async def _attempt(
+        self, opening: Preamble | None, dial: Dial | None = None
+    ) -> tuple[Connection, Preamble]:
         """A connection on which preambles were exchanged. `opening` None: resume.
 
-        Raises LinkError.
+        `dial`: another way than the usual one. Raises LinkError.
         """
         began = self._loop.time()
         try:
             async with asyncio.timeout(ATTEMPT) as deadline:
                 self._deadline = deadline
-                connection = await self._dial()
+                connection = await (dial or self._dial)()
                 try:
-                    if opening is None and self.link.connected and self.link.silent() <= SILENCE:
+                    if opening is None and dial is None and self._moves():
                         # A late retry got through while the rival shook hands: to change over now
                         # would send again what is about to arrive.
                         raise LinkError("the connection that was silent moves again")

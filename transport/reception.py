@@ -21,9 +21,13 @@ from transport.lasting import read_preamble
 from transport.link import LinkError
 from transport.preamble import Preamble, What
 from transport.security import ServerSecurity
+from transport.spp.keys import ServerKeys
+from transport.spp.udp import SppListener
+from transport.spp.udp import listen as spp_listen
 from transport.stream_link import StreamLink
 from transport.tcp import Listener
 from transport.tcp_connection import TcpConnection
+from transport.udp_connection import REMOTE, congestion, udp_connection
 from wire.errors import PeerError
 
 PREAMBLE_TIME: Final = 20.0
@@ -77,6 +81,17 @@ class Reception:
         """With `security` for those that it knows. Raises LinkError."""
         return await listen_secured(
             host, port, self._accept_tcp, congestion=self._congestion, security=security
+        )
+
+    async def listen_udp(self, host: str, port: int, *, keys: ServerKeys) -> SppListener:
+        """For the devices of `keys`, over UDP. Raises LinkError."""
+        return await spp_listen(
+            host,
+            port,
+            lambda link: self.accept(udp_connection(link, lingers=True)),
+            keys=keys,
+            settings=REMOTE,
+            congestion=congestion,
         )
 
     @property

@@ -47,9 +47,11 @@ class UdpConnection:
     """It moves with this machine's addresses."""
     arriving = 0
 
-    def __init__(self, link: SppLink, congestion: RateBased) -> None:
-        """`link`'s congestion control is `congestion`."""
+    def __init__(self, link: SppLink, congestion: RateBased, *, lingers: bool) -> None:
+        """`link`'s congestion control is `congestion`. `lingers`: once closed, it goes on telling a
+        peer that has missed it."""
         self._link = link
+        self._lingers = lingers
         self._congestion = congestion
         self._loop = asyncio.get_running_loop()
         self._early = b""
@@ -123,7 +125,10 @@ class UdpConnection:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        self._link.close()
+        if self._lingers:
+            self._link.close()
+        else:
+            self._link.end()
 
     def __repr__(self) -> str:
         return f"<UdpConnection {self._link!r}>"
@@ -213,9 +218,9 @@ def congestion() -> RateBased:
     return RateBased(UNKNOWN)
 
 
-def udp_connection(link: SppLink) -> UdpConnection:
+def udp_connection(link: SppLink, *, lingers: bool) -> UdpConnection:
     """Of an SppLink that was made with `congestion`. Raises LinkError."""
     control = link.congestion
     if not isinstance(control, RateBased):
         raise LinkError("its congestion control is not the gate's")
-    return UdpConnection(link, control)
+    return UdpConnection(link, control, lingers=lingers)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from pairing.identity import device_identity, new_identity
 from pairing.invitation import SEED_SIZE
 from transport.security import ClientSecurity, ServerSecurity
+from transport.spp.keys import ClientKeys, ServerKeys
 
 
 class Ends(NamedTuple):
@@ -17,10 +18,21 @@ class Ends(NamedTuple):
     client: ClientSecurity
 
 
+class Keys(NamedTuple):
+    """The same identities as SPP has them."""
+
+    server: ServerKeys
+    client: ClientKeys
+
+
 def paired(name: str = "bench") -> Ends:
     """A remote that knows one device, and that device."""
+    return paired_twice(name)[0]
+
+
+def paired_twice(name: str = "bench") -> tuple[Ends, Keys]:
+    """For TLS, and the same two for SPP."""
     remote, device = new_identity(), device_identity(secrets.token_bytes(SEED_SIZE))
-    return Ends(
-        ServerSecurity(remote.pem, {device.certificate: name}),
-        ClientSecurity(device.pem, pin=remote.pin),
-    )
+    known = {device.certificate: name}
+    tls = Ends(ServerSecurity(remote.pem, known), ClientSecurity(device.pem, pin=remote.pin))
+    return tls, Keys(ServerKeys(remote.pem, known), ClientKeys(device.pem, pin=remote.pin))

@@ -39,6 +39,10 @@ class LinkStatus(msgspec.Struct, frozen=True, kw_only=True):
     delay: float | None = None
     """Seconds from sending a byte to hearing that it arrived; latest and lowest."""
     min_delay: float | None = None
+    transport: str = ""
+    """What carries it: tcp, udp; "" while nothing does."""
+    instead: str = ""
+    """Why it is tcp where udp was asked for."""
 
 
 class ComponentStatus(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ from typing import Any
 from aiohttp.abc import AbstractResolver
 
 from bench.links.relay import Relay
-from bench.links.secured import paired
+from bench.links.secured import paired_twice
 from configuration import LocalSettings
 from local_proxy.authority import Authority
 from local_proxy.http import Headers
@@ -37,6 +37,7 @@ from tests.end_to_end.origin import Asked, FakeOrigin, Handler
 from tests.watched import run, until
 from transcoders.registry import Transcoders
 from transport.security import ServerSecurity
+from transport.spp.keys import ServerKeys
 from transport.tcp import Listener
 
 __all__ = (
@@ -73,10 +74,11 @@ class Remote:
         self, config: OriginConfig | None = None, *, memory: int = 64 << 20,
         patience: float = 60.0, limits: Limits | None = None, allow: Sequence[str] = LOOPBACK,
         resolver: AbstractResolver | None = None, tls: ssl.SSLContext | None = None,
-        security: ServerSecurity | None = None,
+        security: ServerSecurity | None = None, keys: ServerKeys | None = None,
     ) -> None:  # fmt: skip
         self.port = 0
         self.security = security
+        self.keys = keys
         self._tls = tls
         self._patience = patience
         self._config = config
@@ -105,6 +107,8 @@ class Remote:
         )
         self._listener = await self._server.listen("127.0.0.1", self.port, security=self.security)
         self.port = self._listener.address[1]
+        if self.keys is not None:
+            await self._server.listen_udp("127.0.0.1", self.port, keys=self.keys)
 
     async def stop(self) -> None:
         if self._server is None:
@@ -165,17 +169,21 @@ async def pair(
     allow: Sequence[str] = LOOPBACK, limits: Limits | None = None,
     resolver: AbstractResolver | None = None, authority: Authority | None = None,
     tunnel: Iterable[str] = (), jpegtran: str | None = shutil.which("jpegtran"),
-    secure: bool = False, sites: Mapping[str, Any] | None = None, store: Store | None = None,
+    secure: bool = False, udp: bool = False, sites: Mapping[str, Any] | None = None,
+    store: Store | None = None,
 ) -> AsyncIterator[Pair]:  # fmt: skip
-    """Start both, end both. `secure`: TLS between them. Raises what the local proxy raised.
+    """Start both, end both. `secure`: TLS between them, `udp`: UDP. Raises what the local proxy
+    raised.
 
     `tls`: whom the remote trusts. `authority`: the local proxy takes TLS off, but to `tunnel`.
     `jpegtran`: the device's. `sites`, `store`: the local proxy's.
     """
-    server, client = paired("test") if secure else (None, None)
+    ends, keys = paired_twice("test")
+    server, client = ends if secure or udp else (None, None)
+    server_keys, client_keys = keys if udp else (None, None)
     remote = Remote(
         config, memory=memory, patience=remote_patience, allow=allow, limits=limits,
-        resolver=resolver, tls=tls, security=server,
+        resolver=resolver, tls=tls, security=server, keys=server_keys,
     )  # fmt: skip
     remote.port = remote_port
     if start_remote:
@@ -195,7 +203,7 @@ async def pair(
     local = LocalProxy(
         settings,
         [load(name) for name in settings.policy],
-        remote=PairedRemote(settings.remote, client),
+        remote=PairedRemote(settings.remote, client, client_keys),
         authority=authority,
         jpegtran=jpegtran,
         store=store,

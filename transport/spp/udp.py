@@ -65,6 +65,7 @@ class SppListener:
         self._port = Port(own, self._knock)
         now = self._loop.time()
         chance = secrets.token_bytes
+        self._keys = keys
         self._door = Door(keys, taken=self._port.links, chance=chance, now=now)
         self._logged_at = float("-inf")
 
@@ -82,6 +83,12 @@ class SppListener:
     def garbage(self) -> int:
         """Datagrams so far that were nobody's."""
         return self._port.garbage
+
+    def end_unknown(self) -> None:
+        """End the connections of devices that `keys` no longer lets in."""
+        for link in list(self._port.links.values()):
+            if not self._keys.knows(link.peer):
+                link.end()
 
     def close(self) -> None:
         """End all connections, too: they share the socket."""

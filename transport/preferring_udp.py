@@ -1,0 +1,92 @@
+"""Dials a remote over UDP, and over TCP where that gets no answer.
+
+Some networks let no UDP through, or lose it after a while. Whoever dials waits a moment for an
+answer over UDP; without one TCP has its turn, and UDP is left alone for a minute, then ever longer.
+A link that runs over TCP for want of UDP is told when to try that again (`due`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import structlog
+
+from transport.connection import Connection
+from transport.link import LinkError, NotTrusted
+from transport.spp.keys import ClientKeys
+from transport.spp.udp import connect
+from transport.udp_connection import DEVICE, UdpConnection, congestion, udp_connection
+
+ANSWER: Final = 2.5
+"""Seconds for an answer: more than a round trip of the slowest links, and two HELLOs lost."""
+FIRST_AGAIN: Final = 60.0
+"""Seconds until UDP is tried again; twice as long after each time that it fails."""
+LAST_AGAIN: Final = 3600.0
+_log = structlog.get_logger("sluice.link")
+
+Dial = Callable[[], Awaitable[Connection]]
+
+
+async def dial_udp(
+    host: str, port: int, *, keys: ClientKeys, timeout: float = ANSWER
+) -> UdpConnection:
+    """A connection over UDP to the remote of `keys`. Raises LinkError, NotTrusted."""
+    link = await connect(
+        host, port, keys=keys, settings=DEVICE, congestion=congestion(), timeout=timeout
+    )
+    return udp_connection(link, lingers=False)  # its socket is its own
+
+
+class PreferringUdp:
+    """Makes connections; remembers how UDP fared."""
+
+    def __init__(self, udp: Dial, tcp: Dial) -> None:
+        """`udp` fails soon where nobody answers."""
+        self._udp = udp
+        self._tcp = tcp
+        self._again = FIRST_AGAIN
+        self._not_before = float("-inf")
+        self.why_not = ""
+        """Why TCP carries what UDP should; empty: it does not."""
+
+    async def dial(self) -> Connection:
+        """Whichever answers, UDP first. Raises LinkError, NotTrusted, OSError."""
+        if asyncio.get_running_loop().time() >= self._not_before:
+            try:
+                return await self.dial_udp()
+            except NotTrusted:
+                raise
+            except LinkError:
+                pass  # said already
+        return await self._tcp()
+
+    async def dial_udp(self) -> Connection:
+        """Over UDP or not at all. Raises LinkError, NotTrusted."""
+        try:
+            connection = await self._udp()
+        except NotTrusted:
+            raise
+        except LinkError as error:
+            self._failed(error)
+            raise
+        if self.why_not:
+            _log.warning("UDP passes again")
+        self._again, self.why_not = FIRST_AGAIN, ""
+        return connection
+
+    def due(self) -> bool:
+        """UDP failed, and may be tried again now."""
+        return bool(self.why_not) and asyncio.get_running_loop().time() >= self._not_before
+
+    def network_changed(self) -> None:
+        """Another network may let it pass."""
+        self._again, self._not_before = FIRST_AGAIN, float("-inf")
+
+    def _failed(self, error: LinkError) -> None:
+        if not self.why_not:
+            _log.warning("no UDP to the remote proxy: over TCP instead", reason=str(error))
+        self.why_not = str(error)
+        self._not_before = asyncio.get_running_loop().time() + self._again
+        self._again = min(2 * self._again, LAST_AGAIN)
