@@ -34,7 +34,7 @@ __all__ = ("DirectPeer", "Peer", "SluicePeer", "command", "in_world", "peers", "
 ROOT: Final = Path(__file__).resolve().parent.parent
 LOOPBACK: Final = ("--allow", "127.0.0.0/8")
 """Lets a remote proxy reach this machine's own origin, which it would refuse."""
-NAMES: Final = ("direct", "sluice", "sluice-plain")
+NAMES: Final = ("direct", "sluice", "sluice-plain", "sluice-udp")
 """Of the peers here; other people's are in bench/rivals."""
 SITE: Final = "site.test"
 """Chromium maps this name to the relay, so that a direct load has an ordinary host name."""
@@ -136,23 +136,28 @@ class SluicePeer(_OverRelay):
         scheme: str = "http",
         security: str = "tls",
         ca_file: Path | None = None,
+        transport: str = "tcp",
     ) -> None:
         """`remote`, `local`: further arguments of each command. `policy`: empty for the built-in.
 
         `scheme` is how the browser speaks to the local proxy: "http", or "https" for HTTP/2.
         `security` is the link's: "tls" between paired proxies, or "none". `ca_file`: authorities
-        that the remote trusts for https pages besides the system's.
+        that the remote trusts for https pages besides the system's. `transport`: the link's, as
+        [local] has it.
         """
         self.name = name
         self.policy = policy or "default"
         self._remote = list(remote)
         self._local = [*local, *(("--policy", policy) if policy else ())]
         self._scheme = scheme
+        self._transport = transport
         self._security = security
         self._environment = {"SLUICE_REMOTE_CA_FILE": str(ca_file)} if ca_file else {}
 
     @asynccontextmanager
     async def over(self, world: World, origin: Address) -> AsyncIterator[Endpoint]:
+        if self._transport != "tcp" and world.backend == "relay":
+            raise OSError("the relay carries TCP only: take --backend tun")
         async with contextlib.AsyncExitStack() as stack:
             server, client, state = await stack.enter_async_context(security(self._security))
             listen = ("--listen", f"{world.far.address}:0", *LOOPBACK, "--allow", origin[0])
@@ -168,6 +173,7 @@ class SluicePeer(_OverRelay):
             )
             host, port = await world.reach(remote)
             dial = ("--listen", "127.0.0.1:0", "--remote", f"{host}:{port}")
+            dial += ("--transport", self._transport)
             local = await stack.enter_async_context(
                 command("local", *dial, *client, *self._local, host=world.near)
             )
@@ -262,6 +268,7 @@ def peers(names: Sequence[str], *, ca_file: Path | None = None) -> list[Peer]:
         "direct": DirectPeer(),
         "sluice": SluicePeer(ca_file=ca_file),
         "sluice-plain": SluicePeer(name="sluice-plain", security="none", ca_file=ca_file),
+        "sluice-udp": SluicePeer(name="sluice-udp", transport="atp-udp", ca_file=ca_file),
     }
     unknown = [name for name in names if name not in known]
     if unknown:

@@ -23,9 +23,11 @@ from transport.spp.settings import Settings
 
 _WINDOW: Final = 1 << 22
 """Of both ends. The gate bounds what is under way, and so what waits at a receiver."""
-DEVICE: Final = Settings(window=_WINDOW, keep_alive=25.0)
+_SPACING: Final = 0.015
+"""Seconds; on thin links a datagram takes as long: each is acknowledged, as the gate needs it."""
+DEVICE: Final = Settings(window=_WINDOW, keep_alive=25.0, spacing=_SPACING)
 """Of the dialling end. NATs forget UDP after 30 s, and an answer may take longer; 6 B/s."""
-REMOTE: Final = Settings(window=_WINDOW, keep_alive=None, idle=900.0)
+REMOTE: Final = Settings(window=_WINDOW, keep_alive=None, idle=900.0, spacing=_SPACING)
 """Of the accepting end: a device without news for so long is gone."""
 UNKNOWN: Final = 12.5e6
 """Bytes/second at which payloads may leave while the gate still searches: it lets few."""

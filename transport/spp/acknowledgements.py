@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
+from math import inf
 from typing import Final
 
 from transport.spp.packets import MOST_RANGES, MOST_STAMPS, Ack
@@ -22,8 +23,11 @@ EVERY: Final = 2
 class Arrivals:
     """Of one connection."""
 
-    def __init__(self, *, now: float) -> None:
-        """`now`, seconds, is the zero of the arrivals that are reported."""
+    def __init__(self, *, now: float, spacing: float = inf) -> None:
+        """`now`, seconds, is the zero of the arrivals that are reported. `spacing`: so many seconds
+        after an acknowledgement the next one does not wait for a second datagram."""
+        self._spacing = spacing
+        self._said_at = now
         self._epoch = now
         self._ranges: list[list[int]] = []
         """First and last numbers, rising."""
@@ -61,7 +65,8 @@ class Arrivals:
         if not asks:
             return
         self._asked += 1
-        if self._asked >= EVERY or number != expected:
+        spaced = now - self._said_at >= self._spacing
+        if self._asked >= EVERY or number != expected or spaced:
             self._at_once = True
         elif self._deadline is None:
             self._deadline = now + DELAY
@@ -75,6 +80,7 @@ class Arrivals:
         stamps = sorted((self._stamps[-1 - back] for back in range(count)), reverse=True)
         self._reported, self._new = self._new, 0
         self._asked, self._at_once, self._deadline = 0, False, None
+        self._said_at = now
         # A number far below the largest range is past its floor, and its arrival is no news.
         stamps = [one for one in stamps if one[0] <= ranges[0][1]]
         return Ack(max(0, round((now - self._largest_at) * 1e6)), ranges, tuple(stamps))

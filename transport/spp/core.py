@@ -75,7 +75,7 @@ class SppConnection:
         self.error: Exception | None = None
         """Why the connection is over, unless one of its ends closed it on purpose."""
         self._seal = seal
-        self._arrivals = Arrivals(now=now)
+        self._arrivals = Arrivals(now=now, spacing=settings.spacing)
         self._incoming = Incoming(ordered=settings.ordered, window=settings.window)
         self._control = Control(self._arrivals, self._incoming)
         self._sender = Sender(settings, congestion, self._control, round_trip=round_trip)

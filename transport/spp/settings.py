@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import NamedTuple
 
 from transport.spp.mtu import BASE, CEILING
@@ -23,6 +24,9 @@ class Settings:
     (RFC 8085, 3.5). None: never."""
     idle: float | None = None
     """After so long without news the connection is over; None: it waits for ever."""
+    spacing: float = inf
+    """Of acknowledgements: so long after one the next goes with the first datagram that asks, not
+    the second, for a sender that must hear soon what has arrived."""
     base: int = BASE
     """Bytes of datagrams at first: thin links are better off with fewer."""
     ceiling: int = CEILING
