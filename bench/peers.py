@@ -172,8 +172,8 @@ class SluicePeer(_OverRelay):
                 )
             )
             host, port = await world.reach(remote)
-            dial = ("--listen", "127.0.0.1:0", "--remote", f"{host}:{port}")
-            dial += ("--transport", self._transport)
+            dial = ["--listen", "127.0.0.1:0", "--remote", f"{host}:{port}"]
+            dial += ["--transport", self._transport]
             local = await stack.enter_async_context(
                 command("local", *dial, *client, *self._local, host=world.near)
             )

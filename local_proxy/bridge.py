@@ -147,6 +147,10 @@ class Bridge:
                 e.Progress(component.id, component.received, name, component.complete, length)
             )
 
+    def expired(self, component: int) -> None:
+        """A fetch can't be in time."""
+        self._runtime.expired_early(component)
+
     def session_closed(self, session: LocalSession, error: LinkError | None) -> None:
         """The link is gone."""
         self._overview.session_ended(session.link.statistics())

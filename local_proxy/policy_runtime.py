@@ -6,8 +6,7 @@ gathered up, so it changes the very next quantum. A policy that raises, answers 
 longer than a second is switched off, what it set is undone, and the others go on; if none is left,
 the default takes over.
 
-The thin edge: loop, thread, clock and log. All decisions are in policies/host.py. Fetch timers only
-expire late, never early: that needs the admission control of ATP, which is not there yet.
+The thin edge: loop, thread, clock and log. All decisions are in policies/host.py.
 """
 
 from __future__ import annotations
@@ -107,6 +106,10 @@ class PolicyRuntime:
     def measured(self, rate: float, *, confidence: float = 1.0) -> None:
         """The bandwidth estimate was renewed: bytes/second towards the device."""
         self._take(self._host.measured(rate, confidence=confidence))
+
+    def expired_early(self, component: int) -> None:
+        """The remote proxy has suspended a fetch whose timer can't be kept."""
+        self._take(self._host.expired_early(component))
 
     def begin_again(self) -> None:
         """The remote proxy lost the session: send all that stands, then SessionOpened."""

@@ -41,6 +41,9 @@ class Listener(Protocol):
     def progressed(self, component: Component, amount: int) -> None:
         """`amount` bytes of it came over the link; 0: its head, levels, end or failure."""
 
+    def expired(self, component: int) -> None:
+        """The remote has suspended a fetch that can't be in time."""
+
     def session_closed(self, session: LocalSession, error: LinkError | None) -> None: ...
 
 
@@ -92,6 +95,7 @@ class LocalSession:
             m.Hint: self._on_hint,
             m.Trailers: self._on_trailers,
             m.Failed: self._on_failed,
+            m.Expired: self._on_expired,
             m.Reset: self._on_reset,
             m.Credit: self._on_credit,
             m.Ping: self._on_ping,
@@ -278,6 +282,10 @@ class LocalSession:
         assert isinstance(message, m.Failed)
         retry = max(0, message.retry)
         self._arrivals.end(message.component, message.status, message.reason, retry=retry)
+
+    def _on_expired(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Expired)
+        self._listener.expired(message.component)
 
     def _on_reset(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Reset)

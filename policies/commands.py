@@ -65,7 +65,8 @@ class Fetch:
     priority: int = 0
     """Urgency, as in Raise."""
     timer: float | None = None
-    """Seconds until TimerExpired("fetch:COMPONENT") unless the level is here before."""
+    """Seconds until TimerExpired("fetch:COMPONENT") unless the level is here before; earlier, once
+    the remote proxy sees that it can't be."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,8 +116,9 @@ class TimerExpired:
 
     name: str
     early: bool = False
-    """True: it was clear before the time that the fetch can't make it. Needs admission control,
-    which the session does not have yet; so always False."""
+    """True: it is clear before the time that the fetch can't make it, at the bandwidth there is.
+    The remote proxy has suspended the component: `Resume` or `Fetch` lets it go on, `Defer` leaves
+    it as it is, `Cancel` ends it. A policy that says none of these lets it go on."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,16 @@ from typing import Final
 
 from policies.api import Policy
 from policies.checks import COMMANDS, problem
-from policies.commands import Command, Fetch, SetPlan, SetTimer, WatchBandwidth
+from policies.commands import (
+    Cancel,
+    Command,
+    Defer,
+    Fetch,
+    Resume,
+    SetPlan,
+    SetTimer,
+    WatchBandwidth,
+)
 from policies.events import (
     BandwidthChanged,
     DocumentClosed,
@@ -104,6 +113,8 @@ class Host:
         self._fallback: Callable[[], Policy] | None = fallback
         self._model = SessionModel()
         self._settings = Settings()
+        self._suspended: set[int] = set()
+        """Components that the remote proxy holds until a policy says what becomes of them."""
         self.slots: list[Slot] = []
         for policy in policies:
             self._add(policy)
@@ -117,7 +128,12 @@ class Host:
 
     def view(self, *, now: float) -> SessionView:
         settings = self._settings
-        return self._model.view(now=now, schedulers=settings.schedulers, weights=settings.weights)
+        return self._model.view(
+            now=now,
+            schedulers=settings.schedulers,
+            weights=settings.weights,
+            deferred=settings.deferred,
+        )
 
     def standing(self) -> list[Command]:
         """All that holds, for a remote proxy that starts from nothing."""
@@ -168,6 +184,8 @@ class Host:
                 continue
             slot.commands += 1
             send += self._carry_out(slot, command, now)
+        if isinstance(turn.event, TimerExpired) and turn.event.early:
+            send += self._let_go_on()
         return Step(tuple(self._resolved(command) for command in send), refused=tuple(refused))
 
     def failed(self, slot: Slot, reason: str) -> Step:
@@ -178,7 +196,8 @@ class Host:
         slot.watch = None
         slot.timers.clear()
         slot.fetches.clear()
-        undo = tuple(self._resolved(command) for command in self._settings.withdraw(slot.index))
+        withdrawn = [*self._settings.withdraw(slot.index), *self._let_go_on()]
+        undo = tuple(self._resolved(command) for command in withdrawn)
         if any(other.on for other in self.slots):
             return Step(undo)
         newcomer = self._take_over()
@@ -207,6 +226,18 @@ class Host:
             turns.append(Turn(slot, TimerExpired(name)))
         return Step(turns=tuple(turns))
 
+    def expired_early(self, component: int) -> Step:
+        """The remote proxy has suspended a fetch: the turns of those who gave it a timer."""
+        turns = []
+        for slot in self.slots:
+            if slot.on and slot.fetches.pop(component, None) is not None:
+                slot.timers.pop(f"fetch:{component}", None)
+                turns.append(Turn(slot, TimerExpired(f"fetch:{component}", early=True)))
+        if not turns:
+            return Step((Resume(component),))
+        self._suspended.add(component)
+        return Step(turns=tuple(turns))
+
     # -- one command -----------------------------------------------------------------------
 
     def _problem(self, slot: Slot, command: Command, now: float) -> str:
@@ -233,7 +264,17 @@ class Host:
         if isinstance(command, Fetch) and command.timer is not None:
             slot.timers[f"fetch:{command.component}"] = now + command.timer
             slot.fetches[command.component] = command.level
-        return self._settings.put(slot.index, command)
+        send = self._settings.put(slot.index, command)
+        if isinstance(command, Fetch | Resume | Defer | Cancel):
+            if command.component in self._suspended:
+                send = [command]  # it changes something over there
+            self._suspended.discard(command.component)
+        return send
+
+    def _let_go_on(self) -> list[Command]:
+        """What is suspended and of which its policy has not said what becomes of it."""
+        suspended, self._suspended = self._suspended, set()
+        return [Resume(component) for component in sorted(suspended)]
 
     def _resolved(self, command: Command) -> Command:
         return SetPlan(self.rules) if isinstance(command, SetPlan) else command

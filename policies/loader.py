@@ -18,11 +18,13 @@ from typing import Any, Final
 
 from policies.api import Policy
 from policies.attention import Attention
+from policies.callback_priorities import CallbackPriorities
 from policies.checks import suggest
 from policies.default import Default
 from policies.equal import Equal
 from policies.focus import Focus
 from policies.low_fidelity_first import LowFidelityFirst
+from policies.modal import Modal
 from policies.original import Original
 from policies.save_data import SaveData
 from policies.text_first import TextFirst
@@ -37,6 +39,8 @@ BUILT_IN: Final = (
     Focus,
     Attention,
     SaveData,
+    Modal,
+    CallbackPriorities,
 )
 
 

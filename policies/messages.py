@@ -18,8 +18,8 @@ def message_for(command: commands.Command) -> messages.Message | None:
             return messages.SetQuantum(list(path), quantum)
         case commands.SetPlan(rules):
             return messages.SetPlan(to_wire(rules))
-        case commands.Fetch(component, level, priority):
-            return messages.Fetch(component, level, priority)
+        case commands.Fetch(component, level, priority, timer):
+            return messages.Fetch(component, level, priority, timer or 0.0)
         case commands.Cancel(component):
             return messages.Cancel(component)
         case commands.Defer(component):

@@ -77,7 +77,12 @@ class SessionModel:
         self._view = None
 
     def view(
-        self, *, now: float, schedulers: Mapping[Path, str], weights: Mapping[Path, float]
+        self,
+        *,
+        now: float,
+        schedulers: Mapping[Path, str],
+        weights: Mapping[Path, float],
+        deferred: frozenset[int] = frozenset(),
     ) -> SessionView:
         """The present state. Copies only after a change."""
         if self._view is None:
@@ -94,6 +99,7 @@ class SessionModel:
             now=now,
             schedulers=MappingProxyType(dict(schedulers)),
             weights=MappingProxyType(dict(weights)),
+            deferred=deferred,
         )
 
     def recall(self) -> list[Event]:

@@ -39,6 +39,7 @@ class Settings:
         self._plans: dict[int, tuple[Rule, ...]] = {}
         self.schedulers: dict[Path, str] = {}
         self.weights: dict[Path, float] = {}
+        self.deferred: frozenset[int] = frozenset()
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -90,6 +91,7 @@ class Settings:
             node = key[1]
             if node in gone if isinstance(node, int) else node[: len(document)] == document:
                 del self._words[key]
+        self.deferred -= gone
         self.schedulers = _without(self.schedulers, document)
         self.weights = _without(self.weights, document)
 
@@ -103,6 +105,10 @@ class Settings:
             self.schedulers[command.path] = command.name
         elif isinstance(command, SetWeight):
             self.weights[command.path] = command.weight
+        elif isinstance(command, Defer):
+            self.deferred |= {command.component}
+        elif isinstance(command, Resume):
+            self.deferred -= {command.component}
 
 
 T = TypeVar("T")

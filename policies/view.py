@@ -84,6 +84,8 @@ class SessionView:
     """Names of those that policies have set."""
     weights: Mapping[Path, float] = field(default_factory=_nothing)
     """Those that policies have set; 1 elsewhere."""
+    deferred: frozenset[int] = frozenset()
+    """Components that a policy holds back: they stay as they are."""
 
     def parts(self, document: int) -> Iterator[ComponentView]:
         """The components of a document, in its order; none if it isn't open."""

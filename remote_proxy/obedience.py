@@ -87,7 +87,7 @@ class Obedience:
         """Send it whatever the plan says."""
         if running or command.component in self._subjects:
             self._fetched.add(command.component)
-            for why in ("command", "plan"):
+            for why in ("command", "plan", "timer"):
                 self._tree.hold(command.component, on=False, why=why)
         self._tree.set_priority(command.component, command.urgency)
 
@@ -99,6 +99,7 @@ class Obedience:
         """Defer it, or resume it."""
         if running or command.component in self._subjects:
             self._tree.hold(command.component, on=command.on)
+            self._tree.hold(command.component, on=False, why="timer")
 
     # -- how ---------------------------------------------------------------------------------------
 

@@ -8,12 +8,14 @@ policies are obeyed (obedience.py), documents' parts promised (promising.py), th
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Final
 
 import structlog
 
+from remote_proxy.deadlines import Deadlines
 from remote_proxy.delivery import Delivery, Services
 from remote_proxy.failures import Failure, OriginError
 from remote_proxy.jobs import Job
@@ -87,6 +89,7 @@ class RemoteSession:
         self.tree = Tree(quantum=quantum)
         self.plan = Plan()
         self.obedience = Obedience(self.tree, self.plan)
+        self.deadlines = Deadlines(self.tree)
         self.promising = Promising(
             self.session,
             self.tree,
@@ -327,6 +330,7 @@ class RemoteSession:
         if running is not None:
             running.task.cancel()
         self.obedience.forget(component)
+        self.deadlines.clear(component)
         self.outbox.drop(component)
         self.tree.forget(component)
 
@@ -362,6 +366,14 @@ class RemoteSession:
     def _on_fetch(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Fetch)
         self.obedience.fetch(message, running=message.component in self._running)
+        self.deadlines.clear(message.component)
+        if 0 < message.timer < math.inf:
+            self.deadlines.set(
+                message.component,
+                level=message.level,
+                priority=message.urgency,
+                deadline=self._loop.time() + message.timer,
+            )
 
     def _on_raise(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Raise)
@@ -385,12 +397,15 @@ class RemoteSession:
     # -- the quantum -----------------------------------------------------------------------------
 
     async def _fit_quantum(self) -> None:
-        """Keep the quantum fitted to the link, and tell dynamic schedulers of its rate."""
+        """Keep the quantum and what has a timer fitted to the link; tell schedulers of its rate."""
         while True:
             await asyncio.sleep(0.25)
             rate = self.rate
             if rate is None:
                 continue
             self.tree.hierarchy.bandwidth_changed(rate)
+            for component in self.deadlines.expire(self._loop.time(), rate=rate):
+                self.tree.hold(component, on=True, why="timer")
+                self.say(m.Expired(component))
             if not self.obedience.fixed_quantum:
                 self.tree.multiplexer.quantum = self._link.statistics().chunks.quantum(rate)

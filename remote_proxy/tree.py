@@ -31,7 +31,7 @@ MAX_RULES: Final = 256
 MAX_URGENCY: Final = 1000
 
 Pattern = tuple[str, ...]
-Hold = Literal["command", "plan"]
+Hold = Literal["command", "plan", "timer"]
 """Why a component is held back."""
 T = TypeVar("T")
 
@@ -106,6 +106,10 @@ class Tree:
         """The component's leaf while it is in the tree."""
         leaf = self._leaves.get(component)
         return leaf if leaf is not None and leaf.attached else None
+
+    def leaves(self) -> list[Node]:
+        """All that are in the tree now."""
+        return [leaf for leaf in self._leaves.values() if leaf.attached]
 
     def forget(self, component: int) -> None:
         """The component leaves, sent or not."""

@@ -249,6 +249,8 @@ class Fetch(Message, tag=25, frozen=True):
     component: int
     level: str
     urgency: int = 0
+    timer: float = 0.0
+    """Seconds in which the level is wanted; answered by Expired if that turns out impossible."""
 
 
 # -- remote to local -------------------------------------------------------------------------
@@ -314,6 +316,13 @@ class Trailers(Message, tag=37, frozen=True):
     """HPACK block."""
 
 
+class Expired(Message, tag=39, frozen=True):
+    """The component can't reach the level of its Fetch in time: it is held until a Hold, a Fetch or
+    a Cancel says what becomes of it. Only where a Fetch had a timer."""
+
+    component: int
+
+
 class Packed(Message, tag=38, frozen=True):
     """A skeleton, deflated; only for who accepts it (PACKED). See wire/packing.py."""
 
@@ -326,7 +335,7 @@ class Packed(Message, tag=38, frozen=True):
 _Any = (
     Hello | Credit | Reset | Ping | Pong | Goodbye | Request | Cancel | CloseDocument
     | SetScheduler | SetWeight | SetQuantum | SetPlan | Raise | Hold | Fetch | Head | Levels
-    | Skeleton | Failed | Hint | Trailers | Packed
+    | Skeleton | Failed | Hint | Trailers | Packed | Expired
 )  # fmt: skip
 
 _encoder = msgspec.msgpack.Encoder()

@@ -84,7 +84,7 @@ _FROM: Final[dict[Side, tuple[type[m.Message], ...]]] = {
         *_BOTH, m.Request, m.Cancel, m.CloseDocument, m.SetScheduler, m.SetWeight, m.SetQuantum,
         m.SetPlan, m.Fetch, m.Raise, m.Hold,
     ),
-    Side.REMOTE: (*_BOTH, m.Head, m.Levels, m.Skeleton, m.Failed, m.Hint, m.Trailers),
+    Side.REMOTE: (*_BOTH, m.Head, m.Levels, m.Skeleton, m.Failed, m.Hint, m.Trailers, m.Expired),
 }  # fmt: skip
 _WITH_HEADERS: Final = (m.Request, m.Head, m.Skeleton, m.Hint, m.Trailers)
 

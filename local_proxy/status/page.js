@@ -75,7 +75,7 @@ function cell(part) {
   const state = part.complete ? "original" : part.level || (part.received ? "some" : "");
   const made = make("i", `cell ${state}`);
   const length = part.length === null ? "" : ` of ${bytesText(part.length)}`;
-  made.title = `${part.kind} ${part.url}\n${bytesText(part.received)}${length}${part.level ? `, ${part.level}` : ""}`;
+  made.title = `${part.kind} ${part.url}\n${bytesText(part.received)}${length}${part.level ? `, ${part.level}` : ""}${part.held ? ", held at this level" : ""}`;
   return made;
 }
 

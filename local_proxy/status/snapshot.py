@@ -56,6 +56,8 @@ class ComponentStatus(msgspec.Struct, frozen=True, kw_only=True):
     level: str
     """The finest level that is here; "" before any."""
     complete: bool
+    held: bool = False
+    """A policy leaves it as it is."""
 
 
 class DocumentStatus(msgspec.Struct, frozen=True, kw_only=True):

@@ -45,6 +45,7 @@ def documents(view: SessionView) -> list[DocumentStatus]:
                         length=part.length,
                         level=part.level,
                         complete=part.complete,
+                        held=part.id in view.deferred and not part.complete,
                     )
                     for part in parts[:MAX_COMPONENTS]
                 ],

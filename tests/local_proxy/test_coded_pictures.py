@@ -334,6 +334,8 @@ class Ear:
         if component.head is not None:
             self.heads.set()
 
+    def expired(self, component: int) -> None: ...
+
     def session_closed(self, session: LocalSession, error: LinkError | None) -> None: ...
 
 

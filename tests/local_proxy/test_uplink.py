@@ -53,6 +53,8 @@ class Ear:
 
     def progressed(self, component: Component, amount: int) -> None: ...
 
+    def expired(self, component: int) -> None: ...
+
     def session_closed(self, session: LocalSession, error: LinkError | None) -> None:
         self.closed += 1
 

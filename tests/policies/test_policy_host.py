@@ -328,7 +328,7 @@ def test_a_recording_must_not_go_back_in_time() -> None:
         (SetWeight(("browser", "1"), 4.0), messages.SetWeight(["browser", "1"], 4.0)),
         (SetQuantum(ROOT, 512), messages.SetQuantum([], 512)),
         (SetPlan((Rule(level="low"),)), messages.SetPlan([{"level": "low"}])),
-        (Fetch(2, "low", 3, timer=4.0), messages.Fetch(2, "low", 3)),
+        (Fetch(2, "low", 3, timer=4.0), messages.Fetch(2, "low", 3, 4.0)),
         (Cancel(2), messages.Cancel(2)),
         (Defer(2), messages.Hold(2, on=True)),
         (Resume(2), messages.Hold(2, on=False)),
