@@ -1,22 +1,117 @@
-"""The pair over UDP: pages, bodies both ways, restarts, networks that lose UDP."""
+"""The pair over UDP: pages, bodies both ways, revocation, restarts, networks that lose UDP."""
 
 from __future__ import annotations
 
+import asyncio
+import json
 import random
+import socket
 
-from tests.end_to_end.pair import all_three, run
+import pytest
+
+from tests.end_to_end.pair import Asked, Pair, all_three, run, until
+from tests.end_to_end.test_sites import PICTURE, furnish
+from transport import lasting, preferring_udp
 
 BODY = random.Random(3).randbytes(3_000_000)
 
 
-def test_a_download_crosses_whole() -> None:
+def carrier(both: Pair) -> str:
+    session = both.local.uplink.session
+    assert session is not None
+    return session.link.statistics().transport
+
+
+def test_a_download_and_an_upload_cross_whole() -> None:
     async def go() -> None:
         async with all_three(udp=True) as (origin, both):
+            bodies: list[bytes] = []
+
+            async def take(asked: Asked) -> None:
+                bodies.append(await asked.body())
+                await asked.answer(b"taken", "text/plain")
+
+            origin.paths["/upload"] = take
             origin.serve("/file", BODY, "application/octet-stream")
-            answer = await both.client.get(origin.base + "/file")
-            assert answer.body == BODY
+            assert (await both.client.get(origin.base + "/file")).body == BODY
+            posted = await both.client.get(origin.base + "/upload", method="POST", body=BODY)
+            assert posted.body == b"taken"
+            assert bodies == [BODY]
+            assert carrier(both) == "udp"
+            remote = both.session.link.statistics()
+            assert remote.transport == "udp"
+            assert remote.outgoing is not None
+            assert remote.outgoing.source == "reports"  # the gate's, fed by acknowledgements
+
+    run(go())
+
+
+@pytest.mark.parametrize("udp", [False, True])
+def test_a_page_is_the_same_over_either(udp: bool) -> None:
+    async def go() -> None:
+        async with all_three(secure=True, udp=udp) as (origin, both):
+            page = furnish(origin)
+            assert b"text</body>" in (await both.browser.navigate(page)).body
+            style = await both.browser.style(page + "s.css", page)
+            assert style.body == b"@font-face{font-family:f;src:url(/f.woff2)} body{font:1em f}"
+            picture = await both.browser.image(page + "p.jpg", page)
+            assert picture.header("content-type") == "image/jpeg"
+            plain = await both.client.get(page + "p.jpg")
+            assert plain.body == PICTURE
+            assert carrier(both) == ("udp" if udp else "tcp")
+
+    run(go())
+
+
+def test_a_revoked_device_s_connection_ends() -> None:
+    async def go() -> None:
+        async with all_three(udp=True) as (_, both):
+            server, remote = both.remote._server, both.remote
+            assert server is not None
+            assert server._udp is not None
+            assert remote.keys is not None
+            assert remote.security is not None
+            assert server._udp.links == 1
+            remote.keys.let_in({})
+            remote.security.let_in({})
+            server.end_unknown(remote.security)
+            await until(lambda: not remote.sessions)
+            await until(lambda: not both.local.uplink.connected)
+            # It asks again, and is told why it gets nothing.
+            await until(lambda: "sluice pair" in both.local.uplink.state().reason)
+
+    run(go())
+
+
+def test_where_udp_gets_no_answer_tcp_carries_the_link_until_it_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(preferring_udp, "FIRST_AGAIN", 0.2)
+    monkeypatch.setattr(lasting, "LOOK", 0.05)
+
+    async def go() -> None:
+        loop = asyncio.get_running_loop()
+        silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        silent.bind(("127.0.0.1", 0))  # as a firewall that eats what comes
+        port = silent.getsockname()[1]
+        async with all_three(udp=True, start_remote=False, remote_port=port) as (origin, both):
+            keys, both.remote.keys = both.remote.keys, None
+            began = loop.time()
+            await both.remote.start()
+            await both.connected()
+            assert loop.time() - began < 3.5  # an attempt of before was refused; then a back-off
+            assert carrier(both) == "tcp"
+            answer = await both.client.get("http://sluice.local/status.json")
+            link = json.loads(answer.body)["link"]
+            assert link["transport"] == "tcp"
+            assert "did not answer" in link["instead"]
             session = both.local.uplink.session
-            assert session is not None
-            assert session.link.statistics().transport == "udp"
+            assert both.remote._server is not None
+            assert keys is not None
+            silent.close()
+            await both.remote._server.listen_udp("127.0.0.1", both.remote.port, keys=keys)
+            await until(lambda: carrier(both) == "udp")
+            assert both.local.uplink.session is session  # which has not noticed
+            await both.serves(origin)
 
     run(go())

@@ -116,6 +116,8 @@ class Port:
         now = self._loop.time()
         touched: dict[Tenant, None] = {}
         for _ in range(_TURN):
+            if self._socket.fileno() < 0:  # what came has ended the last connection
+                return
             arrivals = self._socket.receive()
             if arrivals is None:
                 break
