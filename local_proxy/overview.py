@@ -144,7 +144,7 @@ class Overview:
             delay=link.delay,
             min_delay=link.min_delay,
             transport=link.transport,
-            instead=self._why_not_udp(),
+            instead=self._why_not_udp() if link.transport == "tcp" else "",
         )
 
     @staticmethod

@@ -130,7 +130,7 @@ class LastingLink:
                 await self._reconnect()
             elif self.link.silent() > SILENCE:
                 await self._rival()
-            elif self._better is not None and self._better.due() and self._rests():
+            elif self._better is not None and self._better.due() and self._may_change():
                 await self._go_on(self._better.dial_udp)
 
     async def _reconnect(self) -> None:
@@ -158,9 +158,10 @@ class LastingLink:
     def _moves(self) -> bool:
         return self.link.connected and self.link.silent() <= SILENCE
 
-    def _rests(self) -> bool:
-        """Nothing is under way that would be sent twice on another connection."""
-        return not self.link.statistics().under_way
+    def _may_change(self) -> bool:
+        """It is on the lesser way, with nothing under way that would be sent twice on another."""
+        statistics = self.link.statistics()
+        return statistics.transport == "tcp" and not statistics.under_way
 
     async def _go_on(self, dial: Dial | None = None) -> LinkError | None:
         """One attempt to carry the link on, by another way if one is given; why it failed."""

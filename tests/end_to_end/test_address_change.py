@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -59,7 +60,10 @@ async def inside(space: Namespace, *arguments: str) -> AsyncIterator[str]:
         await process.communicate()
 
 
-def test_a_download_goes_on_from_another_address(space: Namespace, tmp_path: Path) -> None:
+@pytest.mark.parametrize("transport", ["tcp", "atp-udp"])
+def test_a_download_goes_on_from_another_address(
+    space: Namespace, tmp_path: Path, transport: Literal["tcp", "atp-udp"]
+) -> None:
     body = random.Random(5).randbytes(SIZE)
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "file.bin").write_bytes(body)
@@ -87,7 +91,11 @@ def test_a_download_goes_on_from_another_address(space: Namespace, tmp_path: Pat
             inside(space, *remote, "--allow=127.0.0.0/8", f"--config={os.devnull}"),
         ):
             settings = LocalSettings(
-                listen="127.0.0.1:0", pair=invitation, state=str(tmp_path / "local"), patience=20
+                listen="127.0.0.1:0",
+                pair=invitation,
+                state=str(tmp_path / "local"),
+                patience=20,
+                transport=transport,
             )
             local = LocalProxy(settings, [load("default")])
             address = await local.listen()
@@ -105,7 +113,9 @@ def test_a_download_goes_on_from_another_address(space: Namespace, tmp_path: Pat
                 # Nobody waited for a timer: those of a silent link are longer.
                 assert loop.time() - changed < 6.0
                 assert local.uplink.session is not None
-                assert local.uplink.session.link.statistics().connected
+                statistics = local.uplink.session.link.statistics()
+                assert statistics.connected
+                assert statistics.transport == transport.removeprefix("atp-")
             finally:
                 running.cancel()
                 await asyncio.gather(running, return_exceptions=True)

@@ -14,6 +14,7 @@ from tests.end_to_end.test_sites import PICTURE, furnish
 from transport import lasting, preferring_udp
 
 BODY = random.Random(3).randbytes(3_000_000)
+"""More than the credit that a reader has not used."""
 
 
 def carrier(both: Pair) -> str:
@@ -113,5 +114,23 @@ def test_where_udp_gets_no_answer_tcp_carries_the_link_until_it_does(
             await until(lambda: carrier(both) == "udp")
             assert both.local.uplink.session is session  # which has not noticed
             await both.serves(origin)
+
+    run(go())
+
+
+def test_a_download_goes_on_with_a_remote_that_was_restarted() -> None:
+    async def go() -> None:
+        async with all_three(udp=True, patience=20.0) as (origin, both):
+            origin.serve("/file", BODY, "application/octet-stream")
+            async with both.client.open(origin.base + "/file") as answer:
+                body = await anext(answer.stream)
+                await both.remote.stop()
+                await both.remote.start()
+                async for chunk in answer.stream:
+                    body += chunk
+            assert body == BODY
+            assert origin.counts()["/file"] == 2
+            await both.connected()
+            assert carrier(both) == "udp"
 
     run(go())
