@@ -96,7 +96,9 @@ def render(status: StatusSnapshot) -> str:
     """The snapshot as a few lines of text."""
     link = status.link
     if link.connected:
-        lines = [f"link to {link.remote}: up for {_duration(link.seconds)}"]
+        over = " over UDP" if link.transport == "udp" else ""
+        instead = f" (over TCP: {link.instead})" if link.instead else ""
+        lines = [f"link to {link.remote}{over}: up for {_duration(link.seconds)}{instead}"]
     else:
         lines = [f"link to {link.remote}: down for {_duration(link.seconds)}: {link.reason}"]
     lines.append(f"  down {_rate(link.down)}, up {_rate(link.up)}")

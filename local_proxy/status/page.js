@@ -39,7 +39,7 @@ function showState(link) {
   const since = timeText(link.seconds);
   at("state").className = link.connected ? "state up" : "state down";
   at("state-text").textContent = link.connected
-    ? `Connected to ${link.remote} for ${since}`
+    ? `Connected to ${link.remote}${link.transport === "udp" ? " over UDP" : ""} for ${since}${link.instead ? ` (over TCP: ${link.instead})` : ""}`
     : `No connection to ${link.remote} for ${since}${link.reason ? `: ${link.reason}` : ""}. Trying again.`;
   document.title = link.connected ? "Sluice" : "Sluice: no link";
 }
