@@ -238,6 +238,7 @@ class Delivery:
             accept=header(self.job.headers, "accept"),
             arithmetic=whole and self._sender.accepts(m.ARITHMETIC),
             sketch=whole and self._sender.accepts(m.SKETCH),
+            whole=whole,
         )
         picture = await transcoders.picture(bytes(data), content_type, options)
         if picture is None:

@@ -32,6 +32,9 @@ class PictureOptions:
     """Who gets it can undo arithmetic coding of a JPEG (transcoders/arithmetic.py)."""
     sketch: bool = False
     """Who gets it can enlarge a sketch (transcoders/sketch.py)."""
+    webp: bool = False
+    """Who gets it is shown whole files and takes WebP: a PNG's pixels may come in one
+    (transcoders/lossless.py)."""
     min_bytes: int = 4096
     """Smaller pictures are left alone (HATS, section 4.1.1)."""
 

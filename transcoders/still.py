@@ -12,12 +12,12 @@ Knows pixels and shares; does not know who asked.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from PIL import Image, features
 
-from transcoders import metadata
+from transcoders import lossless, metadata
 from transcoders.picture import Picture, Unfit
 from transcoders.pixels import MAX_PROFILE, encode, open_still, plain, profile, turned
 from transcoders.scans import Jpeg
@@ -47,6 +47,23 @@ def versions(data: bytes, kind: Format, *, max_pixels: int, avif: bool) -> Pictu
     image = open_still(data, kind, max_pixels=max_pixels)
     low = _coarse(plain(image), profile(image), len(data), avif=avif)
     return _compose(data, kind, image.size, low)
+
+
+def denser(data: bytes, *, max_pixels: int, avif: bool) -> Picture:
+    """A PNG as lossless WebP, with a low version in front where that is of use.
+
+    Raises Unfit where it is better left a PNG, or what Pillow raises.
+    """
+    whole = lossless.webp(data)
+    image = open_still(data, Format.PNG, max_pixels=max_pixels)
+    try:
+        _worth(whole)
+        low = _coarse(plain(image), profile(image), len(whole), avif=avif)
+    except Unfit:
+        levels = (Level("original", 0, len(whole), Format.WEBP.value),)
+        return Picture(whole, levels, *image.size, lossless=True, identical=False)
+    made = _compose(whole, Format.WEBP, image.size, low)
+    return replace(made, identical=False)
 
 
 def jpeg_versions(data: bytes, jpeg: Jpeg, *, max_pixels: int, avif: bool) -> Picture:
