@@ -1,8 +1,8 @@
 """What a PNG's chunks say of how it is shown: whether its pixels in another file look the same.
 
 A list of what is known to change nothing, so that what nobody thought of keeps the file as it is.
-Chromium 156 shows a picture alike with and without each chunk in it, natural size included, with
-pHYs too. Source: PNG, third edition, sections 5 and 11; ICC.1:2022, section 7.2.
+In Chromium 156 pHYs changes neither pixels nor natural size; bKGD, sBIT, cHRM alone and a gAMA of
+1/2.2 alone change no pixel; eXIf turns the picture; gAMA beside cHRM changes colours. Source: PNG, third edition, sections 5 and 11; ICC.1:2022, section 7.2.
 
 Knows chunks; does not decode, and does not know what the answer is for.
 """
@@ -20,9 +20,11 @@ from transcoders.picture import Unfit
 _SIGNATURE: Final = 8
 _HEADER: Final = struct.Struct(">IIBBBBB")
 _IGNORED: Final = frozenset(
-    (b"tEXt", b"zTXt", b"iTXt", b"tIME")  # words
-    + (b"pHYs", b"oFFs", b"bKGD", b"sBIT", b"hIST", b"sPLT")  # nothing that browsers act on
-    + (b"vpAg", b"iDOT", b"prVW", b"mkBF", b"mkTS", b"mkBS", b"mkBT")  # programs' own
+    (
+        *(b"tEXt", b"zTXt", b"iTXt", b"tIME"),
+        *(b"pHYs", b"oFFs", b"bKGD", b"sBIT", b"hIST", b"sPLT"),
+        *(b"vpAg", b"iDOT", b"prVW", b"mkBF", b"mkTS", b"mkBS", b"mkBT"),  # programs' own
+    )
 )
 _SHOWN: Final = frozenset(
     (b"PLTE", b"tRNS", b"IDAT", b"IEND", b"sRGB", b"gAMA", b"cHRM", b"iCCP", b"eXIf")
@@ -31,7 +33,7 @@ _SHOWN: Final = frozenset(
 MAX_CHUNKS: Final = 10_000
 """Of a file of 8 MB in pieces of 8 KB, ten times over."""
 _SRGB_GAMMA: Final = 45455
-"""Of gAMA. Browsers take that to be sRGB's curve as long as no cHRM stands beside it."""
+"""Of gAMA, 1/2.2: as if it were not there, as long as no cHRM is."""
 _GREY, _PALETTE = 0, 3
 _COLOURED: Final = frozenset((2, 3, 6))
 """Colour types that may have an RGB profile."""
@@ -66,11 +68,12 @@ def inspect(data: bytes) -> Chunks:
         raise Unfit("16 bits of a channel, which the other file has not")
     _check_colours(header)
     _check_exif(header)
+    _check_transparency(header)
     return Chunks(
         header.width,
         header.height,
         len(header.found.get(b"PLTE", b"")) // 3 if header.colour == _PALETTE else 0,
-        _check_transparency(header) and b"iCCP" in header.found,
+        b"iCCP" in header.found,
     )
 
 
@@ -154,14 +157,14 @@ def _check_exif(header: _Header) -> None:
         raise Unfit("turned or scaled by EXIF")
 
 
-def _check_transparency(header: _Header) -> bool:
-    """Raises Unfit where decoders differ in what a palette or tRNS means; else True."""
+def _check_transparency(header: _Header) -> None:
+    """Raises Unfit where decoders differ in what a palette or tRNS means."""
     palette = len(header.found.get(b"PLTE", b""))
     if palette % 3 or palette > 768 or (header.colour == _PALETTE and not palette):
         raise Unfit("a damaged palette")
     clear = header.found.get(b"tRNS")
     if clear is None:
-        return True
+        return
     if header.colour == _PALETTE:
         sound = 0 < len(clear) <= palette // 3
     elif header.colour == _GREY:
@@ -171,4 +174,3 @@ def _check_transparency(header: _Header) -> bool:
         sound = header.colour == 2 and len(clear) == 6 and not any(clear[::2])
     if not sound:
         raise Unfit("damaged transparency")
-    return True

@@ -45,20 +45,23 @@ def versions(data: bytes, kind: Format, *, max_pixels: int, avif: bool) -> Pictu
     """The picture with a low version in front. Raises Unfit, or what Pillow raises."""
     _worth(data)
     image = open_still(data, kind, max_pixels=max_pixels)
-    low = _coarse(plain(image), profile(image), len(data), avif=avif)
+    low = _coarse(plain(image), profile(image), int(MAX_SHARE * len(data)), avif=avif)
     return _compose(data, kind, image.size, low)
 
 
 def denser(data: bytes, *, max_pixels: int, avif: bool) -> Picture:
     """A PNG as lossless WebP, with a low version in front where that is of use.
 
-    Raises Unfit where it is better left a PNG, or what Pillow raises.
+    Both together have no more bytes than the PNG. 15 PNGs, luma SSIM of low, median and 25th
+    percentile, and share of both: .876 .81 and .68 at MAX_SHARE; .824 .74 and .66 at 8 %, where three
+    have no version; .811 .72 and .63 at 12 % of the WebP, where three have none. Raises Unfit where it is better left a PNG, or what Pillow raises.
     """
     whole = lossless.webp(data)
     image = open_still(data, Format.PNG, max_pixels=max_pixels)
     try:
         _worth(whole)
-        low = _coarse(plain(image), profile(image), len(whole), avif=avif)
+        limit = min(int(MAX_SHARE * len(data)), len(data) - len(whole))
+        low = _coarse(plain(image), profile(image), limit, avif=avif)
     except Unfit:
         levels = (Level("original", 0, len(whole), Format.WEBP.value),)
         return Picture(whole, levels, *image.size, lossless=True, identical=False)
@@ -75,7 +78,7 @@ def jpeg_versions(data: bytes, jpeg: Jpeg, *, max_pixels: int, avif: bool) -> Pi
     image = open_still(data, Format.JPEG, max_pixels=max_pixels)
     icc = profile(image) if image.mode == "RGB" else b""
     upright = turned(image, metadata.orientation(exif))
-    low = _coarse(plain(upright), icc, len(data), avif=avif)
+    low = _coarse(plain(upright), icc, int(MAX_SHARE * len(data)), avif=avif)
     return _compose(data, Format.JPEG, (jpeg.width, jpeg.height), low)
 
 
@@ -92,9 +95,8 @@ class _Low:
     content_type: str
 
 
-def _coarse(image: Image.Image, icc: bytes, size: int, *, avif: bool) -> _Low:
-    """The best version that stays below MAX_SHARE of `size`. Raises Unfit if none does."""
-    limit = int(MAX_SHARE * size)
+def _coarse(image: Image.Image, icc: bytes, limit: int, *, avif: bool) -> _Low:
+    """The best version of at most `limit` bytes. Raises Unfit if there is none."""
     icc = icc if len(icc) <= min(MAX_PROFILE, limit // 2) else b""
     if max(image.size) > MAX_WEBP_SIDE:
         raise Unfit(f"{image.width} x {image.height} is too large for a version")
