@@ -231,14 +231,15 @@ class Delivery:
                 await self._as_it_is(response, content_type, bytes(data))
                 return
         whole = self._goes_level_by_level()
+        sketch = whole and self._sender.accepts(m.SKETCH)
         options = picture_options(
             self._decision(Kind.IMAGE, len(data)),
             width=self.job.width,
             height=self.job.height,
             accept=header(self.job.headers, "accept"),
             arithmetic=whole and self._sender.accepts(m.ARITHMETIC),
-            sketch=whole and self._sender.accepts(m.SKETCH),
-            whole=whole,
+            sketch=sketch,
+            webp=sketch,  # who enlarges sketches shows one whole file after the other
         )
         picture = await transcoders.picture(bytes(data), content_type, options)
         if picture is None:

@@ -2,7 +2,8 @@
 
 A list of what is known to change nothing, so that what nobody thought of keeps the file as it is.
 In Chromium 156 pHYs changes neither pixels nor natural size; bKGD, sBIT, cHRM alone and a gAMA of
-1/2.2 alone change no pixel; eXIf turns the picture; gAMA beside cHRM changes colours. Source: PNG, third edition, sections 5 and 11; ICC.1:2022, section 7.2.
+1/2.2 alone change no pixel; eXIf turns the picture; gAMA beside cHRM changes colours.
+Source: PNG, third edition, sections 5 and 11; ICC.1:2022, section 7.2.
 
 Knows chunks; does not decode, and does not know what the answer is for.
 """

@@ -1,7 +1,7 @@
 """A coarse version in front of a picture that has no usable prefix (versioning adaptation).
 
 PNG, WebP, GIF, and baseline JPEG without jpegtran: a small AVIF of the same width and height, then
-the origin's bytes. The size must be the same, because an <img> without dimensions takes its
+the origin's bytes, or a PNG's pixels in a smaller file (transcoders/lossless.py). The size must be the same, because an <img> without dimensions takes its
 layout from the picture; so detail is blurred away before encoding instead of scaled away, which
 costs almost as few bytes. AVIF where the browser takes it: screenshots in 5 KB have an SSIM of .82
 to .92, as WebP .75 to .77, and it takes no longer to encode. Both have alpha.
@@ -53,8 +53,9 @@ def denser(data: bytes, *, max_pixels: int, avif: bool) -> Picture:
     """A PNG as lossless WebP, with a low version in front where that is of use.
 
     Both together have no more bytes than the PNG. 15 PNGs, luma SSIM of low, median and 25th
-    percentile, and share of both: .876 .81 and .68 at MAX_SHARE; .824 .74 and .66 at 8 %, where three
-    have no version; .811 .72 and .63 at 12 % of the WebP, where three have none. Raises Unfit where it is better left a PNG, or what Pillow raises.
+    percentile, and share of both: .876 .81 and .68 at MAX_SHARE; .824 .74 and .66 at 8 %, where
+    three have no version; .811 .72 and .63 at 12 % of the WebP, where three have none. Raises Unfit
+    where it is better left a PNG, or what Pillow raises.
     """
     whole = lossless.webp(data)
     image = open_still(data, Format.PNG, max_pixels=max_pixels)
