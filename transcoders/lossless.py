@@ -60,7 +60,7 @@ def webp(data: bytes) -> bytes:
     )
     if len(made) > WORTH * len(data):
         raise Unfit(f"{len(made)} bytes from {len(data)}")
-    _check(made, shown)
+    check_same(made, shown)
     return made
 
 
@@ -72,8 +72,8 @@ def _check_palette(image: Image.Image, colours: int) -> None:
             raise Unfit("a colour that its palette has not")
 
 
-def _check(made: bytes, want: Image.Image) -> None:
-    """Raises Unfit unless all is as it was."""
+def check_same(made: bytes, want: Image.Image) -> None:
+    """Raises Unfit unless a WebP has just these pixels."""
     with Image.open(io.BytesIO(made), formats=("WEBP",)) as found:
         same = found.size == want.size and found.convert(want.mode).tobytes() == want.tobytes()
         if not same or (found.mode == "RGBA" and want.mode == "RGB"):
