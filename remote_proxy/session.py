@@ -83,7 +83,7 @@ class RemoteSession:
         self._expect = expect
         self.peer = peer
         self._services = services
-        self.session = Session(Side.REMOTE, agent=AGENT)
+        self.session = Session(Side.REMOTE, agent=AGENT, accepts=(m.GROWING,))
         self.tree = Tree(quantum=quantum)
         self.plan = Plan()
         self.obedience = Obedience(self.tree, self.plan)
@@ -127,6 +127,7 @@ class RemoteSession:
             m.Fetch: self._on_fetch,
             m.Raise: self._on_raise,
             m.Hold: self._on_hold,
+            m.Growing: self._on_growing,
             m.Ping: self._on_ping,
             m.Pong: self._ignore,
             m.Goodbye: self._on_goodbye,
@@ -370,6 +371,10 @@ class RemoteSession:
     def _on_hold(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Hold)
         self.obedience.hold(message, running=message.component in self._running)
+
+    def _on_growing(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Growing)
+        self.tree.grow(message.document)
 
     def _on_ping(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Ping)
