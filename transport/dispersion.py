@@ -25,19 +25,21 @@ class Dispersion:
         self._first: tuple[float, float, int] | None = None
         self._reports = 0
 
-    def new_burst(self) -> None:
-        """What is reported from here on belongs to another burst."""
-        self._first = None
-        self._reports = 0
-
-    def add(self, *, sent_at: float, clock: float, received: int) -> float | None:
+    def add(
+        self, *, sent_at: float, clock: float, received: int, new_round: bool
+    ) -> float | None:
         """A report: its newest byte's time of sending, of arrival, its number.
 
-        Returns bytes/second as soon as the burst tells.
+        `new_round`: a round trip is over, and so is the burst; unless that is less than three
+        segments take, as on a modem: then what was sent at once is still one. Returns bytes/second
+        as soon as the burst tells.
         """
         self._reports += 1
-        if self._first is None:
+        if self._first is None or (
+            new_round and (self._reports > _REPORTS or sent_at - self._first[0] > _SPAN)
+        ):
             self._first = (sent_at, clock, received)
+            self._reports = 1
             return None
         first_sent, first_clock, first_received = self._first
         there, here = clock - first_clock, sent_at - first_sent

@@ -21,12 +21,13 @@ from typing import Final
 
 from transport.gate import Gate
 from transport.link import BandwidthEstimate, LinkStatistics, Outbox
+from transport.probe import Probe
 from transport.quantum import Chunks
 from transport.rate_filter import RateFilter
 from transport.report_spacing import REPORT_EVERY, REPORT_EVERY_THIN, THIN
 from transport.retained import Retained
 from wire.errors import PeerError
-from wire.frames import CLOCK_TICK, END, Control, Data, FrameReader, FrameWriter, Report
+from wire.frames import CLOCK_TICK, END, PADDING, Control, Data, FrameReader, FrameWriter, Report
 
 REPORT_SIZE: Final = len(FrameWriter().encode(Report(0, 0)))
 """Bytes of a report frame."""
@@ -46,6 +47,7 @@ class Endpoint:
 
     def __init__(self, outbox: Outbox, *, now: float) -> None:
         self.gate = Gate(now=now, quantum=outbox.quantum)
+        self._probe = Probe()
         self.ended = False
         """The peer has closed on purpose."""
         self.chunks = Chunks()
@@ -106,7 +108,7 @@ class Endpoint:
             elif frame == END:
                 self.ended = True
                 break
-            else:
+            elif not (isinstance(frame, Data) and frame.component == PADDING):
                 frames.append(frame)
         if self._countable > self._reported:
             if now - self._arrived_at > _PAUSE:
@@ -133,6 +135,7 @@ class Endpoint:
         self._replayed += self._retained.rewind(received)
         self._resumed_from = received
         self.gate = Gate(now=now, quantum=self._outbox.quantum)
+        self._probe = Probe()
         self._reported = self._countable
         self._incoming = RateFilter()
         self._heard_at = self._arrived_at = self._busy_since = now
@@ -213,10 +216,24 @@ class Endpoint:
             frames = b""
             while len(frames) < most - quantum // 2 and (frame := self._encoded(now, quantum)):
                 frames += frame
-            return frames
+            return frames or self._padding(now)
         if self.gate.may_send(now, 1, urgent=True):
             return self._encoded(now, quantum, urgent=True)
         return b""
+
+    def _padding(self, now: float) -> bytes:
+        """While nothing is known of the link and nothing wants to go: what makes it known."""
+        gate = self.gate
+        if not gate.starting:
+            return b""
+        piece = self._probe.next_piece(under_way=gate.under_way, quantum=gate.quantum)
+        if not piece:
+            return b""
+        if self._probe.ends_burst:
+            gate.burst_ends(now)
+        encoded = self._writer.encode(Data(PADDING, piece))
+        self._retained.add(encoded)
+        return encoded
 
     def _encoded(self, now: float, quantum: int, *, urgent: bool = False) -> bytes:
         """One frame, and before it the quantum's size where that has changed."""

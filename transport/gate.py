@@ -189,6 +189,10 @@ class Gate:
         else:
             self._running(now)
 
+    def burst_ends(self, now: float) -> None:
+        """A burst has been sent that tells of the link, though the cap did not end it."""
+        self._limits.refused_by_cap(now)
+
     # -- what may happen ----------------------------------------------------------------------
 
     def may_send(self, now: float, nbytes: int, urgent: bool = False) -> bool:
@@ -282,13 +286,15 @@ class Gate:
         """Double each round while the queue stays empty; leave as soon as the rate is known."""
         self._delivered = max(self._delivered, self._rate.most_delivered())
         capacity = self._dispersion.add(
-            sent_at=progress.sent_at, clock=progress.arrived_at, received=progress.received
+            sent_at=progress.sent_at,
+            clock=progress.arrived_at,
+            received=progress.received,
+            new_round=self._delay.round_ended,
         )
         if capacity is not None and self._limits.gate:
             self._delivered = max(self._delivered, capacity * self.window)
             self._leave_start(now)
         elif self._delay.round_ended:
-            self._dispersion.new_burst()
             queue = self._target + self._serialisation
             if self._delay.least_excess > queue:
                 self._leave_start(now)
