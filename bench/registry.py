@@ -143,6 +143,14 @@ SCENARIOS: Final = (
         virtual=True,
     ),
     Scenario(
+        "start",
+        "how soon the first answer of a session is there, and one after a minute of rest",
+        "bench.scenarios.start",
+        takes=3,
+        quick_takes=3,
+        virtual=True,
+    ),
+    Scenario(
         "scheduler",
         "what picking the next bytes costs in processor time, and that the tree stays sound",
         "bench.scenarios.scheduler",

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from transport.ledger import Progress
+
 _SPAN: Final = 0.010
 """Seconds a burst must take at the receiver: shorter ones measure its scheduler."""
 _REPORTS: Final = 3
@@ -24,20 +26,20 @@ class Dispersion:
     def __init__(self) -> None:
         self._first: tuple[float, float, int] | None = None
         self._reports = 0
+        self._last_sent_at = 0.0
 
-    def add(
-        self, *, sent_at: float, clock: float, received: int, new_round: bool
-    ) -> float | None:
-        """A report: its newest byte's time of sending, of arrival, its number.
+    def add(self, progress: Progress, *, new_round: bool) -> float | None:
+        """A report came.
 
-        `new_round`: a round trip is over, and so is the burst; unless that is less than three
-        segments take, as on a modem: then what was sent at once is still one. Returns bytes/second
-        as soon as the burst tells.
+        A pause of the sender ends a burst, and so does a round trip (`new_round`), unless three
+        segments take longer than that, as on a modem. Returns bytes/second as soon as the burst
+        tells.
         """
+        sent_at, clock, received = progress.sent_at, progress.arrived_at, progress.received
+        paused = sent_at - self._last_sent_at > _SPAN
+        self._last_sent_at = sent_at
         self._reports += 1
-        if self._first is None or (
-            new_round and (self._reports > _REPORTS or sent_at - self._first[0] > _SPAN)
-        ):
+        if self._first is None or paused or (new_round and self._reports > _REPORTS):
             self._first = (sent_at, clock, received)
             self._reports = 1
             return None

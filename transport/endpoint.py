@@ -63,6 +63,8 @@ class Endpoint:
         self._sent = 0
         self._received = 0
         self._reports_received = 0
+        self._spoken_to = False
+        """The peer has said something: nobody is sent padding who may be a stranger."""
         self._arriving = 0
         self._heard_at = now
         """When the peer's bytes came last, reports too."""
@@ -110,6 +112,7 @@ class Endpoint:
                 break
             elif not (isinstance(frame, Data) and frame.component == PADDING):
                 frames.append(frame)
+                self._spoken_to = True
         if self._countable > self._reported:
             if now - self._arrived_at > _PAUSE:
                 self._busy_since = now
@@ -224,7 +227,7 @@ class Endpoint:
     def _padding(self, now: float) -> bytes:
         """While nothing is known of the link and nothing wants to go: what makes it known."""
         gate = self.gate
-        if not gate.starting:
+        if not gate.starting or not self._spoken_to:
             return b""
         piece = self._probe.next_piece(under_way=gate.under_way, quantum=gate.quantum)
         if not piece:

@@ -8,13 +8,14 @@ blind to what a tunnel or an accelerator buffers, so the receiver reports what a
           + what has arrived while its reports wait for the way back, which an upload may fill
 
     start   the cap doubles each round until a whole round is late, or a burst tells the rate
+            (of padding, if nobody has asked yet: transport/probe.py)
     rise    the delay sits at its minimum while the cap blocks: the margin grows x2, x4, x8
     drop    the delay leaves its band: older maxima are forgotten
     drain   every few seconds the queue runs empty once, to learn the least delay anew
     freeze  while the application sends less than the cap, the cap keeps its value
 
-Bursts are paced at the delivered rate, so that a queue smaller than the path's bandwidth-delay
-product does not overflow at the start or after a pause (transport/pacer.py).
+Bursts are paced at the delivered rate, so that a queue smaller than the path holds does not
+overflow (transport/pacer.py).
 
 Pure: `now` is an argument, reports are numbers. It knows nothing of sockets and frames.
 """
@@ -123,8 +124,7 @@ class Gate:
         self._pacer = Pacer()
         self._phase = Phase.START
         self._delivered = 0.0
-        self._start_cap = 0.0
-        """Bytes; the cap while starting; 0: a few quanta."""
+        self._start_cap = 0.0  # bytes; 0: a few quanta
         self._spacing = 0.0
         """Seconds between reports while the gate limits, the mean."""
         self._growth = 0
@@ -190,7 +190,7 @@ class Gate:
             self._running(now)
 
     def burst_ends(self, now: float) -> None:
-        """A burst has been sent that tells of the link, though the cap did not end it."""
+        """What was sent tells as much as if the cap had ended it."""
         self._limits.refused_by_cap(now)
 
     # -- what may happen ----------------------------------------------------------------------
@@ -285,12 +285,7 @@ class Gate:
     def _starting(self, now: float, progress: Progress) -> None:
         """Double each round while the queue stays empty; leave as soon as the rate is known."""
         self._delivered = max(self._delivered, self._rate.most_delivered())
-        capacity = self._dispersion.add(
-            sent_at=progress.sent_at,
-            clock=progress.arrived_at,
-            received=progress.received,
-            new_round=self._delay.round_ended,
-        )
+        capacity = self._dispersion.add(progress, new_round=self._delay.round_ended)
         if capacity is not None and self._limits.gate:
             self._delivered = max(self._delivered, capacity * self.window)
             self._leave_start(now)
@@ -316,7 +311,8 @@ class Gate:
             self._delivered = most
         if self._delay.round_ended and now >= self._drain_end:
             self._grow(now)
-            if now >= self._next_drain and self._limits.gate:
+            pause = self._limits.resumed_at  # which has let the queue run empty as well
+            if now >= max(self._next_drain, pause + self._drain_interval) and self._limits.gate:
                 self._drain(now)
 
     def _grow(self, now: float) -> None:

@@ -19,8 +19,8 @@ from __future__ import annotations
 from hashlib import shake_256
 from typing import Final
 
-BURSTS: Final = (3, 9)
-"""Pieces of each; 6 KB with quanta of 1 KB."""
+BURSTS: Final = (3, 7)
+"""Pieces of each; with quanta of 1 KB, headers of packets included, 5.7 KB."""
 _PIECES: Final = 2
 """Of a quantum. A report comes for each: they are segments of their own."""
 
@@ -41,9 +41,9 @@ class Probe:
     def next_piece(self, *, under_way: int, quantum: int) -> bytes:
         """Padding to send now; b"": none. Asked only when nothing else wants to be sent.
 
-        `under_way`: bytes of any kind; a burst begins when there are none.
+        `under_way`: bytes of any kind; a burst begins when they are less than a piece.
         """
-        if not self._left and (under_way or not self._later):
+        if not self._left and (under_way >= quantum // _PIECES or not self._later):
             return b""
         self._left = (self._left or self._later.pop()) - 1
         return _incompressible(quantum // _PIECES, len(self._later) * max(BURSTS) + self._left)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from bench.links.memory import LinkModel, memory_links
 from bench.scenarios.gate import CHUNK, Backlog, Silent, Watch
@@ -107,7 +107,13 @@ def _full_after(looks: Sequence[tuple[float, int]]) -> float:
     return float("inf")
 
 
-def fit(backlog: Backlog, link: LinkStatistics) -> None:
+class Fitted(Protocol):
+    """An outbox whose quantum may be set."""
+
+    quantum: int
+
+
+def fit(backlog: Fitted, link: LinkStatistics) -> None:
     """Fit the quantum to the link as the remote proxy's session does."""
     estimate = link.outgoing
     if estimate is not None and estimate.confidence >= _SURE:
