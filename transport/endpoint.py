@@ -209,20 +209,35 @@ class Endpoint:
         return self._retained.next_again() if self.gate.may_send(now, self.gate.quantum) else b""
 
     def _frame(self, now: float) -> bytes:
-        """Frames, chosen now: one, or as many as share a chunk. A small chunk waits for nothing
-        but the gate, which opens for a whole one.
+        """What goes now: a chunk where the gate is open, else at most what may pass a closed one.
+
+        A small chunk waits for nothing but the gate, which opens for a whole one.
         """
         quantum = self._outbox.quantum
         together = 1 if self.gate.starting else self.chunks.frames
         most = self.gate.quantum = quantum * together
         if self.gate.may_send(now, most):
-            frames = b""
-            while len(frames) < most - quantum // 2 and (frame := self._encoded(now, quantum)):
-                frames += frame
-            return frames or self._padding(now)
+            return self._chunk(now, quantum, most) or self._padding(now)
         if self.gate.may_send(now, 1, urgent=True):
-            return self._encoded(now, quantum, urgent=True)
+            frame = self._outbox.next_frame(now=now, urgent=True)
+            return b"" if frame is None else self._encoded(frame, quantum)
         return b""
+
+    def _chunk(self, now: float, quantum: int, most: int) -> bytes:
+        """Frames, chosen now: one, or as many as share a chunk.
+
+        A component's end is waited for, and a record opens when all of it has come: what follows
+        goes by itself, unless the record would have little in it.
+        """
+        frames = b""
+        while len(frames) < most - quantum // 2:
+            frame = self._outbox.next_frame(now=now, urgent=False)
+            if frame is None:
+                break
+            frames += self._encoded(frame, quantum)
+            if isinstance(frame, Data) and frame.last and len(frames) > quantum // 2:
+                break
+        return frames
 
     def _padding(self, now: float) -> bytes:
         """While nothing is known of the link and nothing wants to go: what makes it known."""
@@ -234,15 +249,10 @@ class Endpoint:
             return b""
         if self._probe.ends_burst:
             gate.burst_ends(now)
-        encoded = self._writer.encode(Data(PADDING, piece))
-        self._retained.add(encoded)
-        return encoded
+        return self._encoded(Data(PADDING, piece), self._outbox.quantum)
 
-    def _encoded(self, now: float, quantum: int, *, urgent: bool = False) -> bytes:
-        """One frame, and before it the quantum's size where that has changed."""
-        frame = self._outbox.next_frame(now=now, urgent=urgent)
-        if frame is None:
-            return b""
+    def _encoded(self, frame: Data | Control, quantum: int) -> bytes:
+        """The frame's bytes, and before them the quantum's size where that has changed."""
         prefix = self._writer.quantum(quantum) if isinstance(frame, Data) else b""
         encoded = prefix + self._writer.encode(frame)
         self._retained.add(encoded)

@@ -23,11 +23,11 @@ Pure: `now` is an argument, reports are numbers. It knows nothing of sockets and
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import Final
 
 from transport.delay_filter import DelayFilter
 from transport.dispersion import Dispersion
+from transport.gate_statistics import GateStatistics, Phase
 from transport.ledger import Ledger, Progress
 from transport.limits import Limits
 from transport.link import BandwidthEstimate
@@ -58,8 +58,10 @@ _DRAIN_EVERY: Final = 10.0
 """Seconds between drains, or _DRAIN_ROUNDS rounds on long paths: they cost one margin each, 80 ms
 at 56 kbit/s. Every 5 s they cost 1.6 % of such a link."""
 _DRAIN_ROUNDS: Final = 20
-_MOST_NOISE: Final = 0.05
-"""Seconds by which our own quanta and held reports may make delays vary without being jitter."""
+_MOST_NOISE: Final = 0.1
+"""Seconds by which our own quanta may make delays vary without being jitter."""
+_MOST_HELD: Final = 0.05
+"""Seconds by which held reports may do so."""
 _URGENT_QUANTA: Final = 4
 """Quanta by which urgent bytes may exceed the cap."""
 _REFILL: Final = 1.0
@@ -68,14 +70,6 @@ _STALLED: Final = 1.0
 """Seconds, or four delays, without a report: one quantum goes to ask for one."""
 _SHORTEST_WINDOW: Final = 0.010
 """Seconds: two report intervals; on a LAN the least delay is shorter than that."""
-
-
-class Phase(Enum):
-    """Where the controller is."""
-
-    START = "start"
-    STEADY = "steady"
-    DRAIN = "drain"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,27 +81,6 @@ class _Above:
     """Seconds of excess that ends it."""
     rate: float
     """Bytes/second delivered when it began."""
-
-
-@dataclass(frozen=True, slots=True)
-class GateStatistics:
-    """An immutable snapshot. Bytes and seconds."""
-
-    phase: Phase
-    under_way: int
-    cap: float
-    margin: float
-    growth: int
-    """Doublings of the margin at present."""
-    delivered: float
-    """Most bytes delivered within one window."""
-    min_delay: float | None
-    delay: float | None
-    excess: float
-    """Queueing delay of the newest reported byte."""
-    jitter: float
-    drops: int
-    drains: int
 
 
 class Gate:
@@ -169,11 +142,11 @@ class Gate:
         held = REPORT_EVERY_THIN if self.rate < THIN else REPORT_EVERY
         self._delay.add(
             now,
-            loop=now - sent_at,
+            loop=now - sent_at + self._smaller(progress.size),
             one_way=progress.arrived_at - sent_at,
             steady=self._is_level(now),
             noise=min(_MOST_NOISE, self._serialisation / 2 + held),
-            held=_MOST_NOISE,  # the cap has what the way back does to most reports
+            held=_MOST_HELD,  # the cap has what the way back does to most reports
         )
         repaired = self._rate.add(
             progress.arrived_at,
@@ -386,6 +359,10 @@ class Gate:
     @property
     def _serialisation(self) -> float:
         return self.quantum / self.rate if self.rate else 0.0
+
+    def _smaller(self, size: int) -> float:
+        """Seconds by which a full quantum would have taken longer: the path holds whole ones."""
+        return max(0, self.quantum - size) / self.rate if self.rate else 0.0
 
     @property
     def _drain_interval(self) -> float:

@@ -14,7 +14,7 @@ from typing import Final, Protocol
 from bench.links.memory import LinkModel, memory_links
 from bench.scenarios.gate import CHUNK, Backlog, Silent, Watch
 from bench.virtual_time import run as run_virtually
-from transport.gate import GateStatistics
+from transport.gate_statistics import GateStatistics
 from transport.link import LinkStatistics
 
 _STEP: Final = 0.05

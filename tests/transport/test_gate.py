@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.links.line import Line
-from transport.gate import Gate, Phase
+from transport.gate import Gate
+from transport.gate_statistics import Phase
 from wire.errors import PeerError
 from wire.frames import CLOCK_MODULUS, CLOCK_TICK, RECEIVED_MODULUS
 
