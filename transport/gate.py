@@ -32,6 +32,7 @@ from transport.ledger import Ledger, Progress
 from transport.limits import Limits
 from transport.link import BandwidthEstimate
 from transport.pacer import Pacer
+from transport.quantum import SEGMENT
 from transport.rate_filter import RateFilter
 from transport.report_spacing import REPORT_EVERY, REPORT_EVERY_THIN, THIN
 
@@ -58,7 +59,7 @@ _DRAIN_EVERY: Final = 10.0
 """Seconds between drains, or _DRAIN_ROUNDS rounds on long paths: they cost one margin each, 80 ms
 at 56 kbit/s. Every 5 s they cost 1.6 % of such a link."""
 _DRAIN_ROUNDS: Final = 20
-_MOST_NOISE: Final = 0.1
+_MOST_NOISE: Final = 0.12
 """Seconds by which our own quanta may make delays vary without being jitter."""
 _MOST_HELD: Final = 0.05
 """Seconds by which held reports may do so."""
@@ -140,12 +141,13 @@ class Gate:
         self._reported_at = now
         self._limits.reported(now, sent_at=sent_at)
         held = REPORT_EVERY_THIN if self.rate < THIN else REPORT_EVERY
+        smaller = self._smaller(progress.size)
         self._delay.add(
             now,
-            loop=now - sent_at + self._smaller(progress.size),
-            one_way=progress.arrived_at - sent_at,
+            loop=now - sent_at + smaller,
+            one_way=progress.arrived_at - sent_at + smaller,
             steady=self._is_level(now),
-            noise=min(_MOST_NOISE, self._serialisation / 2 + held),
+            noise=min(_MOST_NOISE, self._serialisation / 2 + 2 * held),  # parts: half as often
             held=_MOST_HELD,  # the cap has what the way back does to most reports
         )
         repaired = self._rate.add(
@@ -361,8 +363,8 @@ class Gate:
         return self.quantum / self.rate if self.rate else 0.0
 
     def _smaller(self, size: int) -> float:
-        """Seconds by which a full quantum would have taken longer: the path holds whole ones."""
-        return max(0, self.quantum - size) / self.rate if self.rate else 0.0
+        """Seconds by which a full packet would have taken longer: the path holds whole ones."""
+        return max(0, min(self.quantum, SEGMENT) - size) / self.rate if self.rate else 0.0
 
     @property
     def _drain_interval(self) -> float:

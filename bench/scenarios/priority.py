@@ -98,9 +98,9 @@ CASES: Final = (
         0.85,
         seconds=15.0,
     ),
-    Case("56k, terminated, TLS", _secured(7_000)),
-    Case("384k, terminated, TLS", _secured(48_000)),
-    Case("5M, terminated, TLS", _secured(625_000)),
+    Case("56k, terminated, TLS", _secured(7_000), 0.34, 0.91),
+    Case("384k, terminated, TLS", _secured(48_000), 0.09, 0.92),
+    Case("5M, terminated, TLS", _secured(625_000), 0.055, 0.94),
 )
 
 
