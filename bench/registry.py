@@ -71,11 +71,11 @@ SCENARIOS: Final = (
     ),
     Scenario(
         "reallocation",
-        "how soon the share of a document that comes to the front stands, over real TCP",
+        "how soon a switch counts: an urgent quantum, in virtual time and over TCP; new shares",
         "bench.scenarios.reallocation",
-        takes=360,
-        quick_takes=90,
-        quick={"profile": "384k"},
+        takes=620,
+        quick_takes=80,
+        quick={"real": ("384k",), "seconds": 8.0, "queues": (262_144,)},
     ),
     Scenario(
         "websocket",
@@ -135,7 +135,7 @@ SCENARIOS: Final = (
     ),
     Scenario(
         "priority",
-        "how late a quantum of high priority is behind a backlog",
+        "the part of it in virtual time: a quantum of high priority behind a backlog",
         "bench.scenarios.priority",
         takes=20,
         quick_takes=2,
