@@ -139,7 +139,7 @@ def run(
             f"{'link':<6}{'queue':>8}{'median':>9}{'p90':>8}{'most':>8}{'share after':>20}  paper"
         )
     for name in names:
-        shares = _shares(name, QUEUES[:queues])
+        shares = _shares(name, queues)
         runs, checks = runs + shares["runs"], checks | shares["checks"]
     return {"runs": runs, "checks": checks}
 
@@ -159,8 +159,8 @@ def _over_tcp(real: Sequence[str], seconds: float) -> dict[str, Any]:
         runs.append(row)
         print(
             f"{row['link']:<34}{row['over']:>6}{row['quantum']:>7} B"
-            f"{1e3 * row['median_s']:>5.0f} ms{1e3 * row['p90_s']:>6.0f}{1e3 * case.median:>6.0f}{row['goodput']:>9.3f}"
-            f"{case.goodput:>6g}  late {row['relay_late_ms']} ms"
+            f"{1e3 * row['median_s']:>5.0f} ms{1e3 * row['p90_s']:>6.0f}{1e3 * case.median:>6.0f}"
+            f"{row['goodput']:>9.3f}{case.goodput:>6g}  late {row['relay_late_ms']} ms"
         )
         checks |= priority.judge(
             case, median=row["median_s"], goodput=row["goodput"], over=f", {row['over']}"
