@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from PIL import Image
 
-from bench.page_load import DECODED, PICTURES, WIDTH
+from bench.page_load import PICTURES, WIDTH
 from bench.visual import Box, mean_difference
 from bench.windows import Window
 
@@ -32,6 +32,9 @@ LOOKS: Final = 3
 MOST_LOOKS: Final = 6
 PATIENCE: Final = 30.0
 """Seconds for which a page is looked at that is not yet like another."""
+_DECODED: Final = """
+/* Resolves when no picture is being decoded any more. */
+Promise.allSettled([...document.images].map(image => image.decode())).then(() => null)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,7 @@ async def end_of(
     await _fit(window)  # Brings lazy pictures into view.
     await settled()
     await _fit(window)  # A late font or picture makes it longer.
-    await window.evaluate(DECODED)
+    await window.evaluate(_DECODED)
     boxes = tuple(
         Box(round(x), round(y), round(x + w), round(y + h))
         for x, y, w, h in json.loads(await window.evaluate(f"JSON.stringify({PICTURES})"))

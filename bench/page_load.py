@@ -9,6 +9,10 @@ painted, good, final      from pixels: bench/visual.py
 pixels_90 nine tenths of the pixels that the page paints show their last colour, and stay so
 load      the document's load event
 
+The browser draws at CAPTURE_SCALE, as it is filmed: at full scale a page of 15,000 pixels took its
+software renderer 150-200 ms a frame, which delayed the page under test. Layout is the same in CSS
+pixels; only pictures that are chosen by the screen's density may differ.
+
 Knows Chromium and an endpoint (where the page is, by which proxy); not what the endpoint consists
 of. DOMContentLoaded is no measure of text: a script at the end of the body delays it, not the text.
 """
@@ -47,8 +51,11 @@ SETTLING: Final = 1.5
 two processors for about as long, which delays whoever answers there, a pair of proxies most."""
 UNFILMED: Final = 1.0
 """Seconds without frames while the text is on its way: they would delay it (bench/capture.py)."""
-DRAWING: Final = 1.0
-"""Seconds given to drawing after decoding; 0.3 is too little on a busy machine."""
+DRAWING: Final = 1.5
+"""Seconds given to decoding and drawing after a load; 0.3 is too little on a busy machine. To ask
+pictures whether they are decoded would not do: it has Chromium decode them in full, and what was
+decoded in full it scales down otherwise than what it decodes as small as it is drawn, by a mean of
+1.2 of 255, so that two loads of one page differed in a picture."""
 LIMIT: Final = 400.0
 """Seconds after which a load is given up; the slowest direct load of the corpus takes 300."""
 CLOCKS: Final = 0.02
@@ -212,7 +219,7 @@ async def study(endpoint: Endpoint, page: str) -> PageStudy:
         async with capturing(tab, width=round(WIDTH * CAPTURE_SCALE)) as capture:
             await watch.navigate(endpoint.base + page)
             await watch.until("load", limit=60)
-            await _drawn(tab)
+            await asyncio.sleep(DRAWING)
             final = await capture.current()
             boxes = [_box(rectangle) for rectangle in await tab.evaluate(PICTURES)]
             await tab.evaluate(_BLANK)
@@ -288,7 +295,7 @@ class View:
             finally:
                 filming.cancel()
             after = endpoint.statistics()
-            await _drawn(tab)
+            await asyncio.sleep(DRAWING)
             last = await capture.current()
         first_paint, load_s = (watch.times.get(name) for name in ("first-paint", "load"))
         before_it = first_paint if self._visited else None
@@ -317,12 +324,6 @@ async def _film(capture: Capture, watch: Watch) -> None:
     """From the moment that the text is readable on, or what there is when that takes long."""
     await watch.until("text", limit=UNFILMED)
     await capture.start()
-
-
-async def _drawn(tab: Tab) -> None:
-    """Wait until what has come is on the screen."""
-    await tab.evaluate(DECODED)
-    await asyncio.sleep(DRAWING)
 
 
 def in_order(
@@ -380,10 +381,6 @@ PICTURES: Final = """
 [...document.images].map(image => image.getBoundingClientRect())
   .filter(box => box.width >= 2 && box.height >= 2)
   .map(box => [box.x, box.y, box.width, box.height])"""
-
-DECODED: Final = """
-/* Resolves when no picture is being decoded any more. */
-Promise.allSettled([...document.images].map(image => image.decode())).then(() => null)"""
 
 # Moves the contents of every picture out of its box; box and background stay.
 _BLANK: Final = """

@@ -47,6 +47,7 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     loss_run: float = 1.0
     reorder: float = 0.0
     reorder_delay: float = 0.0
+    duplicate: float = 0.0
     outage_every: float = 0.0
     outage: float = 0.0
     mtu: int = 1500
@@ -73,6 +74,7 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             loss_run=self.loss_run,
             reorder=self.reorder,
             reorder_delay=self.reorder_delay,
+            duplicate=self.duplicate,
         )
 
     def schedule(self, *, down: bool, epoch: float) -> Schedule:

@@ -159,6 +159,22 @@ SCENARIOS: Final = (
         quick={"operations": 50_000, "rounds": 3},
     ),
     Scenario(
+        "atp-bandwidth",
+        "how NAI's estimates follow a link that fades, and which messages get through (figure 4)",
+        "bench.scenarios.atp_bandwidth",
+        takes=4,
+        quick_takes=4,
+        virtual=True,
+    ),
+    Scenario(
+        "atp-bulk",
+        "how soon, and how well, NAI fills a link with messages of 1 KB to 1 MB",
+        "bench.scenarios.atp_bulk",
+        takes=7,
+        quick_takes=7,
+        virtual=True,
+    ),
+    Scenario(
         "gate",
         "how late an urgent kilobyte is behind a bulk transfer, over real TCP",
         "bench.scenarios.gate",
@@ -168,10 +184,10 @@ SCENARIOS: Final = (
     ),
     Scenario(
         "transcode",
-        "what pictures cost at each level, in bytes and processor time",
+        "what pictures cost at each level, in bytes and processor time, and what sketches show",
         "bench.scenarios.transcode",
         takes=40,
-        quick_takes=3,
+        quick_takes=10,
         quick={"repeat": 1},
     ),
     Scenario(

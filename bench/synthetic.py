@@ -123,35 +123,46 @@ class Shelf(Origin):
 class Prepared(Transcoders):
     """Pictures that were transcoded before; of others it says that they are best left alone."""
 
-    def __init__(self, made: Mapping[bytes, Picture]) -> None:
+    def __init__(
+        self, made: Mapping[bytes, Picture], sketched: Mapping[bytes, Picture] | None = None
+    ) -> None:
+        """`sketched`: for who takes sketches; pictures that are not in it are as in `made`."""
         super().__init__(workers=1, jpegtran=None)
         self._made = dict(made)
+        self._sketched = {**self._made, **(sketched or {})}
 
     async def picture(
         self, data: bytes, content_type: str, options: PictureOptions | None = None
     ) -> Picture | None:
-        made = self._made.get(data)
-        return up_to(made, options.stop) if made is not None and options is not None else made
+        options = options or PictureOptions()
+        made = (self._sketched if options.sketch else self._made).get(data)
+        return up_to(made, options.stop) if made is not None else None
 
 
-async def _transcode(sources: Iterable[bytes]) -> dict[bytes, Picture]:
-    transcoders = Transcoders(workers=1)
+async def _transcode(sources: Iterable[bytes], *, sketch: bool) -> dict[bytes, Picture]:
+    transcoders, options = Transcoders(workers=1), PictureOptions(sketch=sketch)
     try:
-        found = {data: await transcoders.picture(data, "image/jpeg") for data in sources}
+        found = {data: await transcoders.picture(data, "image/jpeg", options) for data in sources}
     finally:
         await transcoders.close()
     return {data: picture for data, picture in found.items() if picture is not None}
 
 
 def prepared(pages: Sequence[Page]) -> Prepared:
-    """The pages' pictures, transcoded by the real transcoders. Not from within a loop."""
+    """The pages' pictures, transcoded by the real transcoders. Not from within a loop.
+
+    Both ways; the pages have them in <img>s and devices take sketches, so sessions ask for those.
+    """
     sources = {
         file.data: None
         for one in pages
         for file in one.files.values()
         if file.content_type == "image/jpeg"
     }
-    return Prepared(asyncio.run(_transcode(sources)))
+    return Prepared(
+        asyncio.run(_transcode(sources, sketch=False)),
+        asyncio.run(_transcode(sources, sketch=True)),
+    )
 
 
 async def _chunks(data: bytes) -> AsyncIterator[bytes]:

@@ -22,6 +22,16 @@ _PILLOW_NAMES: Final = {
     Format.GIF: "GIF",
 }
 _ORIENTATION: Final = 0x0112
+_TURNS: Final = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+"""Exif 2.32, 4.6.4, tag 0x0112."""
 MAX_PROFILE: Final = 4096
 """Bytes of an ICC profile that a coarse version still carries; displays' have 0.5 to 4 KB."""
 
@@ -42,6 +52,12 @@ def open_still(data: bytes, kind: Format, *, max_pixels: int) -> Image.Image:
         if image.getexif().get(_ORIENTATION, 1) != 1:
             raise Unfit("turned by EXIF, which browsers honour in JPEG alike, elsewhere not")
     return image
+
+
+def turned(image: Image.Image, orientation: int) -> Image.Image:
+    """Upright, by EXIF's orientation as browsers read it; Pillow would believe XMP too."""
+    turn = _TURNS.get(orientation)
+    return image if turn is None else image.transpose(turn)
 
 
 def plain(image: Image.Image) -> Image.Image:

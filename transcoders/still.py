@@ -15,11 +15,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from PIL import Image, ImageOps, features
+from PIL import Image, features
 
 from transcoders import metadata
 from transcoders.picture import Picture, Unfit
-from transcoders.pixels import MAX_PROFILE, encode, open_still, plain, profile
+from transcoders.pixels import MAX_PROFILE, encode, open_still, plain, profile, turned
 from transcoders.scans import Jpeg
 from transcoders.sniff import Format
 from wire.skeleton import Level
@@ -57,7 +57,7 @@ def jpeg_versions(data: bytes, jpeg: Jpeg, *, max_pixels: int, avif: bool) -> Pi
         raise Unfit("EXIF may give it a natural size that a version would not have")
     image = open_still(data, Format.JPEG, max_pixels=max_pixels)
     icc = profile(image) if image.mode == "RGB" else b""
-    upright = ImageOps.exif_transpose(image)
+    upright = turned(image, metadata.orientation(exif))
     low = _coarse(plain(upright), icc, len(data), avif=avif)
     return _compose(data, Format.JPEG, (jpeg.width, jpeg.height), low)
 

@@ -315,9 +315,12 @@ class Trailers(Message, tag=37, frozen=True):
 
 
 class Packed(Message, tag=38, frozen=True):
-    """Another message, deflated; only for who accepts it (PACKED). See wire/packing.py."""
+    """A skeleton, deflated; only for who accepts it (PACKED). See wire/packing.py."""
 
     data: bytes
+    """Without its header block."""
+    headers: bytes = b""
+    """HPACK block of the skeleton."""
 
 
 _Any = (

@@ -1,7 +1,9 @@
-"""Long control messages deflated (RFC 1951): skeletons are lists of addresses that look alike.
+"""Skeletons deflated (RFC 1951): lists of addresses that look alike, a third of their bytes.
 
-A preset dictionary has what the first address can't yet be copied from. Pure; bounded both ways.
-Source: RFC 1951; zlib's preset dictionaries (RFC 1950, 2.2).
+A preset dictionary has what the first address can't yet be copied from. Nothing else is deflated,
+and a skeleton's header block stays outside: next to what a page chooses, the length would tell of
+its cookies (CRIME; RFC 7541, 7.1). A page's addresses are next to its own text already, in its
+HTML. Pure; bounded both ways. Source: RFC 1951; preset dictionaries: RFC 1950, 2.2.
 """
 
 from __future__ import annotations
@@ -9,13 +11,15 @@ from __future__ import annotations
 import zlib
 from typing import Final
 
+from msgspec import structs
+
 from wire import messages as m
 from wire.errors import PeerError
 
 LEAST: Final = 160
-"""Bytes below which a message is left as it is."""
+"""Bytes below which a skeleton is left as it is."""
 WORTH: Final = 0.9
-"""Share of the message's bytes above which it is left as it is."""
+"""Share of its bytes above which it is left as it is."""
 _WINDOW: Final = -15
 """Raw deflate, 32 KiB."""
 _DICTIONARY: Final = b"".join(
@@ -31,17 +35,20 @@ _DICTIONARY: Final = b"".join(
 """Words of skeletons as MessagePack has them, the likeliest last."""
 
 
-def packed(encoded: bytes) -> bytes:
-    """The encoded message, as a Packed one where that is shorter."""
+def packed(message: m.Message) -> m.Message:
+    """A skeleton as a Packed message where that is shorter; any other message as it is."""
+    if not isinstance(message, m.Skeleton):
+        return message
+    encoded = m.encode(structs.replace(message, headers=b""))
     if len(encoded) < LEAST:
-        return encoded
+        return message
     deflate = zlib.compressobj(9, zlib.DEFLATED, _WINDOW, zdict=_DICTIONARY)
-    shorter = m.encode(m.Packed(deflate.compress(encoded) + deflate.flush()))
-    return shorter if len(shorter) <= WORTH * len(encoded) else encoded
+    data = deflate.compress(encoded) + deflate.flush()
+    return m.Packed(data, message.headers) if len(data) <= WORTH * len(encoded) else message
 
 
-def unpacked(message: m.Packed) -> m.Message:
-    """The message in it. Raises PeerError if there is none, or none that fits a frame."""
+def unpacked(message: m.Packed) -> m.Skeleton:
+    """The skeleton in it. Raises PeerError if there is none, or none that fits a frame."""
     inflate = zlib.decompressobj(_WINDOW, zdict=_DICTIONARY)
     try:
         encoded = inflate.decompress(message.data, m.MAX_MESSAGE + 1)
@@ -50,6 +57,6 @@ def unpacked(message: m.Packed) -> m.Message:
     if len(encoded) > m.MAX_MESSAGE or not inflate.eof or inflate.unused_data:
         raise PeerError("a packed message is too long, or not all there")
     found = m.decode(encoded)
-    if isinstance(found, m.Packed):
-        raise PeerError("a packed message in a packed one")
-    return found
+    if not isinstance(found, m.Skeleton) or found.headers:
+        raise PeerError(f"{type(found).__name__} in a packed message")
+    return structs.replace(found, headers=message.headers)

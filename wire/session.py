@@ -163,8 +163,9 @@ class Session:
         self._queue.popleft()
         if headers is not None:
             message = msgspec.structs.replace(message, headers=self._encode_headers(headers))
-        encoded = m.encode(message)
-        return packed(encoded) if self.peer and m.PACKED in self.peer.accepts else encoded
+        if self.peer is not None and m.PACKED in self.peer.accepts:
+            message = packed(message)
+        return m.encode(message)
 
     def receive(self, payload: bytes) -> tuple[m.Message, Headers]:
         """A message of the peer and its headers, if it has any. Raises PeerError."""

@@ -1,9 +1,10 @@
-"""What becomes of packets once they have left the serialiser: late, overtaken, lost. Pure.
+"""What becomes of packets once they have left the serialiser: late, overtaken, lost, doubled. Pure.
 
 jitter      extra delay that wanders; correlated, since independent draws with order kept delay
             everything by the worst of them
 loss        each packet by itself, or in runs (Gilbert: good and bad states)
 reordering  a share of packets is held back, so that those behind overtake
+duplication a share of packets arrives twice
 
 The chances are those of a seed.
 """
@@ -34,15 +35,19 @@ class Disturbances:
     """Share of packets that are held back."""
     reorder_delay: float = 0.0
     """Seconds for which they are."""
+    duplicate: float = 0.0
+    """Share of packets that arrive twice, the copy right behind."""
 
     @property
     def any(self) -> bool:
         """Whether there are any."""
-        return bool(self.jitter or self.loss or self.reorder)
+        return bool(self.jitter or self.loss or self.reorder or self.duplicate)
 
     def __post_init__(self) -> None:
         if not (0 <= self.loss < 1 and 0 <= self.reorder <= 1 and self.loss_run >= 1):
             raise ValueError("loss and reordering are shares of packets, a run of losses 1 or more")
+        if not 0 <= self.duplicate <= 1:
+            raise ValueError("duplication is a share of packets")
         if min(self.jitter, self.jitter_step, self.reorder_delay) < 0:
             raise ValueError("jitter and reordering delay, they do not hasten")
 
@@ -54,6 +59,8 @@ class Fate(NamedTuple):
     """Those behind it wait for it."""
     held: float
     """Those behind it do not."""
+    twice: bool = False
+    """A copy comes right behind it."""
 
 
 _PUNCTUAL: Final = Fate(0.0, 0.0)
@@ -101,10 +108,11 @@ class Flight:
         """Of the packet that leaves the serialiser `at`; None: it is lost."""
         if self._lost():
             return None
-        if not self._of.jitter and not self._of.reorder:
+        if not self._of.jitter and not self._of.reorder and not self._of.duplicate:
             return _PUNCTUAL
         held = self._of.reorder_delay if self._chance.random() < self._of.reorder else 0.0
-        return Fate(self._wander.at(at), held)
+        twice = self._of.duplicate > 0 and self._chance.random() < self._of.duplicate
+        return Fate(self._wander.at(at), held, twice)
 
     def _lost(self) -> bool:
         if not self._of.loss:

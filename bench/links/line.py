@@ -184,7 +184,7 @@ class Line(Generic[Item]):
         self._end = self._schedule.end(start, size)
 
     def _fly(self, end: float, extra_delay: float, item: Item) -> None:
-        due, held = end + self.delay + extra_delay, 0.0
+        due, held, copies = end + self.delay + extra_delay, 0.0, 1
         if self._flight is not None:
             fate = self._flight.fate(end)
             if fate is None:
@@ -192,6 +192,7 @@ class Line(Generic[Item]):
                 if self._on_lost is not None:
                     self._on_lost(item)
                 return
-            due, held = due + fate.late, fate.held
+            due, held, copies = due + fate.late, fate.held, 1 + fate.twice
         self._latest_due = max(self._latest_due, due)
-        heapq.heappush(self._flying, (self._latest_due + held, next(self._number), item))
+        for _ in range(copies):
+            heapq.heappush(self._flying, (self._latest_due + held, next(self._number), item))

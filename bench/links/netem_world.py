@@ -101,6 +101,8 @@ def netem(profile: Profile, *, down: bool, rate: float | None = None) -> str:
         words += f" loss gemodel {100 * worsens:.4f}% {100 / profile.loss_run:.4f}%"
     elif profile.loss:
         words += f" loss {100 * profile.loss:.4f}%"
+    if profile.duplicate:
+        words += f" duplicate {100 * profile.duplicate:.4f}%"
     return f"{words} rate {round(8 * rate)}bit"
 
 

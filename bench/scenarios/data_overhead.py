@@ -26,7 +26,8 @@ from policies.default import Default
 from remote_proxy.delivery import Services
 from transport.quantum import PROTECTED_FRAMES
 from transport.tls import RECORD_OVERHEAD
-from wire.messages import Head, Levels, Message, Skeleton, decode
+from wire.messages import Head, Levels, Packed, Skeleton, decode
+from wire.packing import unpacked
 
 LINK: Final = "384k"
 SIZES: Final = (64_000, 256_000, 773_000)
@@ -81,11 +82,14 @@ def _by_kind(tap: Tap, seen: int, heard: int) -> dict[str, int]:
         if arrival.component != CONTROL:
             bytes_of["payload"] += arrival.size
     for message in tap.heard[heard:]:
-        bytes_of[_kind(decode(message))] += len(message)
+        bytes_of[_kind(message)] += len(message)
     return dict(bytes_of)
 
 
-def _kind(message: Message) -> str:
+def _kind(encoded: bytes) -> str:
+    message = decode(encoded)
+    if isinstance(message, Packed):  # its bytes count as they crossed the link
+        message = unpacked(message)
     if isinstance(message, Skeleton):
         return "skeleton"
     return "heads" if isinstance(message, Head | Levels) else "control"

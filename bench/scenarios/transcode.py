@@ -1,8 +1,11 @@
 """How fast pictures get their fidelity levels, and how small the coarse one is.
 
     python -m bench.scenarios.transcode [--workers N] [--repeat N] [--without-jpegtran] [PATH ...]
+    python -m bench transcode [--page FOLDER]
 
-Without files: the pictures that the tests use. All are asked for at once, as a page would.
+Without files: those that the tests use, and the demo's. All are asked for at once, as a page would.
+Then, one by one, what a sketch shows and weighs beside the low level that it
+replaces (bench/lows.py).
 """
 
 from __future__ import annotations
@@ -18,9 +21,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from bench.lows import CODED, PLAIN, SKETCH, Low, compared, lows
 from transcoders.registry import MAX_WAITING, Picture, Transcoders
 
-PICTURES: Final = Path(__file__).parents[2] / "tests" / "data" / "transcoders"
+ROOT: Final = Path(__file__).parents[2]
+PICTURES: Final = (ROOT / "tests" / "data" / "transcoders", ROOT / "demo" / "site")
 _TYPES: Final = {
     ".jpg": "image/jpeg",
     ".jpeg": "image/jpeg",
@@ -30,6 +35,10 @@ _TYPES: Final = {
 }
 LOW_GOAL: Final = 0.12
 """Share of the bytes, median: 13 photos of 38 KB then paint in 1.3 s at 384 kbit/s."""
+SKETCH_GOAL: Final = 0.4
+"""Of the bytes of the low levels that sketches replace."""
+SKETCH_MS: Final = 100
+"""Processor time that a sketch may cost both ends; a quiet machine takes a quarter of it."""
 
 
 def find(paths: Sequence[Path]) -> list[Path]:
@@ -42,13 +51,18 @@ def find(paths: Sequence[Path]) -> list[Path]:
 
 
 def run(
-    paths: Sequence[Path] = (PICTURES,),
+    paths: Sequence[Path] = PICTURES,
     *,
+    page: Path | None = None,
     workers: int = 2,
     repeat: int = 5,
     jpegtran: str | None = shutil.which("jpegtran"),
 ) -> dict[str, Any]:
-    """Transcode the pictures `repeat` times; throughput and shares as a report."""
+    """Transcode the pictures `repeat` times; throughput and shares as a report.
+
+    `page`: a folder, in place of `paths`.
+    """
+    paths = paths if page is None else (page,)
     pictures = [(path.name, _TYPES[path.suffix.lower()], path.read_bytes()) for path in find(paths)]
     if not pictures:
         raise ValueError(f"no pictures in {', '.join(map(str, paths))}")
@@ -56,6 +70,8 @@ def run(
     results = asyncio.run(_transcode(pictures * repeat, workers=workers, jpegtran=jpegtran))
     seconds, cpu_seconds = time.perf_counter() - began, _cpu_seconds() - cpu_began
     pixels = sum(picture.width * picture.height for picture in results if picture is not None)
+    sketches = compared(asyncio.run(_lows(pictures, jpegtran=jpegtran)))
+    shares = _shares(pictures, results)
     return {
         "scenario": "transcode",
         "workers": workers,
@@ -63,8 +79,50 @@ def run(
         "jpegtran": jpegtran,
         "images_per_s": len(results) / seconds,
         "cpu_ms_per_megapixel": cpu_seconds * 1e9 / pixels if pixels else None,
-        **_shares(pictures, results),
+        **shares,
+        "more": {"sketches": sketches},
+        "checks": {**shares["checks"], **_sketch_checks(sketches)},
     }
+
+
+async def _lows(
+    pictures: Sequence[tuple[str, str, bytes]], *, jpegtran: str | None
+) -> list[dict[str, Low]]:
+    found = [await lows(data, kind, jpegtran=jpegtran) for _, kind, data in pictures]
+    return [one for one in found if one]
+
+
+def _sketch_checks(sketches: dict[str, Any]) -> dict[str, Any]:
+    """Against the low levels that the same device would get without sketches."""
+    if not sketches["sketches"]:
+        return {}
+    low = sketches["low"]
+    plain, before, now = low[PLAIN], low[CODED], low[SKETCH]
+    share = now["bytes_sum"] / before["bytes_sum"]
+    checks = {
+        "sketches' bytes": {
+            "value": round(share, 3),
+            "unit": f"of those low levels' (median {now['bytes']:.0f}, {before['bytes']:.0f} bytes;"
+            f" {now['share']:.3f}, {before['share']:.3f} of the file)",
+            "goal": f"<= {SKETCH_GOAL}",
+            "ok": share <= SKETCH_GOAL,
+        },
+    }
+    for name, words in (("ssim", "median"), ("ssim_p10", "10th percentile")):
+        checks[f"sketches' SSIM, {words}"] = {
+            "value": round(now[name], 3),
+            "unit": f"(Huffman-coded prefixes {plain[name]:.3f})",
+            "goal": f">= {before[name]:.3f}, the low levels' before",
+            "ok": now[name] >= before[name],
+        }
+    took = now["encode_ms"] + now["enlarge_ms"]
+    checks["sketches' time"] = {
+        "value": round(took, 1),
+        "unit": f"ms, median ({now['encode_ms']:.1f} to make, {now['enlarge_ms']:.1f} to enlarge)",
+        "goal": f"<= {SKETCH_MS}",
+        "ok": took <= SKETCH_MS,
+    }
+    return checks
 
 
 def _cpu_seconds() -> float:
@@ -143,7 +201,7 @@ def _quantile(ordered: list[float], share: float) -> float | None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the report as JSON; 1 if a check failed."""
     parser = argparse.ArgumentParser(prog="python -m bench.scenarios.transcode")
-    parser.add_argument("paths", nargs="*", type=Path, default=[PICTURES], metavar="PATH")
+    parser.add_argument("paths", nargs="*", type=Path, default=PICTURES, metavar="PATH")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--without-jpegtran", action="store_true")

@@ -14,16 +14,14 @@ from local_proxy.components import Component, ComponentFailed
 from wire.skeleton import Level
 
 HELD: Final = 8 << 20
-"""Bytes of decoded files that are held: a level is asked for twice, by the driver and by the
+"""Bytes of files made that are held: a level is asked for twice, by the driver and by the
 style rule that shows it."""
 
 AT_ONCE: Final = 4
-"""Levels given to `decode` at a time; the others wait without a copy of their bytes."""
+"""Levels decoded or enlarged at a time; the others wait without a copy of their bytes."""
 
 Decode = Callable[[bytes], Awaitable[bytes]]
 """Undoes the coding of one file. Raises whatever its own errors are."""
-
-
 Enlarge = Callable[[bytes, int, int], Awaitable[bytes]]
 """Makes a file of that many pixels of a sketch. Raises whatever its own errors are."""
 
@@ -44,9 +42,9 @@ class LevelFiles:
         self.size = 0
         """Bytes held."""
         self.decoded = 0
-        """Levels decoded since the start."""
+        """Levels decoded or enlarged since the start."""
         self.failed = 0
-        """Levels that could not be decoded."""
+        """Levels that could be neither."""
 
     async def file(self, component: Component, level: Level) -> bytes:
         """The level, which must have been received, as a whole file. Raises NoFile."""

@@ -47,6 +47,20 @@ def test_a_page_of_given_size_arrives_whole_with_its_pictures(made: Prepared) ->
     assert 0.0 < levels["low"] < levels["original"]
 
 
+def test_pictures_come_as_a_session_asks_for_them(made: Prepared) -> None:
+    """Devices take sketches of what is in an <img>."""
+
+    async def load() -> list[bool]:
+        async with memory_pair(MODEL, Services(Shelf([PAGE]), made), []) as pair:
+            document = await pair.load(PAGE.url)
+            await pair.complete(document)
+            components = pair.local.components.of(document)
+            return [level.sketch for one in components for level in one.levels]
+
+    sketches = run(load())
+    assert 0 < sketches.count(True) < len(sketches) / 3
+
+
 def test_every_run_is_the_same(made: Prepared) -> None:
     first, second = (run(_load(made, [PAGE, OTHER], []))[0] for _ in range(2))
     assert first == second

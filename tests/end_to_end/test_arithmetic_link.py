@@ -25,7 +25,9 @@ from wire.messages import ARITHMETIC
 
 JPEGTRAN = shutil.which("jpegtran")
 pytestmark = pytest.mark.skipif(JPEGTRAN is None, reason="jpegtran is not installed")
-ARITHMETIC_FRAME, HUFFMAN_FRAME = 0xCA, 0xC2
+ARITHMETIC_FRAME, HUFFMAN_FRAME, SEQUENTIAL = 0xCA, 0xC2, 0xC0
+SHOWN = {SEQUENTIAL, HUFFMAN_FRAME}
+"""Frames of what a device hands out: an enlarged sketch, then prefixes."""
 
 
 class Recorder(Browser):
@@ -45,6 +47,12 @@ def on_the_link(both: Pair, url: str) -> Component:
     """The promised component, its bytes as they came."""
     (found,) = (c for c in both.local.components.of(1) if c.url == url and c.promised)
     return found
+
+
+def own(component: Component) -> bytes:
+    """The picture itself as it came, without the sketch in front of it."""
+    assert component.levels[0].sketch
+    return bytes(component.data[component.levels[-1].start :])
 
 
 async def started(both: Pair, browser: Browser, page: str, base: str) -> None:
@@ -70,9 +78,10 @@ def test_a_swapped_picture_is_arithmetic_on_the_link_and_huffman_in_hand() -> No
     async def go() -> None:
         browser, component = await refined_over_a_slow_link()
         assert component.coding == ARITHMETIC
-        assert parse(bytes(component.data)).frame == ARITHMETIC_FRAME
-        assert len(component.data) < 0.95 * PHOTO.stat().st_size
-        assert {parse(file).frame for file in browser.pictures} == {HUFFMAN_FRAME}
+        assert parse(own(component)).frame == ARITHMETIC_FRAME
+        assert len(own(component)) < 0.95 * PHOTO.stat().st_size
+        assert len(component.data) < PHOTO.stat().st_size
+        assert {parse(file).frame for file in browser.pictures} == SHOWN
 
     run(go())
 
@@ -81,8 +90,8 @@ def test_a_device_without_the_tool_gets_huffman_over_the_link() -> None:
     async def go() -> None:
         browser, component = await refined_over_a_slow_link(jpegtran=None)
         assert component.coding == ""
-        assert parse(bytes(component.data)).frame == HUFFMAN_FRAME
-        assert {parse(file).frame for file in browser.pictures} == {HUFFMAN_FRAME}
+        assert parse(own(component)).frame == HUFFMAN_FRAME
+        assert {parse(file).frame for file in browser.pictures} == SHOWN
 
     run(go())
 
@@ -133,7 +142,7 @@ def test_multipart_carries_huffman_parts() -> None:
             if answer.header("content-type").startswith("multipart/"):
                 parts = answer.body.split(b"\r\n\r\n")[1:]
                 files = [part.split(b"\r\n--sluice-level")[0] for part in parts]
-            assert {parse(file).frame for file in files} == {HUFFMAN_FRAME}
+            assert {parse(file).frame for file in files} <= SHOWN
             assert same_pixels(files[-1], PHOTO.read_bytes())
 
     run(go())
@@ -154,23 +163,27 @@ def test_a_tool_that_fails_later_costs_a_fetch_and_no_picture(tmp_path: Path) ->
         async with all_three(jpegtran=str(tool)) as (origin, both):
             page = site_of(origin)
             await started(both, both.browser, page, origin.base)
+            component = on_the_link(both, origin.base + "/a.jpg")
+            await until(lambda: component.complete)  # before, its sketch would be the answer
             answer = await both.browser.image(origin.base + "/a.jpg", page)
-            assert on_the_link(both, origin.base + "/a.jpg").coding == ARITHMETIC
+            assert component.coding == ARITHMETIC
             assert answer.body == PHOTO.read_bytes()
             assert origin.counts()["/a.jpg"] == 2
 
     run(go())
 
 
-def test_a_picture_goes_on_after_the_remote_was_restarted() -> None:
-    """The rest is asked for with the digest of what is here: it is coded the same again."""
+@pytest.mark.parametrize("coarse", [False, True], ids=["begun", "coarse"])
+def test_a_picture_goes_on_after_the_remote_was_restarted(coarse: bool) -> None:
+    """The rest is asked for with the digest of what is here: it is made the same again."""
 
     async def go() -> None:
         async with slow_three(patience=10.0) as (origin, remote, both):
             page = site_of(origin)
             await both.browser.navigate(page)
             component = on_the_link(both, origin.base + "/a.jpg")
-            await until(component.reached)
+            await until(component.reached if coarse else lambda: component.received)
+            assert component.levels[0].sketch
             assert not component.complete
             await remote.stop()
             await remote.start()

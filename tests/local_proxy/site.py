@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import random
 import time
@@ -12,6 +13,9 @@ from PIL import Image
 from local_proxy.components import Component, Head
 from local_proxy.export_drivers.browser import BrowserExport
 from local_proxy.http import Duplex, Headers, Request, Response, header
+from transcoders.picture import Picture
+from transcoders.sketch import enlarged, sketched
+from transcoders.sniff import Format
 from wire.skeleton import Kind, Level, Use
 
 
@@ -48,6 +52,10 @@ def levels(data: bytes, ends: list[int]) -> tuple[Level, ...]:
     return (*coarse, Level("original", 0, len(data), kind))
 
 
+async def _enlarge(sketch: bytes, width: int, height: int) -> bytes:
+    return await asyncio.to_thread(enlarged, sketch, width, height)
+
+
 @dataclass
 class Quiet:
     """A tracker that writes down what it hears."""
@@ -82,9 +90,13 @@ class Site:
 
     def __init__(self) -> None:
         self.tracker = Quiet()
-        self.export = BrowserExport(now=time.monotonic, tracker=self.tracker, fetch=self.handle)
+        self.export = BrowserExport(
+            now=time.monotonic, tracker=self.tracker, fetch=self.handle, enlarge=_enlarge
+        )
         self.pages: dict[str, tuple[bytes, Headers]] = {}
         self.files: dict[str, bytes] = {}
+        self.sent: dict[str, bytes] = {}
+        """Pictures as they cross the link."""
         self.components: dict[str, Component] = {}
         self.log: list[str] = []
         self.opened = 0
@@ -103,13 +115,20 @@ class Site:
         size: tuple[int, int] = (320, 240),
         grain: tuple[int, int] = (16, 12),
         origin: str = "http://site.test",
+        sketch: bool = False,
     ) -> None:
-        """A picture of which nothing has come yet."""
+        """A picture of which nothing has come yet. `sketch`: it has one in front."""
         self.files[path], ends = progressive(seed, size=size, grain=grain)
+        data = self.files[path]
+        made = Picture(data, levels(data, ends), *size, lossless=True, identical=True)
+        if sketch:
+            made = sketched(made, data, Format.JPEG)
+            assert made.levels[0].sketch
+        self.sent[path] = made.data
         one = Component(1000 + len(self.files), 0, f"{origin}{path}", Kind.IMAGE, use)
-        one.levels = levels(self.files[path], ends)
+        one.levels = made.levels
         fields = [("content-type", "image/jpeg"), ("cache-control", "max-age=600"), ("etag", '"x"')]
-        one.head = Head(200, fields, len(self.files[path]))
+        one.head = Head(200, fields, len(made.data))
         self.components[path] = one
 
     def advance(self, path: str, level: str) -> None:
@@ -117,7 +136,7 @@ class Site:
         one = self.components[path]
         found = one.level(level)
         assert found is not None
-        one.data += self.files[path][one.received : found.end]
+        one.data += self.sent[path][one.received : found.end]
         one.complete = level == "original"
         one.notify()
 

@@ -63,6 +63,38 @@ def test_twenty_pictures_refine_unnoticed(run: Run) -> None:
     run(test)
 
 
+SIZES = "JSON.stringify([...document.images].map((i) => [i.naturalWidth, i.width, i.height]))"
+
+
+def test_sketches_have_the_final_layout_and_become_the_final_pixels(run: Run) -> None:
+    """Without dimensions in the page: the picture's own are all that lays it out."""
+
+    async def test(world: World) -> None:
+        site = world.fresh()
+        body = "".join(f'<img src="/p{i}.jpg">' for i in range(4))
+        site.page("/", f"<!doctype html><head><title>t</title></head><body>{body}</body>")
+        for i in range(4):
+            site.picture(f"/p{i}.jpg", 40 + i, size=(300, 160 + 20 * i), sketch=True)
+        paint(site, 4, "low")
+        async with world.direct() as tab:
+            final, sizes = await tab.screenshot(), await tab.evaluate(SIZES)
+        assert sizes.startswith("[[300,300,160],[300,300,180]")
+        async with world.browser.tab() as tab:
+            await tab.go("http://site.test/")
+            assert await tab.screenshot() != final
+            assert await tab.evaluate(SIZES) == sizes
+            for level in STEPS:
+                paint(site, 4, level)
+                await tab.screenshot()
+                assert await tab.evaluate(SIZES) == sizes
+            assert await becomes(tab, final)
+            assert complaints(tab) == []
+        statistics = site.export.statistics()
+        assert (statistics.swapped, statistics.coarse) == (4, 0)
+
+    run(test)
+
+
 def test_pictures_that_are_final_already_need_nothing(run: Run) -> None:
     async def test(world: World) -> None:
         site = world.fresh()

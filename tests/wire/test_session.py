@@ -194,6 +194,7 @@ EXAMPLES: list[m.Message] = [
     m.Failed(1, 502, "refused"),
     m.Hint(2, 103, b""),
     m.Trailers(2, b""),
+    m.Packed(b"not deflated", b""),
 ]
 
 

@@ -1,0 +1,400 @@
+"""ATP's sending side: which bytes go next, and what becomes of messages that can't be in time.
+
+The parts know nothing of each other: the tree (queues.py) and what can be in time (admission.py),
+which contest.py keeps alike, appointments (timers.py), how fast (estimator.py), what carries it
+(carrier.py). This one asks each at the right moment:
+
+    submit -> admission -> tree -> (turn: a segment at a time, while estimator and carrier allow)
+                 '-> refused     turn -> timers: late;  a new estimate -> admission: early
+                         '-------------------'---------------------------'-> expired -> answer
+
+Sans IO: `now` is an argument, the carrier's calls aside. Callbacks are not called here: who drives
+this takes `expired` and `crossed`, asks the application, and tells its `answer`. A message is
+suspended before anybody is asked (ATP, section 3.3).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from transport.nai import headers
+from transport.nai.admission import Protects
+from transport.nai.bandwidth import Watch, Watches
+from transport.nai.carrier import Carrier
+from transport.nai.contest import Chosen, Contest
+from transport.nai.cutting import Cutting
+from transport.nai.errors import CarrierError, NaiError
+from transport.nai.estimator import Estimate, Estimator
+from transport.nai.message import (
+    Continue,
+    Defer,
+    Expiry,
+    Message,
+    State,
+    Verdict,
+    check_alive,
+    check_priority,
+    check_timer,
+    nothing,
+)
+from transport.nai.queues import check_queue
+from transport.nai.statistics import SenderStatistics
+from transport.nai.timers import Timers
+
+MOST_MESSAGES: Final = 200_000
+"""Under way, suspended or deferred at a time; about 2 KB each besides their bytes."""
+_GRACE: Final = 0.1
+"""Seconds by which an estimate may say that an admitted message is late before that counts:
+admission fills the link to the last byte, and no estimate is exact."""
+_AGAIN: Final = 0.05
+"""Seconds between two calls of one message's callback."""
+
+
+class Sender:
+    """One direction of a connection. Raises NaiError for wrong use."""
+
+    def __init__(
+        self,
+        carrier: Carrier,
+        estimator: Estimator,
+        *,
+        protects: Protects = Protects.ALL,
+        grace: float = _GRACE,
+    ) -> None:
+        """`protects`: whose timers a new message must not break; `grace` in seconds."""
+        self._carrier, self._estimator = carrier, estimator
+        self._grace = grace
+        self._cutting = Cutting(carrier)
+        self._protects = protects
+        self._contest = Contest(self._cutting, protects=protects)
+        self._contest.set_rate(estimator.estimate.available)
+        self._timers: Timers[Message] = Timers()
+        """Of messages under way: their deadlines. Of others: when they go on, or their callback."""
+        self._aside: dict[Message, Expiry | None] = {}
+        """Suspended and deferred messages; an expiry: its callback is to be called at its timer."""
+        self._watches = Watches()
+        self._control: deque[bytes] = deque()
+        self._last_id = self._last_order = self._poll = 0
+        self._accepted = 0
+        """Bytes that the carrier took, as it counts."""
+        self._wasted = 0
+        self._ended = dict.fromkeys((State.DELIVERED, State.CANCELLED, State.REJECTED), 0)
+        self._expiries = dict.fromkeys(Expiry, 0)
+        self._closed: Exception | None = None
+        self.expired: deque[tuple[Message, Expiry]] = deque()
+        """Suspended, and whoever drives this is to ask the application, then to `answer`."""
+        self.crossed: deque[tuple[Watch, float]] = deque()
+        """Whom to tell of the bandwidth, bytes/second."""
+
+    # -- the application's side --------------------------------------------------------------
+
+    def submit(self, message: Message, now: float) -> None:
+        """Queue a new message; it is queued, rejected, or its callback is due."""
+        if self._closed is not None:
+            raise CarrierError("the connection is closed") from self._closed
+        if len(self._contest) + len(self._aside) >= MOST_MESSAGES:
+            raise NaiError(f"more than {MOST_MESSAGES} messages are waiting: wait for some")
+        check_queue(message.queue)
+        self._cutting.open(message.queue, message.priority)
+        self._begin(message, now)
+
+    def suspend(self, message: Message) -> None:
+        """Send no more of it until `resume`; its timer stops."""
+        self._set_aside(message, State.SUSPENDED)
+
+    def defer(self, message: Message, now: float, *, seconds: float | None = None) -> None:
+        """The same; it goes on by itself after so many seconds, if any."""
+        self._set_aside(message, State.DEFERRED)
+        if seconds is not None:
+            self._timers.set(message, now + max(0.0, seconds))
+
+    def resume(self, message: Message, now: float) -> None:
+        """Send what is left of it; its timer begins anew. One under way stays as it is."""
+        check_alive(message)
+        if not message.state.under_way:
+            self._begin(message, now)
+
+    def restart(self, message: Message, now: float) -> None:
+        """Send it from its first byte; the receiver forgets what it has. Rejected ones may, too."""
+        if message.state is not State.REJECTED:
+            check_alive(message)
+        self._withdraw(message)
+        self._forget_sent(message)
+        self._begin(message, now)
+
+    def cancel(self, message: Message, error: Exception | None = None) -> None:
+        """Send no more of it; the receiver drops what it has. One that has ended is ignored."""
+        if not message.state.ended:
+            message.error = error
+            self._withdraw(message)
+            self._end(message, State.CANCELLED)
+
+    def prioritise(self, message: Message, priority: int, now: float) -> bool:
+        """Give it another priority; False: that would break timers, all stays as it was."""
+        check_alive(message)
+        check_priority(priority)
+        self._cutting.open(message.queue, priority)
+        before, under_way = message.priority, message.state.under_way
+        if under_way:
+            state = message.state
+            self._withdraw(message)
+        message.priority = priority
+        admitted = not under_way or self._contest.admits(message, now)
+        if not admitted:
+            message.priority = before
+        if under_way:
+            self._enter(message, state)
+        return admitted
+
+    def answer(self, message: Message, verdict: Verdict | None, now: float) -> None:
+        """What the application says to an expiry; ignored if it has acted on the message
+        already."""
+        expiry, message.asked = message.asked, None
+        if expiry is None or message.state is not State.SUSPENDED:
+            return
+        if isinstance(verdict, Continue):
+            message.timer = check_timer(verdict.timer)
+            self._begin(message, now)
+        elif isinstance(verdict, Defer):
+            self.defer(message, now, seconds=verdict.seconds)
+        else:
+            self._drop(message, expiry)
+
+    def watch_bandwidth(
+        self, low: float, high: float, callback: Callable[[float], object]
+    ) -> Watch:
+        """Tell once when what is available leaves [low, high] bytes/second; now, if it is
+        outside."""
+        watch = self._watches.add(low, high, callback)
+        self._cross()
+        return watch
+
+    def unwatch(self, watch: Watch) -> None:
+        """Don't tell."""
+        self._watches.remove(watch)
+
+    @property
+    def estimate(self) -> Estimate:
+        return self._estimator.estimate
+
+    @property
+    def idle(self) -> bool:
+        """Nothing waits to be sent."""
+        return not len(self._contest) and not self._control
+
+    # -- the driver's side -------------------------------------------------------------------
+
+    def turn(self, now: float) -> None:
+        """Do all that is due: measure, expire, send. Call it when `next_time` has come, when the
+        carrier has room again, and after anything the application did."""
+        self._observe(now)
+        for message in self._timers.due(now):
+            self._due(message, now)
+        self._send(now)
+
+    def next_time(self, now: float) -> float:
+        """When to call `turn` at the latest."""
+        if self.expired or self.crossed:
+            return now
+        due = self._timers.next_time()
+        times = [self._estimator.next_time(now), *([] if due is None else [due])]
+        if len(self._contest) and self._carrier.room(now) >= self._carrier.segment:
+            times.append(self._estimator.ready_at(now))
+        return max(now, min(times))
+
+    def send_control(self, segment: bytes) -> None:
+        """A segment of the receiving side's, to go first."""
+        self._control.append(segment)
+
+    def polled(self, size: int, seconds: float, now: float) -> None:
+        """A packet pair was answered."""
+        if seconds > 0:
+            self._estimator.polled(now, self._carrier.takes(size) / seconds)
+            self._estimated(now)
+
+    def close(self, error: Exception | None = None) -> None:
+        """Nothing more can be sent: all messages are cancelled."""
+        if self._closed is None:
+            self._closed = error or CarrierError("the connection was closed")
+            for message in [*self._contest.queues.messages(), *self._aside]:
+                self.cancel(message, self._closed)
+            self._control.clear()
+
+    def statistics(self) -> SenderStatistics:
+        return SenderStatistics(
+            queued=len(self._contest),
+            waiting=len(self._aside),
+            bytes=self._contest.total,
+            delivered=self._ended[State.DELIVERED],
+            late=self._expiries[Expiry.LATE],
+            early=self._expiries[Expiry.EARLY],
+            refused=self._expiries[Expiry.REFUSED],
+            cancelled=self._ended[State.CANCELLED],
+            wasted=self._wasted,
+            estimate=self._estimator.estimate,
+        )
+
+    # -- into the tree and out of it ---------------------------------------------------------
+
+    def _begin(self, message: Message, now: float) -> None:
+        """Queue it, its timer beginning now, or don't. Raises NaiError for one queue too many."""
+        self._contest.check_room(message)
+        self._aside.pop(message, None)
+        self._timers.clear(message)
+        message.asked = None
+        self._last_order += 1
+        message.order = self._last_order
+        message.deadline = None if message.timer is None else now + message.timer
+        if message.timer is not None and message.timer <= 0:
+            self._expire(message, Expiry.LATE, now)
+        elif self._contest.admits(message, now) or (
+            self._expire_early(now) and self._contest.admits(message, now)
+        ):
+            self._enter(message, State.SENDING if message.sent else State.QUEUED)
+            if self._protects is Protects.PEERS:
+                self._expire_early(now)
+        else:
+            self._expire(message, Expiry.REFUSED, now)
+
+    def _enter(self, message: Message, state: State) -> None:
+        if not message.id:
+            self._last_id += 1
+            message.id = self._last_id
+        message.state = state
+        self._contest.enter(message)
+        if message.deadline is not None:
+            self._timers.set(message, message.deadline)
+
+    def _withdraw(self, message: Message) -> None:
+        """Out of the tree, or from the side."""
+        self._timers.clear(message)
+        self._aside.pop(message, None)
+        self._contest.leave(message)
+
+    def _set_aside(self, message: Message, state: State) -> None:
+        check_alive(message)
+        self._withdraw(message)
+        message.state = state
+        message.asked = None
+        self._aside[message] = None
+
+    def _end(self, message: Message, state: State) -> None:
+        message.state = state
+        message.asked = None
+        self._ended[state] += 1
+        if state is not State.DELIVERED:
+            self._forget_sent(message)
+        if state is not State.REJECTED:
+            message.source = nothing
+        if message.on_end is not None:
+            message.on_end(message)
+
+    def _forget_sent(self, message: Message) -> None:
+        """The receiver drops what it has of it."""
+        if message.sent:
+            self._wasted += message.sent
+            self._control.append(headers.cancel(message.id, message.sent))
+        message.id = message.sent = 0
+
+    # -- expiry ------------------------------------------------------------------------------
+
+    def _due(self, message: Message, now: float) -> None:
+        if message.state.under_way:
+            self._expire(message, Expiry.LATE, now)
+        elif message.state is State.DEFERRED:
+            try:
+                self._begin(message, now)
+            except NaiError as error:
+                self.cancel(message, error)
+        elif (expiry := self._aside.get(message)) is not None:
+            self._expire(message, expiry, now)
+
+    def _expire(self, message: Message, expiry: Expiry, now: float) -> None:
+        """Suspend it, then ask, or drop it if there is nobody to ask."""
+        if expiry is not Expiry.LATE:
+            self._estimator.refused(now)
+        self._withdraw(message)
+        message.state = State.SUSPENDED
+        if message.on_timer is None:
+            self._expiries[expiry] += 1
+            self._drop(message, expiry)
+        elif now < message.again_at:
+            self._aside[message] = expiry
+            self._timers.set(message, message.again_at)
+        else:
+            self._expiries[expiry] += 1
+            self._aside[message] = None
+            message.asked, message.again_at = expiry, now + _AGAIN
+            self.expired.append((message, expiry))
+
+    def _drop(self, message: Message, expiry: Expiry) -> None:
+        self._withdraw(message)
+        refused = expiry is Expiry.REFUSED and not message.sent
+        self._end(message, State.REJECTED if refused else State.CANCELLED)
+
+    def _expire_early(self, now: float) -> bool:
+        """Those that can't be in time by the present estimate; whether there were any."""
+        found = self._contest.late(now, grace=self._grace)
+        for message in found:
+            self._expire(message, Expiry.EARLY, now)
+        return bool(found)
+
+    # -- the link ----------------------------------------------------------------------------
+
+    def _observe(self, now: float) -> None:
+        backlog, latency = self._carrier.backlog(now), self._carrier.latency
+        departed = self._accepted - backlog
+        if self._estimator.observe(now, departed=departed, backlog=backlog, latency=latency):
+            self._estimated(now)
+
+    def _estimated(self, now: float) -> None:
+        self._contest.set_rate(self._estimator.estimate.available)
+        self._expire_early(now)
+        self._cross()
+
+    def _cross(self) -> None:
+        available = self._estimator.estimate.available
+        for watch in self._watches.leaving(available):
+            self.crossed.append((watch, available))
+
+    def _send(self, now: float) -> None:
+        carrier, estimator, segment = self._carrier, self._estimator, self._carrier.segment
+        if estimator.wants_poll(now) and carrier.room(now) >= 2 * segment:
+            self._poll += 1
+            for _ in range(2):
+                self._hand_over(headers.poll(self._poll, size=segment), now)
+            estimator.poll_sent(now, 2 * carrier.takes(segment))
+        while carrier.room(now) >= segment:
+            if self._control:
+                self._hand_over(self._control.popleft(), now)
+                continue
+            if estimator.ready_at(now) > now or (chosen := self._contest.next(now)) is None:
+                break
+            self._send_some(chosen, now)
+
+    def _send_some(self, chosen: Chosen, now: float) -> None:
+        """A segment of the message that the tree chose."""
+        message, length, last = chosen
+        try:
+            segment = self._cutting.segment(message, length, last=last)
+        except Exception as error:  # its bytes are not to be had: the rest is cancelled
+            message.error = error
+            self._timers.clear(message)
+            self._contest.lost(chosen)
+            self._end(message, State.CANCELLED)
+            return
+        message.sent += length
+        self._hand_over(segment, now)
+        if last:
+            self._timers.clear(message)
+            self._end(message, State.DELIVERED)
+        else:
+            message.state = State.SENDING
+
+    def _hand_over(self, segment: bytes, now: float) -> None:
+        size = self._carrier.takes(len(segment))
+        self._carrier.send(segment, now)
+        self._accepted += size
+        self._estimator.sent(now, size)

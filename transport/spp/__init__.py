@@ -1,0 +1,1 @@
+"""SPP: payloads over UDP, each exactly once (docs/decisions/0009-spp.md)."""

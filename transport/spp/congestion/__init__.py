@@ -1,0 +1,1 @@
+"""How much may be under way, and how fast it may go: one algorithm a file."""

@@ -1,0 +1,33 @@
+"""What SPP asks of congestion control, and what it tells it. Pure.
+
+Bytes are those of IP packets. The five events and answers are all there is, so that an algorithm
+needs to know neither packets nor timers.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from transport.spp.round_trip import RoundTrip
+
+
+class Congestion(Protocol):
+    """Of one connection's one direction."""
+
+    def allowance(self, round_trip: RoundTrip) -> tuple[float, float]:
+        """Bytes that may be under way, and bytes/second at which they may leave."""
+
+    def sent(self, size: int, *, now: float) -> None:
+        """A packet left."""
+
+    def acknowledged(self, size: int, *, sent_at: float, now: float, limited: bool) -> None:
+        """Packets arrived, the newest of which was sent then.
+
+        `limited`: the allowance was used up, so their arrival says something about it.
+        """
+
+    def lost(self, size: int, *, sent_at: float, now: float) -> None:
+        """Packets are lost, the newest of which was sent then."""
+
+    def timed_out(self, *, now: float) -> None:
+        """Nothing of a long while arrived, or the path is another one: what is known is void."""

@@ -1,0 +1,9 @@
+"""What may go wrong between an application and its connection."""
+
+from __future__ import annotations
+
+from wire.errors import LocalError
+
+
+class Refused(LocalError):
+    """The connection takes no more payloads now: look at `room` before sending."""
