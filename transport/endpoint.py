@@ -58,6 +58,7 @@ class Endpoint:
         self._resumed_from = 0
         """Bytes that the peer had when the present connection began."""
         self._replayed = 0
+        self._padding_sent = self._padding_received = 0
         self._writer = FrameWriter()
         self._reader = FrameReader()
         self._sent = 0
@@ -110,7 +111,9 @@ class Endpoint:
             elif frame == END:
                 self.ended = True
                 break
-            elif not (isinstance(frame, Data) and frame.component == PADDING):
+            elif isinstance(frame, Data) and frame.component == PADDING:
+                self._padding_received += len(frame.payload)
+            else:
                 frames.append(frame)
                 self._spoken_to = True
         if self._countable > self._reported:
@@ -166,6 +169,8 @@ class Endpoint:
             outgoing=self.gate.estimate(now),
             incoming=self.incoming(),
             replayed=self._replayed,
+            padding_sent=self._padding_sent,
+            padding_received=self._padding_received,
             chunks=self.chunks,
         )
 
@@ -249,6 +254,7 @@ class Endpoint:
             return b""
         if self._probe.ends_burst:
             gate.burst_ends(now)
+        self._padding_sent += len(piece)
         return self._encoded(Data(PADDING, piece), self._outbox.quantum)
 
     def _encoded(self, frame: Data | Control, quantum: int) -> bytes:
