@@ -98,6 +98,8 @@ class Gate:
         self._pacer = Pacer()
         self._phase = Phase.START
         self._delivered = 0.0
+        self._burst_at = float("-inf")
+        """When a burst of padding had been sent."""
         self._start_cap = 0.0  # bytes; 0: a few quanta
         self._spacing = 0.0
         """Seconds between reports while the gate limits, the mean."""
@@ -141,11 +143,11 @@ class Gate:
         self._reported_at = now
         self._limits.reported(now, sent_at=sent_at)
         held = REPORT_EVERY_THIN if self.rate < THIN else REPORT_EVERY
-        smaller = self._smaller(progress.size)
         self._delay.add(
             now,
-            loop=now - sent_at + smaller,
-            one_way=progress.arrived_at - sent_at + smaller,
+            loop=now - sent_at,
+            one_way=progress.arrived_at - sent_at,
+            smaller=self._smaller(progress.size),
             steady=self._is_level(now),
             noise=min(_MOST_NOISE, self._serialisation / 2 + 2 * held),  # parts: half as often
             held=_MOST_HELD,  # the cap has what the way back does to most reports
@@ -165,8 +167,8 @@ class Gate:
             self._running(now)
 
     def burst_ends(self, now: float) -> None:
-        """What was sent tells as much as if the cap had ended it."""
-        self._limits.refused_by_cap(now)
+        """What was sent until now tells as much as if the cap had ended it."""
+        self._burst_at = now
 
     # -- what may happen ----------------------------------------------------------------------
 
@@ -261,9 +263,12 @@ class Gate:
         """Double each round while the queue stays empty; leave as soon as the rate is known."""
         self._delivered = max(self._delivered, self._rate.most_delivered())
         capacity = self._dispersion.add(progress, new_round=self._delay.round_ended)
-        if capacity is not None and self._limits.gate:
+        padding = progress.sent_at <= self._burst_at
+        if capacity is not None and (padding or self._limits.gate):
             self._delivered = max(self._delivered, capacity * self.window)
             self._leave_start(now)
+        elif padding and not self.under_way:
+            self._start_cap = 2 * self.cap(now)
         elif self._delay.round_ended:
             queue = self._target + self._serialisation
             if self._delay.least_excess > queue:
