@@ -74,8 +74,8 @@ SCENARIOS: Final = (
         "how soon a switch counts: an urgent quantum, in virtual time and over TCP; new shares",
         "bench.scenarios.reallocation",
         takes=620,
-        quick_takes=80,
-        quick={"real": ("384k",), "seconds": 8.0, "queues": (262_144,)},
+        quick_takes=45,
+        quick={"real": ("384k",), "seconds": 8.0, "queues": ()},
     ),
     Scenario(
         "websocket",
