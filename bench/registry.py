@@ -137,7 +137,7 @@ SCENARIOS: Final = (
         "priority",
         "the part of it in virtual time: a quantum of high priority behind a backlog",
         "bench.scenarios.priority",
-        takes=15,
+        takes=20,
         quick_takes=2,
         quick={"scale": 0.25},
         virtual=True,
