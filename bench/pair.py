@@ -112,6 +112,18 @@ class Tap:
     def statistics(self) -> LinkStatistics:
         return self._link.statistics()
 
+    @property
+    def received(self) -> int:
+        """Bytes that came out, but for padding, which is no use of a link."""
+        statistics = self._link.statistics()
+        return statistics.received - statistics.padding_received
+
+    @property
+    def sent(self) -> int:
+        """Bytes that went in, but for padding."""
+        statistics = self._link.statistics()
+        return statistics.sent - statistics.padding_sent
+
     def frames_received(self, frames: Sequence[Data | Control], *, now: float) -> None:
         for frame in frames:
             component = frame.component if isinstance(frame, Data) else CONTROL

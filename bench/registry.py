@@ -71,11 +71,11 @@ SCENARIOS: Final = (
     ),
     Scenario(
         "reallocation",
-        "how soon the share of a document that comes to the front stands, over real TCP",
+        "how soon a switch counts: an urgent quantum, in virtual time and over TCP; new shares",
         "bench.scenarios.reallocation",
-        takes=360,
-        quick_takes=90,
-        quick={"profile": "384k"},
+        takes=620,
+        quick_takes=45,
+        quick={"real": ("384k",), "seconds": 8.0, "queues": ()},
     ),
     Scenario(
         "websocket",
@@ -135,11 +135,19 @@ SCENARIOS: Final = (
     ),
     Scenario(
         "priority",
-        "how late a quantum of high priority is behind a backlog",
+        "the part of it in virtual time: a quantum of high priority behind a backlog",
         "bench.scenarios.priority",
         takes=20,
         quick_takes=2,
         quick={"scale": 0.25},
+        virtual=True,
+    ),
+    Scenario(
+        "start",
+        "how soon the first answer of a session is there, and one after a minute of rest",
+        "bench.scenarios.start",
+        takes=3,
+        quick_takes=3,
         virtual=True,
     ),
     Scenario(

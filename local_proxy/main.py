@@ -146,6 +146,7 @@ class LocalProxy:
             swap=settings.export != "stream",
             decode=self._arithmetic.huffman,
             enlarge=self._enlarger.enlarge,
+            growing=self._growing,
         )
         self.core = ProxyCore(
             uplink=self.uplink,
@@ -253,6 +254,11 @@ class LocalProxy:
 
     def _unwanted(self, component: Component) -> None:
         self.uplink.abandon(component)
+
+    def _growing(self, document: int) -> None:
+        session = self.uplink.session
+        if session is not None:
+            session.grow(document)
 
     def _release(self, component: Component) -> None:
         session = self.uplink.session

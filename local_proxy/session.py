@@ -122,6 +122,11 @@ class LocalSession:
         """Have the remote answer."""
         self.say(m.Ping(0))
 
+    def grow(self, document: int) -> None:
+        """No driver runs in this document: its pictures are responses that grow."""
+        if self.session.peer is not None and m.GROWING in self.session.peer.accepts:
+            self.say(m.Growing(document))
+
     def start(self) -> None:
         """Begin: say hello and listen."""
         self._link.start(self.uploads.outbox, self)

@@ -25,7 +25,7 @@ from remote_proxy.promising import Promising
 from remote_proxy.rest import Rest, begins_there, conditional
 from remote_proxy.tree import Tree
 from remote_proxy.tunnelling import dial, pump
-from transcoders.registry import Transcoders
+from transcoders.registry import Picture, Transcoders
 from transcoders.text import DENSE, TextEncoder, compressible, quality_for
 from transport.incoming import StreamCut
 from transport.outbox import TreeOutbox
@@ -231,13 +231,15 @@ class Delivery:
                 await self._as_it_is(response, content_type, bytes(data))
                 return
         whole = self._goes_level_by_level()
+        sketch = whole and self._sender.accepts(m.SKETCH)
         options = picture_options(
             self._decision(Kind.IMAGE, len(data)),
             width=self.job.width,
             height=self.job.height,
             accept=header(self.job.headers, "accept"),
             arithmetic=whole and self._sender.accepts(m.ARITHMETIC),
-            sketch=whole and self._sender.accepts(m.SKETCH),
+            sketch=sketch,
+            webp=sketch,  # who enlarges sketches shows one whole file after the other
         )
         picture = await transcoders.picture(bytes(data), content_type, options)
         if picture is None:
@@ -250,12 +252,24 @@ class Delivery:
             length = None if picture.coding else size
             self._head(response, response.headers, length=length, coding=picture.coding)
             outgoing = self._open(Kind.IMAGE)
-            there = self._rest.skip
-            marks = tuple(level.end - there for level in levels if level.end > there)
-            self._sender.tree.hierarchy.set_marks(outgoing.leaf, marks)
+            self._mark(picture)
             outgoing.write(self._rest.after(picture.data))
         self._rest.end()
         outgoing.finish()
+
+    def _mark(self, picture: Picture) -> None:
+        """Tell the tree where the picture is worth more than before."""
+        ends = [level.end for level in picture.levels]
+        steps = ends
+        if picture.first_step:  # where nothing can take the sketch's place
+            steps = [picture.first_step, *(end for end in ends[1:] if end > picture.first_step)]
+        there = self._rest.skip
+        self._sender.tree.set_marks(
+            self._document,
+            self.job.component,
+            [end - there for end in ends if end > there],
+            [end - there for end in steps if end > there],
+        )
 
     def _goes_level_by_level(self) -> bool:
         """Whether the device will show it as one whole file after the other: the import driver

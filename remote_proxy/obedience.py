@@ -7,12 +7,14 @@ carried out is logged and changes nothing. Knows the tree and the plan; not link
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from math import inf
 from typing import Final
 
 import structlog
 
 from hats.errors import HatsError, SchedulerError
 from policies.plan import PlanError, Subject
+from remote_proxy.deadlines import Deadlines
 from remote_proxy.jobs import Job
 from remote_proxy.plan import Plan
 from remote_proxy.tree import Tree
@@ -33,6 +35,7 @@ class Obedience:
     def __init__(self, tree: Tree, plan: Plan) -> None:
         self._tree = tree
         self._plan = plan
+        self.deadlines = Deadlines(tree)
         self.fixed_quantum = 0
         """Bytes, while a policy has set it for all; 0: fit it to the link."""
         self._subjects: dict[int, Subject] = {}
@@ -53,6 +56,7 @@ class Obedience:
 
     def forget(self, component: int) -> None:
         """It has left."""
+        self.deadlines.clear(component)
         self._subjects.pop(component, None)
         self._fetched.discard(component)
 
@@ -83,13 +87,28 @@ class Obedience:
         for subject in self._subjects.values():
             self._hold_by_plan(subject)
 
-    def fetch(self, command: m.Fetch, *, running: bool) -> None:
-        """Send it whatever the plan says."""
+    def fetch(self, command: m.Fetch, *, running: bool, now: float) -> None:
+        """Send it whatever the plan says, and watch whether it can be there in time."""
+        self.deadlines.clear(command.component)
+        if 0 < command.timer < inf:
+            self.deadlines.set(
+                command.component,
+                level=command.level,
+                priority=command.urgency,
+                deadline=now + command.timer,
+            )
         if running or command.component in self._subjects:
             self._fetched.add(command.component)
             for why in ("command", "plan", "timer"):
                 self._tree.hold(command.component, on=False, why=why)
         self._tree.set_priority(command.component, command.urgency)
+
+    def expire(self, now: float, *, rate: float) -> list[int]:
+        """Hold the fetches that can't be in time at `rate` bytes/second; which these are."""
+        early = self.deadlines.expire(now, rate=rate)
+        for component in early:
+            self._tree.hold(component, on=True, why="timer")
+        return early
 
     def move(self, command: m.Raise) -> None:
         """Change its urgency among its siblings."""

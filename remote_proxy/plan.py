@@ -40,10 +40,12 @@ def picture_options(
     accept: str,
     arithmetic: bool = False,
     sketch: bool = False,
+    webp: bool = False,
 ) -> PictureOptions:
     """What a decision asks of the transcoder, for a browser with this `Accept`.
 
     `arithmetic`, `sketch`: the device undoes that coding, enlarges sketches, for this picture.
+    `webp`: the browser is shown whole files, so a PNG may be one of another type that it takes.
     """
     stop = decision.level if decision.level in LEVELS else "original"
     return PictureOptions(
@@ -53,4 +55,5 @@ def picture_options(
         avif="image/avif" in accept,
         arithmetic=arithmetic,
         sketch=sketch,
+        webp=webp and "image/webp" in accept,
     )

@@ -8,14 +8,12 @@ policies are obeyed (obedience.py), documents' parts promised (promising.py), th
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Final
 
 import structlog
 
-from remote_proxy.deadlines import Deadlines
 from remote_proxy.delivery import Delivery, Services
 from remote_proxy.failures import Failure, OriginError
 from remote_proxy.jobs import Job
@@ -85,11 +83,10 @@ class RemoteSession:
         self._expect = expect
         self.peer = peer
         self._services = services
-        self.session = Session(Side.REMOTE, agent=AGENT)
+        self.session = Session(Side.REMOTE, agent=AGENT, accepts=(m.GROWING,))
         self.tree = Tree(quantum=quantum)
         self.plan = Plan()
         self.obedience = Obedience(self.tree, self.plan)
-        self.deadlines = Deadlines(self.tree)
         self.promising = Promising(
             self.session,
             self.tree,
@@ -130,6 +127,7 @@ class RemoteSession:
             m.Fetch: self._on_fetch,
             m.Raise: self._on_raise,
             m.Hold: self._on_hold,
+            m.Growing: self._on_growing,
             m.Ping: self._on_ping,
             m.Pong: self._ignore,
             m.Goodbye: self._on_goodbye,
@@ -330,7 +328,6 @@ class RemoteSession:
         if running is not None:
             running.task.cancel()
         self.obedience.forget(component)
-        self.deadlines.clear(component)
         self.outbox.drop(component)
         self.tree.forget(component)
 
@@ -365,15 +362,8 @@ class RemoteSession:
 
     def _on_fetch(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Fetch)
-        self.obedience.fetch(message, running=message.component in self._running)
-        self.deadlines.clear(message.component)
-        if 0 < message.timer < math.inf:
-            self.deadlines.set(
-                message.component,
-                level=message.level,
-                priority=message.urgency,
-                deadline=self._loop.time() + message.timer,
-            )
+        running = message.component in self._running
+        self.obedience.fetch(message, running=running, now=self._loop.time())
 
     def _on_raise(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Raise)
@@ -382,6 +372,10 @@ class RemoteSession:
     def _on_hold(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Hold)
         self.obedience.hold(message, running=message.component in self._running)
+
+    def _on_growing(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Growing)
+        self.tree.grow(message.document)
 
     def _on_ping(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Ping)
@@ -404,8 +398,7 @@ class RemoteSession:
             if rate is None:
                 continue
             self.tree.hierarchy.bandwidth_changed(rate)
-            for component in self.deadlines.expire(self._loop.time(), rate=rate):
-                self.tree.hold(component, on=True, why="timer")
+            for component in self.obedience.expire(self._loop.time(), rate=rate):
                 self.say(m.Expired(component))
             if not self.obedience.fixed_quantum:
                 self.tree.multiplexer.quantum = self._link.statistics().chunks.quantum(rate)

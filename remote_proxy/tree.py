@@ -6,7 +6,7 @@ nodes that do not exist yet ("*" stands for any name): they are kept and hold fo
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from typing import Any, Final, Literal, TypeVar
 
 from hats.errors import SchedulerError
@@ -51,6 +51,10 @@ class Tree:
         self.multiplexer = Multiplexer(self.hierarchy, quantum=quantum)
         self._leaves: dict[int, Node] = {}
         self._holds: dict[int, set[Hold]] = {}
+        self._growing: set[int] = set()
+        """Documents in which no driver runs."""
+        self._steps: dict[int, tuple[int, Sequence[int]]] = {}
+        """By component its document, and its marks if it is one response that grows."""
         self._schedulers: dict[Pattern, tuple[str, dict[str, Any]]] = {}
         self._weights: dict[Pattern, float] = {}
         self._application = self._interior(self.hierarchy.root, (APPLICATION,))
@@ -81,6 +85,26 @@ class Tree:
         elif leaf.kind != kind:
             self.hierarchy.set_kind(leaf, kind)
         return leaf
+
+    def set_marks(
+        self, document: int, component: int, levels: Sequence[int], steps: Sequence[int]
+    ) -> None:
+        """Offsets, bytes, at which a picture's levels end, and at which it is worth showing more
+        where it is one response that grows."""
+        self._steps[component] = document, steps
+        leaf = self.find_leaf(component)
+        if leaf is not None:
+            self.hierarchy.set_marks(leaf, steps if document in self._growing else levels)
+
+    def grow(self, document: int) -> None:
+        """The document's pictures are such responses."""
+        if self.hierarchy.find((APPLICATION, str(document))) is None:
+            return  # closed, or never there
+        self._growing.add(document)
+        for component, (its_document, steps) in self._steps.items():
+            leaf = self.find_leaf(component)
+            if its_document == document and leaf is not None:
+                self.hierarchy.set_marks(leaf, steps)
 
     def tunnel(self, component: int) -> Node:
         """The leaf of a tunnel: beside the applications, for it belongs to no document."""
@@ -114,6 +138,7 @@ class Tree:
     def forget(self, component: int) -> None:
         """The component leaves, sent or not."""
         self._holds.pop(component, None)
+        self._steps.pop(component, None)
         leaf = self._leaves.pop(component, None)
         if leaf is not None:
             self.hierarchy.remove(leaf)
@@ -122,6 +147,7 @@ class Tree:
         """Let go of what has been sent in full; the hierarchy dropped it by itself."""
         self._holds = {id_: why for id_, why in self._holds.items() if id_ in live}
         self._leaves = {id_: leaf for id_, leaf in self._leaves.items() if leaf.attached}
+        self._steps = {id_: steps for id_, steps in self._steps.items() if id_ in self._leaves}
 
     def set_priority(self, component: int, priority: int) -> None:
         """How urgent a component is among its siblings; ignored when it has left."""
@@ -156,6 +182,7 @@ class Tree:
 
     def close_document(self, document: int) -> None:
         """The document and all that it holds leave."""
+        self._growing.discard(document)
         path = (APPLICATION, str(document))
         node = self.hierarchy.find(path)
         if node is not None:

@@ -17,8 +17,9 @@ import io
 import re
 import shutil
 import tempfile
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -88,6 +89,33 @@ def levels(size: int, scans: Jpeg, *, final: str) -> tuple[Level, ...]:
     if not made or made[0].end > jpeg.MAX_LOW * size:
         raise Unfit("no small prefix of it ends with a scan")
     return (*made, Level(final, 0, size, Format.JPEG.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A prefix of a coded file that ends with a scan."""
+
+    end: int
+    known: int
+    """Bytes from which one can tell that the scan has ended: the next one's header is in them."""
+
+
+def first_step(begun: bytes, size: int) -> Step | None:
+    """The first prefix that fills the frame and is worth showing, of a file of `size` bytes.
+
+    None: it is not in `begun`, what has come of the file. Never raises for what is in it.
+    """
+    try:
+        scans = parse(begun + END)
+    except DamagedJpeg:  # it may end inside a header
+        return None
+    full_frame = scans.full_frame
+    if full_frame is None:
+        return None
+    for scan, following in pairwise(scans.scans):
+        if scan.end >= max(full_frame, LEAST * size):
+            return Step(scan.end, following.data)
+    return None
 
 
 class ArithmeticEncoder:

@@ -32,6 +32,9 @@ class PictureOptions:
     """Who gets it can undo arithmetic coding of a JPEG (transcoders/arithmetic.py)."""
     sketch: bool = False
     """Who gets it can enlarge a sketch (transcoders/sketch.py)."""
+    webp: bool = False
+    """Who gets it is shown whole files and takes WebP: a PNG's pixels may come in one
+    (transcoders/lossless.py)."""
     min_bytes: int = 4096
     """Smaller pictures are left alone (HATS, section 4.1.1)."""
 
@@ -60,6 +63,8 @@ class Picture:
     """The last level is the origin's bytes."""
     coding: str = ""
     """What must be undone before a level is a file that browsers show (wire.messages.Head)."""
+    first_step: int = 0
+    """Bytes of which it shows something all over without its sketch; 0: it has no sketch."""
 
 
 def up_to(picture: Picture, stop: str) -> Picture:
@@ -73,4 +78,7 @@ def up_to(picture: Picture, stop: str) -> Picture:
     data = picture.data[: last.end] + last.suffix
     final = structs.replace(last, end=len(data), suffix=b"")
     levels = (*kept[:-1], final)
-    return replace(picture, data=data, levels=levels, lossless=False, identical=False)
+    step = picture.first_step if picture.first_step < last.end else 0
+    return replace(
+        picture, data=data, levels=levels, lossless=False, identical=False, first_step=step
+    )

@@ -153,6 +153,10 @@ class Transcoders:
         if kind is Format.JPEG:
             return await self._jpeg(data, slot, avif=options.avif)
         limit = self._max_pixels
+        if kind is Format.PNG and options.webp:
+            with contextlib.suppress(Exception):  # Pillow raises a dozen kinds
+                denser = partial(still.denser, data, max_pixels=limit, avif=options.avif)
+                return await slot.call(denser)
         job = partial(still.versions, data, kind, max_pixels=limit, avif=options.avif)
         return await slot.call(job)
 

@@ -27,6 +27,7 @@ from msgspec import structs
 from PIL import Image
 
 from transcoders import metadata
+from transcoders.arithmetic import first_step
 from transcoders.picture import Picture, Unfit
 from transcoders.pixels import encode, open_still, plain, turned
 from transcoders.scans import parse
@@ -135,4 +136,14 @@ def _compose(picture: Picture, sketch: bytes, full: tuple[int, int]) -> Picture:
         structs.replace(one, start=one.start + size, end=one.end + size)
         for one in picture.levels[1:]
     ]
-    return replace(picture, data=sketch + picture.data, levels=(low, *moved))
+    step = size + _first_step(picture)
+    return replace(picture, data=sketch + picture.data, levels=(low, *moved), first_step=step)
+
+
+def _first_step(picture: Picture) -> int:
+    """How much of it shows as much as the prefix that the sketch replaces."""
+    if picture.coding:
+        step = first_step(picture.data, len(picture.data))
+        if step is not None:
+            return step.known
+    return picture.levels[0].end

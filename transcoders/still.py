@@ -1,10 +1,11 @@
 """A coarse version in front of a picture that has no usable prefix (versioning adaptation).
 
 PNG, WebP, GIF, and baseline JPEG without jpegtran: a small AVIF of the same width and height, then
-the origin's bytes. The size must be the same, because an <img> without dimensions takes its
-layout from the picture; so detail is blurred away before encoding instead of scaled away, which
-costs almost as few bytes. AVIF where the browser takes it: screenshots in 5 KB have an SSIM of .82
-to .92, as WebP .75 to .77, and it takes no longer to encode. Both have alpha.
+the origin's bytes, or a PNG's pixels in a smaller file (transcoders/lossless.py). The size must be
+the same, because an <img> without dimensions takes its layout from the picture; so detail is
+blurred away before encoding instead of scaled away, which costs almost as few bytes. AVIF where the
+browser takes it: screenshots in 5 KB have an SSIM of .82 to .92, as WebP .75 to .77, and it takes
+no longer to encode. Both have alpha.
 
 Knows pixels and shares; does not know who asked.
 """
@@ -12,12 +13,12 @@ Knows pixels and shares; does not know who asked.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from PIL import Image, features
 
-from transcoders import metadata
+from transcoders import lossless, metadata
 from transcoders.picture import Picture, Unfit
 from transcoders.pixels import MAX_PROFILE, encode, open_still, plain, profile, turned
 from transcoders.scans import Jpeg
@@ -45,8 +46,29 @@ def versions(data: bytes, kind: Format, *, max_pixels: int, avif: bool) -> Pictu
     """The picture with a low version in front. Raises Unfit, or what Pillow raises."""
     _worth(data)
     image = open_still(data, kind, max_pixels=max_pixels)
-    low = _coarse(plain(image), profile(image), len(data), avif=avif)
+    low = _coarse(plain(image), profile(image), int(MAX_SHARE * len(data)), avif=avif)
     return _compose(data, kind, image.size, low)
+
+
+def denser(data: bytes, *, max_pixels: int, avif: bool) -> Picture:
+    """A PNG as lossless WebP, with a low version in front where that is of use.
+
+    Both together have no more bytes than the PNG. 15 PNGs, luma SSIM of low, median and 25th
+    percentile, and share of both: .876 .81 and .68 at MAX_SHARE; .824 .74 and .66 at 8 %, where
+    three have no version; .811 .72 and .63 at 12 % of the WebP, where three have none. Raises Unfit
+    where it is better left a PNG, or what Pillow raises.
+    """
+    whole = lossless.webp(data)
+    image = open_still(data, Format.PNG, max_pixels=max_pixels)
+    try:
+        _worth(whole)
+        limit = min(int(MAX_SHARE * len(data)), len(data) - len(whole))
+        low = _coarse(plain(image), profile(image), limit, avif=avif)
+    except Unfit:
+        levels = (Level("original", 0, len(whole), Format.WEBP.value),)
+        return Picture(whole, levels, *image.size, lossless=True, identical=False)
+    made = _compose(whole, Format.WEBP, image.size, low)
+    return replace(made, identical=False)
 
 
 def jpeg_versions(data: bytes, jpeg: Jpeg, *, max_pixels: int, avif: bool) -> Picture:
@@ -58,7 +80,7 @@ def jpeg_versions(data: bytes, jpeg: Jpeg, *, max_pixels: int, avif: bool) -> Pi
     image = open_still(data, Format.JPEG, max_pixels=max_pixels)
     icc = profile(image) if image.mode == "RGB" else b""
     upright = turned(image, metadata.orientation(exif))
-    low = _coarse(plain(upright), icc, len(data), avif=avif)
+    low = _coarse(plain(upright), icc, int(MAX_SHARE * len(data)), avif=avif)
     return _compose(data, Format.JPEG, (jpeg.width, jpeg.height), low)
 
 
@@ -75,9 +97,8 @@ class _Low:
     content_type: str
 
 
-def _coarse(image: Image.Image, icc: bytes, size: int, *, avif: bool) -> _Low:
-    """The best version that stays below MAX_SHARE of `size`. Raises Unfit if none does."""
-    limit = int(MAX_SHARE * size)
+def _coarse(image: Image.Image, icc: bytes, limit: int, *, avif: bool) -> _Low:
+    """The best version of at most `limit` bytes. Raises Unfit if there is none."""
     icc = icc if len(icc) <= min(MAX_PROFILE, limit // 2) else b""
     if max(image.size) > MAX_WEBP_SIDE:
         raise Unfit(f"{image.width} x {image.height} is too large for a version")

@@ -104,15 +104,24 @@ class DelayFilter:
         return max(_ROUND_FLOOR, (self.minimum or 0.0) + self.jitter)
 
     def add(
-        self, now: float, *, loop: float, one_way: float, steady: bool, noise: float, held: float
+        self,
+        now: float,
+        *,
+        loop: float,
+        one_way: float,
+        steady: bool,
+        noise: float,
+        held: float,
+        smaller: float = 0.0,
     ) -> None:
-        """A report came.
+        """A report came. `smaller`: seconds by which a whole packet would have taken longer.
 
         `steady`: our own queue is level, so what varies now is jitter, but for seconds that are
         our own doing: `noise`, by which quanta make the way there vary, and `held`, for which the
         receiver may hold a report.
         """
-        self._loop.add(now, loop)
+        # By no more than twice: the rate may be wrong, and what is too long does no lasting harm.
+        self._loop.add(now, loop + min(smaller, loop))
         self._one_way.add(now, one_way)
         back = loop - one_way
         self._back.add(now, back)

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from transport.ledger import Progress
+
 _SPAN: Final = 0.010
 """Seconds a burst must take at the receiver: shorter ones measure its scheduler."""
 _REPORTS: Final = 3
@@ -24,20 +26,22 @@ class Dispersion:
     def __init__(self) -> None:
         self._first: tuple[float, float, int] | None = None
         self._reports = 0
+        self._last_sent_at = 0.0
 
-    def new_burst(self) -> None:
-        """What is reported from here on belongs to another burst."""
-        self._first = None
-        self._reports = 0
+    def add(self, progress: Progress, *, new_round: bool) -> float | None:
+        """A report came.
 
-    def add(self, *, sent_at: float, clock: float, received: int) -> float | None:
-        """A report: its newest byte's time of sending, of arrival, its number.
-
-        Returns bytes/second as soon as the burst tells.
+        A pause of the sender ends a burst, and so does a round trip (`new_round`), unless three
+        segments take longer than that, as on a modem. Returns bytes/second as soon as the burst
+        tells.
         """
+        sent_at, clock, received = progress.sent_at, progress.arrived_at, progress.received
+        paused = sent_at - self._last_sent_at > _SPAN
+        self._last_sent_at = sent_at
         self._reports += 1
-        if self._first is None:
+        if self._first is None or paused or (new_round and self._reports > _REPORTS):
             self._first = (sent_at, clock, received)
+            self._reports = 1
             return None
         first_sent, first_clock, first_received = self._first
         there, here = clock - first_clock, sent_at - first_sent

@@ -23,12 +23,13 @@ from typing import Final
 from transport.connection import Delivery
 from transport.gate import Gate
 from transport.link import BandwidthEstimate, LinkStatistics, Outbox
+from transport.probe import Probe
 from transport.quantum import Chunks
 from transport.rate_filter import RateFilter
 from transport.report_spacing import REPORT_EVERY, REPORT_EVERY_THIN, THIN
 from transport.retained import Retained
 from wire.errors import PeerError
-from wire.frames import CLOCK_TICK, END, Control, Data, FrameReader, FrameWriter, Report
+from wire.frames import CLOCK_TICK, END, PADDING, Control, Data, FrameReader, FrameWriter, Report
 
 REPORT_SIZE: Final = len(FrameWriter().encode(Report(0, 0)))
 """Bytes of a report frame."""
@@ -38,6 +39,8 @@ _BUSY: Final = 0.2
 """Seconds of arrivals without a pause after which their rate says that the link is thin."""
 _PAUSE: Final = 0.1
 """Seconds without arrivals: above the 73 ms that 512 bytes take at 56 kbit/s."""
+_OUTAGE: Final = 4.0
+"""Seconds without a sign of a peer that owes one, after which the same link is another one."""
 _UNOPENED: Final = 16_384
 """Bytes of a record of TLS at most: reported as they come, but lost to the peer where the
 connection breaks before the record's end. So much of what was reported is kept."""
@@ -48,6 +51,7 @@ class Endpoint:
 
     def __init__(self, outbox: Outbox, *, now: float) -> None:
         self.gate = Gate(now=now, quantum=outbox.quantum)
+        self._probe = Probe()
         self.ended = False
         """The peer has closed on purpose."""
         self.chunks = Chunks()
@@ -60,11 +64,14 @@ class Endpoint:
         self._resumed_from = 0
         """Bytes that the peer had when the present connection began."""
         self._replayed = 0
+        self._padding_sent = self._padding_received = 0
         self._writer = FrameWriter()
         self._reader = FrameReader()
         self._sent = 0
         self._received = 0
         self._reports_received = 0
+        self._spoken_to = False
+        """The peer has said something: nobody is sent padding who may be a stranger."""
         self._arriving = 0
         self._heard_at = now
         """When the peer's bytes came last, reports too."""
@@ -115,8 +122,11 @@ class Endpoint:
             elif frame == END:
                 self.ended = True
                 break
+            elif isinstance(frame, Data) and frame.component == PADDING:
+                self._padding_received += len(frame.payload)
             else:
                 frames.append(frame)
+                self._spoken_to = True
         if self._countable > self._reported:
             if now - self._arrived_at > _PAUSE:
                 self._busy_since = now
@@ -125,9 +135,18 @@ class Endpoint:
 
     def delivered(self, now: float, news: Delivery) -> None:
         """The connection says what has arrived over there."""
+        if self.silent(now) > _OUTAGE:
+            self._begin_anew(now)
         self._heard_at = now
         self.gate.on_delivered(now, news)
         self._retained.reported(self._resumed_from + news.in_order - _UNOPENED)
+
+    def _begin_anew(self, now: float) -> None:
+        """The same connection after an outage: what was measured before and during it is void."""
+        under_way, quantum, asks = self.gate.under_way, self.gate.quantum, self.gate.asks
+        self.gate = Gate(now=now, quantum=quantum)
+        self.gate.asks = asks
+        self.gate.on_sent(now, under_way)
 
     @property
     def pace(self) -> float:
@@ -154,6 +173,7 @@ class Endpoint:
         self._resumed_from = received
         self.gate = Gate(now=now, quantum=self._outbox.quantum)
         self._reporting = True
+        self._probe = Probe()
         self._reported = self._countable
         self._incoming = RateFilter()
         self._heard_at = self._arrived_at = self._busy_since = now
@@ -181,6 +201,8 @@ class Endpoint:
             outgoing=self.gate.estimate(now),
             incoming=self.incoming(),
             replayed=self._replayed,
+            padding_sent=self._padding_sent,
+            padding_received=self._padding_received,
             chunks=self.chunks,
         )
 
@@ -226,26 +248,51 @@ class Endpoint:
         return self._retained.next_again() if self.gate.may_send(now, self.gate.quantum) else b""
 
     def _frame(self, now: float) -> bytes:
-        """Frames, chosen now: one, or as many as share a chunk. A small chunk waits for nothing
-        but the gate, which opens for a whole one.
+        """What goes now: a chunk where the gate is open, else at most what may pass a closed one.
+
+        A small chunk waits for nothing but the gate, which opens for a whole one.
         """
         quantum = self._outbox.quantum
         together = 1 if self.gate.starting else self.chunks.frames
         most = self.gate.quantum = quantum * together
         if self.gate.may_send(now, most):
-            frames = b""
-            while len(frames) < most - quantum // 2 and (frame := self._encoded(now, quantum)):
-                frames += frame
-            return frames
+            return self._chunk(now, quantum, most) or self._padding(now)
         if self.gate.may_send(now, 1, urgent=True):
-            return self._encoded(now, quantum, urgent=True)
+            frame = self._outbox.next_frame(now=now, urgent=True)
+            return b"" if frame is None else self._encoded(frame, quantum)
         return b""
 
-    def _encoded(self, now: float, quantum: int, *, urgent: bool = False) -> bytes:
-        """One frame, and before it the quantum's size where that has changed."""
-        frame = self._outbox.next_frame(now=now, urgent=urgent)
-        if frame is None:
+    def _chunk(self, now: float, quantum: int, most: int) -> bytes:
+        """Frames, chosen now: one, or as many as share a chunk.
+
+        A component's end is waited for, and a record opens when all of it has come: what follows
+        goes by itself, unless the record would have little in it.
+        """
+        frames = b""
+        while len(frames) < most - quantum // 2:
+            frame = self._outbox.next_frame(now=now, urgent=False)
+            if frame is None:
+                break
+            frames += self._encoded(frame, quantum)
+            if isinstance(frame, Data) and frame.last and len(frames) > quantum // 2:
+                break
+        return frames
+
+    def _padding(self, now: float) -> bytes:
+        """While nothing is known of the link and nothing wants to go: what makes it known."""
+        gate = self.gate
+        if not gate.starting or not self._spoken_to:
             return b""
+        piece = self._probe.next_piece(under_way=gate.under_way, quantum=gate.quantum)
+        if not piece:
+            return b""
+        if self._probe.ends_burst:
+            gate.burst_ends(now)
+        self._padding_sent += len(piece)
+        return self._encoded(Data(PADDING, piece), self._outbox.quantum)
+
+    def _encoded(self, frame: Data | Control, quantum: int) -> bytes:
+        """The frame's bytes, and before them the quantum's size where that has changed."""
         prefix = self._writer.quantum(quantum) if isinstance(frame, Data) else b""
         encoded = prefix + self._writer.encode(frame)
         self._retained.add(encoded)

@@ -8,13 +8,14 @@ blind to what a tunnel or an accelerator buffers, so the receiver reports what a
           + what has arrived while its reports wait for the way back, which an upload may fill
 
     start   the cap doubles each round until a whole round is late, or a burst tells the rate
+            (of padding, if nobody has asked yet: transport/probe.py)
     rise    the delay sits at its minimum while the cap blocks: the margin grows x2, x4, x8
     drop    the delay leaves its band: older maxima are forgotten
     drain   every few seconds the queue runs empty once, to learn the least delay anew
     freeze  while the application sends less than the cap, the cap keeps its value
 
-Bursts are paced at the delivered rate, so that a queue smaller than the path's bandwidth-delay
-product does not overflow at the start or after a pause (transport/pacer.py).
+Bursts are paced at the delivered rate, so that a queue smaller than the path holds does not
+overflow (transport/pacer.py).
 
 Pure: `now` is an argument, reports are numbers. It knows nothing of sockets and frames.
 """
@@ -22,16 +23,17 @@ Pure: `now` is an argument, reports are numbers. It knows nothing of sockets and
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import Final
 
 from transport.connection import Delivery
 from transport.delay_filter import DelayFilter
 from transport.dispersion import Dispersion
+from transport.gate_statistics import GateStatistics, Phase
 from transport.ledger import Ledger, Progress
 from transport.limits import Limits
 from transport.link import BandwidthEstimate
 from transport.pacer import Pacer
+from transport.quantum import SEGMENT
 from transport.rate_filter import RateFilter
 from transport.report_spacing import REPORT_EVERY, REPORT_EVERY_THIN, THIN
 
@@ -58,8 +60,10 @@ _DRAIN_EVERY: Final = 10.0
 """Seconds between drains, or _DRAIN_ROUNDS rounds on long paths: they cost one margin each, 80 ms
 at 56 kbit/s. Every 5 s they cost 1.6 % of such a link."""
 _DRAIN_ROUNDS: Final = 20
-_MOST_NOISE: Final = 0.05
-"""Seconds by which our own quanta and held reports may make delays vary without being jitter."""
+_MOST_NOISE: Final = 0.12
+"""Seconds by which our own quanta may make delays vary without being jitter."""
+_MOST_HELD: Final = 0.05
+"""Seconds by which held reports may do so."""
 _URGENT_QUANTA: Final = 4
 """Quanta by which urgent bytes may exceed the cap."""
 _REFILL: Final = 1.0
@@ -68,14 +72,6 @@ _STALLED: Final = 1.0
 """Seconds, or four delays, without a report: one quantum goes to ask for one."""
 _SHORTEST_WINDOW: Final = 0.010
 """Seconds: two report intervals; on a LAN the least delay is shorter than that."""
-
-
-class Phase(Enum):
-    """Where the controller is."""
-
-    START = "start"
-    STEADY = "steady"
-    DRAIN = "drain"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,27 +85,6 @@ class _Above:
     """Bytes/second delivered when it began."""
 
 
-@dataclass(frozen=True, slots=True)
-class GateStatistics:
-    """An immutable snapshot. Bytes and seconds."""
-
-    phase: Phase
-    under_way: int
-    cap: float
-    margin: float
-    growth: int
-    """Doublings of the margin at present."""
-    delivered: float
-    """Most bytes delivered within one window."""
-    min_delay: float | None
-    delay: float | None
-    excess: float
-    """Queueing delay of the newest reported byte."""
-    jitter: float
-    drops: int
-    drains: int
-
-
 class Gate:
     """The controller of one direction, at its sender."""
 
@@ -118,6 +93,7 @@ class Gate:
         self.quantum = quantum
         self.asks = True
         """A quantum goes to ask for a report that does not come; else the connection asks."""
+        self._since = now
         self._ledger = Ledger(now=now)
         self._reported_at = now
         self._delay = DelayFilter()
@@ -126,8 +102,9 @@ class Gate:
         self._pacer = Pacer()
         self._phase = Phase.START
         self._delivered = 0.0
-        self._start_cap = 0.0
-        """Bytes; the cap while starting; 0: a few quanta."""
+        self._burst_at = float("-inf")
+        """When a burst of padding had been sent."""
+        self._start_cap = 0.0  # bytes; 0: a few quanta
         self._spacing = 0.0
         """Seconds between reports while the gate limits, the mean."""
         self._growth = 0
@@ -166,7 +143,9 @@ class Gate:
 
     def on_delivered(self, now: float, news: Delivery) -> None:
         """The connection itself says what has arrived. Raises PeerError as `on_report` does."""
-        self._hear(now, self._ledger.delivered(news))
+        progress = self._ledger.delivered(news)
+        if progress.sent_at >= self._since:  # what was sent before says nothing of the link now
+            self._hear(now, progress)
 
     def _hear(self, now: float, progress: Progress) -> None:
         sent_at = progress.sent_at
@@ -180,9 +159,10 @@ class Gate:
             now,
             loop=now - sent_at,
             one_way=progress.arrived_at - sent_at,
+            smaller=self._smaller(progress.size),
             steady=self._is_level(now),
-            noise=min(_MOST_NOISE, self._serialisation / 2 + held),
-            held=_MOST_NOISE,  # the cap has what the way back does to most reports
+            noise=min(_MOST_NOISE, self._serialisation / 2 + 2 * held),  # parts: half as often
+            held=_MOST_HELD,  # the cap has what the way back does to most reports
         )
         repaired = self._rate.add(
             progress.arrived_at,
@@ -197,6 +177,10 @@ class Gate:
             self._starting(now, progress)
         else:
             self._running(now)
+
+    def burst_ends(self, now: float) -> None:
+        """What was sent until now tells as much as if the cap had ended it."""
+        self._burst_at = now
 
     # -- what may happen ----------------------------------------------------------------------
 
@@ -291,14 +275,14 @@ class Gate:
     def _starting(self, now: float, progress: Progress) -> None:
         """Double each round while the queue stays empty; leave as soon as the rate is known."""
         self._delivered = max(self._delivered, self._rate.most_delivered())
-        capacity = self._dispersion.add(
-            sent_at=progress.sent_at, clock=progress.arrived_at, received=progress.received
-        )
-        if capacity is not None and self._limits.gate:
+        capacity = self._dispersion.add(progress, new_round=self._delay.round_ended)
+        padding = progress.sent_at <= self._burst_at
+        if capacity is not None and (padding or self._limits.gate):
             self._delivered = max(self._delivered, capacity * self.window)
             self._leave_start(now)
+        elif padding and not self.under_way:
+            self._start_cap = 2 * self.cap(now)
         elif self._delay.round_ended:
-            self._dispersion.new_burst()
             queue = self._target + self._serialisation
             if self._delay.least_excess > queue:
                 self._leave_start(now)
@@ -320,7 +304,8 @@ class Gate:
             self._delivered = most
         if self._delay.round_ended and now >= self._drain_end:
             self._grow(now)
-            if now >= self._next_drain and self._limits.gate:
+            pause = self._limits.resumed_at  # which has let the queue run empty as well
+            if now >= max(self._next_drain, pause + self._drain_interval) and self._limits.gate:
                 self._drain(now)
 
     def _grow(self, now: float) -> None:
@@ -394,6 +379,10 @@ class Gate:
     @property
     def _serialisation(self) -> float:
         return self.quantum / self.rate if self.rate else 0.0
+
+    def _smaller(self, size: int) -> float:
+        """Seconds by which a full packet would have taken longer: the path holds whole ones."""
+        return max(0, min(self.quantum, SEGMENT) - size) / self.rate if self.rate else 0.0
 
     @property
     def _drain_interval(self) -> float:

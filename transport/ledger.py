@@ -27,6 +27,8 @@ class Progress:
     """When the newest of them was sent, by our clock, seconds."""
     first_sent_at: float
     """When the oldest of those that the report before did not cover was sent."""
+    size: int
+    """Bytes that had been sent in one go with the newest of them."""
     arrived_at: float
     """When it arrived, by the receiver's, seconds since its first report."""
 
@@ -39,8 +41,8 @@ class Ledger:
         """When something was sent last."""
         self._sent = 0
         self._received = 0
-        self._sends: deque[tuple[int, float]] = deque()
-        """Unreported sends: bytes sent in all by then, and when."""
+        self._sends: deque[tuple[int, float, int]] = deque()
+        """Unreported sends: bytes sent in all by then, when, and how many of them."""
         self._clock: float | None = None
         self._ticks = 0
         self._ticks_at = now
@@ -52,7 +54,7 @@ class Ledger:
 
     def sent(self, now: float, nbytes: int) -> None:
         self._sent += nbytes
-        self._sends.append((self._sent, now))
+        self._sends.append((self._sent, now, nbytes))
         self.last_sent_at = now
 
     def report(self, now: float, received: int, ticks: int) -> Progress | None:
@@ -68,8 +70,8 @@ class Ledger:
             return None
         self._received += gained
         first_sent_at = self._sends[0][1]
-        sent_at = self._sent_at(self._received)
-        return Progress(self._received, sent_at, first_sent_at, arrived_at)
+        sent_at, size = self._sent_with(self._received)
+        return Progress(self._received, sent_at, first_sent_at, size, arrived_at)
 
     def delivered(self, news: Delivery) -> Progress:
         """So much arrived, says who carries it, and knows of each byte when it was sent last.
@@ -79,8 +81,8 @@ class Ledger:
         if news.size > self.under_way:
             raise PeerError(f"{news.size} bytes more arrived, {self.under_way} are under way")
         self._received += news.size
-        self._sent_at(self._received)  # what is forgotten with it
-        return Progress(self._received, news.sent_at, news.first_sent_at, news.arrived_at)
+        _, size = self._sent_with(self._received)
+        return Progress(self._received, news.sent_at, news.first_sent_at, size, news.arrived_at)
 
     def _unwrap(self, now: float, ticks: int) -> float:
         """The receiver's clock; as many wraps as our own clock makes likely."""
@@ -95,11 +97,12 @@ class Ledger:
         self._ticks, self._ticks_at = ticks, now
         return self._clock
 
-    def _sent_at(self, received: int) -> float:
+    def _sent_with(self, received: int) -> tuple[float, int]:
+        """When that byte was sent, and how many in one go with it."""
         sends = self._sends
         while sends[0][0] < received:
             sends.popleft()
-        sent_at = sends[0][1]
-        if sends[0][0] == received:
+        newest, sent_at, size = sends[0]
+        if newest == received:
             sends.popleft()
-        return sent_at
+        return sent_at, size

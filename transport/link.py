@@ -71,6 +71,9 @@ class LinkStatistics:
     incoming: BandwidthEstimate | None
     replayed: int = 0
     """Bytes sent once more because a connection broke under them."""
+    padding_sent: int = 0
+    """Bytes that were nobody's, without headers (transport/probe.py), among those sent."""
+    padding_received: int = 0
     connected: bool = True
     """Something carries bytes now; if not, the link waits for a new connection."""
     transport: str = "tcp"

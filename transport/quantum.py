@@ -9,7 +9,7 @@ and r bytes/second
     delay   C / r        of what is chosen next, and of the gate's margin 1.25 times as much
 
 So a chunk is no smaller than what keeps the cost at 8 %. Where that takes too long, on a modem, up
-to 10 % are spent. On a fast link it takes no time: there a chunk is half of the margin that
+to 8.5 % are spent. On a fast link it takes no time: there a chunk is half of the margin that
 the gate needs anyhow (transport/gate.py), and of whole segments, since to begin another for a few
 bytes costs as much as to fill it.
 
@@ -24,7 +24,7 @@ from typing import Final
 _COST: Final = 0.08
 """Of the link: with 7 % an urgent quantum is later than docs/figures.md allows at 56 kbit/s, with
 9 % goodput is less at 56 and 384."""
-_MOST_COST: Final = 0.10
+_MOST_COST: Final = 0.085
 _LONG: Final = 0.1
 """Seconds of the link that no chunk takes only to cost less."""
 _TIME: Final = 0.005

@@ -49,7 +49,7 @@ class RateFilter:
         Whether they had waited for the repair of a loss.
         """
         before, known = self._points[-1][:2] if self._points else (clock, received)
-        begin = max(before, clock - _RAMP)
+        begin = max(before, clock - max(_RAMP, waited))
         gap, usual = clock - before, self.most_delivered() / window * _RELEASED
         repaired = waited > max(window, _RELEASED * gap) and received - known > usual * gap > 0
         if repaired:

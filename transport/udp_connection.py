@@ -36,6 +36,8 @@ _LEAST: Final = 4_000.0
 _GAIN: Final = 1.5
 """Times the link's rate: what the gate lets go at once must not wait for the pace, nor what goes
 twice for what is new."""
+_TOGETHER: Final = 16_384
+"""Bytes that may wait for others to leave with them, within a turn of the loop."""
 _RECORD: Final = 5
 """Bytes by which the headers of UDP, SPP and a payload are more than those of TCP with IP."""
 
@@ -171,27 +173,24 @@ class UdpConnection:
             carried.heard(data)
 
     def _tell(self, carried: Carried) -> None:
-        """Of what has arrived over there since it was told last, in one."""
-        size, times = 0, []
+        """What has arrived over there, a datagram at a time: a burst tells the link's rate."""
         for one in self._link.acked():
             if one.arrived_at is not None:
                 self._clocks = one.arrived_at - one.acknowledged_at
-                self._arrived_at = max(self._arrived_at, one.arrived_at)
-            gained = sum(self._under_way.pop(number, 0) for number in one.sequences)
-            if gained:
-                size += gained
-                times.append(one.sent_at)
-                self._arrived_at = max(self._arrived_at, one.acknowledged_at + self._clocks)
-        while self._order and self._order[0][0] not in self._under_way:
-            self._in_order += self._order.popleft()[1]
-        if size:
-            carried.delivered(
-                Delivery(size, self._in_order, min(times), max(times), self._arrived_at)
-            )
+            arrived_at = one.acknowledged_at + self._clocks
+            self._arrived_at = max(self._arrived_at, arrived_at)
+            size = sum(self._under_way.pop(number, 0) for number in one.sequences)
+            while self._order and self._order[0][0] not in self._under_way:
+                self._in_order += self._order.popleft()[1]
+            if size:
+                news = Delivery(size, self._in_order, one.sent_at, one.sent_at, self._arrived_at)
+                carried.delivered(news)
+            if self._carried is None:
+                return
 
     def _send(self, carried: Carried) -> None:
         """As many chunks as gate and pace let go."""
-        while self._link.open and self._link.room():
+        while self._has_room():
             chunk = carried.next_bytes()
             if self._carried is None:  # closed by the outbox, when it was asked
                 return
@@ -205,6 +204,15 @@ class UdpConnection:
                 self._under_way[number] = len(payload)
                 self._order.append((number, len(payload)))
         self._rest(self._link.room_at())
+
+    def _has_room(self) -> bool:
+        """A chunk would leave at once: what was handed over before has left, but for a little that
+        shares datagrams and calls of the kernel with it."""
+        if self._link.waiting >= _TOGETHER:
+            self._link.flush()
+            if self._link.waiting:
+                return False
+        return self._carried is not None and self._link.open and self._link.room() > 0
 
     def _rest(self, due: float | None) -> None:
         """Until something happens, or that time."""

@@ -33,6 +33,8 @@ _FULL: Final = 0x10
 _LAST: Final = 0x08
 _DATA_UNUSED: Final = 0x07
 
+PADDING: Final = 0
+"""No component has this number: its bytes are nobody's, and say what the link carries."""
 MAX_COMPONENT: Final = 0xFFFFFF
 MAX_PAYLOAD: Final = 0xFFFF
 """Bytes; both of a DATA and of a CONTROL frame."""

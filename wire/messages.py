@@ -31,6 +31,8 @@ SKETCH: Final = "sketch"
 """Who accepts it enlarges low levels that are small WebP pictures (skeleton.Level.width)."""
 PACKED: Final = "packed"
 """Who accepts it inflates Packed messages."""
+GROWING: Final = "growing"
+"""The remote that accepts it is told of documents by Growing."""
 
 UNATTRIBUTED: Final = 0
 """The document of requests that no page is known to have made: downloads, plain clients."""
@@ -75,7 +77,7 @@ class Hello(Message, tag=1, frozen=True):
     first_promise: int = 2
     """The id from which the remote numbers what it promises: earlier ones are taken."""
     accepts: list[str] = []
-    """What of PACKED, ARITHMETIC, SKETCH the sender can undo."""
+    """What of PACKED, ARITHMETIC, SKETCH the sender can undo, and whether it takes GROWING."""
     patience: int = 0
     """Seconds for which the sender tries to get a lost link back; 0: it does not say."""
 
@@ -253,6 +255,13 @@ class Fetch(Message, tag=25, frozen=True):
     """Seconds in which the level is wanted; answered by Expired if that turns out impossible."""
 
 
+class Growing(Message, tag=26, frozen=True):
+    """No driver runs in this document: each of its pictures is one response, in which nothing can
+    take a sketch's place. Wanted are the first scans of all before any is at its medium level."""
+
+    document: int
+
+
 # -- remote to local -------------------------------------------------------------------------
 
 
@@ -334,8 +343,8 @@ class Packed(Message, tag=38, frozen=True):
 
 _Any = (
     Hello | Credit | Reset | Ping | Pong | Goodbye | Request | Cancel | CloseDocument
-    | SetScheduler | SetWeight | SetQuantum | SetPlan | Raise | Hold | Fetch | Head | Levels
-    | Skeleton | Failed | Hint | Trailers | Packed | Expired
+    | SetScheduler | SetWeight | SetQuantum | SetPlan | Raise | Hold | Fetch | Growing | Head
+    | Levels | Skeleton | Failed | Hint | Trailers | Packed | Expired
 )  # fmt: skip
 
 _encoder = msgspec.msgpack.Encoder()

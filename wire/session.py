@@ -82,7 +82,7 @@ _BOTH: Final = (m.Hello, m.Credit, m.Reset, m.Ping, m.Pong, m.Goodbye)
 _FROM: Final[dict[Side, tuple[type[m.Message], ...]]] = {
     Side.LOCAL: (
         *_BOTH, m.Request, m.Cancel, m.CloseDocument, m.SetScheduler, m.SetWeight, m.SetQuantum,
-        m.SetPlan, m.Fetch, m.Raise, m.Hold,
+        m.SetPlan, m.Fetch, m.Raise, m.Hold, m.Growing,
     ),
     Side.REMOTE: (*_BOTH, m.Head, m.Levels, m.Skeleton, m.Failed, m.Hint, m.Trailers, m.Expired),
 }  # fmt: skip

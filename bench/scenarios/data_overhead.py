@@ -59,19 +59,20 @@ async def _load(one: Page, made: Prepared, policies: Sequence[Policy]) -> dict[s
     link = named(LINK)
     model = LinkModel(rate_up=link.rate_up, rate_down=link.rate_down, delay=link.delay)
     async with memory_pair(model, Services(Shelf([one]), made), policies) as pair:
-        before, seen, said = pair.tap.statistics(), len(pair.tap.arrivals), pair.tap.said
+        seen, said = len(pair.tap.arrivals), pair.tap.said
+        received, sent = pair.tap.received, pair.tap.sent
         heard = len(pair.tap.heard)
         await pair.complete(await pair.load(one.url))
-        after = pair.tap.statistics()
+        received, sent = pair.tap.received - received, pair.tap.sent - sent
         bytes_of = _by_kind(pair.tap, seen, heard)
         said_now = pair.tap.said - said
     inside = sum(bytes_of.values())
     return {
         **bytes_of,
-        "frames": after.received - before.received - inside,
+        "frames": received - inside,
         "tls": -(-(len(pair.tap.arrivals) - seen) // PROTECTED_FRAMES) * RECORD_OVERHEAD,
         "messages_up": said_now,
-        "reports_up": after.sent - before.sent - said_now,
+        "reports_up": sent - said_now,
     }
 
 

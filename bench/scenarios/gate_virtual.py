@@ -9,19 +9,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from bench.links.memory import LinkModel, memory_links
 from bench.scenarios.gate import CHUNK, Backlog, Silent, Watch
 from bench.virtual_time import run as run_virtually
-from transport.gate import GateStatistics
+from transport.gate_statistics import GateStatistics
 from transport.link import LinkStatistics
 
 _STEP: Final = 0.05
 """Seconds between two looks at the link."""
 _CHUNK_EVERY: Final = 0.97
 """Seconds; no multiple of what else is periodic here."""
-_UNFITTED: Final = 1024
+UNFITTED: Final = 1024
 """Bytes of a quantum before the link has been measured."""
 _FIT_EVERY: Final = 5
 """Looks; a session fits its quantum as often."""
@@ -61,7 +61,7 @@ async def _scenario(
 ) -> Outcome:
     loop = asyncio.get_running_loop()
     near, far = memory_links(model)
-    backlog, watch = Backlog(quantum or _UNFITTED, bypass=bypass), Watch()
+    backlog, watch = Backlog(quantum or UNFITTED, bypass=bypass), Watch()
     near.start(Backlog(full_back) if full_back else Silent(), watch)
     far.start(backlog, Watch())
     asked: list[float] = []
@@ -79,7 +79,7 @@ async def _scenario(
                 rate = wanted
                 far.outgoing.set_rate(rate)
         if quantum is None and step % _FIT_EVERY == 0:
-            _fit(backlog, far.statistics())
+            fit(backlog, far.statistics())
         if now >= warm_up + len(asked) * _CHUNK_EVERY and now < seconds - 3.0:
             asked.append(now)
             backlog.add_chunk(chunk or backlog.quantum)
@@ -107,7 +107,13 @@ def _full_after(looks: Sequence[tuple[float, int]]) -> float:
     return float("inf")
 
 
-def _fit(backlog: Backlog, link: LinkStatistics) -> None:
+class Fitted(Protocol):
+    """An outbox whose quantum may be set."""
+
+    quantum: int
+
+
+def fit(backlog: Fitted, link: LinkStatistics) -> None:
     """Fit the quantum to the link as the remote proxy's session does."""
     estimate = link.outgoing
     if estimate is not None and estimate.confidence >= _SURE:

@@ -106,7 +106,7 @@ async def _load(
         rate_up=link.rate_up, rate_down=link.rate_down, delay=link.delay, queue=link.queue
     )
     async with memory_pair(model, services, policies) as pair:
-        start, before = asyncio.get_running_loop().time(), pair.tap.statistics().received
+        start, before = asyncio.get_running_loop().time(), pair.tap.received
         seen = len(pair.tap.arrivals)
         stepping = asyncio.create_task(_step(pair, pages, start, steps))
         documents = await asyncio.gather(*(pair.load(page.url) for page in pages))
@@ -124,7 +124,7 @@ async def _load(
                 _curve([a for a in arrivals if a.component in components], start, link.rate_down)
                 for components in own
             ),
-            100 * (pair.tap.statistics().received - before) / took / link.rate_down,
+            100 * (pair.tap.received - before) / took / link.rate_down,
             link.rate_down,
             tuple(_switches(arrivals, own, start, steps)),
         )

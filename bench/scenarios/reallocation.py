@@ -1,12 +1,13 @@
-"""How soon does the new share stand when another document comes to the front?
+"""How soon does it count when the reader turns to something else?
 
-First how late a quantum is that the switch has put first (bench/scenarios/priority.py, in virtual
-time). Then a stricter measure, in virtual time and over real TCP: from when on the shares are
-right. Two pages with more pictures than the link can carry in the time, the real proxies, kernel
-TCP through a relay. The front changes again and again; a switch takes from the moment that the
-local proxy is told until the shares at the receiver are right, and stay so until the next (HATS,
-4.1.2). With 256 KB the relay is a tunnel or an accelerator: it takes bytes that a sender's kernel
-then believes to have arrived.
+First how late a quantum is that the switch has put first, behind an unlimited backlog: on modelled
+links in virtual time (bench/scenarios/priority.py), then on the same links over the kernel's TCP
+(priority_tcp.py). Then a stricter measure, in virtual time and over real TCP: from when on the
+shares are right. Two pages with more pictures than the link can carry in the time, the real
+proxies, kernel TCP through a relay. The front changes again and again; a switch takes from the
+moment that the local proxy is told until the shares at the receiver are right, and stay so until
+the next (HATS, 4.1.2). With 256 KB the relay is a tunnel or an accelerator: it takes bytes that a
+sender's kernel then believes to have arrived.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from bench.links.memory import LinkModel
 from bench.pair import Pair, memory_pair, tcp_pair, undisturbed
 from bench.profiles import Profile, profiles
 from bench.report import Check
-from bench.scenarios import priority
+from bench.scenarios import priority, priority_tcp
 from bench.scenarios.priority import HEADER, SEGMENT
 from bench.scenarios.shares import SHARE, WINDOW, Switch, judge
 from bench.synthetic import Page, Prepared, Shelf, page, prepared
@@ -115,28 +116,77 @@ def _run(link: Profile, goal: Goal, pages: Sequence[Page], made: Prepared) -> di
     return asyncio.run(_measure(link, goal, pages, made))
 
 
-def run(*, profile: str | None = None) -> dict[str, Any]:
-    """Every link with every queue, or one link."""
-    names = [profile] if profile else list(GOALS)
-    first = priority.run() if profile is None else {"runs": [], "checks": {}}
-    runs, checks = list(first["runs"]), dict(first["checks"])
-    print(f"\n{'link':<6}{'queue':>8}{'median':>9}{'p90':>8}{'most':>8}{'share after':>20}  paper")
+def run(
+    *,
+    profile: str | None = None,
+    real: Sequence[str] = priority.LINKS,
+    seconds: float = 20.0,
+    queues: Sequence[int] = QUEUES,
+) -> dict[str, Any]:
+    """Every link, or one. `real`: of which also over kernel TCP, each for `seconds`.
+
+    `queues`: bytes of the relays through which shares switch. Raises ValueError for no such link.
+    """
+    real = [name for name in real if profile in (None, name)]
+    print("An urgent quantum behind a backlog, in virtual time")
+    first = priority.run(profile=profile)
+    over = _over_tcp(real, seconds)
+    runs, checks = first["runs"] + over["runs"], first["checks"] | over["checks"]
+    names = [name for name in GOALS if name in real]
+    if names:
+        print("\nFrom a switch until the shares stand")
+        print(
+            f"{'link':<6}{'queue':>8}{'median':>9}{'p90':>8}{'most':>8}{'share after':>20}  paper"
+        )
     for name in names:
-        if name not in GOALS:
-            raise ValueError(f"no goal for {name!r}; there are {', '.join(GOALS)}")
-        goal, link = GOALS[name], profiles()[name]
-        pages = _pages(link, goal)
-        made = prepared(pages)
-        row = _row(link, run_virtually(_virtual(link, goal, pages, made)), ())
-        runs.append(row | {"link": "virtual"})
-        print(_line(row, goal) + " virtual time, RTT 80 ms, packets with headers")
-        checks[f"{name}, virtual: new share stands"] = _check(row, goal)
-        for queue in QUEUES:
-            slow = msgspec.structs.replace(link, queue=queue)
-            row = undisturbed(partial(_run, slow, goal, pages, made))
-            runs.append(row)
-            print(_line(row, goal))
-            checks[f"{name}, {queue >> 10} KB queue: new share stands"] = _check(row, goal)
+        shares = _shares(name, queues)
+        runs, checks = runs + shares["runs"], checks | shares["checks"]
+    return {"runs": runs, "checks": checks}
+
+
+def _over_tcp(real: Sequence[str], seconds: float) -> dict[str, Any]:
+    """Urgent quanta over the kernel's TCP: the cases without TLS."""
+    runs, checks = [], dict[str, Check]()
+    print("\nThe same links over the kernel's TCP")
+    print(
+        f"{'link':<34}{'over':>6}{'quantum':>9}{'median':>8}{'p90':>6}{'goal':>6}"
+        f"{'goodput':>9}{'goal':>6}"
+    )
+    for case in priority.CASES:
+        if case.model.record or case.link not in real:
+            continue
+        row = undisturbed(partial(_one_over_tcp, case, seconds))
+        runs.append(row)
+        print(
+            f"{row['link']:<34}{row['over']:>6}{row['quantum']:>7} B"
+            f"{1e3 * row['median_s']:>5.0f} ms{1e3 * row['p90_s']:>6.0f}{1e3 * case.median:>6.0f}"
+            f"{row['goodput']:>9.3f}{case.goodput:>6g}  late {row['relay_late_ms']} ms"
+        )
+        checks |= priority.judge(
+            case, median=row["median_s"], goodput=row["goodput"], over=f", {row['over']}"
+        )
+    return {"runs": runs, "checks": checks}
+
+
+def _one_over_tcp(case: priority.Case, seconds: float) -> dict[str, Any]:
+    return asyncio.run(priority_tcp.measure(case, seconds=seconds))
+
+
+def _shares(name: str, queues: Sequence[int]) -> dict[str, Any]:
+    """One link: in virtual time, then with each queue."""
+    goal, link = GOALS[name], profiles()[name]
+    pages = _pages(link, goal)
+    made = prepared(pages)
+    row = _row(link, run_virtually(_virtual(link, goal, pages, made)), ())
+    runs = [row | {"link": "virtual"}]
+    print(_line(row, goal) + " virtual time, RTT 80 ms, packets with headers")
+    checks = {f"{name}, virtual: new share stands": _check(row, goal)}
+    for queue in queues:
+        slow = msgspec.structs.replace(link, queue=queue)
+        row = undisturbed(partial(_run, slow, goal, pages, made))
+        runs.append(row)
+        print(_line(row, goal))
+        checks[f"{name}, {queue >> 10} KB queue: new share stands"] = _check(row, goal)
     return {"runs": runs, "checks": checks}
 
 

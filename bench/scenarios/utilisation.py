@@ -99,12 +99,12 @@ async def measure(
     async with tcp_pair(link, Services(Shelf(pages), made), policies) as pair:
         assert pair.relay is not None
         looking = asyncio.create_task(watch_backlog(pair, backlog))
-        received = pair.tap.statistics().received
+        received = pair.tap.received
         seen = len(pair.tap.arrivals)
         documents = await asyncio.gather(*(pair.load(page.url) for page in pages))
         await pair.complete(*documents)
         looking.cancel()
-        received = pair.tap.statistics().received - received
+        received = pair.tap.received - received
         arrivals = pair.tap.arrivals[seen:]
         late = pair.relay.statistics().lateness
     took = arrivals[-1].at - arrivals[0].at

@@ -69,13 +69,15 @@ class BrowserExport:
         swap: bool = True,
         decode: Decode | None = None,
         enlarge: Enlarge | None = None,
+        growing: Callable[[int], None] = lambda document: None,
     ) -> None:
         """`now`: seconds, monotonic. `fetch`: asks the core for a picture once more, whole.
 
         `secret`: makes the driver's address for a page; keep it, and pages that a browser cached
         before a restart find their driver again. `multipart`: for all clients or for none; None:
         for those that are known to take it well. `swap`: see Choice. `decode`: undoes the coding of
-        pictures that have one; `enlarge` makes files of sketches.
+        pictures that have one; `enlarge` makes files of sketches. `growing`: told of a document in
+        which no driver runs, once.
         """
         self._pages = Pages(now=now, secret=secret or secrets.token_bytes(32))
         self._files = LevelFiles(decode, enlarge)
@@ -87,6 +89,7 @@ class BrowserExport:
             refetch=self._refetch,
             multipart=multipart,
             swap=swap,
+            growing=growing,
         )
         self._requests = DriverRequests(
             now=now,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Callable
 from typing import Final
 
 from local_proxy.components import Component, ComponentFailed, Head
@@ -38,15 +39,18 @@ class Choice:
         refetch: Refetch,
         multipart: bool | None,
         swap: bool = True,
+        growing: Callable[[int], None] = lambda document: None,
     ) -> None:
         """`multipart`: for all clients or for none; None: for those that take it well. `swap`: else
         a page's script may show finer levels; without it each picture is one response, as it comes.
+        `growing`: told of a document in which no driver runs, once.
         """
         self._pages = pages
         self._files = files
         self._refetch = refetch
         self._always = multipart
         self._swap = swap
+        self._growing = growing
         self._open_parts: Counter[str] = Counter()
         """Multipart responses that are open, by origin."""
         self.swapped = self.multipart = self.streamed = self.whole = 0
@@ -78,6 +82,7 @@ class Choice:
         multipart = self._as_multipart(request)
         swap = self._can_swap(page, component)
         if not swap and not multipart:
+            self._grows(page, component)
             return self._stream(component, head, request)
         await component.wait_level(component.levels[0].name)
         if _finished(component):
@@ -86,6 +91,7 @@ class Choice:
             first = await self._files.best(component)
             return self._multipart_response(component, head, first, request, page)
         if page is None or not await self._driver_there(page):
+            self._grows(page, component)
             return self._stream(component, head, request)
         level, file = await self._files.best(component)
         if level == component.levels[-1]:
@@ -147,6 +153,12 @@ class Choice:
             except TimeoutError:
                 page.given_up = True
         return page.alive.is_set()
+
+    def _grows(self, page: Page | None, component: Component) -> None:
+        """Tell, once for a page, that nothing takes the place of what its pictures show first."""
+        if page is not None and not page.growing and component.levels[0].sketch:
+            page.growing = True
+            self._growing(page.document)
 
     async def _whole(self, component: Component, head: Head) -> Response:
         """Raises NoFile."""

@@ -113,6 +113,8 @@ class Page:
         """Pictures that are under way as responses whose parts replace each other."""
         self.given_up = False
         """The driver was waited for once and did not come."""
+        self.growing = False
+        """Its pictures are responses that grow, and the remote has been told."""
         self.alive = asyncio.Event()
         self.changed = asyncio.Event()
         self.channel: object | None = None

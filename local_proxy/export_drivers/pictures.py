@@ -13,10 +13,17 @@ from local_proxy.components import Component, ComponentFailed, Head
 from local_proxy.export_drivers.level_files import NoFile
 from local_proxy.http import Headers, Response, header
 from local_proxy.responses import dispose
+from transcoders.arithmetic import first_step
 from wire.skeleton import Level
 
 END: Final = b"\xff\xd9"
 """JPEG's end marker."""
+FIRST: Final = "first"
+"""Names the first scans of a picture on this device; no level on the link is called so."""
+_SCAN: Final = b"\xff\xda"
+"""Begins a scan's header; never in the coded data of one (T.81, B.1.1.5)."""
+MAX_SCAN_HEADER: Final = 14
+"""Bytes behind that, of four components."""
 MAX_AGAIN: Final = 16 << 20
 """Bytes of a picture fetched once more: twice as many as a picture with levels may have."""
 BOUNDARY: Final = "sluice-level"
@@ -170,10 +177,7 @@ async def _range(component: Component, level: Level) -> AsyncIterator[bytes]:
 async def _additions(component: Component, file_of: FileOf, anew: Anew) -> AsyncIterator[bytes]:
     """A level's file begins with that of each coarser one, but for the end marker and a sketch."""
     sent = b""
-    for level in component.levels:
-        if level.sketch:
-            continue
-        await _wait(component, level)
+    async for level in _steps(component):
         final = level == component.levels[-1]
         try:
             file = await file_of(component, level)
@@ -189,6 +193,36 @@ async def _additions(component: Component, file_of: FileOf, anew: Anew) -> Async
             sent = body
         elif final:
             raise ComponentFailed(502, "the picture does not go on as it began")
+
+
+async def _steps(component: Component) -> AsyncIterator[Level]:
+    """What one response shows, as it comes: the levels but for a sketch, and in its place the first
+    scans behind it, which nobody had to name since they can be recognised."""
+    own = [level for level in component.levels if not level.sketch]
+    if len(own) < len(component.levels):
+        early = await _first_step(component, own[0])
+        if early is not None:
+            yield early
+    for level in own:
+        await _wait(component, level)
+        yield level
+
+
+async def _first_step(component: Component, before: Level) -> Level | None:
+    """The picture's first scans once they are here; None: the level after them came as soon."""
+    final = component.levels[-1]
+    seen = final.start
+    while True:
+        await _more_than(component, seen)
+        if component.received >= before.end or component.received <= seen:
+            return None
+        if component.data.find(_SCAN, max(final.start, seen - len(_SCAN) - MAX_SCAN_HEADER)) >= 0:
+            begun = bytes(component.data[final.start :])
+            step = first_step(begun, final.end - final.start)
+            if step is not None:
+                end = final.start + step.end
+                return Level(FIRST, final.start, end, before.content_type, END)
+        seen = component.received
 
 
 async def _parts(
@@ -251,6 +285,10 @@ def _best_of_type(component: Component, index: int) -> Level:
             break
         best = level
     return best
+
+
+async def _more_than(component: Component, size: int) -> None:
+    await component.wait(lambda: component.received > size or component.complete)
 
 
 async def _wait(component: Component, level: Level) -> None:

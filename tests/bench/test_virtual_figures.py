@@ -28,7 +28,14 @@ def bench(scenario: str, folder: Path, *, hash_seed: int) -> bytes:
 
 @pytest.mark.parametrize(
     "scenario",
-    ["hats-text-first", "hats-low-fidelity-first", "hats-focus", "data-overhead", "priority"],
+    [
+        "hats-text-first",
+        "hats-low-fidelity-first",
+        "hats-focus",
+        "data-overhead",
+        "priority",
+        "start",
+    ],
 )
 def test_two_runs_write_the_same_bytes(scenario: str, tmp_path: Path) -> None:
     first, second = (

@@ -35,6 +35,6 @@ def test_pictures_that_the_link_can_not_make_good_in_time_stay_coarse() -> None:
             assert 0 < len(held) < COUNT
             assert all(one["level"] for one in held)  # they stay as they are shown
             (session,) = remote.sessions
-            assert 0 < len(session.deadlines) < COUNT  # the others are expected in time
+            assert 0 < len(session.obedience.deadlines) < COUNT  # the others are expected in time
 
     run(go())

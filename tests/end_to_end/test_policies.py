@@ -91,7 +91,12 @@ def test_a_plan_can_stop_pictures_at_low(tmp_path: Path) -> None:
             await settled(both)
             page = await load(origin, both)
             picture = await both.browser.image(origin.base + "/a.jpg", page)
-            assert 0 < len(picture.body) < len(PHOTO.read_bytes()) / 2
+            assert picture.status == 200
+            assert not same_pixels(picture.body, PHOTO.read_bytes())
+            document = both.local._documents.of(page)
+            found = both.local.components.find(document, origin.base + "/a.jpg")
+            assert found is not None
+            assert 0 < found.carried < len(PHOTO.read_bytes()) / 4
             plain = await both.client.get(origin.base + "/a.jpg")
             assert plain.body == PHOTO.read_bytes()
 

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.links.line import Line
-from transport.gate import Gate, Phase
+from transport.gate import Gate
+from transport.gate_statistics import Phase
 from wire.errors import PeerError
 from wire.frames import CLOCK_MODULUS, CLOCK_TICK, RECEIVED_MODULUS
 
@@ -165,3 +166,15 @@ def test_whatever_the_peer_reports_the_gate_errs_or_stays_sane(
         assert gate.cap(now) >= QUANTUM
         due = gate.next_time(now)
         assert due is None or due >= now
+
+
+def test_padding_opens_a_gate_only_while_nothing_else_is_under_way() -> None:
+    # Doubled by padding's reports while an answer was under way, a modem had 2 s of it queued.
+    for answer, cap in ((0, 8 * QUANTUM), (3 * QUANTUM, 4 * QUANTUM)):
+        gate = Gate(now=0.0, quantum=QUANTUM)
+        gate.on_sent(0.0, QUANTUM)
+        gate.burst_ends(0.0)
+        if answer:
+            gate.on_sent(0.01, answer)
+        gate.on_report(0.1, QUANTUM, 1000)
+        assert gate.cap(0.1) == cap

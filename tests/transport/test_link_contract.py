@@ -123,7 +123,7 @@ def test_frames_arrive_in_order_once_and_whole(world: World) -> None:
             there, back, at_near, at_far = Queue(), Queue(512), Arrivals(), Arrivals()
             sizes = (0, 1, 255, 256, 257, 256, 5000, MAX_PAYLOAD, 3)
             frames: list[Data | Control] = [
-                Data(number // 2, bytes([number]) * size, last=number % 2 == 1)
+                Data(1 + number // 2, bytes([number]) * size, last=number % 2 == 1)
                 for number, size in enumerate(sizes)
             ]
             frames.insert(4, Control(b"message"))

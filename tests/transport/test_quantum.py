@@ -33,9 +33,9 @@ def overhead(chunks: Chunks, rate: float) -> tuple[int, float]:
 @pytest.mark.parametrize(
     ("rate", "plain", "secured"),
     [
-        (1_200, 504, 369),  # a chunk would take half a second for the cost's sake: a tenth is spent
-        (6_600, 644, 369),
-        (MODEM, 644, 369),
+        (1_200, 602, 441),  # a chunk takes half a second: a little more is spent
+        (6_600, 644, 441),
+        (MODEM, 644, 441),
         (16_000, 644, 471),
         (DSL, 644, 471),
         (200_000, 1_000, 500),  # 5 ms
@@ -51,7 +51,7 @@ def test_the_quantum_of_a_rate(rate: int, plain: int, secured: int) -> None:
 def test_a_chunk_is_cheap_or_as_large_as_a_segment(chunks: Chunks, rate: float) -> None:
     carried, share = overhead(chunks, rate)
     one_short = carried > chunks.segment - chunks.frames
-    assert share <= (0.081 if rate >= 10_000 else 0.101) or one_short
+    assert share <= (0.081 if rate >= 10_000 else 0.086) or one_short
 
 
 @given(chunks=CHUNKS, rate=st.floats(500, 3e6))
@@ -77,9 +77,8 @@ def test_a_kernel_that_sends_more_at_once_knows_no_slow_link() -> None:
         (MODEM, 0, 0.34, 0.91),
         (DSL, 0, 0.09, 0.92),
         (BROADBAND, 0, 0.055, 0.94),
-        # Records cost 3 % of a modem's link: those goals can't both be met (docs/figures.md).
-        (MODEM, RECORD_OVERHEAD, 0.37, 0.90),
-        (DSL, RECORD_OVERHEAD, 0.10, 0.92),
+        (MODEM, RECORD_OVERHEAD, 0.34, 0.91),
+        (DSL, RECORD_OVERHEAD, 0.09, 0.92),
         (BROADBAND, RECORD_OVERHEAD, 0.055, 0.94),
     ],
 )
@@ -87,6 +86,6 @@ def test_what_a_session_fits_is_as_good_as_the_best_by_hand(
     rate: int, record: int, median: float, goodput: float
 ) -> None:
     model = LinkModel(rate, rate, 0.04, queue=262_144, segment=1448, header=52, record=record)
-    outcome = simulate(model, quantum=None, chunk=None, bypass=False, seconds=24)
+    outcome = simulate(model, quantum=None, chunk=None, bypass=False, seconds=30)
     assert outcome.median <= median
     assert outcome.goodput >= goodput

@@ -123,9 +123,8 @@ def test_of_a_part_of_a_record_never_too_much_is_reported(here: int, with_report
     endpoint.receive(2.0, report + frame)
     after = endpoint.next_chunk(2.0)
     if after is not None:
-        (second,) = FrameReader().feed(after)
-        assert isinstance(second, Report)
-        counted = second.received
+        for one in FrameReader().feed(after):  # padding, too
+            counted = one.received if isinstance(one, Report) else counted
     assert counted == len(frame)
 
 

@@ -99,3 +99,19 @@ def test_a_peer_that_breaks_the_protocol_loses_its_link() -> None:
         assert isinstance(await world.at_far.end(), PeerFault)
 
     run(main())
+
+
+def test_on_a_fast_link_what_gate_and_pace_let_go_does_not_pile_up() -> None:
+    async def main() -> None:
+        world = UdpWorld(link(rate_down=2e7, rate_up=2e7, delay=0.02, queue=4_000_000))
+        sent = frames(400, size=16_000)
+        world.to_near.quantum, world.to_near.frames = 16_000, list(sent)
+        world.far.wake()
+        worst = 0
+        while len(world.at_near.frames) < len(sent):
+            await asyncio.sleep(0.01)
+            worst = max(worst, world.far_spp.waiting)
+        assert world.at_near.frames == sent
+        assert worst < 65_536
+
+    run(main())

@@ -189,6 +189,7 @@ EXAMPLES: list[m.Message] = [
     m.Hold(1, True),
     m.Fetch(2, "high", 1),
     m.Expired(2),
+    m.Growing(1),
     m.Head(1, 200, b"", 5, "br", ""),
     m.Levels(2, [Level("low", 0, 5, "image/jpeg", b"\xff\xd9")], 50),
     m.Skeleton(1, [Part(2, "/a", Kind.IMAGE, Use.ELEMENT, 0, 3, 4)], True),

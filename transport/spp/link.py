@@ -74,6 +74,11 @@ class SppLink:
         """Bytes of payloads that would leave at once."""
         return 0 if self._port.blocked else self._connection.room(self._loop.time())
 
+    @property
+    def waiting(self) -> int:
+        """Bytes that were accepted and have not been sent for the first time."""
+        return self._connection.backlog(self._loop.time())
+
     def backlog(self) -> int:
         """Bytes that were accepted and are not on the wire, those in the kernel included."""
         return self._connection.backlog(self._loop.time()) + self._port.queued

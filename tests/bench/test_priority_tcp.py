@@ -1,0 +1,25 @@
+"""The question of `priority` over real TCP, in small."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from bench.scenarios import priority, priority_tcp
+
+
+def test_every_link_but_those_of_tls_is_known_by_its_name() -> None:
+    assert priority.LINKS == ("56k", "384k", "5M", "5M-1M", "satellite", "lte")
+    assert [case.name for case in priority.cases("lte")] == ["lte, 20M, queue 64 KB of 150"]
+    with pytest.raises(ValueError, match="there are 56k"):
+        priority.cases("57k")
+
+
+def test_an_urgent_quantum_over_kernel_tcp_behind_a_hidden_buffer() -> None:
+    case = next(one for one in priority.cases("5M") if not one.model.droptail)
+    row = asyncio.run(priority_tcp.measure(replace(case, warm_up=0.6), seconds=1.5))
+    assert row["over"] == "relay"
+    assert row["chunks"] == 3
+    assert row["quantum"] > 1024  # fitted
+    assert 0.04 < row["median_s"] < 0.4  # without a gate 256 KB take half a second
+    assert row["goodput"] > 0.5

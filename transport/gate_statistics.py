@@ -1,0 +1,35 @@
+"""What a gate says of itself, for people, benches and tests. Knows nothing of how it decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Phase(Enum):
+    """Where the controller is."""
+
+    START = "start"
+    STEADY = "steady"
+    DRAIN = "drain"
+
+
+@dataclass(frozen=True, slots=True)
+class GateStatistics:
+    """An immutable snapshot. Bytes and seconds."""
+
+    phase: Phase
+    under_way: int
+    cap: float
+    margin: float
+    growth: int
+    """Doublings of the margin at present."""
+    delivered: float
+    """Most bytes delivered within one window."""
+    min_delay: float | None
+    delay: float | None
+    excess: float
+    """Queueing delay of the newest reported byte."""
+    jitter: float
+    drops: int
+    drains: int

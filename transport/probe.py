@@ -1,0 +1,54 @@
+"""What a sender says before anybody asks, to learn what the link carries: padding.
+
+A gate that knows nothing lets little be under way and doubles it each round trip, so that a
+session's first answer takes longer than over a connection of its own, which may send ten segments
+at once (RFC 6928). But a session opens long before the first request, and the link is idle then.
+
+    first   a short burst: a slow link draws it out and is known (transport/dispersion.py)
+    second  once that has been reported and told nothing, the rest: the link is not slow
+
+What is under way of it is a fifth of a second of a modem, and 30 ms of a link for which the first
+burst was too short. Padding goes only where nothing else wants to. Rates that an earlier session
+had measured (draft-ietf-tsvwg-careful-resume) would have to be validated by such bytes as well.
+
+Pure. It knows no time.
+"""
+
+from __future__ import annotations
+
+from hashlib import shake_256
+from typing import Final
+
+BURSTS: Final = (3, 7)
+"""Pieces of each; with quanta of 1 KB, headers of packets included, 5.7 KB."""
+_PIECES: Final = 2
+"""Of a quantum. A report comes for each: they are segments of their own."""
+
+
+class Probe:
+    """The padding of one connection's sender."""
+
+    def __init__(self) -> None:
+        self._later = list(reversed(BURSTS))
+        self._left = 0
+        """Pieces of the present burst to be sent."""
+
+    @property
+    def ends_burst(self) -> bool:
+        """Whether the newest piece was the last one of its burst."""
+        return not self._left
+
+    def next_piece(self, *, under_way: int, quantum: int) -> bytes:
+        """Padding to send now; b"": none. Asked only when nothing else wants to be sent.
+
+        `under_way`: bytes of any kind; a burst begins when they are less than a piece.
+        """
+        if not self._left and (under_way >= quantum // _PIECES or not self._later):
+            return b""
+        self._left = (self._left or self._later.pop()) - 1
+        return _incompressible(quantum // _PIECES, len(self._later) * max(BURSTS) + self._left)
+
+
+def _incompressible(size: int, number: int) -> bytes:
+    """A modem that compresses would carry zeros in no time."""
+    return shake_256(bytes((number,))).digest(size)
