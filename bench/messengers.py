@@ -77,10 +77,12 @@ Start = Callable[[CarrierModel, Arrived, Sequence[int]], Messenger]
 class Atp:
     """ATP, lower priorities making way as in the paper's experiments."""
 
-    def __init__(self, model: CarrierModel, arrived: Arrived, estimator: NewEstimator) -> None:
+    def __init__(self, model: CarrierModel, arrived: Arrived, estimator: NewEstimator, *, standby: bool) -> None:
         near, far = memory_carriers(model)
         self.line = near.line
-        self.near = Connection(near, estimator=estimator, protects=Protects.PEERS)
+        self.near = Connection(
+            near, estimator=estimator, protects=Protects.PEERS, standby=standby
+        )
         self._far = Connection(far)
         self._arrived = arrived
         self._taking = asyncio.create_task(self._take())
@@ -147,13 +149,13 @@ def _mtcp(many: int) -> Start:
     return start
 
 
-def _atp(estimator: NewEstimator) -> Start:
-    return lambda model, arrived, priorities: Atp(model, arrived, estimator)
+def _atp(estimator: NewEstimator, *, standby: bool) -> Start:
+    return lambda model, arrived, priorities: Atp(model, arrived, estimator, standby=standby)
 
 
 IMPLEMENTATIONS: Final[dict[str, Start]] = {
-    "ATP": _atp(improved),
-    "ATP, paper's estimator": _atp(paper),
+    "ATP": _atp(improved, standby=True),
+    "ATP, paper's estimator": _atp(paper, standby=False),
     "NAI-TCP": _tcp,
     **{f"NAI-MTCP{many}": _mtcp(many) for many in range(1, MOST_STREAMS + 1)},
 }

@@ -25,6 +25,7 @@ from transport.nai.bandwidth import Watch, Watches
 from transport.nai.carrier import Carrier
 from transport.nai.contest import Chosen, Contest
 from transport.nai.cutting import Cutting
+from transport.nai.departure import Departure
 from transport.nai.errors import CarrierError, NaiError
 from transport.nai.estimator import Estimate, Estimator
 from transport.nai.message import (
@@ -40,6 +41,7 @@ from transport.nai.message import (
     nothing,
 )
 from transport.nai.queues import check_queue
+from transport.nai.standby import Standby
 from transport.nai.statistics import SenderStatistics
 from transport.nai.timers import Timers
 
@@ -62,23 +64,26 @@ class Sender:
         *,
         protects: Protects = Protects.ALL,
         grace: float = _GRACE,
+        standby: bool = False,
     ) -> None:
-        """`protects`: whose timers a new message must not break; `grace` in seconds."""
+        """`protects`: whose timers a new message must not break; `grace` in seconds; `standby`:
+        messages without a callback wait for more bandwidth as long as their timers run."""
         self._carrier, self._estimator = carrier, estimator
         self._grace = grace
         self._cutting = Cutting(carrier)
         self._protects = protects
-        self._contest = Contest(self._cutting, protects=protects)
+        self._contest = Contest(
+            self._cutting, protects=protects, expects=not estimator.follows_use
+        )
         self._contest.set_rate(estimator.estimate.available)
         self._timers: Timers[Message] = Timers()
         """Of messages under way: their deadlines. Of others: when they go on, or their callback."""
         self._aside: dict[Message, Expiry | None] = {}
         """Suspended and deferred messages; an expiry: its callback is to be called at its timer."""
         self._watches = Watches()
-        self._control: deque[bytes] = deque()
-        self._last_id = self._last_order = self._poll = 0
-        self._accepted = 0
-        """Bytes that the carrier took, as it counts."""
+        self._departure = Departure(carrier, estimator)
+        self._standby = Standby() if standby else None
+        self._last_id = self._last_order = 0
         self._wasted = 0
         self._ended = dict.fromkeys((State.DELIVERED, State.CANCELLED, State.REJECTED), 0)
         self._expiries = dict.fromkeys(Expiry, 0)
@@ -182,16 +187,18 @@ class Sender:
     @property
     def idle(self) -> bool:
         """Nothing waits to be sent."""
-        return not len(self._contest) and not self._control
+        return not len(self._contest) and not len(self._departure)
 
     # -- the driver's side -------------------------------------------------------------------
 
     def turn(self, now: float) -> None:
         """Do all that is due: measure, expire, send. Call it when `next_time` has come, when the
         carrier has room again, and after anything the application did."""
-        self._observe(now)
+        if self._departure.observe(now):
+            self._estimated(now)
         for message in self._timers.due(now):
             self._due(message, now)
+        self._admit_waiting(now)
         self._send(now)
 
     def next_time(self, now: float) -> float:
@@ -206,7 +213,7 @@ class Sender:
 
     def send_control(self, segment: bytes) -> None:
         """A segment of the receiving side's, to go first."""
-        self._control.append(segment)
+        self._departure.put(segment)
 
     def polled(self, size: int, seconds: float, now: float) -> None:
         """A packet pair was answered."""
@@ -220,7 +227,7 @@ class Sender:
             self._closed = error or CarrierError("the connection was closed")
             for message in [*self._contest.queues.messages(), *self._aside]:
                 self.cancel(message, self._closed)
-            self._control.clear()
+            self._departure.clear()
 
     def statistics(self) -> SenderStatistics:
         return SenderStatistics(
@@ -241,8 +248,7 @@ class Sender:
     def _begin(self, message: Message, now: float) -> None:
         """Queue it, its timer beginning now, or don't. Raises NaiError for one queue too many."""
         self._contest.check_room(message)
-        self._aside.pop(message, None)
-        self._timers.clear(message)
+        self._forget(message)
         message.asked = None
         self._last_order += 1
         message.order = self._last_order
@@ -252,11 +258,22 @@ class Sender:
         elif self._contest.admits(message, now) or (
             self._expire_early(now) and self._contest.admits(message, now)
         ):
-            self._enter(message, State.SENDING if message.sent else State.QUEUED)
-            if self._protects is Protects.PEERS:
-                self._expire_early(now)
+            self._admit(message, now)
         else:
             self._expire(message, Expiry.REFUSED, now)
+
+    def _admit(self, message: Message, now: float) -> None:
+        self._enter(message, State.SENDING if message.sent else State.QUEUED)
+        self._contest.count(message, now)
+        if self._protects is Protects.PEERS:
+            self._expire_early(now)
+
+    def _admit_waiting(self, now: float) -> None:
+        """Those on standby that can be in time by now."""
+        for message in self._standby.first() if self._standby is not None else ():
+            if self._contest.admits(message, now):
+                self._forget(message)
+                self._admit(message, now)
 
     def _enter(self, message: Message, state: State) -> None:
         if not message.id:
@@ -269,9 +286,15 @@ class Sender:
 
     def _withdraw(self, message: Message) -> None:
         """Out of the tree, or from the side."""
+        self._forget(message)
+        self._contest.leave(message)
+
+    def _forget(self, message: Message) -> None:
+        """It is no longer at the side, nor waits for a time."""
         self._timers.clear(message)
         self._aside.pop(message, None)
-        self._contest.leave(message)
+        if self._standby is not None:
+            self._standby.remove(message)
 
     def _set_aside(self, message: Message, state: State) -> None:
         check_alive(message)
@@ -284,6 +307,7 @@ class Sender:
         message.state = state
         message.asked = None
         self._ended[state] += 1
+        self._hope()
         if state is not State.DELIVERED:
             self._forget_sent(message)
         if state is not State.REJECTED:
@@ -295,7 +319,7 @@ class Sender:
         """The receiver drops what it has of it."""
         if message.sent:
             self._wasted += message.sent
-            self._control.append(headers.cancel(message.id, message.sent))
+            self._departure.put(headers.cancel(message.id, message.sent))
         message.id = message.sent = 0
 
     # -- expiry ------------------------------------------------------------------------------
@@ -303,6 +327,9 @@ class Sender:
     def _due(self, message: Message, now: float) -> None:
         if message.state.under_way:
             self._expire(message, Expiry.LATE, now)
+        elif self._standby is not None and message in self._standby:
+            self._expiries[Expiry.REFUSED] += 1
+            self._drop(message, Expiry.REFUSED)
         elif message.state is State.DEFERRED:
             try:
                 self._begin(message, now)
@@ -317,6 +344,10 @@ class Sender:
             self._estimator.refused(now)
         self._withdraw(message)
         message.state = State.SUSPENDED
+        if self._standby is not None and message.on_timer is None and message.deadline is not None:
+            if expiry is not Expiry.LATE:
+                self._stand_by(message, self._standby, message.deadline)
+                return
         if message.on_timer is None:
             self._expiries[expiry] += 1
             self._drop(message, expiry)
@@ -328,6 +359,17 @@ class Sender:
             self._aside[message] = None
             message.asked, message.again_at = expiry, now + _AGAIN
             self.expired.append((message, expiry))
+
+    def _stand_by(self, message: Message, standby: Standby, deadline: float) -> None:
+        """Until its time is over, or it can be in time."""
+        message.state = State.DEFERRED
+        self._aside[message] = None
+        self._timers.set(message, deadline)
+        standby.add(message)
+
+    def _hope(self) -> None:
+        if self._standby is not None:
+            self._standby.hopeful = True
 
     def _drop(self, message: Message, expiry: Expiry) -> None:
         self._withdraw(message)
@@ -343,15 +385,10 @@ class Sender:
 
     # -- the link ----------------------------------------------------------------------------
 
-    def _observe(self, now: float) -> None:
-        backlog, latency = self._carrier.backlog(now), self._carrier.latency
-        departed = self._accepted - backlog
-        if self._estimator.observe(now, departed=departed, backlog=backlog, latency=latency):
-            self._estimated(now)
-
     def _estimated(self, now: float) -> None:
         self._contest.set_rate(self._estimator.estimate.available)
         self._expire_early(now)
+        self._hope()
         self._cross()
 
     def _cross(self) -> None:
@@ -360,18 +397,8 @@ class Sender:
             self.crossed.append((watch, available))
 
     def _send(self, now: float) -> None:
-        carrier, estimator, segment = self._carrier, self._estimator, self._carrier.segment
-        if estimator.wants_poll(now) and carrier.room(now) >= 2 * segment:
-            self._poll += 1
-            for _ in range(2):
-                self._hand_over(headers.poll(self._poll, size=segment), now)
-            estimator.poll_sent(now, 2 * carrier.takes(segment))
-        while carrier.room(now) >= segment:
-            if self._control:
-                self._hand_over(self._control.popleft(), now)
-                continue
-            if estimator.ready_at(now) > now or (chosen := self._contest.next(now)) is None:
-                break
+        self._departure.poll(now)
+        while self._departure.ready(now) and (chosen := self._contest.next(now)) is not None:
             self._send_some(chosen, now)
 
     def _send_some(self, chosen: Chosen, now: float) -> None:
@@ -386,15 +413,9 @@ class Sender:
             self._end(message, State.CANCELLED)
             return
         message.sent += length
-        self._hand_over(segment, now)
+        self._departure.hand_over(segment, now)
         if last:
             self._timers.clear(message)
             self._end(message, State.DELIVERED)
         else:
             message.state = State.SENDING
-
-    def _hand_over(self, segment: bytes, now: float) -> None:
-        size = self._carrier.takes(len(segment))
-        self._carrier.send(segment, now)
-        self._accepted += size
-        self._estimator.sent(now, size)

@@ -61,6 +61,10 @@ class Estimator(Protocol):
     @property
     def estimate(self) -> Estimate: ...
 
+    @property
+    def follows_use(self) -> bool:
+        """It knows the link only as far as that is used, so it must not keep messages out."""
+
     def observe(self, now: float, *, departed: int, backlog: int, latency: float) -> bool:
         """Bytes that left in all and that wait (`carrier.py`); whether the estimate is a new
         one."""
@@ -79,6 +83,10 @@ class Estimator(Protocol):
 
     def wants_poll(self, now: float) -> bool:
         """A packet pair should go now."""
+
+    @property
+    def poll_size(self) -> int:
+        """Bytes of each packet of it, at most."""
 
     def poll_sent(self, now: float, size: int) -> None:
         """It went: `size` bytes, of which `observe` will hear."""
@@ -133,6 +141,8 @@ class Figure3:
 
 class PaperEstimator:
     """Figure 3 once a second, sends paced to its outcome. Implements Estimator."""
+
+    follows_use: Final = True
 
     def __init__(
         self,
@@ -199,6 +209,10 @@ class PaperEstimator:
 
     def wants_poll(self, now: float) -> bool:
         return self._poll_due
+
+    @property
+    def poll_size(self) -> int:
+        return MTU
 
     def poll_sent(self, now: float, size: int) -> None:
         self._poll_due = False

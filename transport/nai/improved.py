@@ -43,6 +43,8 @@ _IDLE: Final = 1.0
 """The same while nothing does."""
 _POLL_EVERY: Final = 1.0
 """Seconds."""
+_POLL_SECONDS: Final = 0.05
+"""What a packet of a pair may take at the present rate: messages wait behind it."""
 _NEWS: Final = 0.02
 """Relative change of the rate that is worth telling."""
 _TELL_EVERY: Final = 0.1
@@ -55,6 +57,8 @@ _START: Final = 10
 
 class ImprovedEstimator:
     """Busy time and a cap on what waits. Implements Estimator."""
+
+    follows_use: Final = False
 
     def __init__(self, *, now: float, segment: int, initial: float = INITIAL) -> None:
         """`segment`: bytes of one in the carrier's queue; `initial` estimate, bytes/second."""
@@ -116,6 +120,10 @@ class ImprovedEstimator:
 
     def wants_poll(self, now: float) -> bool:
         return self._doubted and not self._backlog and now >= self._poll_at
+
+    @property
+    def poll_size(self) -> int:
+        return int(self._rate * _POLL_SECONDS)
 
     def poll_sent(self, now: float, size: int) -> None:
         self._doubted = False
