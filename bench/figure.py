@@ -12,7 +12,7 @@ from PIL import Image
 
 from bench.exhibits import Arrows, Bands, Bars, Curves, Exhibit, Film, Line
 
-COLOURS: Final = ("#c2571a", "#0a66c2", "#3c8527", "#8a3fa8", "#b08900", "#00838f")
+COLOURS: Final = ("#c2571a", "#0a66c2", "#3c8527", "#8a3fa8", "#b08900", "#00838f", "#6b7280")
 """As report.html has them on white."""
 _WIDTH: Final = 10.0
 """Inches."""
@@ -71,7 +71,9 @@ def _arrows(panel: Any, chart: Arrows) -> None:
         )
         panel.text(1.02, one.right, f"{one.right:.3f} {one.label}", fontsize=6, va="center")
     for mark in chart.left:
-        panel.text(-0.02, mark.at, f"{mark.label} {mark.at:.3f}", fontsize=6, va="center", ha="right")
+        panel.text(
+            -0.02, mark.at, f"{mark.label} {mark.at:.3f}", fontsize=6, va="center", ha="right"
+        )
     for mark in chart.right:
         panel.text(1.4, mark.at, f"{mark.at:.3f} {mark.label}", fontsize=6, va="center")
     panel.set_title(chart.title, loc="left", fontsize=10)

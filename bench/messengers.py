@@ -77,13 +77,13 @@ Start = Callable[[CarrierModel, Arrived, Sequence[int]], Messenger]
 class Atp:
     """ATP, lower priorities making way as in the paper's experiments."""
 
-    def __init__(self, model: CarrierModel, arrived: Arrived, estimator: NewEstimator, *, standby: bool) -> None:
+    def __init__(
+        self, model: CarrierModel, arrived: Arrived, estimator: NewEstimator, *, standby: bool
+    ) -> None:
         near, far = memory_carriers(model)
         self.line = near.line
-        self.near = Connection(
-            near, estimator=estimator, protects=Protects.PEERS, standby=standby
-        )
-        self._far = Connection(far)
+        self.near = Connection(near, estimator=estimator, protects=Protects.PEERS, standby=standby)
+        self.far = Connection(far)
         self._arrived = arrived
         self._taking = asyncio.create_task(self._take())
 
@@ -93,11 +93,11 @@ class Atp:
 
     async def close(self) -> None:
         self.near.close()
-        self._far.close()
+        self.far.close()
         await self._taking
 
     async def _take(self) -> None:
-        async for message in self._far.messages():
+        async for message in self.far.messages():
             self._arrived(message.data)
 
 

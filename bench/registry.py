@@ -167,6 +167,15 @@ SCENARIOS: Final = (
         virtual=True,
     ),
     Scenario(
+        "atp-workloads",
+        "which messages ATP, NAI-TCP and NAI-MTCP deliver in time over a fading link (figure 7)",
+        "bench.scenarios.atp_workloads",
+        takes=170,
+        quick_takes=11,
+        quick={"runs": 1, "workloads": ("prioritised", "filesystem")},
+        virtual=True,
+    ),
+    Scenario(
         "gate",
         "how late an urgent kilobyte is behind a bulk transfer, over real TCP",
         "bench.scenarios.gate",

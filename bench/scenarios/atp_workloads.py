@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-#from bench.exhibits import Bars, Exhibit
+from bench.exhibits import Bars, Exhibit, Line
 from bench.links import traces
 from bench.links.carrier import CarrierModel
 from bench.messengers import IMPLEMENTATIONS, Entry, Outcome, play
@@ -96,9 +96,7 @@ def _all(workload: str, chance: random.Random) -> Iterator[Entry]:
 
 def model() -> CarrierModel:
     """The line that all have."""
-    return CarrierModel(
-        schedule=traces.read(TRACE), delay=0.005, header=HEADER, queue=50 * _PACKET
-    )
+    return CarrierModel(schedule=traces.read(TRACE), delay=0.005, header=HEADER, queue=50 * _PACKET)
 
 
 def simulate(workload: str, name: str, *, seed: int, seconds: float = SECONDS) -> list[Outcome]:
@@ -113,3 +111,107 @@ def simulate(workload: str, name: str, *, seed: int, seconds: float = SECONDS) -
 
 Shares = dict[tuple[str, str, int], float]
 """Of the messages delivered in time, by workload, implementation and priority."""
+
+
+def run(
+    *,
+    runs: int = 5,
+    workloads: Sequence[str] = WORKLOADS,
+    scale: float = 1.0,
+    say: Callable[[str], None] = print,
+) -> dict[str, Any]:
+    """Every workload with every implementation, `runs` trials each. `scale`: of the five minutes, their beginning."""
+    seconds = max(10.0, SECONDS * scale)
+    found: list[dict[str, Any]] = []
+    shares: Shares = {}
+    for workload in workloads:
+        for name in IMPLEMENTATIONS:
+            rows = []
+            for seed in range(1, runs + 1):
+                outcomes = simulate(workload, name, seed=seed, seconds=seconds)
+                rows.append(_row(workload, name, seed, outcomes))
+            found += rows
+            for level, word in LEVELS.items():
+                own = [row[f"{word}_in_time"] for row in rows if f"{word}_in_time" in row]
+                if own:
+                    shares[workload, name, level] = statistics.fmean(own)
+            say(f"{workload:<12}{name:<24}{_words(shares, workload, name)}")
+    exhibits = _exhibits(shares, workloads)
+    return {"runs": found, "exhibits": exhibits, "checks": _checks(shares, workloads)}
+
+
+def _row(workload: str, name: str, seed: int, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    row: dict[str, Any] = {"workload": workload, "implementation": name, "trial": seed}
+    for level, word in LEVELS.items():
+        own = [one for one in outcomes if one.entry.priority == level]
+        if own:
+            row[f"{word}_messages"] = len(own)
+            row[f"{word}_in_time"] = round(sum(one.in_time for one in own) / len(own), 4)
+            row[f"{word}_said"] = round(sum(one.said for one in own) / len(own), 4)
+    return row
+
+
+def _words(shares: Shares, workload: str, name: str) -> str:
+    found = {word: shares.get((workload, name, level)) for level, word in LEVELS.items()}
+    return "  ".join(f"{word} {share:.3f}" for word, share in found.items() if share is not None)
+
+
+def _exhibits(shares: Shares, workloads: Sequence[str]) -> list[Exhibit]:
+    """As figure 7: high priority, low priority, and the random workload by priority."""
+    mixed = [one for one in workloads if one != RANDOM]
+    found: list[Exhibit] = []
+    for level in (HIGH, LOW):
+        keys = [(workload, level) for workload in mixed]
+        keys = [key for key in keys if (key[0], "ATP", key[1]) in shares]
+        if keys:
+            title = f"Messages of {LEVELS[level]} priority delivered in time"
+            found.append(_bars(title, shares, {workload: (workload, at) for workload, at in keys}))
+    if RANDOM in workloads:
+        groups = {LEVELS[level]: (RANDOM, level) for level in (LOW, MEDIUM, HIGH)}
+        found.append(_bars("Random workload: delivered in time by priority", shares, groups))
+    return found
+
+
+def _bars(title: str, shares: Shares, groups: Mapping[str, tuple[str, int]]) -> Bars:
+    series = []
+    for tone, name in enumerate(IMPLEMENTATIONS):
+        points = [
+            (float(number), round(shares[workload, name, level], 4))
+            for number, (workload, level) in enumerate(groups.values())
+        ]
+        series.append(Line(name, points, tone))
+    return Bars(title, "share", list(groups), series, 1.0)
+
+
+def _checks(shares: Shares, workloads: Sequence[str]) -> dict[str, Check]:
+    checks: dict[str, Check] = {}
+    others = [name for name in IMPLEMENTATIONS if not name.startswith("ATP")]
+    for workload in workloads:
+        own = shares[workload, "ATP", HIGH]
+        best = max(shares[workload, name, HIGH] for name in others)
+        checks[f"{workload}: high priority, ATP less the best over TCP"] = _least(own - best, 0.0)
+        equals = [name for name in others if shares[workload, name, HIGH] >= own]
+        for level in (MEDIUM, LOW):
+            if (workload, "ATP", level) in shares and equals:
+                most = max(shares[workload, name, level] for name in equals)
+                less = shares[workload, "ATP", level] - most
+                title = f"{workload}: {LEVELS[level]} priority, ATP less the best that matches it"
+                checks[title] = _least(less, 0.0)
+        for level, word in LEVELS.items():
+            if (workload, "ATP", level) in shares:
+                paper = shares[workload, "ATP, paper's estimator", level]
+                more = shares[workload, "ATP", level] - paper
+                checks[f"{workload}: {word} priority, ours less the paper's estimator"] = _least(
+                    more, 0.0
+                )
+    if "filesystem" in workloads:
+        best = max(shares["filesystem", name, HIGH] for name in others if "MTCP" in name)
+        times = shares["filesystem", "ATP", HIGH] / best
+        checks["filesystem: high priority, ATP to the best NAI-MTCP"] = Check(
+            round(times, 3), "times", ">= 1.3", times >= 1.3
+        )
+    return checks
+
+
+def _least(value: float, goal: float) -> Check:
+    return Check(round(value, 4), "of the messages", f">= {goal:g}", round(value, 4) >= goal)

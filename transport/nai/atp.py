@@ -72,9 +72,7 @@ class Sender:
         self._grace = grace
         self._cutting = Cutting(carrier)
         self._protects = protects
-        self._contest = Contest(
-            self._cutting, protects=protects, expects=not estimator.follows_use
-        )
+        self._contest = Contest(self._cutting, protects=protects, expects=not estimator.follows_use)
         self._contest.set_rate(estimator.estimate.available)
         self._timers: Timers[Message] = Timers()
         """Of messages under way: their deadlines. Of others: when they go on, or their callback."""
@@ -344,11 +342,9 @@ class Sender:
             self._estimator.refused(now)
         self._withdraw(message)
         message.state = State.SUSPENDED
-        if self._standby is not None and message.on_timer is None and message.deadline is not None:
-            if expiry is not Expiry.LATE:
-                self._stand_by(message, self._standby, message.deadline)
-                return
-        if message.on_timer is None:
+        if self._may_stand_by(message, expiry):
+            self._stand_by(message)
+        elif message.on_timer is None:
             self._expiries[expiry] += 1
             self._drop(message, expiry)
         elif now < message.again_at:
@@ -360,12 +356,18 @@ class Sender:
             message.asked, message.again_at = expiry, now + _AGAIN
             self.expired.append((message, expiry))
 
-    def _stand_by(self, message: Message, standby: Standby, deadline: float) -> None:
+    def _may_stand_by(self, message: Message, expiry: Expiry) -> bool:
+        timed = message.on_timer is None and message.deadline is not None
+        return self._standby is not None and timed and expiry is not Expiry.LATE
+
+    def _stand_by(self, message: Message) -> None:
         """Until its time is over, or it can be in time."""
+        assert self._standby is not None
+        assert message.deadline is not None
         message.state = State.DEFERRED
         self._aside[message] = None
-        self._timers.set(message, deadline)
-        standby.add(message)
+        self._timers.set(message, message.deadline)
+        self._standby.add(message)
 
     def _hope(self) -> None:
         if self._standby is not None:

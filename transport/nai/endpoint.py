@@ -69,9 +69,7 @@ class Connection:
         self._loop = asyncio.get_running_loop()
         self._carrier = carrier
         now = self._loop.time()
-        self.sender = Sender(
-            carrier, estimator(carrier, now), protects=protects, standby=standby
-        )
+        self.sender = Sender(carrier, estimator(carrier, now), protects=protects, standby=standby)
         """The core, for statistics and for whoever needs more than this class has."""
         self._receiver = Receiver(memory=memory)
         self._unread: deque[Received] = deque()

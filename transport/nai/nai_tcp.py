@@ -141,9 +141,7 @@ class Lanes:
         for task in self._tasks:
             task.add_done_callback(self._stopped)
 
-    def put(
-        self, backlog: Backlog, data: bytes, *, priority: int, timer: float | None
-    ) -> Sent:
+    def put(self, backlog: Backlog, data: bytes, *, priority: int, timer: float | None) -> Sent:
         """Queue a message. Raises NaiError, CarrierError."""
         if self._ended:
             raise CarrierError("the connection is closed") from self.error

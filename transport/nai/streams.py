@@ -76,9 +76,7 @@ async def dial(host: str, port: int) -> SocketStream:
         raise CarrierError(f"no connection to {host}:{port}: {reason}") from error
 
 
-async def listen(
-    host: str, port: int, on_stream: Callable[[SocketStream], None]
-) -> asyncio.Server:
+async def listen(host: str, port: int, on_stream: Callable[[SocketStream], None]) -> asyncio.Server:
     """Hand each connection to `on_stream`. Raises OSError."""
     return await asyncio.start_server(
         lambda reader, writer: on_stream(SocketStream(reader, writer)), host, port
