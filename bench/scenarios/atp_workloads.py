@@ -120,7 +120,8 @@ def run(
     scale: float = 1.0,
     say: Callable[[str], None] = print,
 ) -> dict[str, Any]:
-    """Every workload with every implementation, `runs` trials each. `scale`: of the five minutes, their beginning."""
+    """Every workload with every implementation, `runs` trials each. `scale`: of the five minutes,
+    their beginning."""
     seconds = max(10.0, SECONDS * scale)
     found: list[dict[str, Any]] = []
     shares: Shares = {}

@@ -2,8 +2,8 @@
 
 A message of low priority that would just be in time if nothing more came is late when messages of
 higher priority come as they have before; it is interrupted, and all that was sent of it is wasted.
-So admission leaves to higher priorities what they took in nearly all of the last seconds. A burst now and
-then is not counted, since most messages would be sent in between.
+So admission leaves to higher priorities what they took in nearly all of the last seconds. A burst
+now and then is not counted, since most messages would be sent in between.
 
 Pure: `now` is an argument. It must not know messages.
 """
