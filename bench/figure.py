@@ -46,7 +46,7 @@ def _height(shown: Exhibit) -> float:
     """Inches."""
     if isinstance(shown, Film):
         return 1.7 * len(shown.rows) + 0.4
-    return 0.55 * (shown.end - shown.begin) + 0.8 if isinstance(shown, Arrows) else 2.8
+    return 0.4 * (shown.end - shown.begin) + 0.8 if isinstance(shown, Arrows) else 2.8
 
 
 def _bars(panel: Any, chart: Bars) -> None:
@@ -77,10 +77,10 @@ def _arrows(panel: Any, chart: Arrows) -> None:
     for mark in chart.right:
         panel.text(1.4, mark.at, f"{mark.at:.3f} {mark.label}", fontsize=6, va="center")
     panel.set_title(chart.title, loc="left", fontsize=10)
-    panel.set_xlim(-0.6, 1.8)
+    panel.set_xlim(-1.2, 2.0)
     panel.set_ylim(chart.end, chart.begin)
     panel.set_xticks([0, 1], ["sender", "receiver"])
-    panel.set_ylabel("seconds")
+    panel.set_yticks([])
 
 
 def _film(part: Any, film: Film) -> None:

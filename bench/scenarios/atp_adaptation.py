@@ -12,7 +12,7 @@ not the paper's: the user walks away from the base station and comes back. 1 KB 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -164,7 +164,11 @@ def _row(scheme: str, polldelay: str, outcome: Outcome) -> dict[str, Any]:
 def _curves(scheme: str, polldelay: str, outcome: Outcome) -> Curves:
     """As figure 6: the mode line is the bandwidth that delivers all of a mode's messages."""
     needs = [sum(USAGE[:level]) for level in outcome.mode]
-    series = {"bandwidth": outcome.bandwidth, "used": outcome.used, "mode": needs}
+    series: dict[str, Sequence[float]] = {
+        "bandwidth": outcome.bandwidth,
+        "used": outcome.used,
+        "mode": needs,
+    }
     lines = [
         Line(label, [(float(at), value / _KB) for at, value in enumerate(values)], tone)
         for tone, (label, values) in enumerate(series.items())

@@ -80,7 +80,7 @@ class Sender:
         """Suspended and deferred messages; an expiry: its callback is to be called at its timer."""
         self._watches = Watches()
         self._departure = Departure(carrier, estimator)
-        self._standby = Standby() if standby else None
+        self._standby = Standby(wanted=standby)
         self._last_id = self._last_order = 0
         self._wasted = 0
         self._ended = dict.fromkeys((State.DELIVERED, State.CANCELLED, State.REJECTED), 0)
@@ -268,7 +268,7 @@ class Sender:
 
     def _admit_waiting(self, now: float) -> None:
         """Those on standby that can be in time by now."""
-        for message in self._standby.first() if self._standby is not None else ():
+        for message in self._standby.first():
             if self._contest.admits(message, now):
                 self._forget(message)
                 self._admit(message, now)
@@ -291,8 +291,7 @@ class Sender:
         """It is no longer at the side, nor waits for a time."""
         self._timers.clear(message)
         self._aside.pop(message, None)
-        if self._standby is not None:
-            self._standby.remove(message)
+        self._standby.remove(message)
 
     def _set_aside(self, message: Message, state: State) -> None:
         check_alive(message)
@@ -305,7 +304,7 @@ class Sender:
         message.state = state
         message.asked = None
         self._ended[state] += 1
-        self._hope()
+        self._standby.hopeful = True
         if state is not State.DELIVERED:
             self._forget_sent(message)
         if state is not State.REJECTED:
@@ -325,7 +324,7 @@ class Sender:
     def _due(self, message: Message, now: float) -> None:
         if message.state.under_way:
             self._expire(message, Expiry.LATE, now)
-        elif self._standby is not None and message in self._standby:
+        elif message in self._standby:
             self._expiries[Expiry.REFUSED] += 1
             self._drop(message, Expiry.REFUSED)
         elif message.state is State.DEFERRED:
@@ -342,8 +341,10 @@ class Sender:
             self._estimator.refused(now)
         self._withdraw(message)
         message.state = State.SUSPENDED
-        if self._may_stand_by(message, expiry):
-            self._stand_by(message)
+        if self._standby.takes(message, expiry):
+            message.state = State.DEFERRED
+            self._aside[message] = None
+            self._timers.set(message, self._standby.add(message))
         elif message.on_timer is None:
             self._expiries[expiry] += 1
             self._drop(message, expiry)
@@ -355,23 +356,6 @@ class Sender:
             self._aside[message] = None
             message.asked, message.again_at = expiry, now + _AGAIN
             self.expired.append((message, expiry))
-
-    def _may_stand_by(self, message: Message, expiry: Expiry) -> bool:
-        timed = message.on_timer is None and message.deadline is not None
-        return self._standby is not None and timed and expiry is not Expiry.LATE
-
-    def _stand_by(self, message: Message) -> None:
-        """Until its time is over, or it can be in time."""
-        assert self._standby is not None
-        assert message.deadline is not None
-        message.state = State.DEFERRED
-        self._aside[message] = None
-        self._timers.set(message, message.deadline)
-        self._standby.add(message)
-
-    def _hope(self) -> None:
-        if self._standby is not None:
-            self._standby.hopeful = True
 
     def _drop(self, message: Message, expiry: Expiry) -> None:
         self._withdraw(message)
@@ -390,7 +374,7 @@ class Sender:
     def _estimated(self, now: float) -> None:
         self._contest.set_rate(self._estimator.estimate.available)
         self._expire_early(now)
-        self._hope()
+        self._standby.hopeful = True
         self._cross()
 
     def _cross(self) -> None:

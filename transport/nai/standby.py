@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from transport.nai.message import Message
+from transport.nai.message import Expiry, Message
 
 _TRIED: Final = 16
 """Messages that are asked about at a time."""
@@ -21,7 +21,9 @@ _TRIED: Final = 16
 class Standby:
     """Those that wait for more bandwidth."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, wanted: bool) -> None:
+        """`wanted`: else nobody ever waits here."""
+        self._wanted = wanted
         self._waiting: dict[Message, None] = {}
         self.hopeful = False
         """There is more bandwidth, or less to send, than when they were last asked about."""
@@ -29,8 +31,16 @@ class Standby:
     def __contains__(self, message: Message) -> bool:
         return message in self._waiting
 
-    def add(self, message: Message) -> None:
+    def takes(self, message: Message, expiry: Expiry) -> bool:
+        """Whether it may wait: nobody is to be asked about it, and its time is not over."""
+        nobody_asks = self._wanted and message.on_timer is None
+        return nobody_asks and message.deadline is not None and expiry is not Expiry.LATE
+
+    def add(self, message: Message) -> float:
+        """It waits; seconds by the sender's clock until when."""
+        assert message.deadline is not None, "it would wait for ever"
         self._waiting[message] = None
+        return message.deadline
 
     def remove(self, message: Message) -> None:
         """If it is here."""
