@@ -99,12 +99,11 @@ def test_the_window_doubles_each_round_trip_until_a_loss_halves_it() -> None:
 
 def test_an_idle_connection_starts_slowly_again() -> None:
     sender = RenoSender(buffer=1 << 20)
-    for now, pause in ((0.0, 0.0), (0.1, 0.0), (0.2, 5.0)):
+    for now in (0.0, 0.1, 0.2):
         sender.write(100_000)
         while segments := sender.to_send(now):
             for one in segments:
                 sender.acknowledged(one.offset + one.length, now, now + 0.01)
-        now += pause
     assert sender.congestion_window > 10 * MSS
     sender.write(100_000)
     assert sum(one.length for one in sender.to_send(5.2)) <= INITIAL_WINDOW

@@ -42,7 +42,7 @@ from transport.nai.message import (
 )
 from transport.nai.queues import check_queue
 from transport.nai.standby import Standby
-from transport.nai.statistics import SenderStatistics
+from transport.nai.statistics import SenderStatistics, Tally
 from transport.nai.timers import Timers
 
 MOST_MESSAGES: Final = 200_000
@@ -82,9 +82,7 @@ class Sender:
         self._departure = Departure(carrier, estimator)
         self._standby = Standby(wanted=standby)
         self._last_id = self._last_order = 0
-        self._wasted = 0
-        self._ended = dict.fromkeys((State.DELIVERED, State.CANCELLED, State.REJECTED), 0)
-        self._expiries = dict.fromkeys(Expiry, 0)
+        self._tally = Tally()
         self._closed: Exception | None = None
         self.expired: deque[tuple[Message, Expiry]] = deque()
         """Suspended, and whoever drives this is to ask the application, then to `answer`."""
@@ -228,18 +226,9 @@ class Sender:
             self._departure.clear()
 
     def statistics(self) -> SenderStatistics:
-        return SenderStatistics(
-            queued=len(self._contest),
-            waiting=len(self._aside),
-            bytes=self._contest.total,
-            delivered=self._ended[State.DELIVERED],
-            late=self._expiries[Expiry.LATE],
-            early=self._expiries[Expiry.EARLY],
-            refused=self._expiries[Expiry.REFUSED],
-            cancelled=self._ended[State.CANCELLED],
-            wasted=self._wasted,
-            estimate=self._estimator.estimate,
-        )
+        contest = self._contest
+        counts = (len(contest), len(self._aside), contest.total)
+        return self._tally.statistics(*counts, self._estimator.estimate)
 
     # -- into the tree and out of it ---------------------------------------------------------
 
@@ -303,7 +292,7 @@ class Sender:
     def _end(self, message: Message, state: State) -> None:
         message.state = state
         message.asked = None
-        self._ended[state] += 1
+        self._tally.ended[state] += 1
         self._standby.hopeful = True
         if state is not State.DELIVERED:
             self._forget_sent(message)
@@ -315,7 +304,7 @@ class Sender:
     def _forget_sent(self, message: Message) -> None:
         """The receiver drops what it has of it."""
         if message.sent:
-            self._wasted += message.sent
+            self._tally.wasted += message.sent
             self._departure.put(headers.cancel(message.id, message.sent))
         message.id = message.sent = 0
 
@@ -325,7 +314,7 @@ class Sender:
         if message.state.under_way:
             self._expire(message, Expiry.LATE, now)
         elif message in self._standby:
-            self._expiries[Expiry.REFUSED] += 1
+            self._tally.expiries[Expiry.REFUSED] += 1
             self._drop(message, Expiry.REFUSED)
         elif message.state is State.DEFERRED:
             try:
@@ -346,13 +335,13 @@ class Sender:
             self._aside[message] = None
             self._timers.set(message, self._standby.add(message))
         elif message.on_timer is None:
-            self._expiries[expiry] += 1
+            self._tally.expiries[expiry] += 1
             self._drop(message, expiry)
         elif now < message.again_at:
             self._aside[message] = expiry
             self._timers.set(message, message.again_at)
         else:
-            self._expiries[expiry] += 1
+            self._tally.expiries[expiry] += 1
             self._aside[message] = None
             message.asked, message.again_at = expiry, now + _AGAIN
             self.expired.append((message, expiry))
