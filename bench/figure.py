@@ -116,7 +116,7 @@ def _chart(panel: Any, chart: Curves | Bands) -> None:
     panel.set_ylabel(chart.unit)
     panel.set_xlabel("seconds")
     panel.set_ylim(0, chart.most * (1.4 if chart.marks else 1.02))
-    panel.legend(fontsize=7, loc="upper right")
+    panel.legend(fontsize=7, loc="upper right" if chart.marks else "best")
 
 
 def _stack(panel: Any, lines: Sequence[Line]) -> None:

@@ -34,6 +34,8 @@ _LOOK: Final = 0.1
 """Seconds between two points of a curve."""
 _WINDOW: Final = 20
 """Looks over which shares are reckoned: 2 s."""
+_SETTLED: Final = 5.0
+"""Seconds after which sends and shares count: how flows start is another matter."""
 _CLOSE: Final = 1.5
 """Seconds before and after the longest send that are shown magnified."""
 PAPER_SENDS: Final = "0.22, 0.42, 1.09"
@@ -49,7 +51,7 @@ class Contest:
     arrived: list[list[int]] = field(default_factory=lambda: [[0] for _ in range(FLOWS)])
     """Bytes at the receiver by flow, at each look; the last flow is the one that pauses."""
     sent: list[float] = field(default_factory=list)
-    """When sends of the last flow returned, seconds from the start."""
+    """When sends of the last flow returned, seconds from the start; once all have settled."""
 
     @property
     def sends(self) -> list[float]:
@@ -59,7 +61,8 @@ class Contest:
     def shares(self) -> list[float]:
         """The last flow's of all that arrived, in each window."""
         found = []
-        for at in range(_WINDOW, len(self.arrived[0]), _WINDOW):
+        first = round(_SETTLED / _LOOK)
+        for at in range(first + _WINDOW, len(self.arrived[0]), _WINDOW):
             parts = [flow[at] - flow[at - _WINDOW] for flow in self.arrived]
             found.append(parts[-1] / max(1, sum(parts)))
         return found
@@ -100,7 +103,7 @@ async def measure(pause: float, *, seconds: float, backend: str = AUTO) -> Conte
             await asyncio.sleep(start + look * _LOOK - loop.time())
             for flow, count in enumerate(counts):
                 contest.arrived[flow].append(count)
-        contest.sent = [at - start for at in contest.sent if at >= start]
+        contest.sent = [at - start for at in contest.sent if at >= start + _SETTLED]
         for task in running:
             task.cancel()
     return contest

@@ -88,10 +88,14 @@ class Box:
 
 
 def sender(
-    rate: float = 10_000.0, *, segment: int = 1000, protects: Protects = Protects.ALL
+    rate: float = 10_000.0,
+    *,
+    segment: int = 1000,
+    protects: Protects = Protects.ALL,
+    standby: bool = False,
 ) -> tuple[Sender, Box, Known]:
     box, known = Box(segment), Known(rate)
-    return Sender(box, known, protects=protects), box, known
+    return Sender(box, known, protects=protects, standby=standby), box, known
 
 
 def let(sender: Sender, box: Box, segments: int, *, now: float) -> list[bytes]:

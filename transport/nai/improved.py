@@ -83,6 +83,8 @@ class ImprovedEstimator:
         """A message was refused, and nothing has been measured since."""
         self._poll_at = now
         """Not before."""
+        self._just_polled = False
+        """The look that ends now began within the pair, which has been measured."""
 
     @property
     def estimate(self) -> Estimate:
@@ -92,7 +94,9 @@ class ImprovedEstimator:
         seconds, left = now - self._at, departed - self._departed
         self._latency = latency
         if seconds > 0:
-            self._measure(seconds, left, backlog)
+            if not self._just_polled:
+                self._measure(seconds, left, backlog)
+            self._just_polled = False
             if latency and self._starting and now >= self._round_end:
                 self._end_round(now)
             self._at = now
@@ -133,6 +137,7 @@ class ImprovedEstimator:
         if now < self._poll_at:  # the answer to the newest
             self._busy.clear()
             self._seconds, self._bytes = 0.0, 0
+            self._just_polled = True
             self._rate, self._known = rate, True
             self._estimate = Estimate(rate, rate, now)
 
