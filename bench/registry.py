@@ -171,7 +171,7 @@ SCENARIOS: Final = (
         "which messages ATP, NAI-TCP and NAI-MTCP deliver in time over a fading link (figure 7)",
         "bench.scenarios.atp_workloads",
         takes=170,
-        quick_takes=11,
+        quick_takes=12,
         quick={"runs": 1, "workloads": ("prioritised", "filesystem")},
         virtual=True,
     ),
@@ -181,7 +181,7 @@ SCENARIOS: Final = (
         "bench.scenarios.atp_adaptation",
         takes=17,
         quick_takes=5,
-        quick={"scale": 0.3},
+        quick={"scale": 0.2},
         virtual=True,
     ),
     Scenario(
