@@ -141,7 +141,11 @@ def run(
     exhibits: list[Exhibit] = [_curves(one) for one in contests]
     exhibits.append(_magnified(contests[-1]))
     notes = [f"links emulated by {contests[0].backend}", f"the paper's sends: {PAPER_SENDS} s"]
-    return {"runs": rows, "exhibits": exhibits, "notes": notes, "checks": _checks(contests)}
+    judged = contests[0].backend != "relay"
+    if not judged:
+        notes.append("a relay serves its connections in turn, so nothing is judged: needs root")
+    checks = _checks(contests) if judged else {}
+    return {"runs": rows, "exhibits": exhibits, "notes": notes, "checks": checks}
 
 
 def _row(contest: Contest) -> dict[str, Any]:
