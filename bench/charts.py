@@ -15,7 +15,7 @@ _LEFT, _TOP, _RIGHT, _BOTTOM = 52, 20, 14, 34
 _MARK_ROWS: Final = 3
 """Rows above a chart that the labels of its marks take turns in."""
 _MARKS_TOP: Final = 14 * _MARK_ROWS + 8
-TONES: Final = 6
+TONES: Final = 7
 """Colours that the style has."""
 
 
@@ -76,7 +76,7 @@ def curves(chart: Curves) -> str:
         title = f"<title>{html.escape(line.label)}</title>"
         parts.append(f'<path {style} d="{_steps(line.points, scale)}">{title}</path>')
     parts += [scale.mark(mark, number) for number, mark in enumerate(chart.marks)]
-    return _figure(chart.title, parts, _line_legend(chart.lines))
+    return framed(chart.title, parts, _line_legend(chart.lines))
 
 
 def bands(chart: Bands) -> str:
@@ -97,7 +97,7 @@ def bands(chart: Bands) -> str:
         below = above
     parts.append(scale.frame(html.escape(chart.unit)))
     parts += [scale.mark(mark, number) for number, mark in enumerate(chart.marks)]
-    return _figure(chart.title, parts, _band_legend(chart.bands))
+    return framed(chart.title, parts, band_legend(chart.bands))
 
 
 def _sampled(points: Points, times: Sequence[float]) -> Iterable[float]:
@@ -124,11 +124,12 @@ def _backwards(points: Points, scale: Scale) -> str:
     return path
 
 
-def _figure(title: str, parts: Iterable[str], legend: str) -> str:
+def framed(title: str, parts: Iterable[str], legend: str, *, height: float = SIZE[1]) -> str:
+    """A picture with its title and legend."""
     label = html.escape(title)
     return (
         f"<figure><figcaption>{label}</figcaption><div class=scroll tabindex=0>"
-        f'<svg viewBox="0 0 {SIZE[0]} {SIZE[1]}" role=img aria-label="{label}">{"".join(parts)}'
+        f'<svg viewBox="0 0 {SIZE[0]} {height:g}" role=img aria-label="{label}">{"".join(parts)}'
         f"</svg></div>{legend}</figure>"
     )
 
@@ -142,7 +143,8 @@ def _line_legend(lines: Sequence[Line]) -> str:
     return f"<p class=legend>{items}</p>"
 
 
-def _band_legend(lines: Sequence[Line]) -> str:
+def band_legend(lines: Sequence[Line]) -> str:
+    """What the colours are."""
     items = "".join(
         f"<span><i class=t{band.tone % TONES}></i>{html.escape(band.label)}</span>"
         for band in lines

@@ -85,7 +85,40 @@ class Bands(msgspec.Struct, frozen=True, tag="bands"):
     marks: list[Mark] = []
 
 
-Exhibit = Film | Curves | Bands
+class Bars(msgspec.Struct, frozen=True, tag="bars"):
+    """Values side by side, in groups."""
+
+    title: str
+    unit: str
+    groups: list[str]
+    series: list[Line]
+    """One colour each; a point is a group's number and its value, which a group may lack."""
+    most: float
+
+
+class Arrow(msgspec.Struct, frozen=True):
+    """Something left on the left side and came on the right."""
+
+    left: float
+    right: float
+    """Seconds."""
+    label: str
+    tone: int = 0
+
+
+class Arrows(msgspec.Struct, frozen=True, tag="arrows"):
+    """What passed between two ends; time runs downwards."""
+
+    title: str
+    begin: float
+    end: float
+    arrows: list[Arrow]
+    left: list[Mark]
+    """What happened at the sender besides."""
+    right: list[Mark]
+
+
+Exhibit = Film | Curves | Bands | Bars | Arrows
 
 
 def encode(exhibits: Sequence[Exhibit]) -> bytes:

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from PIL import Image
 
-from bench.exhibits import Bands, Curves, Exhibit, Film, Line
+from bench.exhibits import Arrows, Bands, Bars, Curves, Exhibit, Film, Line
 
-COLOURS: Final = ("#c2571a", "#0a66c2", "#3c8527", "#8a3fa8", "#b08900", "#00838f")
+COLOURS: Final = ("#c2571a", "#0a66c2", "#3c8527", "#8a3fa8", "#b08900", "#00838f", "#6b7280")
 """As report.html has them on white."""
 _WIDTH: Final = 10.0
 """Inches."""
@@ -26,12 +26,61 @@ def draw(shown: Sequence[Exhibit], file: Path) -> None:
         from matplotlib.figure import Figure  # noqa: PLC0415  # only who draws needs it
     except ModuleNotFoundError as error:
         raise ValueError("--plot needs matplotlib: pip install 'sluice-proxy[bench]'") from error
-    heights = [1.7 * len(one.rows) + 0.4 if isinstance(one, Film) else 2.8 for one in shown]
+    heights = [_height(one) for one in shown]
     figure = Figure(figsize=(_WIDTH, sum(heights)), layout="constrained")
     parts = figure.subfigures(len(shown), 1, height_ratios=heights, squeeze=False)[:, 0]
     for part, one in zip(parts, shown, strict=True):
-        _film(part, one) if isinstance(one, Film) else _chart(part.subplots(), one)
+        match one:
+            case Film():
+                _film(part, one)
+            case Bars():
+                _bars(part.subplots(), one)
+            case Arrows():
+                _arrows(part.subplots(), one)
+            case _:
+                _chart(part.subplots(), one)
     figure.savefig(file, dpi=130)
+
+
+def _height(shown: Exhibit) -> float:
+    """Inches."""
+    if isinstance(shown, Film):
+        return 1.7 * len(shown.rows) + 0.4
+    return 0.4 * (shown.end - shown.begin) + 0.8 if isinstance(shown, Arrows) else 2.8
+
+
+def _bars(panel: Any, chart: Bars) -> None:
+    width = 0.8 / len(chart.series)
+    for number, one in enumerate(chart.series):
+        places = [group - 0.4 + width * (number + 0.5) for group, _ in one.points]
+        panel.bar(
+            places, [value for _, value in one.points], width, color=_colour(one), label=one.label
+        )
+    panel.set_title(chart.title, loc="left", fontsize=10)
+    panel.set_ylabel(chart.unit)
+    panel.set_ylim(0, chart.most)
+    panel.set_xticks(range(len(chart.groups)), chart.groups)
+    panel.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
+
+
+def _arrows(panel: Any, chart: Arrows) -> None:
+    for one in chart.arrows:
+        colour = COLOURS[one.tone % len(COLOURS)]
+        panel.annotate(
+            "", (1, one.right), (0, one.left), arrowprops={"arrowstyle": "->", "color": colour}
+        )
+        panel.text(1.02, one.right, f"{one.right:.3f} {one.label}", fontsize=6, va="center")
+    for mark in chart.left:
+        panel.text(
+            -0.02, mark.at, f"{mark.label} {mark.at:.3f}", fontsize=6, va="center", ha="right"
+        )
+    for mark in chart.right:
+        panel.text(1.4, mark.at, f"{mark.at:.3f} {mark.label}", fontsize=6, va="center")
+    panel.set_title(chart.title, loc="left", fontsize=10)
+    panel.set_xlim(-1.2, 2.0)
+    panel.set_ylim(chart.end, chart.begin)
+    panel.set_xticks([0, 1], ["sender", "receiver"])
+    panel.set_yticks([])
 
 
 def _film(part: Any, film: Film) -> None:
@@ -67,7 +116,7 @@ def _chart(panel: Any, chart: Curves | Bands) -> None:
     panel.set_ylabel(chart.unit)
     panel.set_xlabel("seconds")
     panel.set_ylim(0, chart.most * (1.4 if chart.marks else 1.02))
-    panel.legend(fontsize=7, loc="upper right")
+    panel.legend(fontsize=7, loc="upper right" if chart.marks else "best")
 
 
 def _stack(panel: Any, lines: Sequence[Line]) -> None:

@@ -13,8 +13,8 @@ from importlib import resources
 from string import Template
 from typing import Any, Final
 
-from bench import charts
-from bench.exhibits import Bands, Curves, Exhibit, Film
+from bench import charts, svg_arrows, svg_bars
+from bench.exhibits import Arrows, Bands, Bars, Curves, Exhibit, Film
 
 Data = Mapping[str, Any]
 Section = tuple[Data, Sequence[Exhibit]]
@@ -138,6 +138,10 @@ def _exhibit(exhibit: Exhibit) -> str:
             return charts.curves(exhibit)
         case Bands():
             return charts.bands(exhibit)
+        case Bars():
+            return svg_bars.bars(exhibit)
+        case Arrows():
+            return svg_arrows.arrows(exhibit)
 
 
 def _film(film: Film) -> str:

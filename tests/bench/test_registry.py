@@ -22,7 +22,9 @@ def test_what_makes_a_scenario_quick_or_full_is_known_to_it(entry: Scenario) -> 
 def test_names_differ_and_the_quick_ones_take_less_than_a_quarter_of_an_hour() -> None:
     assert len({entry.name for entry in SCENARIOS}) == len(SCENARIOS)
     assert sum(entry.quick_takes for entry in SCENARIOS if not entry.slow) < 900
-    assert sum(entry.takes for entry in SCENARIOS if entry.virtual) < 70
+    virtual = [entry for entry in SCENARIOS if entry.virtual]
+    assert sum(entry.quick_takes for entry in virtual) <= 70
+    assert max(entry.takes for entry in virtual) <= 180  # 210 trials of atp-workloads
 
 
 def test_the_listing_says_what_each_shows_and_takes() -> None:

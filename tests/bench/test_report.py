@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,24 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from bench import exhibits
+from bench import exhibits, svg_arrows, svg_bars
 from bench.__main__ import main
 from bench.capture import Frame
 from bench.charts import bands, steps
 from bench.ending import Counter, End, differences
-from bench.exhibits import Bands, Curves, Film, Line, Mark, film_times, frame_at, of_loads
+from bench.exhibits import (
+    Arrow,
+    Arrows,
+    Bands,
+    Bars,
+    Curves,
+    Film,
+    Line,
+    Mark,
+    film_times,
+    frame_at,
+    of_loads,
+)
 from bench.figure import draw
 from bench.page_load import PageLoad, earliest_paint, in_order
 from bench.profiles import profile, profiles
@@ -240,6 +253,34 @@ def test_bands_lie_upon_each_other_and_close() -> None:
     assert ">back</text>" in drawn
 
 
+def groups() -> Bars:
+    series = [Line("<ours>", [(0.0, 0.9), (1.0, 0.5)]), Line("theirs", [(1.0, 0.25)], 6)]
+    return Bars("Delivered", "share", ["light", "heavy & long"], series, 1.0)
+
+
+def passed() -> Arrows:
+    arrows = [Arrow(10.0, 10.5, "delivered 1"), Arrow(11.0, 12.0, "delivered <2>", 1)]
+    return Arrows("Timeline", 10.0, 13.0, arrows, [Mark(11.0, "sent")], [Mark(12.5, "dropped")])
+
+
+def test_bars_are_as_high_as_their_values_and_none_where_there_is_none() -> None:
+    drawn = svg_bars.bars(groups())
+    heights = [float(found) for found in re.findall(r'height="([\d.]+)">', drawn)]
+    assert heights == pytest.approx([0.9 * 216, 0.5 * 216, 0.25 * 216], abs=0.1)
+    assert "&lt;ours&gt;: 0.9" in drawn and "heavy &amp; long" in drawn
+    assert drawn.count("band t6") == 1
+
+
+def test_arrows_lead_downwards_from_the_sender_to_the_receiver() -> None:
+    drawn = svg_arrows.arrows(passed())
+    ends = re.findall(r'd="M200 ([\d.]+)L400 ([\d.]+)M', drawn)
+    assert [[float(one) for one in pair] for pair in ends] == [[24, 47], [70, 116]]
+    assert "12.000 delivered &lt;2&gt;" in drawn
+    assert "sent 11.000" in drawn and "12.500 dropped" in drawn
+    kept = [groups(), passed()]
+    assert exhibits.decode(exhibits.encode(kept)) == kept
+
+
 @pytest.mark.parametrize(
     ("most", "expected"),
     [(100.0, [0, 25, 50, 75, 100]), (384.0, [0, 100, 200, 300]), (3.95, [0, 1, 2, 3]), (0.0, [0])],
@@ -252,7 +293,7 @@ def test_axes_have_round_steps(most: float, expected: list[float]) -> None:
 def test_figures_are_drawn_as_png_or_refused(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     file = tmp_path / "figure.png"
-    draw([*of_loads(both()), stack()], file)
+    draw([*of_loads(both()), stack(), groups(), passed()], file)
     with Image.open(file) as image:
         assert image.size[0] == 1300
     with pytest.raises(ValueError, match="nothing to draw"):

@@ -18,6 +18,8 @@ from transport.nai.receiver import Received
 class Known:
     """An estimator that is told the rate and lets everything go."""
 
+    follows_use = False
+
     def __init__(self, rate: float) -> None:
         self._estimate = Estimate(rate, rate, 0.0)
         self._news = False
@@ -45,6 +47,8 @@ class Known:
 
     def wants_poll(self, now: float) -> bool:
         return False
+
+    poll_size = 1000
 
     def poll_sent(self, now: float, size: int) -> None: ...
 
@@ -84,10 +88,14 @@ class Box:
 
 
 def sender(
-    rate: float = 10_000.0, *, segment: int = 1000, protects: Protects = Protects.ALL
+    rate: float = 10_000.0,
+    *,
+    segment: int = 1000,
+    protects: Protects = Protects.ALL,
+    standby: bool = False,
 ) -> tuple[Sender, Box, Known]:
     box, known = Box(segment), Known(rate)
-    return Sender(box, known, protects=protects), box, known
+    return Sender(box, known, protects=protects, standby=standby), box, known
 
 
 def let(sender: Sender, box: Box, segments: int, *, now: float) -> list[bytes]:

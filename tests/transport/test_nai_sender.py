@@ -277,11 +277,11 @@ steps = st.lists(
 
 
 @settings(max_examples=300, deadline=None)
-@given(steps)
+@given(steps, st.booleans(), st.sampled_from(Protects))
 def test_whatever_is_done_the_accounts_are_right_and_what_is_delivered_arrives(
-    actions: list[tuple[str, int]],
+    actions: list[tuple[str, int]], standby: bool, protects: Protects
 ) -> None:
-    atp, box, known = sender(5_000.0, segment=256)
+    atp, box, known = sender(5_000.0, segment=256, standby=standby, protects=protects)
     receiver, arrived, messages, now = Receiver(), {}, [], 0.0
     for number, (what, choice) in enumerate(actions):
         alive = [message for message in messages if not message.state.ended]

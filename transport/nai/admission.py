@@ -85,16 +85,24 @@ class Admission:
         self._pace = min(_STILL, 1 / rate) if rate > 0 else _STILL
 
     def admits(
-        self, queue: str, entry: Entry, size: int, now: float, *, shares: Mapping[str, float]
+        self,
+        queue: str,
+        entry: Entry,
+        size: int,
+        now: float,
+        *,
+        shares: Mapping[str, float],
+        expected: float = 0.0,
     ) -> bool:
         """Whether it would be in time, and the others still. `shares`: of each queue in use, the
-        new message's included, 0 to 1."""
+        new message's included, 0 to 1; `expected` bytes/second of higher priorities to come."""
         for name, other in self._rankings.items():
             if name != queue and not self._in_time(other, size, now, shares[name]):
                 return False
         ranking = self._rankings.get(queue) or Ranking()
         through = ranking.before(entry.behind) + size + self.blocking
-        for pace, start in self._models(ranking, now, shares[queue]):
+        for bare, start in self._models(ranking, now, shares[queue]):
+            pace = min(_STILL, bare / (1 - expected * bare)) if expected * bare < 1 else _STILL
             in_time = entry.deadline is None or start + through * pace <= entry.deadline
             if in_time and self._spares(
                 ranking, entry, start + (size + self.blocking) * pace, pace

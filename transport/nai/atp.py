@@ -25,6 +25,7 @@ from transport.nai.bandwidth import Watch, Watches
 from transport.nai.carrier import Carrier
 from transport.nai.contest import Chosen, Contest
 from transport.nai.cutting import Cutting
+from transport.nai.departure import Departure
 from transport.nai.errors import CarrierError, NaiError
 from transport.nai.estimator import Estimate, Estimator
 from transport.nai.message import (
@@ -40,7 +41,8 @@ from transport.nai.message import (
     nothing,
 )
 from transport.nai.queues import check_queue
-from transport.nai.statistics import SenderStatistics
+from transport.nai.standby import Standby
+from transport.nai.statistics import SenderStatistics, Tally
 from transport.nai.timers import Timers
 
 MOST_MESSAGES: Final = 200_000
@@ -62,26 +64,25 @@ class Sender:
         *,
         protects: Protects = Protects.ALL,
         grace: float = _GRACE,
+        standby: bool = False,
     ) -> None:
-        """`protects`: whose timers a new message must not break; `grace` in seconds."""
+        """`protects`: whose timers a new message must not break; `grace` in seconds; `standby`:
+        messages without a callback wait for more bandwidth as long as their timers run."""
         self._carrier, self._estimator = carrier, estimator
         self._grace = grace
         self._cutting = Cutting(carrier)
         self._protects = protects
-        self._contest = Contest(self._cutting, protects=protects)
+        self._contest = Contest(self._cutting, protects=protects, expects=not estimator.follows_use)
         self._contest.set_rate(estimator.estimate.available)
         self._timers: Timers[Message] = Timers()
         """Of messages under way: their deadlines. Of others: when they go on, or their callback."""
         self._aside: dict[Message, Expiry | None] = {}
         """Suspended and deferred messages; an expiry: its callback is to be called at its timer."""
         self._watches = Watches()
-        self._control: deque[bytes] = deque()
-        self._last_id = self._last_order = self._poll = 0
-        self._accepted = 0
-        """Bytes that the carrier took, as it counts."""
-        self._wasted = 0
-        self._ended = dict.fromkeys((State.DELIVERED, State.CANCELLED, State.REJECTED), 0)
-        self._expiries = dict.fromkeys(Expiry, 0)
+        self._departure = Departure(carrier, estimator)
+        self._standby = Standby(wanted=standby)
+        self._last_id = self._last_order = 0
+        self._tally = Tally()
         self._closed: Exception | None = None
         self.expired: deque[tuple[Message, Expiry]] = deque()
         """Suspended, and whoever drives this is to ask the application, then to `answer`."""
@@ -182,16 +183,18 @@ class Sender:
     @property
     def idle(self) -> bool:
         """Nothing waits to be sent."""
-        return not len(self._contest) and not self._control
+        return not len(self._contest) and not len(self._departure)
 
     # -- the driver's side -------------------------------------------------------------------
 
     def turn(self, now: float) -> None:
         """Do all that is due: measure, expire, send. Call it when `next_time` has come, when the
         carrier has room again, and after anything the application did."""
-        self._observe(now)
+        if self._departure.observe(now):
+            self._estimated(now)
         for message in self._timers.due(now):
             self._due(message, now)
+        self._admit_waiting(now)
         self._send(now)
 
     def next_time(self, now: float) -> float:
@@ -206,7 +209,7 @@ class Sender:
 
     def send_control(self, segment: bytes) -> None:
         """A segment of the receiving side's, to go first."""
-        self._control.append(segment)
+        self._departure.put(segment)
 
     def polled(self, size: int, seconds: float, now: float) -> None:
         """A packet pair was answered."""
@@ -220,29 +223,19 @@ class Sender:
             self._closed = error or CarrierError("the connection was closed")
             for message in [*self._contest.queues.messages(), *self._aside]:
                 self.cancel(message, self._closed)
-            self._control.clear()
+            self._departure.clear()
 
     def statistics(self) -> SenderStatistics:
-        return SenderStatistics(
-            queued=len(self._contest),
-            waiting=len(self._aside),
-            bytes=self._contest.total,
-            delivered=self._ended[State.DELIVERED],
-            late=self._expiries[Expiry.LATE],
-            early=self._expiries[Expiry.EARLY],
-            refused=self._expiries[Expiry.REFUSED],
-            cancelled=self._ended[State.CANCELLED],
-            wasted=self._wasted,
-            estimate=self._estimator.estimate,
-        )
+        contest = self._contest
+        counts = (len(contest), len(self._aside), contest.total)
+        return self._tally.statistics(*counts, self._estimator.estimate)
 
     # -- into the tree and out of it ---------------------------------------------------------
 
     def _begin(self, message: Message, now: float) -> None:
         """Queue it, its timer beginning now, or don't. Raises NaiError for one queue too many."""
         self._contest.check_room(message)
-        self._aside.pop(message, None)
-        self._timers.clear(message)
+        self._forget(message)
         message.asked = None
         self._last_order += 1
         message.order = self._last_order
@@ -252,11 +245,22 @@ class Sender:
         elif self._contest.admits(message, now) or (
             self._expire_early(now) and self._contest.admits(message, now)
         ):
-            self._enter(message, State.SENDING if message.sent else State.QUEUED)
-            if self._protects is Protects.PEERS:
-                self._expire_early(now)
+            self._admit(message, now)
         else:
             self._expire(message, Expiry.REFUSED, now)
+
+    def _admit(self, message: Message, now: float) -> None:
+        self._enter(message, State.SENDING if message.sent else State.QUEUED)
+        self._contest.count(message, now)
+        if self._protects is Protects.PEERS:
+            self._expire_early(now)
+
+    def _admit_waiting(self, now: float) -> None:
+        """Those on standby that can be in time by now."""
+        for message in self._standby.first():
+            if self._contest.admits(message, now):
+                self._forget(message)
+                self._admit(message, now)
 
     def _enter(self, message: Message, state: State) -> None:
         if not message.id:
@@ -269,9 +273,14 @@ class Sender:
 
     def _withdraw(self, message: Message) -> None:
         """Out of the tree, or from the side."""
+        self._forget(message)
+        self._contest.leave(message)
+
+    def _forget(self, message: Message) -> None:
+        """It is no longer at the side, nor waits for a time."""
         self._timers.clear(message)
         self._aside.pop(message, None)
-        self._contest.leave(message)
+        self._standby.remove(message)
 
     def _set_aside(self, message: Message, state: State) -> None:
         check_alive(message)
@@ -283,7 +292,8 @@ class Sender:
     def _end(self, message: Message, state: State) -> None:
         message.state = state
         message.asked = None
-        self._ended[state] += 1
+        self._tally.ended[state] += 1
+        self._standby.hopeful = True
         if state is not State.DELIVERED:
             self._forget_sent(message)
         if state is not State.REJECTED:
@@ -294,8 +304,8 @@ class Sender:
     def _forget_sent(self, message: Message) -> None:
         """The receiver drops what it has of it."""
         if message.sent:
-            self._wasted += message.sent
-            self._control.append(headers.cancel(message.id, message.sent))
+            self._tally.wasted += message.sent
+            self._departure.put(headers.cancel(message.id, message.sent))
         message.id = message.sent = 0
 
     # -- expiry ------------------------------------------------------------------------------
@@ -303,6 +313,9 @@ class Sender:
     def _due(self, message: Message, now: float) -> None:
         if message.state.under_way:
             self._expire(message, Expiry.LATE, now)
+        elif message in self._standby:
+            self._tally.expiries[Expiry.REFUSED] += 1
+            self._drop(message, Expiry.REFUSED)
         elif message.state is State.DEFERRED:
             try:
                 self._begin(message, now)
@@ -317,14 +330,18 @@ class Sender:
             self._estimator.refused(now)
         self._withdraw(message)
         message.state = State.SUSPENDED
-        if message.on_timer is None:
-            self._expiries[expiry] += 1
+        if self._standby.takes(message, expiry):
+            message.state = State.DEFERRED
+            self._aside[message] = None
+            self._timers.set(message, self._standby.add(message))
+        elif message.on_timer is None:
+            self._tally.expiries[expiry] += 1
             self._drop(message, expiry)
         elif now < message.again_at:
             self._aside[message] = expiry
             self._timers.set(message, message.again_at)
         else:
-            self._expiries[expiry] += 1
+            self._tally.expiries[expiry] += 1
             self._aside[message] = None
             message.asked, message.again_at = expiry, now + _AGAIN
             self.expired.append((message, expiry))
@@ -343,15 +360,10 @@ class Sender:
 
     # -- the link ----------------------------------------------------------------------------
 
-    def _observe(self, now: float) -> None:
-        backlog, latency = self._carrier.backlog(now), self._carrier.latency
-        departed = self._accepted - backlog
-        if self._estimator.observe(now, departed=departed, backlog=backlog, latency=latency):
-            self._estimated(now)
-
     def _estimated(self, now: float) -> None:
         self._contest.set_rate(self._estimator.estimate.available)
         self._expire_early(now)
+        self._standby.hopeful = True
         self._cross()
 
     def _cross(self) -> None:
@@ -360,18 +372,8 @@ class Sender:
             self.crossed.append((watch, available))
 
     def _send(self, now: float) -> None:
-        carrier, estimator, segment = self._carrier, self._estimator, self._carrier.segment
-        if estimator.wants_poll(now) and carrier.room(now) >= 2 * segment:
-            self._poll += 1
-            for _ in range(2):
-                self._hand_over(headers.poll(self._poll, size=segment), now)
-            estimator.poll_sent(now, 2 * carrier.takes(segment))
-        while carrier.room(now) >= segment:
-            if self._control:
-                self._hand_over(self._control.popleft(), now)
-                continue
-            if estimator.ready_at(now) > now or (chosen := self._contest.next(now)) is None:
-                break
+        self._departure.poll(now)
+        while self._departure.ready(now) and (chosen := self._contest.next(now)) is not None:
             self._send_some(chosen, now)
 
     def _send_some(self, chosen: Chosen, now: float) -> None:
@@ -386,15 +388,9 @@ class Sender:
             self._end(message, State.CANCELLED)
             return
         message.sent += length
-        self._hand_over(segment, now)
+        self._departure.hand_over(segment, now)
         if last:
             self._timers.clear(message)
             self._end(message, State.DELIVERED)
         else:
             message.state = State.SENDING
-
-    def _hand_over(self, segment: bytes, now: float) -> None:
-        size = self._carrier.takes(len(segment))
-        self._carrier.send(segment, now)
-        self._accepted += size
-        self._estimator.sent(now, size)

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from transport.nai.admission import Admission, Entry, Protects
 from transport.nai.cutting import Cutting
+from transport.nai.demand import Demand
 from transport.nai.message import Message
 from transport.nai.queues import Queues
 
@@ -35,10 +36,15 @@ class Chosen(NamedTuple):
 class Contest:
     """One direction's messages under way."""
 
-    def __init__(self, cutting: Cutting, *, protects: Protects) -> None:
+    def __init__(self, cutting: Cutting, *, protects: Protects, expects: bool) -> None:
+        """`expects`: room is left to higher priorities as they have been lately. Where all timers
+        are protected these have no right to it."""
         self._cutting = cutting
         self._queues = Queues(quantum=cutting.payload)
         self._admission = Admission(protects=protects)
+        self._expects = expects and protects is Protects.PEERS
+        self._demands: dict[str, Demand] = {}
+        """By queue."""
         self._timed: dict[int, Message] = {}
         """Those with a deadline, by their order."""
 
@@ -67,9 +73,29 @@ class Contest:
     def admits(self, message: Message, now: float) -> bool:
         """Whether it can be in time without breaking others' timers."""
         shares = self._queues.shares(message.queue, message.priority)
-        self._admission.blocking = self._cutting.full * (1 if len(shares) == 1 else _LAG)
+        waiting = self._cutting.waiting(now) + (self.total if len(shares) > 1 else 0)
+        segments = 1 if len(shares) == 1 else _LAG
+        self._admission.blocking = min(waiting, segments * self._cutting.full)
         cost = self._cutting.cost(message.left)
-        return self._admission.admits(message.queue, _entry(message), cost, now, shares=shares)
+        return self._admission.admits(
+            message.queue,
+            _entry(message),
+            cost,
+            now,
+            shares=shares,
+            expected=self._expected(message, now),
+        )
+
+    def count(self, message: Message, now: float) -> None:
+        """It was admitted: lower priorities may expect more of its kind."""
+        if self._expects:
+            demand = self._demands.setdefault(message.queue, Demand())
+            demand.entered(message.priority, self._cutting.cost(message.left), now)
+
+    def _expected(self, message: Message, now: float) -> float:
+        """Bytes/second that are to be left to higher priorities."""
+        demand = self._demands.get(message.queue)
+        return 0.0 if demand is None else demand.above(message.priority, now)
 
     def check_room(self, message: Message) -> None:
         """Raises NaiError if its queue would be one too many."""

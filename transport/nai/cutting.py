@@ -63,6 +63,10 @@ class Cutting:
         size = None if offset else message.size
         return headers.data(message.id, offset, size=size, queue=message.queue, end=end) + data
 
+    def waiting(self, now: float) -> int:
+        """Bytes in the carrier's queue, before which nothing can go."""
+        return self._carrier.backlog(now)
+
     def cost(self, left: int) -> int:
         """Bytes in the carrier's queue that so many bytes of a message take."""
         full, rest = divmod(left, self.payload)

@@ -62,12 +62,14 @@ class Connection:
         estimator: NewEstimator = improved,
         protects: Protects = Protects.ALL,
         memory: int = MEMORY,
+        standby: bool = False,
     ) -> None:
-        """Call it from within the loop it shall run in. `memory`: bytes of unfinished messages."""
+        """Call it from within the loop it shall run in. `memory`: bytes of unfinished messages;
+        `standby`: messages without `on_timer` wait for more bandwidth while their timers run."""
         self._loop = asyncio.get_running_loop()
         self._carrier = carrier
         now = self._loop.time()
-        self.sender = Sender(carrier, estimator(carrier, now), protects=protects)
+        self.sender = Sender(carrier, estimator(carrier, now), protects=protects, standby=standby)
         """The core, for statistics and for whoever needs more than this class has."""
         self._receiver = Receiver(memory=memory)
         self._unread: deque[Received] = deque()

@@ -1,11 +1,15 @@
 """How much bandwidth there is, and how fast to send: ATP's figure 3, and what any estimator does.
 
 Each second the figure takes the bytes that left in it (`used`) and the packets that wait
-(`backlog`) and gives `curbw`, the estimate, and `available`, what the application is told. Three
+(`backlog`) and gives `curbw`, the estimate, and `available`, what the application is told. Some
 things are not in the figure, since as it is printed the estimate could only fall (tests show it):
 
 - Its third branch leaves `curbw` as it was. The text says that "the estimator will automatically
   detect increases": there `curbw = used`. `as_printed` leaves it out.
+- Staleness counts "the seconds since the last point at which the estimate changed"; as printed
+  only while use falls. `steady_is_stale` counts use that stays the same, too: without that, who
+  sends at a steady rate never learns that more would pass, as table 1's application does; with
+  it, too much is admitted over a starved link for figure 4a.
 - The sender paces itself to `available`. Who sends no more than curbw never uses more than curbw.
   Behind a backlog `available` is what lets it drain: used - backlog * MTU.
 - PROBE_SIZE is "half the minimum of the send queue capacity and the current estimate": of
@@ -61,6 +65,10 @@ class Estimator(Protocol):
     @property
     def estimate(self) -> Estimate: ...
 
+    @property
+    def follows_use(self) -> bool:
+        """It knows the link only as far as that is used, so it must not keep messages out."""
+
     def observe(self, now: float, *, departed: int, backlog: int, latency: float) -> bool:
         """Bytes that left in all and that wait (`carrier.py`); whether the estimate is a new
         one."""
@@ -80,6 +88,10 @@ class Estimator(Protocol):
     def wants_poll(self, now: float) -> bool:
         """A packet pair should go now."""
 
+    @property
+    def poll_size(self) -> int:
+        """Bytes of each packet of it, at most."""
+
     def poll_sent(self, now: float, size: int) -> None:
         """It went: `size` bytes, of which `observe` will hear."""
 
@@ -91,7 +103,13 @@ class Figure3:
     """The figure's procedure with its names. Call it once a second."""
 
     def __init__(
-        self, *, capacity: int, curbw: float, polldelay: int = 1, as_printed: bool = False
+        self,
+        *,
+        capacity: int,
+        curbw: float,
+        polldelay: int = 1,
+        as_printed: bool = False,
+        steady_is_stale: bool = False,
     ) -> None:
         """`capacity`: bytes of the send queue; `curbw` to begin with, bytes/second."""
         self.capacity = capacity
@@ -99,6 +117,7 @@ class Figure3:
         self.staleness = 0
         self.polldelay = polldelay
         self._as_printed = as_printed
+        self._steady_is_stale = steady_is_stale
         self._window: deque[float] = deque(maxlen=FILTER_WINDOW)
 
     @property
@@ -113,7 +132,7 @@ class Figure3:
         if backlog > MAXIMUM_BACKLOG:
             self.curbw, self.staleness = used, 0
             self.available = max(0.0, used - backlog * MTU)
-        elif used < self.curbw:
+        elif used < self.curbw or self._unchanged(used):
             probe = self.probe_size
             self.staleness += 1
             probe *= self.staleness // max(1, self.polldelay)
@@ -126,6 +145,10 @@ class Figure3:
             self.available = self.curbw + self.probe_size
         return self.curbw, self.available
 
+    def _unchanged(self, used: float) -> bool:
+        """As much as before, to a packet; a link that is not used says nothing."""
+        return self._steady_is_stale and MTU <= used < self.curbw + MTU
+
     def _filter(self, used: float) -> float:
         self._window.append(used)
         return sum(self._window) / len(self._window)
@@ -133,6 +156,8 @@ class Figure3:
 
 class PaperEstimator:
     """Figure 3 once a second, sends paced to its outcome. Implements Estimator."""
+
+    follows_use: Final = True
 
     def __init__(
         self,
@@ -142,10 +167,15 @@ class PaperEstimator:
         initial: float = INITIAL,
         polldelay: int = 1,
         as_printed: bool = False,
+        steady_is_stale: bool = False,
     ) -> None:
         """`capacity` of the send queue, bytes; `initial` estimate, bytes/second."""
         self._figure = Figure3(
-            capacity=capacity, curbw=initial, polldelay=polldelay, as_printed=as_printed
+            capacity=capacity,
+            curbw=initial,
+            polldelay=polldelay,
+            as_printed=as_printed,
+            steady_is_stale=steady_is_stale,
         )
         self._estimate = Estimate(initial, initial, now)
         self._next = now + _EVERY
@@ -199,6 +229,10 @@ class PaperEstimator:
 
     def wants_poll(self, now: float) -> bool:
         return self._poll_due
+
+    @property
+    def poll_size(self) -> int:
+        return MTU
 
     def poll_sent(self, now: float, size: int) -> None:
         self._poll_due = False

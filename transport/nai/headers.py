@@ -26,6 +26,8 @@ DATA: Final = 0x10
 CANCEL: Final = 0x20
 POLL: Final = 0x30
 POLLED: Final = 0x40
+SMALLEST_POLL: Final = 100
+"""Bytes of a packet of a pair: its own time on the link is what is measured."""
 BEGIN: Final = 0x01
 END: Final = 0x02
 _KIND: Final = 0xF0

@@ -43,6 +43,8 @@ _IDLE: Final = 1.0
 """The same while nothing does."""
 _POLL_EVERY: Final = 1.0
 """Seconds."""
+_POLL_SECONDS: Final = 0.05
+"""What a packet of a pair may take at the present rate: messages wait behind it."""
 _NEWS: Final = 0.02
 """Relative change of the rate that is worth telling."""
 _TELL_EVERY: Final = 0.1
@@ -55,6 +57,8 @@ _START: Final = 10
 
 class ImprovedEstimator:
     """Busy time and a cap on what waits. Implements Estimator."""
+
+    follows_use: Final = False
 
     def __init__(self, *, now: float, segment: int, initial: float = INITIAL) -> None:
         """`segment`: bytes of one in the carrier's queue; `initial` estimate, bytes/second."""
@@ -79,6 +83,8 @@ class ImprovedEstimator:
         """A message was refused, and nothing has been measured since."""
         self._poll_at = now
         """Not before."""
+        self._just_polled = False
+        """The look that ends now began within the pair, which has been measured."""
 
     @property
     def estimate(self) -> Estimate:
@@ -88,7 +94,9 @@ class ImprovedEstimator:
         seconds, left = now - self._at, departed - self._departed
         self._latency = latency
         if seconds > 0:
-            self._measure(seconds, left, backlog)
+            if not self._just_polled:
+                self._measure(seconds, left, backlog)
+            self._just_polled = False
             if latency and self._starting and now >= self._round_end:
                 self._end_round(now)
             self._at = now
@@ -117,6 +125,10 @@ class ImprovedEstimator:
     def wants_poll(self, now: float) -> bool:
         return self._doubted and not self._backlog and now >= self._poll_at
 
+    @property
+    def poll_size(self) -> int:
+        return int(self._rate * _POLL_SECONDS)
+
     def poll_sent(self, now: float, size: int) -> None:
         self._doubted = False
         self._poll_at = now + _POLL_EVERY
@@ -125,6 +137,7 @@ class ImprovedEstimator:
         if now < self._poll_at:  # the answer to the newest
             self._busy.clear()
             self._seconds, self._bytes = 0.0, 0
+            self._just_polled = True
             self._rate, self._known = rate, True
             self._estimate = Estimate(rate, rate, now)
 

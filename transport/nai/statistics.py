@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from transport.nai.estimator import Estimate
+from transport.nai.message import Expiry, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,3 +27,29 @@ class SenderStatistics:
     wasted: int
     """Bytes sent of messages that were cancelled or begun anew."""
     estimate: Estimate
+
+
+class Tally:
+    """Counts as they grow."""
+
+    def __init__(self) -> None:
+        self.ended = dict.fromkeys((State.DELIVERED, State.CANCELLED, State.REJECTED), 0)
+        self.expiries = dict.fromkeys(Expiry, 0)
+        self.wasted = 0
+
+    def statistics(
+        self, queued: int, waiting: int, size: int, estimate: Estimate
+    ) -> SenderStatistics:
+        """With what is under way now: messages, messages aside, bytes."""
+        return SenderStatistics(
+            queued=queued,
+            waiting=waiting,
+            bytes=size,
+            delivered=self.ended[State.DELIVERED],
+            late=self.expiries[Expiry.LATE],
+            early=self.expiries[Expiry.EARLY],
+            refused=self.expiries[Expiry.REFUSED],
+            cancelled=self.ended[State.CANCELLED],
+            wasted=self.wasted,
+            estimate=estimate,
+        )

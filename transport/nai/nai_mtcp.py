@@ -1,0 +1,61 @@
+"""NAI over a TCP connection for each priority, of which the highest may have several (ATP, section
+5.2: NAI-MTCP1 to NAI-MTCP4).
+
+Each connection is as in NAI-TCP, and takes the first message of its priority that waits. But "MTCP
+can terminate transmission of a message early if its timer expires": what has not gone to the kernel
+then is not sent. Nothing is done about how the connections share the link; that is TCP's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+
+from transport.nai.errors import NaiError
+from transport.nai.nai_tcp import Backlog, Lanes, Sent
+from transport.nai.streams import Stream
+
+
+class NaiMtcp:
+    """NAI-MTCP's sending side."""
+
+    def __init__(self, streams: Mapping[int, Sequence[Stream]]) -> None:
+        """Connections by priority. Call it from within the loop it shall run in."""
+        if not streams or not all(streams.values()):
+            raise NaiError("a priority without a connection")
+        self._backlogs = {priority: Backlog() for priority in streams}
+        self._lanes = Lanes(
+            [
+                (stream, self._backlogs[priority])
+                for priority, several in streams.items()
+                for stream in several
+            ],
+            gives_up=True,
+        )
+
+    @property
+    def error(self) -> Exception | None:
+        """Why it has ended, if not by `close`."""
+        return self._lanes.error
+
+    def submit(self, data: bytes, *, priority: int = 0, timer: float | None = None) -> Sent:
+        """Queue a message; `timer` in seconds. Raises NaiError, CarrierError."""
+        backlog = self._backlogs.get(priority)
+        if backlog is None:
+            raise NaiError(f"no connection for priority {priority}; for {sorted(self._backlogs)}")
+        return self._lanes.put(backlog, data, priority=priority, timer=timer)
+
+    def close(self) -> None:
+        """Messages that are not delivered are lost."""
+        self._lanes.close()
+
+    async def __aenter__(self) -> NaiMtcp:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
