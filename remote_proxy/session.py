@@ -120,12 +120,12 @@ class RemoteSession:
             m.Cancel: self._on_cancel,
             m.Reset: self._on_reset,
             m.CloseDocument: self._on_close_document,
-            m.SetScheduler: self._on_set_scheduler,
-            m.SetWeight: self._on_set_weight,
-            m.SetQuantum: self._on_set_quantum,
-            m.SetPlan: self._on_set_plan,
+            m.SetScheduler: self._on_setting,
+            m.SetWeight: self._on_setting,
+            m.SetQuantum: self._on_setting,
+            m.SetPlan: self._on_setting,
             m.Fetch: self._on_fetch,
-            m.Raise: self._on_raise,
+            m.Raise: self._on_setting,
             m.Hold: self._on_hold,
             m.Growing: self._on_growing,
             m.Ping: self._on_ping,
@@ -344,30 +344,23 @@ class RemoteSession:
         self.promising.close_document(message.document)
         self.tree.close_document(message.document)
 
-    def _on_set_scheduler(self, message: m.Message, _: Headers) -> None:
-        assert isinstance(message, m.SetScheduler)
-        self.obedience.set_scheduler(message)
-
-    def _on_set_weight(self, message: m.Message, _: Headers) -> None:
-        assert isinstance(message, m.SetWeight)
-        self.obedience.set_weight(message)
-
-    def _on_set_quantum(self, message: m.Message, _: Headers) -> None:
-        assert isinstance(message, m.SetQuantum)
-        self.obedience.set_quantum(message)
-
-    def _on_set_plan(self, message: m.Message, _: Headers) -> None:
-        assert isinstance(message, m.SetPlan)
-        self.obedience.set_plan(message)
+    def _on_setting(self, message: m.Message, _: Headers) -> None:
+        match message:
+            case m.SetScheduler():
+                self.obedience.set_scheduler(message)
+            case m.SetWeight():
+                self.obedience.set_weight(message)
+            case m.SetQuantum():
+                self.obedience.set_quantum(message)
+            case m.SetPlan():
+                self.obedience.set_plan(message)
+            case m.Raise():
+                self.obedience.move(message)
 
     def _on_fetch(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Fetch)
         running = message.component in self._running
         self.obedience.fetch(message, running=running, now=self._loop.time())
-
-    def _on_raise(self, message: m.Message, _: Headers) -> None:
-        assert isinstance(message, m.Raise)
-        self.obedience.move(message)
 
     def _on_hold(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Hold)
