@@ -298,10 +298,7 @@ class View:
             await asyncio.sleep(DRAWING)
             last = await capture.current()
         first_paint, load_s = (watch.times.get(name) for name in ("first-paint", "load"))
-        before_it = first_paint if self._visited else None
-        frames = in_order(capture.frames, origin=watch.origin, first_paint=before_it)
-        if not frames:  # it came whole from the cache, in the frame that counts as the one before
-            frames = [Frame(first_paint or max(0.0, last.at - watch.origin), last.jpeg)]
+        frames = self._of_this_page(capture.frames, last, first_paint)
         moments = await asyncio.to_thread(judge, known.scene, frames)
         self._visited = True
         return PageLoad(
@@ -318,6 +315,14 @@ class View:
             first_paint_s=earliest_paint(first_paint, moments),
             requests=self._recorder.take(f"{known.page}, {peer}", load_s=load_s),
         )
+
+    def _of_this_page(
+        self, frames: Sequence[Frame], last: Frame, first_paint: float | None
+    ) -> list[Frame]:
+        origin, before_it = self._watch.origin, first_paint if self._visited else None
+        found = in_order(frames, origin=origin, first_paint=before_it)
+        # What came whole from the cache did so in the frame that counts as the page before's.
+        return found or [Frame(first_paint or max(0.0, last.at - origin), last.jpeg)]
 
 
 async def _film(capture: Capture, watch: Watch) -> None:

@@ -12,9 +12,8 @@ from collections.abc import Callable
 from typing import Final
 
 from local_proxy.http1_head import Refused
+from wire.chunked import ChunkedLines, LineTooLong
 
-MAX_LINE: Final = 8192
-"""Bytes of one line: a chunk's size with its extensions, or a trailer field."""
 MAX_ASIDE: Final = 16384
 """Bytes of all extensions and trailers of one body: nobody has a use for more."""
 
@@ -29,42 +28,36 @@ class ChunkCheck:
 
     def __init__(self, *, limit: int) -> None:
         """`limit`: bytes of the body, without framing."""
-        self.finished = False
-        """The body's end has come; later bytes belong to the next request."""
+        self._lines = ChunkedLines(self._line)
         self._room = limit
         self._aside = MAX_ASIDE
-        self._left = 0
-        self._line = b""
         self._read: Callable[[bytes], None] = self._size
+
+    @property
+    def finished(self) -> bool:
+        """The body's end has come; later bytes belong to the next request."""
+        return self._lines.over
 
     def feed(self, data: bytes) -> None:
         """The next bytes. Raises Refused (400, 413) at the first that has no one meaning."""
-        at = 0
-        while at < len(data) and not self.finished:
-            if self._left:
-                passed = min(self._left, len(data) - at)
-                self._left -= passed
-                at += passed
-                continue
-            end = data.find(b"\n", at) + 1
-            self._line += data[at : end or len(data)]
-            at = end or len(data)
-            if len(self._line) > MAX_LINE:
-                raise Refused(400, "The request's body has a chunk with too long a head.")
-            if end:
-                line, self._line = self._line, b""
-                self._read(line)
+        try:
+            self._lines.feed(data)
+        except LineTooLong as error:
+            raise Refused(400, "The request's body has a chunk with too long a head.") from error
+
+    def _line(self, line: bytes) -> None:
+        self._read(line)  # whatever is expected now
 
     def _size(self, line: bytes) -> None:
         match = _SIZE.fullmatch(line)
         if match is None:
             raise Refused(400, "The request's body has a malformed chunk size.")
         self._count_aside(len(match[2] or b""))
-        self._left = int(match[1], 16)
-        self._room -= self._left
+        size = self._lines.left = int(match[1], 16)
+        self._room -= size
         if self._room < 0:
             raise Refused(413, "The request's body is larger than this proxy allows.")
-        self._read = self._end_of_chunk if self._left else self._trailer
+        self._read = self._end_of_chunk if size else self._trailer
 
     def _end_of_chunk(self, line: bytes) -> None:
         if line != b"\r\n":
@@ -73,7 +66,7 @@ class ChunkCheck:
 
     def _trailer(self, line: bytes) -> None:
         if line == b"\r\n":
-            self.finished = True
+            self._lines.over = True
         elif _TRAILER.fullmatch(line) is None or line.split(b":")[0].lower() in _NEVER_TRAILERS:
             raise Refused(400, "The request's body has a malformed trailer.")
         self._count_aside(len(line))

@@ -138,16 +138,7 @@ class LocalProxy:
         control = Control(
             self.sites, self.savings, store=store, https=lambda: self.https, now=loop.time
         )
-        self.export = export = BrowserExport(
-            now=loop.time,
-            tracker=bridge,
-            fetch=self._handle,
-            multipart=None if settings.export == "auto" else settings.export == "multipart",
-            swap=settings.export != "stream",
-            decode=self._arithmetic.huffman,
-            enlarge=self._enlarger.enlarge,
-            growing=self._growing,
-        )
+        self.export = export = self._new_export(bridge)
         self.core = ProxyCore(
             uplink=self.uplink,
             export=export,
@@ -162,21 +153,35 @@ class LocalProxy:
             patience=settings.patience,
             notice=settings.notice,
         )
-        self.https: Https | None = None
+        self.https = self._new_https(authority) if authority is not None else None
         """Which https connections are adapted; None: none."""
-        if authority is not None:
-            self.https = Https(
-                authority,
-                now=loop.time,
-                tunnelled=self.sites.tunnelled,
-                store=store if settings.history else None,  # it names hosts
-            )
         self._front = Front(self.core, https=self.https)
         bridge.connect(
             uplink=self.uplink,
             runtime=self._runtime,
             overview=self._overview,
             close_document=self.core.close_document,
+        )
+
+    def _new_export(self, tracker: Tracker) -> BrowserExport:
+        settings = self._settings
+        return BrowserExport(
+            now=asyncio.get_running_loop().time,
+            tracker=tracker,
+            fetch=self._handle,
+            multipart=None if settings.export == "auto" else settings.export == "multipart",
+            swap=settings.export != "stream",
+            decode=self._arithmetic.huffman,
+            enlarge=self._enlarger.enlarge,
+            growing=self._growing,
+        )
+
+    def _new_https(self, authority: Authority) -> Https:
+        return Https(
+            authority,
+            now=asyncio.get_running_loop().time,
+            tunnelled=self.sites.tunnelled,
+            store=self._store if self._settings.history else None,  # it names hosts
         )
 
     def _accepts(self) -> tuple[str, ...]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from wire.chunked import ChunkedLines, LineTooLong
+
 Headers = list[tuple[str, str]]
 
-MAX_LINE: Final = 8192
-"""Bytes of a chunk's size with its extensions, or of a field."""
 MAX_BYTES: Final = 16384
 """Of all trailers together: nobody has a use for more."""
 _SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r\n")
@@ -52,32 +52,25 @@ class TrailerReader:
     def __init__(self) -> None:
         self.fields: Headers = []
         """Those that may be passed on, in lower case; empty until the body has ended."""
-        self.over = False
-        """Nothing more is read: the body has ended, or is not as it should be."""
+        self._lines = ChunkedLines(self._read)
         self._found: Headers = []
-        self._left = 0
-        """Bytes of the chunk and of its end that are still to come."""
-        self._line = b""
         self._trailing = False
         self._room = MAX_BYTES
 
+    @property
+    def over(self) -> bool:
+        """Nothing more is read: the body has ended, or is not as it should be."""
+        return self._lines.over
+
     def feed(self, data: bytes) -> None:
         """The next bytes, framing included."""
-        at = 0
-        while at < len(data) and not self.over:
-            if self._left:
-                passed = min(self._left, len(data) - at)
-                self._left -= passed
-                at += passed
-                continue
-            end = data.find(b"\n", at) + 1
-            self._line += data[at : end or len(data)]
-            at = end or len(data)
-            if len(self._line) > MAX_LINE:
-                self.over = True
-            elif end:
-                line, self._line = self._line, b""
-                self.over = not (self._field(line) if self._trailing else self._size(line))
+        try:
+            self._lines.feed(data)
+        except LineTooLong:
+            self._lines.over = True
+
+    def _read(self, line: bytes) -> None:
+        self._lines.over = not (self._field(line) if self._trailing else self._size(line))
 
     def _size(self, line: bytes) -> bool:
         match = _SIZE.fullmatch(line)
@@ -85,7 +78,7 @@ class TrailerReader:
             return False
         size = int(match[1], 16)
         self._trailing = not size
-        self._left = size + 2 if size else 0  # CR LF behind the chunk
+        self._lines.left = size + 2 if size else 0  # CR LF behind the chunk
         return True
 
     def _field(self, line: bytes) -> bool:

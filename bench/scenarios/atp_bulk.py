@@ -50,12 +50,16 @@ class Outcome:
     rejected: int
 
 
+Look = tuple[float, int, int]
+"""When, and the bytes that had been received and carried."""
+
+
 async def _transfer(size: int, total: int, *, sync: bool, estimator: NewEstimator) -> Outcome:
     loop = asyncio.get_running_loop()
     near_carrier, far_carrier = memory_carriers(CarrierModel(rate=RATE, delay=0.005))
     near, far = Connection(near_carrier, estimator=estimator), Connection(far_carrier)
     data, messages = bytes(size), max(1, total // size)
-    looks: list[tuple[float, int, int]] = []
+    looks: list[Look] = []
     counts = {"sent": 0, "rejected": 0, "last": 0.0}
 
     async def send() -> None:
@@ -92,16 +96,17 @@ async def _transfer(size: int, total: int, *, sync: bool, estimator: NewEstimato
     near.close()
     far.close()
     await taking
-    steady = [look for look in looks if full_after < look[0] <= counts["last"]]
+    return _outcome(looks, full_after, last=counts["last"], rejected=int(counts["rejected"]))
+
+
+def _outcome(looks: Sequence[Look], full_after: float, *, last: float, rejected: int) -> Outcome:
+    """From the full rate on until the `last` message was sent."""
+    steady = [look for look in looks if full_after < look[0] <= last]
     if len(steady) < 2:
-        return Outcome(full_after, 0.0, 0.0, int(counts["rejected"]))
+        return Outcome(full_after, 0.0, 0.0, rejected)
     (begin, got, out), (end, got_all, out_all) = steady[0], steady[-1]
-    return Outcome(
-        full_after,
-        (out_all - out) / (end - begin) / RATE,
-        (got_all - got) / (end - begin) / RATE,
-        int(counts["rejected"]),
-    )
+    full = RATE * (end - begin)
+    return Outcome(full_after, (out_all - out) / full, (got_all - got) / full, rejected)
 
 
 def simulate(size: int, *, total: int, sync: bool, estimator: str) -> Outcome:

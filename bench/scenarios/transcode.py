@@ -177,19 +177,23 @@ def _shares(
             }
             for name, size, picture in made
         ],
-        "checks": {
-            "low_share_median": {
-                "value": median,
-                "unit": "of the original's bytes",
-                "goal": f"<= {LOW_GOAL}",
-                "ok": median is not None and median <= LOW_GOAL,
-            },
-            "lossless": {
-                "value": sum(picture.lossless for _, _, picture in made),
-                "unit": "pictures whose last level has the origin's pixels",
-                "goal": f"= {len(made)}",
-                "ok": all(picture.lossless for _, _, picture in made),
-            },
+        "checks": _checks(median, [picture for _, _, picture in made]),
+    }
+
+
+def _checks(median: float | None, made: Sequence[Picture]) -> dict[str, Any]:
+    return {
+        "low_share_median": {
+            "value": median,
+            "unit": "of the original's bytes",
+            "goal": f"<= {LOW_GOAL}",
+            "ok": median is not None and median <= LOW_GOAL,
+        },
+        "lossless": {
+            "value": sum(picture.lossless for picture in made),
+            "unit": "pictures whose last level has the origin's pixels",
+            "goal": f"= {len(made)}",
+            "ok": all(picture.lossless for picture in made),
         },
     }
 

@@ -101,6 +101,8 @@ def test_a_picture_is_coarse_at_first_and_the_origin_s_pixels_at_last() -> None:
             final, levels = await refined(both.browser, origin.base, page, html)
             assert levels >= 2
             assert same_pixels(final, PHOTO.read_bytes())
+            (photo,) = (c for c in both.local.components.of(1) if c.url.endswith("/a.jpg"))
+            assert photo.levels[0].end < PHOTO.stat().st_size / 8  # what it took to be coarse
             assert origin.counts()["/a.jpg"] == 1
 
     run(go())

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_proxy.http1_chunks import MAX_ASIDE, MAX_LINE, ChunkCheck
+from local_proxy.http1_chunks import MAX_ASIDE, ChunkCheck
 from local_proxy.http1_head import Refused
+from wire.chunked import MAX_LINE
 
 NEXT = b"GET /next HTTP/1.1\r\nHost: a\r\n\r\n"
 GOOD = b"3;x=y\r\na\nb\r\nA\r\n0123456789\r\n0\r\nX-Sum: 1\r\n\r\n"

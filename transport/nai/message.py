@@ -86,6 +86,26 @@ Source = Callable[[int, int], bytes]
 """offset, length: exactly those bytes of the message. May be asked twice after a restart."""
 
 
+def _source(data: bytes | Source, size: int | None) -> tuple[Source, int]:
+    """Where a message's bytes are, and how many. Raises NaiError."""
+    if callable(data):
+        if size is None:
+            raise NaiError("bytes from a source need a size")
+        source = data
+    else:
+        whole = bytes(data)
+        size = len(whole) if size is None else size
+        if size != len(whole):
+            raise NaiError(f"size {size} of {len(whole)} bytes: leave it out")
+
+        def source(offset: int, length: int) -> bytes:
+            return whole[offset : offset + length]
+
+    if not 0 <= size <= MAX_SIZE:
+        raise NaiError(f"{size} bytes in a message: 0 to {MAX_SIZE}")
+    return source, size
+
+
 class Message:
     """One message at its sender; identity is equality. Bytes and seconds."""
 
@@ -119,19 +139,7 @@ class Message:
         on_timer: OnTimer | None = None,
     ) -> None:
         """Bytes, or a source of `size` bytes. Raises NaiError for what can't be sent."""
-        if callable(data):
-            if size is None:
-                raise NaiError("bytes from a source need a size")
-            self.source: Source = data
-        else:
-            whole = bytes(data)
-            size = len(whole) if size is None else size
-            if size != len(whole):
-                raise NaiError(f"size {size} of {len(whole)} bytes: leave it out")
-            self.source = lambda offset, length: whole[offset : offset + length]
-        if not 0 <= size <= MAX_SIZE:
-            raise NaiError(f"{size} bytes in a message: 0 to {MAX_SIZE}")
-        self.size = size
+        self.source, self.size = _source(data, size)
         self.priority = check_priority(priority)
         self.queue = queue
         self.timer = check_timer(timer)

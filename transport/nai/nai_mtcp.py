@@ -9,53 +9,31 @@ then is not sent. Nothing is done about how the connections share the link; that
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 
 from transport.nai.errors import NaiError
 from transport.nai.nai_tcp import Backlog, Lanes, Sent
 from transport.nai.streams import Stream
 
 
-class NaiMtcp:
+class NaiMtcp(Lanes):
     """NAI-MTCP's sending side."""
 
     def __init__(self, streams: Mapping[int, Sequence[Stream]]) -> None:
         """Connections by priority. Call it from within the loop it shall run in."""
         if not streams or not all(streams.values()):
             raise NaiError("a priority without a connection")
-        self._backlogs = {priority: Backlog() for priority in streams}
-        self._lanes = Lanes(
-            [
-                (stream, self._backlogs[priority])
-                for priority, several in streams.items()
-                for stream in several
-            ],
-            gives_up=True,
-        )
-
-    @property
-    def error(self) -> Exception | None:
-        """Why it has ended, if not by `close`."""
-        return self._lanes.error
+        self._by_priority = {priority: Backlog() for priority in streams}
+        lanes = [
+            (stream, self._by_priority[priority])
+            for priority, several in streams.items()
+            for stream in several
+        ]
+        super().__init__(lanes, gives_up=True)
 
     def submit(self, data: bytes, *, priority: int = 0, timer: float | None = None) -> Sent:
         """Queue a message; `timer` in seconds. Raises NaiError, CarrierError."""
-        backlog = self._backlogs.get(priority)
+        backlog = self._by_priority.get(priority)
         if backlog is None:
-            raise NaiError(f"no connection for priority {priority}; for {sorted(self._backlogs)}")
-        return self._lanes.put(backlog, data, priority=priority, timer=timer)
-
-    def close(self) -> None:
-        """Messages that are not delivered are lost."""
-        self._lanes.close()
-
-    async def __aenter__(self) -> NaiMtcp:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
+            known = sorted(self._by_priority)
+            raise NaiError(f"no connection for priority {priority}; for {known}")
+        return self._put(backlog, data, priority=priority, timer=timer)

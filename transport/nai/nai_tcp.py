@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import count
 from types import TracebackType
+from typing import Self
 
 from transport.nai.errors import CarrierError, NaiError, PeerFault
 from transport.nai.message import check_priority, check_timer
@@ -141,7 +142,7 @@ class Lanes:
         for task in self._tasks:
             task.add_done_callback(self._stopped)
 
-    def put(self, backlog: Backlog, data: bytes, *, priority: int, timer: float | None) -> Sent:
+    def _put(self, backlog: Backlog, data: bytes, *, priority: int, timer: float | None) -> Sent:
         """Queue a message. Raises NaiError, CarrierError."""
         if self._ended:
             raise CarrierError("the connection is closed") from self.error
@@ -169,35 +170,7 @@ class Lanes:
         for stream in self._streams:
             stream.close()
 
-    def _stopped(self, task: asyncio.Task[None]) -> None:
-        if not task.cancelled() and isinstance(error := task.exception(), Exception):
-            self.error = self.error or error
-            if not self._ended:
-                self.close()
-
-
-class NaiTcp:
-    """NAI-TCP's sending side."""
-
-    def __init__(self, stream: Stream) -> None:
-        """Call it from within the loop it shall run in."""
-        self._backlog = Backlog()
-        self._lanes = Lanes([(stream, self._backlog)], gives_up=False)
-
-    @property
-    def error(self) -> Exception | None:
-        """Why it has ended, if not by `close`."""
-        return self._lanes.error
-
-    def submit(self, data: bytes, *, priority: int = 0, timer: float | None = None) -> Sent:
-        """Queue a message; `timer` in seconds. Raises NaiError, CarrierError."""
-        return self._lanes.put(self._backlog, data, priority=priority, timer=timer)
-
-    def close(self) -> None:
-        """Messages that are not delivered are lost."""
-        self._lanes.close()
-
-    async def __aenter__(self) -> NaiTcp:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(
@@ -207,3 +180,22 @@ class NaiTcp:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _stopped(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and isinstance(error := task.exception(), Exception):
+            self.error = self.error or error
+            if not self._ended:
+                self.close()
+
+
+class NaiTcp(Lanes):
+    """NAI-TCP's sending side."""
+
+    def __init__(self, stream: Stream) -> None:
+        """Call it from within the loop it shall run in."""
+        self._backlog = Backlog()
+        super().__init__([(stream, self._backlog)], gives_up=False)
+
+    def submit(self, data: bytes, *, priority: int = 0, timer: float | None = None) -> Sent:
+        """Queue a message; `timer` in seconds. Raises NaiError, CarrierError."""
+        return self._put(self._backlog, data, priority=priority, timer=timer)
