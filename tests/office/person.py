@@ -1,0 +1,125 @@
+"""A person at LibreOffice, run by the Python that has `uno`: one action, its result as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import Any
+
+import uno
+from com.sun.star.beans import PropertyValue
+
+
+def properties(**values: Any) -> tuple[Any, ...]:
+    return tuple(PropertyValue(Name=key, Value=value) for key, value in values.items())
+
+
+class Person:
+    def __init__(self, pipe: str) -> None:
+        local = uno.getComponentContext()
+        resolver = local.ServiceManager.createInstanceWithContext(
+            "com.sun.star.bridge.UnoUrlResolver", local
+        )
+        self.context = resolver.resolve(f"uno:pipe,name={pipe};urp;StarOffice.ComponentContext")
+        self.manager = self.context.ServiceManager
+        self.desktop = self.create("com.sun.star.frame.Desktop")
+
+    def create(self, service: str) -> Any:
+        return self.manager.createInstanceWithContext(service, self.context)
+
+    @property
+    def model(self) -> Any:
+        frame = self.desktop.getFrames().getByIndex(0)
+        return frame.getController().getModel()
+
+    @property
+    def frame(self) -> Any:
+        return self.model.getCurrentController().getFrame()
+
+    def state(self) -> dict[str, Any]:
+        model = self.model
+        undo = model.getUndoManager()
+        return {
+            "title": model.getTitle(),
+            "modified": model.isModified(),
+            "readonly": model.isReadonly(),
+            "undo": list(undo.getAllUndoActionTitles()),
+            "frames": self.desktop.getFrames().getCount(),
+        }
+
+    def pdf(self, path: str) -> None:
+        name = {
+            "com.sun.star.presentation.PresentationDocument": "impress_pdf_Export",
+            "com.sun.star.text.TextDocument": "writer_pdf_Export",
+            "com.sun.star.sheet.SpreadsheetDocument": "calc_pdf_Export",
+        }
+        model = self.model
+        kind = next(kind for kind in name if model.supportsService(kind))
+        model.storeToURL("file://" + path, properties(FilterName=name[kind]))
+
+    def reference(self, original: str, path: str) -> None:
+        """The PDF of a file on its own."""
+        shown = self.desktop.loadComponentFromURL(
+            "file://" + original, "_blank", 0, properties(Hidden=True, MacroExecutionMode=0)
+        )
+        names = {"com.sun.star.presentation.PresentationDocument": "impress_pdf_Export",
+                 "com.sun.star.text.TextDocument": "writer_pdf_Export",
+                 "com.sun.star.sheet.SpreadsheetDocument": "calc_pdf_Export"}
+        kind = next(kind for kind in names if shown.supportsService(kind))
+        shown.storeToURL("file://" + path, properties(FilterName=names[kind]))
+        shown.close(True)
+
+    def type_on(self, page: int, text: str) -> None:
+        """Into the first shape of a slide that has text, so that it can be undone."""
+        model = self.model
+        shapes = model.getDrawPages().getByIndex(page - 1)
+        undo = model.getUndoManager()
+        shape = next(
+            s for s in (shapes.getByIndex(n) for n in range(shapes.getCount()))
+            if s.supportsService("com.sun.star.drawing.Text")
+        )
+        undo.enterUndoContext("Typing")
+        shape.setString(text)
+        undo.leaveUndoContext()
+
+    def text_on(self, page: int) -> str:
+        shapes = self.model.getDrawPages().getByIndex(page - 1)
+        return "\n".join(
+            s.getString() for s in (shapes.getByIndex(n) for n in range(shapes.getCount()))
+            if s.supportsService("com.sun.star.drawing.Text")
+        )
+
+    def undo(self) -> None:
+        self.model.getUndoManager().undo()
+
+    def go(self, page: int) -> None:
+        model = self.model
+        model.getCurrentController().setCurrentPage(model.getDrawPages().getByIndex(page - 1))
+
+    def save_as(self, path: str, kind: str) -> None:
+        self.model.storeAsURL("file://" + path, properties(FilterName=kind))
+
+    def dispatch(self, command: str, **arguments: Any) -> None:
+        helper = self.create("com.sun.star.frame.DispatchHelper")
+        helper.executeDispatch(self.frame, command, "", 0, properties(**arguments))
+
+    def close(self) -> None:
+        self.model.setModified(False)
+        self.dispatch(".uno:CloseWin")
+
+
+def main() -> None:
+    person = Person(sys.argv[1])
+    for line in sys.stdin:
+        name, arguments = json.loads(line)
+        began = time.monotonic()
+        try:
+            result: Any = getattr(person, name)(**arguments)
+            print(json.dumps({"result": result, "took": time.monotonic() - began}), flush=True)
+        except Exception as error:
+            print(json.dumps({"error": repr(error)}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
