@@ -70,6 +70,12 @@ class Person:
         shown.storeToURL("file://" + path, properties(FilterName=names[kind]))
         shown.close(True)
 
+    def fills(self) -> list[Any]:
+        model = self.model
+        table = model.createInstance("com.sun.star.drawing.BitmapTable")
+        sizes = [(n, table.getByName(n).getPropertyValue("SizePixel")) for n in table.getElementNames()]
+        return [(n, s.Width, s.Height) for n, s in sizes]
+
     def type_on(self, page: int, text: str) -> None:
         """Into the first shape of a slide that has text, so that it can be undone."""
         model = self.model
@@ -99,6 +105,17 @@ class Person:
 
     def save_as(self, path: str, kind: str) -> None:
         self.model.storeAsURL("file://" + path, properties(FilterName=kind))
+
+    def copy_to(self, path: str, kind: str) -> None:
+        self.model.storeToURL("file://" + path, properties(FilterName=kind))
+
+    def copy_of(self, original: str, to: str, kind: str) -> None:
+        """A file, as LibreOffice saves it when it is opened on its own."""
+        shown = self.desktop.loadComponentFromURL(
+            "file://" + original, "_blank", 0, properties(Hidden=True, MacroExecutionMode=0)
+        )
+        shown.storeToURL("file://" + to, properties(FilterName=kind))
+        shown.close(True)
 
     def dispatch(self, command: str, **arguments: Any) -> None:
         helper = self.create("com.sun.star.frame.DispatchHelper")

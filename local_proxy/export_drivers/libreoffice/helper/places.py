@@ -82,7 +82,9 @@ class Fill:
         del final, absolute
         name = self._name()
         self.bitmaps.replaceByName(name, graphic)
+        # By the name alone a background may find the old one again, under the same name.
         self.owner.setPropertyValue("FillBitmapName", name)
+        self.owner.setPropertyValue("FillBitmap", graphic)
         if self.behind is not None:
             self.behind.setPropertyValue("Background", self.owner)
 
