@@ -19,7 +19,7 @@ from wire import messages as m
 from wire.errors import PeerError
 from wire.frames import Data
 from wire.session import Headers
-from wire.skeleton import Kind, Part
+from wire.skeleton import Kind, Part, Use
 
 MAX_ARRIVALS: Final = 16_384
 """Components on their way in that the remote may promise."""
@@ -118,7 +118,7 @@ class Arriving:
                 continue  # all of it is here, its reader will take it
             if not arrival.asked.repeatable:
                 self._fail(arrival.component, 504, NOT_REPEATED)
-            elif isinstance(error, LinkExpired):
+            elif isinstance(error, LinkExpired) or arrival.in_parts:
                 self._fail(arrival.component, 504, LOST)
             elif isinstance(error, PeerFault):
                 self._fail(arrival.component, 502, f"the remote proxy broke the protocol: {error}")
@@ -145,6 +145,31 @@ class Arriving:
             return
         component.levels = levels
         self._changed(component)
+
+    def package(self, message: m.Package) -> list[Component]:
+        """A document comes in parts; the components of the parts, which need no head.
+
+        Raises PeerError if nobody wants that.
+        """
+        arrival = self._arrivals.get(message.document)
+        if arrival is None:
+            return []
+        own, asked = arrival.component, arrival.asked
+        if not asked.takes & m.Takes.PACKAGE or own.on_package is None or arrival.headed:
+            raise PeerError(f"component {own.id} can't come in parts")
+        arrival.in_parts = True
+        kinds = [slice_.kind for slice_ in message.slices]
+        components = []
+        for order, kind in enumerate(kinds if message.more else [*kinds, Kind.OTHER], 1):
+            id_ = message.first + 2 * (order - 1)
+            use = Use.ELEMENT if kind is Kind.IMAGE else Use.OTHER
+            part = Component(id_, own.id, f"{own.url}#{id_}", kind, use, order, promised=True)
+            components.append(part)
+        self.promise(components, asked.headers, asked.treatment)
+        for part in components:
+            self._arrivals[part.id].in_parts = True
+        own.on_package(message, components)
+        return components
 
     def head(self, message: m.Head, headers: Headers) -> None:
         """Raises PeerError for a coding that nobody accepts."""
@@ -194,7 +219,7 @@ class Arriving:
         if arrival is None:
             return  # cancelled while it was under way
         component = arrival.component
-        if not arrival.headed:
+        if not arrival.headed and not (arrival.in_parts and component.promised):
             raise PeerError(f"bytes of component {component.id} before its head")
         arrival.arrive(frame.payload, last=frame.last)
         self._absorb(arrival)

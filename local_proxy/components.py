@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from local_proxy.http import Headers, header
+from wire.messages import Package
 from wire.skeleton import Kind, Level, Part, Use
 
 CHUNK: Final = 65536
@@ -61,6 +62,8 @@ class Component:
     """What the origin said behind the body."""
     on_hint: Callable[[int, Headers], None] | None = field(default=None, repr=False)
     """Told of interim responses before the head."""
+    on_package: Callable[[Package, list[Component]], None] | None = field(default=None, repr=False)
+    """Told that it comes in parts, and of their components."""
     data: bytearray = field(default_factory=bytearray, repr=False)
     """The bytes so far, decoded; a component without levels may be trimmed from the front."""
     trimmed: int = 0
@@ -133,6 +136,13 @@ class Component:
         del self.data[:drop]
         self.trimmed += drop
         return drop
+
+    def release(self, position: int) -> None:
+        """Drop the bytes before `position`, levels or not: their only reader has put them away."""
+        if position > self.trimmed:
+            del self.data[: position - self.trimmed]
+            self.trimmed = position
+        self.consumed(position)
 
     def notify(self) -> None:
         """Wake all who wait: something about this component has changed."""

@@ -24,6 +24,8 @@ from local_proxy.front import Front
 from local_proxy.http import Request, Response
 from local_proxy.https import Https
 from local_proxy.overview import Overview
+from local_proxy.packages.opening import Packages
+from local_proxy.packages.sparse_file import Folder
 from local_proxy.paired import Remote
 from local_proxy.policy_runtime import PolicyRuntime
 from local_proxy.policy_worker import PolicyWorker, Worker
@@ -133,6 +135,13 @@ class LocalProxy:
         self._overview = Overview(
             self.uplink, self._runtime, saved=self._saved, why_not_udp=self._why_not_udp
         )
+        self.packages = Packages(
+            self.uplink,
+            Folder(lambda: Path(settings.state) / "documents"),
+            bridge,
+            hear=self._runtime.hear,
+            patience=settings.patience,
+        )
         trusted = authority.certificate_pem if authority is not None else None
         self._setup = Setup(trusted, secure=authority is not None)
         control = Control(
@@ -213,6 +222,7 @@ class LocalProxy:
                     tasks.create_task(self.https.lessons.run())
         finally:
             watch.close()
+            self.packages.close_all()
             await self._arithmetic.close()
             await self._enlarger.close()
             await self._front.close()

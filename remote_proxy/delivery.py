@@ -20,6 +20,7 @@ from remote_proxy.jobs import Job, is_download, kind_of
 from remote_proxy.limits import Devices
 from remote_proxy.obedience import Obedience
 from remote_proxy.origin import FetchRequest, Origin, OriginResponse
+from remote_proxy.packaging import Packaging
 from remote_proxy.plan import Plan, picture_options
 from remote_proxy.promising import Promising
 from remote_proxy.rest import Rest, begins_there, conditional
@@ -76,6 +77,7 @@ class Sender(Protocol):
     outbox: TreeOutbox
     obedience: Obedience
     promising: Promising
+    packaging: Packaging
 
     @property
     def rate(self) -> float | None:
@@ -138,8 +140,12 @@ class Delivery:
         response = await self._services.origin.fetch(request)
         if job.resume is not None and begins_there(response.status, response.headers, job.resume):
             self._rest = Rest(None)
+        packaging = self._sender.packaging
         try:
-            await self._respond(response)
+            if packaging.takes(job, response):
+                await packaging.deliver(job, response, otherwise=self._respond)
+            else:
+                await self._respond(response)
         finally:
             response.close()
 

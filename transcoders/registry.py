@@ -24,6 +24,7 @@ from transcoders.picture import Picture, PictureOptions, Unfit, up_to
 from transcoders.reencode import Encoded, reencode
 from transcoders.sketch import sketched
 from transcoders.sniff import Format, animated, declared_picture, dimensions, sniff
+from transcoders.thumbnail import thumbnail
 from transcoders.workers import Busy, Slot, Workers
 from wire.skeleton import Level
 
@@ -110,6 +111,18 @@ class Transcoders:
         self._bytes_in += len(data)
         self._bytes_out += len(made.data)
         return made
+
+    async def thumbnail(self, data: bytes) -> bytes | None:
+        """A small coarse version of a picture in a document; None: do without. Never raises."""
+        if len(data) > self._max_bytes:
+            return None
+        job = partial(thumbnail, data, max_pixels=self._max_pixels)
+        try:
+            async with asyncio.timeout(self._timeout), self._workers.slot() as slot:
+                return await slot.call(job)
+        except Exception as error:  # Pillow raises a dozen kinds, SyntaxError among them
+            self._left_alone[_reason(error)] += 1
+            return None
 
     def statistics(self) -> TranscoderStatistics:
         return TranscoderStatistics(

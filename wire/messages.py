@@ -16,6 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from wire.errors import PeerError
+from wire.package import Held, Slice
 from wire.skeleton import Level, Part
 
 VERSIONS: Final = (1,)
@@ -58,6 +59,8 @@ class Takes(IntFlag):
     """Interim responses (RFC 9110, 15.2)."""
     TRAILERS = 2
     """Fields behind the body (RFC 9110, 6.5)."""
+    PACKAGE = 4
+    """An office document in parts (Package)."""
 
 
 class Message(msgspec.Struct, frozen=True, array_like=True):
@@ -189,6 +192,8 @@ class Request(Message, tag=16, frozen=True):
     """Takes: Hint and Trailers come only where they were asked for."""
     kept: Kept | None = None
     """Of a document."""
+    held: Held | None = None
+    """Of a document that was coming in parts."""
 
 
 class Cancel(Message, tag=17, frozen=True):
@@ -332,8 +337,30 @@ class Expired(Message, tag=39, frozen=True):
     component: int
 
 
+class Package(Message, tag=40, frozen=True):
+    """The document comes in parts, whose components have the even ids from `first` on and need no
+    Head. Its own component carries the file's directory, which lies at the end of the file; behind
+    the last part comes a component with the SHA-256 of the file. All comes unasked. A long list
+    is in several messages."""
+
+    document: int
+    length: int
+    """Bytes of the file."""
+    directory: int
+    """Offset, bytes, of the directory."""
+    kind: str
+    """What it is (office.outline.DocumentKind)."""
+    pages: int
+    first: int
+    slices: list[Slice]
+    more: bool = False
+    """Another message goes on with this list."""
+    goes_on: bool = False
+    """What the request said is here (Held) is of the same file, and not sent again."""
+
+
 class Packed(Message, tag=38, frozen=True):
-    """A skeleton, deflated; only for who accepts it (PACKED). See wire/packing.py."""
+    """A skeleton or a package, deflated; only for who accepts it (PACKED). See wire/packing.py."""
 
     data: bytes
     """Without its header block."""
@@ -345,6 +372,7 @@ _Any = (
     Hello | Credit | Reset | Ping | Pong | Goodbye | Request | Cancel | CloseDocument
     | SetScheduler | SetWeight | SetQuantum | SetPlan | Raise | Hold | Fetch | Growing | Head
     | Levels | Skeleton | Failed | Hint | Trailers | Packed | Expired
+    | Package
 )  # fmt: skip
 
 _encoder = msgspec.msgpack.Encoder()
