@@ -162,7 +162,8 @@ class LocalSession:
         if component.id == component.document:
             self._memory.document_asked(component.id, headers, treatment)
         self._arrivals.expect(Arrival(component, asked))
-        self._ask(component, asked, None)
+        resume = m.Resume(0, held=held) if held is not None else None
+        self._ask(component, asked, resume)
 
     def _ask(self, component: Component, asked: Asked, resume: m.Resume | None) -> None:
         self.say(
@@ -179,7 +180,6 @@ class LocalSession:
                 treatment=asked.treatment,
                 takes=asked.takes,
                 kept=asked.kept,
-                held=asked.held,
             ),
             asked.headers,
         )

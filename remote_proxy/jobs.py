@@ -9,7 +9,6 @@ from remote_proxy.import_drivers.found import Browser
 from remote_proxy.prefetch import Prefetch
 from transport.incoming import Incoming
 from wire import messages as m
-from wire.package import Held
 from wire.session import Headers, header
 from wire.skeleton import Kind, Part, Use
 
@@ -44,8 +43,6 @@ class Job:
     """What the client takes besides head and body (wire.messages.Takes)."""
     kept: m.Kept | None = None
     """Of a document: what its browser has of its parts."""
-    held: Held | None = None
-    """Of a document in parts: what of it is there already."""
     withheld: bool = False
     """Of a promise: its head goes out alone, for the browser is likely to want no more."""
 
@@ -70,7 +67,6 @@ class Job:
             treatment=request.treatment,
             takes=request.takes,
             kept=request.kept,
-            held=request.held,
         )
 
     @classmethod

@@ -150,7 +150,7 @@ class PackageDelivery:
 
     def _there(self) -> Extents | None:
         """What the local side has of this very file; None: it asks for all."""
-        held = self._job.held
+        held = self._job.resume.held if self._job.resume is not None else None
         if held is None or held.directory != hashlib.sha256(self._directory.raw).digest():
             return None
         self._coarse = frozenset(held.coarse)

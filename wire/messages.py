@@ -133,6 +133,8 @@ class Resume(msgspec.Struct, frozen=True, array_like=True):
     """Of a promise: what it was in its skeleton. It keeps its even id."""
     accept: str = ""
     """Of a promise: the `Accept` with which its document was asked for."""
+    held: Held | None = None
+    """Of a document that comes in parts, of which `received` says nothing."""
 
 
 NAME: Final = 4
@@ -192,8 +194,6 @@ class Request(Message, tag=16, frozen=True):
     """Takes: Hint and Trailers come only where they were asked for."""
     kept: Kept | None = None
     """Of a document."""
-    held: Held | None = None
-    """Of a document that was coming in parts."""
 
 
 class Cancel(Message, tag=17, frozen=True):
@@ -356,7 +356,7 @@ class Package(Message, tag=40, frozen=True):
     more: bool = False
     """Another message goes on with this list."""
     goes_on: bool = False
-    """What the request said is here (Held) is of the same file, and not sent again."""
+    """What the request said is here (Resume.held) is of the same file, and not sent again."""
 
 
 class Packed(Message, tag=38, frozen=True):
