@@ -37,6 +37,8 @@ from wire.package import Slice, flat, ranges_of
 from wire.session import Headers, Session, header
 from wire.skeleton import Kind, Level, Use
 
+SMALL: Final = 16_384
+"""Bytes of a picture up to which it goes before any is refined, if it can't be had coarse."""
 MAX_SLICES: Final = 40_000
 """Bytes of slices in one message."""
 MAX_RUNS: Final = 64
@@ -110,7 +112,7 @@ class PackageDelivery:
         self._sender = sender
         self._transcoders = transcoders
         self._entered: list[int] = []
-        self._coarse: frozenset[int] = frozenset()
+        self._there_coarse: frozenset[int] = frozenset()
         """Where pictures begin whose coarse versions are there."""
         self._adapted = (
             job.treatment is m.Treatment.ADAPTED
@@ -153,7 +155,7 @@ class PackageDelivery:
         held = self._job.resume.held if self._job.resume is not None else None
         if held is None or held.directory != hashlib.sha256(self._directory.raw).digest():
             return None
-        self._coarse = frozenset(held.coarse)
+        self._there_coarse = frozenset(held.coarse)
         return Extents(ranges_of(held.ranges, length=self._directory.length))
 
     # -- what is to come -----------------------------------------------------------------------
@@ -230,7 +232,7 @@ class PackageDelivery:
 
         async def coarse(one: _Sending) -> None:
             async with places:
-                await self._low(one)
+                await self._begin(one)
 
         async with asyncio.TaskGroup() as tasks:
             for one in sending:
@@ -239,32 +241,36 @@ class PackageDelivery:
             for one in sending:
                 tasks.create_task(self._raw(one))
 
-    async def _low(self, one: _Sending) -> None:
-        """A coarse version in front of a picture, where there is one."""
+    async def _begin(self, one: _Sending) -> None:
+        """A coarse version in front of a picture. Without one, a small one is coarse as it is."""
+        low = await self._coarse_version(one)
+        component, size = one.outgoing.component, one.size
+        marks = [size] if size <= SMALL else [1, size]
+        if low is not None:
+            size += len(low)
+            marks = [len(low), size]
+            levels = [
+                Level("low", 0, len(low), Format.WEBP.value),
+                Level("original", len(low), size, ""),
+            ]
+            one.outgoing.preface = ((m.Levels(component, levels, size), None),)
+            self._size(one, size)
+        self._sender.tree.set_marks(self._job.component, component, marks, marks)
+        one.outgoing.write(low or b"")
+
+    async def _coarse_version(self, one: _Sending) -> bytes | None:
+        """None: there is none, or it is there already."""
         start, end = one.part.ranges[0][0], one.part.ranges[-1][1]
-        if not self._adapted or start in self._coarse or len(one.part.ranges) > 1:
-            return
+        if not self._adapted or start in self._there_coarse:
+            return None
         await self._gathering.need([(start, end)])
         assert isinstance(one.part, Picture)
         entry = self._directory.by_name[one.part.media.entry]
         try:
             data = unpacked(entry, self._gathering.spool.read(start, end))
         except Unreadable:
-            return
-        low = await self._transcoders.thumbnail(data)
-        if low is None:
-            return
-        total = len(low) + one.size
-        levels = [
-            Level("low", 0, len(low), Format.WEBP.value),
-            Level("original", len(low), total, ""),
-        ]
-        component = one.outgoing.component
-        one.outgoing.preface = ((m.Levels(component, levels, total), None),)
-        self._size(one, total)
-        marks = [level.end for level in levels]
-        self._sender.tree.set_marks(self._job.component, component, marks, marks)
-        one.outgoing.write(low)
+            return None
+        return await self._transcoders.thumbnail(data)
 
     async def _raw(self, one: _Sending) -> None:
         """The bytes of the file, as the link takes them."""

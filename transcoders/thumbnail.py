@@ -20,12 +20,14 @@ MIN_BYTES: Final = 8192
 """A version costs what the whole is there sooner without."""
 MAX_SHARE: Final = 0.012
 """Of the original's bytes: all of them together may delay the last byte by so much."""
-LEAST: Final = 600
+LEAST: Final = 800
 """Bytes: of less nobody can tell what it is."""
 MOST: Final = 6144
-_STEPS: Final = ((480, 30), (320, 30), (240, 20), (160, 20), (100, 15), (64, 10))
-"""Longer side in pixels and quality, best first."""
-_WEBP: Final = {"method": 4, "alpha_quality": 20}
+_STEPS: Final = (
+    *((480, 30, 20), (320, 30, 20), (240, 20, 0), (160, 20, 0), (100, 15, 0), (64, 10, 0)),
+)
+"""Longer side in pixels, quality of colours and of alpha, best first. Alpha is a third of a logo's
+bytes at any quality above 0."""
 
 
 def thumbnail(data: bytes, *, max_pixels: int) -> bytes:
@@ -37,9 +39,9 @@ def thumbnail(data: bytes, *, max_pixels: int) -> bytes:
     image = open_still(data, kind, max_pixels=max_pixels)
     image.draft("RGB", (_STEPS[0][0], _STEPS[0][0]))  # a JPEG is decoded at an eighth at least
     image = plain(image)
-    for side, quality in _STEPS:
+    for side, quality, alpha in _STEPS:
         image.thumbnail((side, side), Image.Resampling.BOX)
-        made = encode(image, "WEBP", quality=quality, exif=b"", **_WEBP)
+        made = encode(image, "WEBP", quality=quality, alpha_quality=alpha, method=4, exif=b"")
         if len(made) <= limit:
             return made
     raise Unfit("no coarse version of it is small enough")
