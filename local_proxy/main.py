@@ -25,6 +25,7 @@ from local_proxy.http import Request, Response
 from local_proxy.https import Https
 from local_proxy.overview import Overview
 from local_proxy.packages.opening import Packages
+from local_proxy.packages.page import DocumentsPage
 from local_proxy.packages.sparse_file import Folder
 from local_proxy.paired import Remote
 from local_proxy.policy_runtime import PolicyRuntime
@@ -154,7 +155,12 @@ class LocalProxy:
             promises=promises,
             documents=self._documents,
             observer=bridge,
-            pages=StatusPage(self._overview.snapshot, setup=self._setup, control=control),
+            pages=StatusPage(
+                self._overview.snapshot,
+                setup=self._setup,
+                control=control,
+                documents=DocumentsPage(self.packages, ours=control.is_ours).handle,
+            ),
             plan=self._decide,
             sites=self.sites,
             find=self.components.find,

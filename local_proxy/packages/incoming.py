@@ -139,7 +139,9 @@ class Incoming:
         return unwatch
 
     def focus(self, page: int, visible: Sequence[str] = ()) -> None:
-        shown = [*visible, *(one.entry for one in self.outline.media if page in one.pages)]
+        shown = list(visible)
+        if not shown:
+            shown = [one.entry for one in self.outline.media if page in one.pages]
         if 0 < page <= len(self.outline.pages):
             shown += self.outline.pages[page - 1].entries
         starts = {entry.start for name in shown if (entry := self.directory.find(name)) is not None}
