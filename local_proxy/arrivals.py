@@ -58,6 +58,8 @@ class Arrival:
     in_parts: bool = False
     """It is a document that comes in parts, or one of these: another session asks for what is not
     here of the document, whatever part it belongs to."""
+    unsettled: bool = False
+    """That session has told of the first of its levels alone."""
     last: bool = False
     """All has come over the link."""
     digest: hashlib._Hash = field(default_factory=hashlib.sha256, repr=False)
@@ -123,7 +125,7 @@ class Arrival:
                 del self._waiting[: self._take(bytes(self._waiting))]
         self._waiting.clear()
         self._decoder = None
-        self.headed = self.last = False
+        self.headed = self.unsettled = self.last = False
         self._credit, self._uncredited = ReceiveCredit(), 0
 
     @property
