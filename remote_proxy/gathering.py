@@ -16,7 +16,7 @@ from office.errors import Unreadable
 from office.extents import Range
 from remote_proxy.failures import Failure, OriginError
 from remote_proxy.origin import OriginResponse
-from remote_proxy.spool import PIECE, Spool
+from remote_proxy.spool import PIECE, Changed, Spool
 from wire.session import Headers, header
 
 AHEAD: Final = 131_072
@@ -25,6 +25,8 @@ NEAR: Final = 65_536
 """Bytes between two ranges for which it is not worth to ask twice."""
 MAX_RANGES: Final = 8
 """Requests by range for one want; the rest comes as it comes."""
+ATTEMPTS: Final = 3
+"""Times that a response that broke off is gone on with."""
 _CONTENT_RANGE: Final = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 
 Ask = Callable[[Headers], Awaitable[OriginResponse]]
@@ -57,15 +59,7 @@ class Gathering:
     async def run(self) -> None:
         """Read the response to its end, or the limit. Who waits for bytes is told of failures."""
         try:
-            async for chunk in self._response.body:
-                self.spool.write(self._at, chunk)
-                self._at += len(chunk)
-                if self._at > self._limit:
-                    self.too_long = True
-                    return
-            if self.length in (None, self._at):
-                self.length = self._at
-                self.complete = True
+            await self._run()
         except OriginError as error:
             self.spool.fail(error)
         finally:
@@ -73,6 +67,34 @@ class Gathering:
                 self.spool.fail(OriginError(Failure.PROTOCOL, "the response ended early"))
             self._ended.set()
             self.spool.end()
+
+    async def _run(self) -> None:
+        try:
+            async for chunk in self._response.body:
+                self.spool.write(self._at, chunk)
+                self._at += len(chunk)
+                if self._at > self._limit:
+                    self.too_long = True
+                    return
+        except Changed:
+            raise
+        except OriginError:
+            if self.length is None or not await self._rest(self.length):
+                raise
+        if self.length in (None, self._at):
+            self.length = self._at
+            self.complete = True
+
+    async def _rest(self, length: int) -> bool:
+        """The connection broke: whether the rest of the same version could be had."""
+        for _ in range(ATTEMPTS):
+            if self._validator is None:
+                break
+            await self._range(self._at, length)
+            self._at = self.spool.there.reaches(self._at)
+            if self._at == length:
+                return True
+        return False
 
     async def tail(self, size: int) -> bytes:
         """The last bytes, `size` of them if there are as many. Raises Unreadable beyond the limit.
@@ -124,24 +146,29 @@ class Gathering:
             yield chunk
 
     async def _range(self, start: int, end: int) -> None:
-        """Ask for these bytes alone. Where that fails they come with the rest."""
+        """Ask for these bytes alone; as many of them as come."""
         assert self._validator is not None
         fields = [("range", f"bytes={start}-{end - 1}"), ("if-range", self._validator)]
         try:
             response = await self._ask(fields)
-            try:
-                if not self._is_part(response, start):
-                    self._validator = None
-                    return
-                async for chunk in response.body:
-                    self.spool.write(start, chunk[: end - start])
-                    start += len(chunk)
-                    if start >= end:
-                        break
-            finally:
-                response.close()
         except OriginError:
             self._validator = None
+            return
+        try:
+            if not self._is_part(response, start):
+                self._validator = None
+                return
+            async for chunk in response.body:
+                self.spool.write(start, chunk[: end - start])
+                start += len(chunk)
+                if start >= end:
+                    break
+        except Changed:
+            self._validator = None
+        except OriginError:
+            pass  # what is not here is asked for again, or comes with the rest
+        finally:
+            response.close()
 
     def _is_part(self, response: OriginResponse, start: int) -> bool:
         found = _CONTENT_RANGE.fullmatch(header(response.headers, "content-range"))

@@ -253,7 +253,7 @@ class PackageDelivery:
                 Level("low", 0, len(low), Format.WEBP.value),
                 Level("original", len(low), size, ""),
             ]
-            one.outgoing.preface = ((m.Levels(component, levels, size), None),)
+            one.outgoing.introduce(m.Levels(component, levels, size))
             self._size(one, size)
         self._sender.tree.set_marks(self._job.component, component, marks, marks)
         one.outgoing.write(low or b"")

@@ -20,6 +20,10 @@ PIECE: Final = 65_536
 """Bytes read from disk at a time."""
 
 
+class Changed(OriginError):
+    """Bytes that come for the second time are others."""
+
+
 class Spool:
     """One file. `with`."""
 
@@ -41,7 +45,7 @@ class Spool:
         self._file.close()
 
     def write(self, at: int, data: bytes) -> None:
-        """Bytes of the file from `at` on. Raises OriginError if others are there."""
+        """Bytes of the file from `at` on. Raises Changed if others are there."""
         end = at + len(data)
         gaps = self.there.missing(at, end)
         if gaps != [(at, end)] and data:
@@ -54,7 +58,7 @@ class Spool:
     def _compare(self, at: int, data: bytes, gaps: list[Range]) -> None:
         known = Extents(gaps).missing(at, at + len(data))
         if any(self.read(start, end) != data[start - at : end - at] for start, end in known):
-            raise OriginError(Failure.PROTOCOL, "the file has changed while it was fetched")
+            raise Changed(Failure.PROTOCOL, "the file has changed while it was fetched")
 
     def read(self, start: int, end: int) -> bytes:
         """Bytes that are there."""
