@@ -103,7 +103,8 @@ class LocalProxy:
         `connect` makes the link, a lasting one over TCP to the remote unless given; `worker` makes
         what policies react in. `authority` vouches for https sites to browsers; without one their
         tunnels stay opaque. `jpegtran` undoes the arithmetic coding of pictures; None: they come
-        without. `store`: where choices and savings are kept; None: nowhere.
+        without. `store`: where choices and savings are kept; None: nowhere, and files of documents
+        among the system's temporary ones.
         """
         self._settings = settings
         self._remote = remote or paired.remote(settings)
@@ -138,7 +139,7 @@ class LocalProxy:
         )
         self.packages = Packages(
             self.uplink,
-            Folder(lambda: Path(settings.state) / "documents"),
+            Folder(Path(settings.state) / "documents" if store is not None else None),
             bridge,
             hear=self._runtime.hear,
             patience=settings.patience,

@@ -35,6 +35,8 @@ def mutated(chance: random.Random) -> tuple[bytes, str]:
     data = bytearray(path.read_bytes())
     directory = data.rfind(b"PK\x05\x06") - 2000
     for _ in range(chance.choice((1, 1, 1, 2, 5))):
+        if not data:
+            break
         at = chance.choice(
             (chance.randrange(len(data)), max(0, directory + chance.randrange(2022)))
         )

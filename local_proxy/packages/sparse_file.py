@@ -6,13 +6,12 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from office.extents import Extents
 
-PREFIX: Final = "of-"
+PREFIX: Final = "sluice-of-"
 """Of folders: behind it the process that they belong to."""
 _PIECE: Final = 1 << 20
 
@@ -54,18 +53,19 @@ class SparseFile:
 class Folder:
     """Where the documents of one process are: a folder for each, in one that nobody else reads."""
 
-    def __init__(self, parent: Callable[[], Path]) -> None:
-        """`parent` is asked once there is something to keep."""
+    def __init__(self, parent: Path | None) -> None:
+        """`parent` is made once there is something to keep; None: where temporary files are."""
         self._parent = parent
         self._own: Path | None = None
 
     def new(self, name: str) -> SparseFile:
         """An empty file of that name. Raises OSError."""
         if self._own is None:
-            parent = self._parent()
-            parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _clear(parent)
-            self._own = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=parent))
+            if self._parent is not None:
+                self._parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                _clear(self._parent)
+            prefix = f"{PREFIX}{os.getpid()}-"
+            self._own = Path(tempfile.mkdtemp(prefix=prefix, dir=self._parent))
         return SparseFile(Path(tempfile.mkdtemp(dir=self._own)) / name)
 
     @staticmethod
