@@ -9,7 +9,7 @@ import sys
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import msgspec
 import structlog
@@ -24,6 +24,9 @@ from configuration import (
     split_address,
 )
 from redaction import hide_queries
+
+if TYPE_CHECKING:
+    from local_proxy.packages.command import OpenWith
 
 app = typer.Typer(
     help="A proxy pair that makes a slow link feel fast. Start `sluice remote` on the fast side, "
@@ -259,6 +262,37 @@ def browse(
 
     browsing = run(url, browser, settings.local, stand_in, headless=headless)
     _run(browsing, verbose=verbose, log_urls=log_urls, ends=(signal.SIGHUP,))
+
+
+@app.command("open")
+def open_document(
+    url: Annotated[str, typer.Argument(help="Address of a presentation, text or spreadsheet.")],
+    plain: Annotated[
+        bool, typer.Option("--plain", help="Only fetch it; start no office suite.")
+    ] = False,
+    output: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option("--output", "-o", help="Where to keep it. Default: here, by its own name."),
+    ] = None,
+    proxy: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="HOST:PORT of the running local proxy. Default: as configured."),
+    ] = None,
+    config: ConfigFile = None,
+) -> None:
+    """Open an office document: text first, pictures coarse before fine, at last the same file."""
+    from local_proxy.packages.command import run
+
+    settings = _settings(config, {"local": {"listen": proxy}})
+    host, port = split_address(settings.local.listen)
+    open_with = None if plain else _office_suite()
+    opening = run(host, port, url, into=output, out=typer.echo, open_with=open_with)
+    raise typer.Exit(asyncio.run(opening))
+
+
+def _office_suite() -> OpenWith | None:
+    """What shows documents while they come; None: there is nothing yet."""
+    return None
 
 
 @app.command()

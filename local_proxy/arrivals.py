@@ -14,6 +14,7 @@ from local_proxy.components import Component
 from transcoders.text import TextDecoder
 from wire.credit import ReceiveCredit
 from wire.messages import Kept, Treatment
+from wire.package import Held
 from wire.session import Headers
 
 MAX_UNREAD: Final = 1 << 20
@@ -38,6 +39,7 @@ class Asked:
     treatment: Treatment = Treatment.ADAPTED
     takes: int = 0
     kept: Kept | None = None
+    held: Held | None = None
 
     @property
     def repeatable(self) -> bool:
@@ -53,6 +55,11 @@ class Arrival:
     asked: Asked
     headed: bool = False
     """The session that brings it has said its head."""
+    in_parts: bool = False
+    """It is a document that comes in parts, or one of these: another session asks for what is not
+    here of the document, whatever part it belongs to."""
+    unsettled: bool = False
+    """That session has told of the first of its levels alone."""
     last: bool = False
     """All has come over the link."""
     digest: hashlib._Hash = field(default_factory=hashlib.sha256, repr=False)
@@ -118,7 +125,7 @@ class Arrival:
                 del self._waiting[: self._take(bytes(self._waiting))]
         self._waiting.clear()
         self._decoder = None
-        self.headed = self.last = False
+        self.headed = self.unsettled = self.last = False
         self._credit, self._uncredited = ReceiveCredit(), 0
 
     @property

@@ -12,6 +12,7 @@ from typing import Final
 
 from local_proxy.arrivals import Arrival, Asked, shared_too_long
 from local_proxy.components import Component, ComponentFailed, Head
+from local_proxy.levels import Told
 from local_proxy.resumption import CHANGED, LOST, NOT_REPEATED, Memory, fits
 from transcoders.text import TextError
 from transport.link import LinkError, LinkExpired, PeerFault
@@ -19,7 +20,7 @@ from wire import messages as m
 from wire.errors import PeerError
 from wire.frames import Data
 from wire.session import Headers
-from wire.skeleton import Kind, Part
+from wire.skeleton import Kind, Part, Use
 
 MAX_ARRIVALS: Final = 16_384
 """Components on their way in that the remote may promise."""
@@ -118,7 +119,7 @@ class Arriving:
                 continue  # all of it is here, its reader will take it
             if not arrival.asked.repeatable:
                 self._fail(arrival.component, 504, NOT_REPEATED)
-            elif isinstance(error, LinkExpired):
+            elif isinstance(error, LinkExpired) or arrival.in_parts:
                 self._fail(arrival.component, 504, LOST)
             elif isinstance(error, PeerFault):
                 self._fail(arrival.component, 502, f"the remote proxy broke the protocol: {error}")
@@ -133,37 +134,58 @@ class Arriving:
         arrival = self._arrivals.get(message.component)
         if arrival is None:
             return
-        if arrival.headed:
+        component = arrival.component
+        if arrival.headed and not arrival.unsettled:
             raise PeerError(f"levels of component {message.component} after its head")
-        if any(not 0 <= level.start <= level.end <= message.length for level in message.levels):
-            raise PeerError(f"levels of component {message.component} do not fit its length")
-        if m.SKETCH not in self._accepts and any(level.sketch for level in message.levels):
-            raise PeerError(f"component {message.component}: nobody accepts a sketch")
-        component, levels = arrival.component, tuple(message.levels)
-        if component.received and component.levels != levels:
+        told = Told.of(message, accepts=self._accepts)
+        if not told.fit(component):
             self.cancel(component, status=502, reason=CHANGED)
             return
-        component.levels = levels
+        arrival.unsettled = told.unsettled
+        told.settle(component)
         self._changed(component)
 
+    def package(self, message: m.Package) -> list[Component]:
+        """A document comes in parts; the components of the parts, which need no head.
+
+        Raises PeerError if nobody wants that.
+        """
+        arrival = self._arrivals.get(message.document)
+        if arrival is None:
+            return []
+        own, asked = arrival.component, arrival.asked
+        if not asked.takes & m.Takes.PACKAGE or own.on_package is None or arrival.headed:
+            raise PeerError(f"component {own.id} can't come in parts")
+        arrival.in_parts = True
+        kinds = [slice_.kind for slice_ in message.slices]
+        components = []
+        for order, kind in enumerate(kinds if message.more else [*kinds, Kind.OTHER], 1):
+            id_ = message.first + 2 * (order - 1)
+            use = Use.ELEMENT if kind is Kind.IMAGE else Use.OTHER
+            part = Component(id_, own.id, f"{own.url}#{id_}", kind, use, order, promised=True)
+            components.append(part)
+        self.promise(components, asked.headers, asked.treatment)
+        for part in components:
+            self._arrivals[part.id].in_parts = True
+        own.on_package(message, components)
+        return components
+
     def head(self, message: m.Head, headers: Headers) -> None:
-        """Raises PeerError for a coding that nobody accepts."""
+        """Raises PeerError for an unknown coding."""
         arrival = self._arrivals.get(message.component)
         if arrival is None:
             return
         component = arrival.component
-        coding = message.coding if message.coding != "br" else ""
-        if coding and (coding not in self._accepts or not component.levels):
+        if message.coding not in ("", "br"):
             raise PeerError(f"unknown coding {message.coding!r}")
         length = message.length if message.length >= 0 else None
         head = Head(message.status, headers, length, message.final_url)
-        if not fits(component, head) or (component.head and coding != component.coding):
+        if not fits(component, head):
             self.cancel(component, status=502, reason=CHANGED)
             return
         arrival.headed = True
         if message.coding == "br":
             arrival.decode()
-        component.coding = coding
         if not component.received:
             component.head = head
             self._changed(component)
@@ -194,8 +216,10 @@ class Arriving:
         if arrival is None:
             return  # cancelled while it was under way
         component = arrival.component
-        if not arrival.headed:
+        if not arrival.headed and not (arrival.in_parts and component.promised):
             raise PeerError(f"bytes of component {component.id} before its head")
+        if frame.last and arrival.unsettled:
+            raise PeerError(f"component {component.id} ends before all its levels are known")
         arrival.arrive(frame.payload, last=frame.last)
         self._absorb(arrival)
         self._progressed(component, len(frame.payload))

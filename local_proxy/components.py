@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from local_proxy.http import Headers, header
+from wire.messages import Package
 from wire.skeleton import Kind, Level, Part, Use
 
 CHUNK: Final = 65536
@@ -55,12 +56,16 @@ class Component:
     height: int = 0
     head: Head | None = None
     levels: tuple[Level, ...] = ()
+    unsettled: bool = False
+    """Of its levels the first alone is known, and that finer ones will come."""
     coding: str = ""
-    """What must be undone of a level's bytes before a browser gets them (wire.messages.Head)."""
+    """What must be undone of a level's bytes before a browser gets them (wire.messages.Levels)."""
     trailers: Headers = field(default_factory=list)
     """What the origin said behind the body."""
     on_hint: Callable[[int, Headers], None] | None = field(default=None, repr=False)
     """Told of interim responses before the head."""
+    on_package: Callable[[Package, list[Component]], None] | None = field(default=None, repr=False)
+    """Told that it comes in parts, and of their components."""
     data: bytearray = field(default_factory=bytearray, repr=False)
     """The bytes so far, decoded; a component without levels may be trimmed from the front."""
     trimmed: int = 0
@@ -134,6 +139,13 @@ class Component:
         self.trimmed += drop
         return drop
 
+    def release(self, position: int) -> None:
+        """Drop the bytes before `position`, levels or not: their only reader has put them away."""
+        if position > self.trimmed:
+            del self.data[: position - self.trimmed]
+            self.trimmed = position
+        self.consumed(position)
+
     def notify(self) -> None:
         """Wake all who wait: something about this component has changed."""
         changed, self._changed = self._changed, asyncio.Event()
@@ -168,6 +180,10 @@ class Component:
         await self.wait(lambda: self.head is not None)
         assert self.head is not None
         return self.head
+
+    async def wait_settled(self) -> None:
+        """Until all its levels are known. Raises ComponentFailed if they never will be."""
+        await self.wait(lambda: not self.unsettled)
 
     async def wait_level(self, name: str) -> Level:
         """Until the level of that name, or else the whole, is here; the level that it is."""

@@ -24,6 +24,9 @@ from local_proxy.front import Front
 from local_proxy.http import Request, Response
 from local_proxy.https import Https
 from local_proxy.overview import Overview
+from local_proxy.packages.opening import Packages
+from local_proxy.packages.page import DocumentsPage
+from local_proxy.packages.sparse_file import Folder
 from local_proxy.paired import Remote
 from local_proxy.policy_runtime import PolicyRuntime
 from local_proxy.policy_worker import PolicyWorker, Worker
@@ -100,7 +103,8 @@ class LocalProxy:
         `connect` makes the link, a lasting one over TCP to the remote unless given; `worker` makes
         what policies react in. `authority` vouches for https sites to browsers; without one their
         tunnels stay opaque. `jpegtran` undoes the arithmetic coding of pictures; None: they come
-        without. `store`: where choices and savings are kept; None: nowhere.
+        without. `store`: where choices and savings are kept; None: nowhere, and files of documents
+        among the system's temporary ones.
         """
         self._settings = settings
         self._remote = remote or paired.remote(settings)
@@ -133,6 +137,13 @@ class LocalProxy:
         self._overview = Overview(
             self.uplink, self._runtime, saved=self._saved, why_not_udp=self._why_not_udp
         )
+        self.packages = Packages(
+            self.uplink,
+            Folder(Path(settings.state) / "documents" if store is not None else None),
+            bridge,
+            hear=self._runtime.hear,
+            patience=settings.patience,
+        )
         trusted = authority.certificate_pem if authority is not None else None
         self._setup = Setup(trusted, secure=authority is not None)
         control = Control(
@@ -145,7 +156,12 @@ class LocalProxy:
             promises=promises,
             documents=self._documents,
             observer=bridge,
-            pages=StatusPage(self._overview.snapshot, setup=self._setup, control=control),
+            pages=StatusPage(
+                self._overview.snapshot,
+                setup=self._setup,
+                control=control,
+                documents=DocumentsPage(self.packages, ours=control.is_ours).handle,
+            ),
             plan=self._decide,
             sites=self.sites,
             find=self.components.find,
@@ -213,6 +229,7 @@ class LocalProxy:
                     tasks.create_task(self.https.lessons.run())
         finally:
             watch.close()
+            self.packages.close_all()
             await self._arithmetic.close()
             await self._enlarger.close()
             await self._front.close()

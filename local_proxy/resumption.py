@@ -95,6 +95,7 @@ class Memory:
             known=b"".join(known),
             part=component.part if promised else None,
             accept=self._accepts.get(component.document, "") if promised else "",
+            held=arrival.asked.held,
         )
 
 

@@ -23,6 +23,7 @@ from transport.outgoing import Outgoing
 from wire import messages as m
 from wire.errors import WireError
 from wire.frames import Control, Data
+from wire.package import Held
 from wire.session import Headers, Session, Side, State
 
 AGENT: Final = "sluice"
@@ -90,6 +91,7 @@ class LocalSession:
         self._handlers: dict[type[m.Message], Callable[[m.Message, Headers], None]] = {
             m.Hello: self._on_hello,
             m.Skeleton: self._on_skeleton,
+            m.Package: self._on_package,
             m.Levels: self._on_levels,
             m.Head: self._on_head,
             m.Hint: self._on_hint,
@@ -153,13 +155,15 @@ class LocalSession:
         treatment: m.Treatment = m.Treatment.ADAPTED,
         takes: int = 0,
         kept: m.Kept | None = None,
+        held: Held | None = None,
     ) -> None:
         """Ask for a component; its bytes will fill it. More: see wire.messages.Request."""
-        asked = Asked(method, headers, body, levels, tls, treatment, takes, kept)
+        asked = Asked(method, headers, body, levels, tls, treatment, takes, kept, held)
         if component.id == component.document:
             self._memory.document_asked(component.id, headers, treatment)
         self._arrivals.expect(Arrival(component, asked))
-        self._ask(component, asked, None)
+        resume = m.Resume(0, held=held) if held is not None else None
+        self._ask(component, asked, resume)
 
     def _ask(self, component: Component, asked: Asked, resume: m.Resume | None) -> None:
         self.say(
@@ -266,6 +270,13 @@ class LocalSession:
             self._arrivals.promise(components, headers, treatment)
             self._memory.promised(message.document, components)
         self._listener.skeleton_grew(message.document, components, headers, message.promised)
+
+    def _on_package(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Package)
+        components = self._arrivals.package(message)
+        if components:
+            self._memory.promised(message.document, components)
+            self._listener.skeleton_grew(message.document, components, [], False)
 
     def _on_levels(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Levels)

@@ -54,4 +54,5 @@ class Source(Protocol):
         """Have `changed` called after anything above has changed; what is returned ends that."""
 
     def focus(self, page: int, visible: Sequence[str] = ()) -> None:
-        """A person is at this page, from 1: its pictures next, `visible` entries before others."""
+        """A person is at this page, from 1: its pictures next, or, where `visible` names entries,
+        these alone."""

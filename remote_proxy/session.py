@@ -19,6 +19,7 @@ from remote_proxy.failures import Failure, OriginError
 from remote_proxy.jobs import Job
 from remote_proxy.limits import UsageStatistics
 from remote_proxy.obedience import Obedience
+from remote_proxy.packaging import Packaging
 from remote_proxy.plan import Plan
 from remote_proxy.promising import Promising
 from remote_proxy.tree import Tree
@@ -106,6 +107,7 @@ class RemoteSession:
         )
         self._loop = asyncio.get_running_loop()
         self._usage = services.devices.of("")
+        self.packaging = Packaging(self, services.origin, services.transcoders)
         self._held = False
         self._running: dict[int, _Running] = {}
         self._started = 0
@@ -129,7 +131,7 @@ class RemoteSession:
             m.Hold: self._on_hold,
             m.Growing: self._on_growing,
             m.Ping: self._on_ping,
-            m.Pong: self._ignore,
+            m.Pong: lambda message, headers: None,
             m.Goodbye: self._on_goodbye,
         }
 
@@ -235,6 +237,10 @@ class RemoteSession:
         """Queue a control message."""
         self.session.enqueue(message, headers)
         self._link.wake()
+
+    def adopt(self, document: int, component: int) -> None:
+        """A part that has no delivery of its own leaves with its document."""
+        self._documents.setdefault(document, set()).add(component)
 
     def start(self, job: Job) -> None:
         """Begin a delivery; beyond the device's limits it is refused with a clear answer."""
@@ -377,9 +383,6 @@ class RemoteSession:
     def _on_goodbye(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Goodbye)
         self._link.close()
-
-    def _ignore(self, message: m.Message, _: Headers) -> None:
-        pass
 
     # -- the quantum -----------------------------------------------------------------------------
 

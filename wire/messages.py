@@ -16,6 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from wire.errors import PeerError
+from wire.package import Held, Slice
 from wire.skeleton import Level, Part
 
 VERSIONS: Final = (1,)
@@ -58,6 +59,8 @@ class Takes(IntFlag):
     """Interim responses (RFC 9110, 15.2)."""
     TRAILERS = 2
     """Fields behind the body (RFC 9110, 6.5)."""
+    PACKAGE = 4
+    """An office document in parts (Package)."""
 
 
 class Message(msgspec.Struct, frozen=True, array_like=True):
@@ -130,6 +133,8 @@ class Resume(msgspec.Struct, frozen=True, array_like=True):
     """Of a promise: what it was in its skeleton. It keeps its even id."""
     accept: str = ""
     """Of a promise: the `Accept` with which its document was asked for."""
+    held: Held | None = None
+    """Of a document that comes in parts, of which `received` says nothing."""
 
 
 NAME: Final = 4
@@ -275,17 +280,24 @@ class Head(Message, tag=32, frozen=True):
     length: int = -1
     """Bytes the component will have after `coding` is undone; -1: not known yet."""
     coding: str = ""
-    """How the component's bytes are coded on the link: "", "br" or one that the other accepts."""
+    """How the component's bytes are coded on the link: "" or "br"."""
     final_url: str = ""
 
 
 class Levels(Message, tag=33, frozen=True):
-    """The component's fidelity levels, coarse to fine; precedes its first byte."""
+    """The component's fidelity levels, coarse to fine; precedes its first byte.
+
+    Where only the first is made so far it is said alone, and all of them once more when they are
+    known; no byte behind the first comes before that.
+    """
 
     component: int
     levels: list[Level]
     length: int
-    """Bytes of the component as sent."""
+    """Bytes of the component as sent; 0: not known yet."""
+    coding: str = ""
+    """How the levels but for versions and sketches are coded on the link: "", or what the other
+    accepts."""
 
 
 class Skeleton(Message, tag=34, frozen=True):
@@ -332,8 +344,30 @@ class Expired(Message, tag=39, frozen=True):
     component: int
 
 
+class Package(Message, tag=40, frozen=True):
+    """The document comes in parts, whose components have the even ids from `first` on and need no
+    Head. Its own component carries the file's directory, which lies at the end of the file; behind
+    the last part comes a component with the SHA-256 of the file. All comes unasked. A long list
+    is in several messages."""
+
+    document: int
+    length: int
+    """Bytes of the file."""
+    directory: int
+    """Offset, bytes, of the directory."""
+    kind: str
+    """What it is (office.outline.DocumentKind)."""
+    pages: int
+    first: int
+    slices: list[Slice]
+    more: bool = False
+    """Another message goes on with this list."""
+    goes_on: bool = False
+    """What the request said is here (Resume.held) is of the same file, and not sent again."""
+
+
 class Packed(Message, tag=38, frozen=True):
-    """A skeleton, deflated; only for who accepts it (PACKED). See wire/packing.py."""
+    """A skeleton or a package, deflated; only for who accepts it (PACKED). See wire/packing.py."""
 
     data: bytes
     """Without its header block."""
@@ -345,6 +379,7 @@ _Any = (
     Hello | Credit | Reset | Ping | Pong | Goodbye | Request | Cancel | CloseDocument
     | SetScheduler | SetWeight | SetQuantum | SetPlan | Raise | Hold | Fetch | Growing | Head
     | Levels | Skeleton | Failed | Hint | Trailers | Packed | Expired
+    | Package
 )  # fmt: skip
 
 _encoder = msgspec.msgpack.Encoder()

@@ -36,19 +36,20 @@ _DICTIONARY: Final = b"".join(
 
 
 def packed(message: m.Message) -> m.Message:
-    """A skeleton as a Packed message where that is shorter; any other message as it is."""
-    if not isinstance(message, m.Skeleton):
+    """A skeleton or package as a Packed message where that is shorter; any other as it is."""
+    if not isinstance(message, m.Skeleton | m.Package):
         return message
-    encoded = m.encode(structs.replace(message, headers=b""))
+    headers = message.headers if isinstance(message, m.Skeleton) else b""
+    encoded = m.encode(structs.replace(message, headers=b"") if headers else message)
     if len(encoded) < LEAST:
         return message
     deflate = zlib.compressobj(9, zlib.DEFLATED, _WINDOW, zdict=_DICTIONARY)
     data = deflate.compress(encoded) + deflate.flush()
-    return m.Packed(data, message.headers) if len(data) <= WORTH * len(encoded) else message
+    return m.Packed(data, headers) if len(data) <= WORTH * len(encoded) else message
 
 
-def unpacked(message: m.Packed) -> m.Skeleton:
-    """The skeleton in it. Raises PeerError if there is none, or none that fits a frame."""
+def unpacked(message: m.Packed) -> m.Skeleton | m.Package:
+    """What is in it. Raises PeerError if that is neither, or does not fit a frame."""
     inflate = zlib.decompressobj(_WINDOW, zdict=_DICTIONARY)
     try:
         encoded = inflate.decompress(message.data, m.MAX_MESSAGE + 1)
@@ -57,6 +58,8 @@ def unpacked(message: m.Packed) -> m.Skeleton:
     if len(encoded) > m.MAX_MESSAGE or not inflate.eof or inflate.unused_data:
         raise PeerError("a packed message is too long, or not all there")
     found = m.decode(encoded)
+    if isinstance(found, m.Package) and not message.headers:
+        return found
     if not isinstance(found, m.Skeleton) or found.headers:
         raise PeerError(f"{type(found).__name__} in a packed message")
     return structs.replace(found, headers=message.headers)

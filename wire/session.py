@@ -84,7 +84,9 @@ _FROM: Final[dict[Side, tuple[type[m.Message], ...]]] = {
         *_BOTH, m.Request, m.Cancel, m.CloseDocument, m.SetScheduler, m.SetWeight, m.SetQuantum,
         m.SetPlan, m.Fetch, m.Raise, m.Hold, m.Growing,
     ),
-    Side.REMOTE: (*_BOTH, m.Head, m.Levels, m.Skeleton, m.Failed, m.Hint, m.Trailers, m.Expired),
+    Side.REMOTE: (
+        *_BOTH, m.Head, m.Levels, m.Skeleton, m.Failed, m.Hint, m.Trailers, m.Expired, m.Package,
+    ),
 }  # fmt: skip
 _WITH_HEADERS: Final = (m.Request, m.Head, m.Skeleton, m.Hint, m.Trailers)
 

@@ -103,7 +103,7 @@ class Control:
 
     async def change(self, request: Request) -> Answer:
         """What a POST to one of CHANGE does."""
-        if not self._is_ours(request):
+        if not self.is_ours(request):
             return 403, _said("Only the status page itself may change this; load it again.")
         try:
             match urlsplit(request.url).path:
@@ -125,7 +125,8 @@ class Control:
         if self._store is not None:
             await asyncio.to_thread(self._store.choose, pattern, choice.mode)
 
-    def _is_ours(self, request: Request) -> bool:
+    def is_ours(self, request: Request) -> bool:
+        """Whether a request to change something comes from our page, or from who can read it."""
         parts = urlsplit(request.url)
         own = f"{parts.scheme}://{parts.netloc}"
         return (

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 import structlog
 
-from local_proxy.http import Headers, Request, Response
+from local_proxy.http import Handler, Headers, Request, Response
 from local_proxy.status.control import CHANGE, READ, Control
 from local_proxy.status.metrics import CONTENT_TYPE, exposition
 from local_proxy.status.setup import PLACES, Setup
@@ -24,6 +24,7 @@ from local_proxy.status.snapshot import HistoryStatus, StatusSnapshot
 
 INTERVAL: Final = 0.5
 """Seconds between two events of a stream."""
+DOCUMENTS: Final = "/documents"
 MAX_STREAMS: Final = 16
 """Open pages at a time."""
 _OVERLAP: Final = 4
@@ -58,12 +59,15 @@ class StatusPage:
         *,
         setup: Setup | None = None,
         control: Control | None = None,
+        documents: Handler | None = None,
         interval: float = INTERVAL,
     ) -> None:
-        """`snapshot` is called on the event loop and must be quick."""
+        """`snapshot` is called on the event loop and must be quick. `documents` answers POSTs to
+        /documents and below it."""
         self._snapshot = snapshot
         self._setup = setup or Setup()
         self._control = control
+        self._documents = documents
         self._interval = interval
         self._streams = 0
 
@@ -73,6 +77,8 @@ class StatusPage:
         if self._control is not None and request.method == "POST" and path in CHANGE:
             status, body = await self._control.change(request)
             return _answer(status, body, "application/json")
+        if self._documents is not None and request.method == "POST" and path.startswith(DOCUMENTS):
+            return await self._documents(request)
         if request.method not in ("GET", "HEAD"):
             return _answer(405, b"Only GET and HEAD.\n", extra=[("allow", "GET, HEAD")])
         try:

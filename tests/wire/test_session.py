@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from wire import messages as m
 from wire.credit import BATCH, INITIAL, MAXIMUM, ReceiveCredit, SendCredit
 from wire.errors import LocalError, PeerError
+from wire.package import Slice
 from wire.session import MAX_CONTROL_QUEUE, TRANSITIONS, Session, Side, State, Step
 from wire.skeleton import Kind, Level, Part, Use
 
@@ -190,6 +191,7 @@ EXAMPLES: list[m.Message] = [
     m.Fetch(2, "high", 1),
     m.Expired(2),
     m.Growing(1),
+    m.Package(1, 90, 70, "pptx", 1, 2, [Slice(Kind.TEXT, [0, 70], [1, 1])]),
     m.Head(1, 200, b"", 5, "br", ""),
     m.Levels(2, [Level("low", 0, 5, "image/jpeg", b"\xff\xd9")], 50),
     m.Skeleton(1, [Part(2, "/a", Kind.IMAGE, Use.ELEMENT, 0, 3, 4)], True),

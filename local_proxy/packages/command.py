@@ -1,0 +1,113 @@
+"""`sluice open`: a document by its address, with what has come of it so far, for a terminal."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from local_proxy.packages.client import (
+    Failed,
+    FollowedSource,
+    FollowedWhole,
+    following,
+)
+from local_proxy.status.client import NoAnswer
+from office.source import Source
+
+OpenWith = Callable[[Source], Awaitable[None]]
+"""Shows a document while it comes; returns when the person has closed it."""
+
+
+async def run(
+    host: str,
+    port: int,
+    url: str,
+    *,
+    into: Path | None,
+    out: Callable[[str], None],
+    open_with: OpenWith | None = None,
+) -> int:
+    """Fetch it, say how far it is, show it by `open_with`, keep it at `into`; the exit code.
+
+    `into` None: in the working directory, under its own name.
+    """
+    began = time.monotonic()
+    try:
+        async with following(host, port, url) as document:
+            progress = Progress(
+                document, lambda text: out(f"{time.monotonic() - began:6.1f} s  {text}")
+            )
+            unwatch = document.watch(progress.look)
+            progress.look()
+            if open_with is not None and isinstance(document, FollowedSource):
+                await open_with(document)
+            else:
+                await document.ended()
+            unwatch()
+            if document.failure:
+                raise Failed(document.failure)
+            if document.complete:
+                out(f"kept as {_keep(document.path, into or Path(document.name))}")
+    except (NoAnswer, Failed, OSError) as error:
+        out(f"sluice: {error}")
+        return 1
+    return 0
+
+
+class Progress:
+    """What is worth a line, each once."""
+
+    def __init__(
+        self, document: FollowedSource | FollowedWhole, say: Callable[[str], None]
+    ) -> None:
+        self._document = document
+        self._say = say
+        self._said: set[str] = set()
+        self._pictures = -1
+
+    def look(self) -> None:
+        """After anything has changed."""
+        document = self._document
+        if isinstance(document, FollowedSource):
+            self._parts(document)
+        elif document.length is not None:
+            self._once(f"{document.name}: comes whole, {document.length} bytes")
+        if document.complete:
+            self._once(f"complete, SHA-256 {document.sha256}")
+
+    def _parts(self, source: FollowedSource) -> None:
+        pages = source.outline.pages
+        self._once(f"{source.name}: {source.length} bytes, {len(pages)} pages")
+        ready = [all(map(source.present, page.entries)) for page in pages]
+        if ready[0]:
+            self._once("text of page 1")
+        if all(ready):
+            self._once("text of all pages")
+        media = source.outline.media
+        fine = sum(source.present(one.entry) for one in media)
+        coarse = sum(
+            source.present(one.entry) or source.low(one.entry) is not None for one in media
+        )
+        if media and coarse == len(media):
+            self._once(f"all {len(media)} pictures coarse")
+        if media and fine > self._pictures >= 0:
+            self._say(f"pictures {fine}/{len(media)}")
+        self._pictures = fine
+
+    def _once(self, text: str) -> None:
+        if text not in self._said:
+            self._said.add(text)
+            self._say(text)
+
+
+def _keep(path: Path, into: Path) -> Path:
+    """Copy it, and never over another file."""
+    target = into
+    number = 1
+    while target.exists():
+        target = into.with_stem(f"{into.stem} ({number})")
+        number += 1
+    shutil.copyfile(path, target)
+    return target

@@ -1,0 +1,342 @@
+"""A document on its way in, part by part, into a sparse file (office.source.Source).
+
+Bytes are put away as they come; nothing of a part is held in memory but the coarse versions of
+pictures. Must not know sessions and links: who asks again when they break is opening.py.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from local_proxy.components import Component
+from local_proxy.packages.outlining import entries_in, in_place, outline_of
+from local_proxy.packages.sparse_file import SparseFile
+from local_proxy.resumption import LOST
+from office.errors import NeedsMore, Unreadable
+from office.extents import Range
+from office.outline import DocumentKind, Outline
+from office.zip_directory import Directory, Entry, parse
+from wire.errors import PeerError
+from wire.messages import Package
+from wire.package import Held, Slice, flat, ranges_of
+
+MAX_COARSE: Final = 1 << 18
+"""Bytes of one picture's coarse version."""
+MAX_HELD: Final = 4000
+"""Ranges that a request can say are here."""
+BROKEN: Final = "the remote proxy sent what is no document"
+CHANGED: Final = "the document has changed on its server; open it again"
+WRONG: Final = "the document is not what the server has; open it again"
+
+
+@dataclass(eq=False, slots=True)
+class _Part:
+    """A component that brings ranges of the file."""
+
+    component: Component
+    ranges: list[Range]
+    taken: int = 0
+    """Bytes of the component that have been put away."""
+    index: int = 0
+    """The range that the next byte belongs to."""
+    at: int = 0
+    """Its place in the file."""
+
+    @property
+    def coarse(self) -> int:
+        """Bytes of the coarse version in front."""
+        levels = self.component.levels
+        return levels[-1].start if levels else 0
+
+
+class Incoming:
+    """One document in parts."""
+
+    def __init__(
+        self,
+        url: str,
+        name: str,
+        file: SparseFile,
+        *,
+        look: Callable[[int, Sequence[Component]], None],
+        lost: Callable[[], None],
+    ) -> None:
+        """`look`: a person looks at these components of the document of that id; `lost`: the rest
+        of it has to be asked for again."""
+        self.url = url
+        self.name = name
+        self.file = file
+        self.document = 0
+        """The id of the document in the session that brings it."""
+        self.kind: DocumentKind
+        self.length = 0
+        self.pages = 0
+        self.complete = False
+        self.failure = ""
+        self.sha256 = b""
+        """Of the file, once it is complete."""
+        self._look = look
+        self._lost = lost
+        self._directory: Directory | None = None
+        self._outline: Outline | None = None
+        self._slices: list[Slice] = []
+        self._coarse: dict[str, bytes] = {}
+        self._parts: list[_Part] = []
+        self._own: Component | None = None
+        self._digest: Component | None = None
+        self._watchers: list[Callable[[], None]] = []
+        self._watched: list[Callable[[], None]] = []
+        self._checking: asyncio.Task[None] | None = None
+        self._entries: list[Entry] = []
+        """In the order of their places."""
+
+    # -- office.source.Source ----------------------------------------------------------------------
+
+    @property
+    def path(self) -> Path:
+        return self.file.path
+
+    @property
+    def directory(self) -> Directory:
+        assert self._directory is not None
+        return self._directory
+
+    @property
+    def outline(self) -> Outline:
+        assert self._outline is not None
+        return self._outline
+
+    @property
+    def received(self) -> int:
+        """Bytes of the file that are here."""
+        return self.file.there.size
+
+    @property
+    def known(self) -> bool:
+        """Directory and outline are here."""
+        return self._outline is not None
+
+    def present(self, entry: str) -> bool:
+        found = self.directory.find(entry)
+        return found is not None and self.file.there.covers(found.start, found.end)
+
+    def low(self, entry: str) -> bytes | None:
+        return self._coarse.get(entry)
+
+    def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
+        self._watchers.append(changed)
+
+        def unwatch() -> None:
+            if changed in self._watchers:
+                self._watchers.remove(changed)
+
+        return unwatch
+
+    def focus(self, page: int, visible: Sequence[str] = ()) -> None:
+        shown = list(visible)
+        if not shown:
+            shown = [one.entry for one in self.outline.media if page in one.pages]
+        if 0 < page <= len(self.outline.pages):
+            shown += self.outline.pages[page - 1].entries
+        starts = {entry.start for name in shown if (entry := self.directory.find(name)) is not None}
+        looked = [
+            part.component
+            for part in self._parts
+            if not part.component.complete
+            and any(start <= one < end for start, end in part.ranges for one in starts)
+        ]
+        self._look(self.document, looked)
+
+    # -- as the remote announces it ----------------------------------------------------------------
+
+    def held(self) -> Held | None:
+        """What to say is here already, when the rest is asked for; None: nothing of use."""
+        if self._directory is None:
+            return None
+        there = [one for one in self.file.there if one[0] < self.directory.start]
+        coarse = [
+            entry.start
+            for name in self._coarse
+            if (entry := self.directory.find(name)) is not None and not self.present(name)
+        ]
+        digest = hashlib.sha256(self.directory.raw).digest()
+        return Held(digest, flat(there[:MAX_HELD]), coarse)
+
+    def begin(self, component: Component) -> None:
+        """The component that carries the directory; its Package has come or is about to."""
+        self._own = component
+        self.document = component.id
+        self._watched.append(component.watch(self._directory_came))
+
+    def announced(self, package: Package, components: Sequence[Component]) -> None:
+        """The parts: a component for each slice, and behind the last that of the SHA-256.
+
+        Raises PeerError for what can't be.
+        """
+        if not 0 <= package.directory < package.length or not 0 < package.pages <= MAX_HELD * 4:
+            raise PeerError("a document in parts that can't be")
+        if self.known and not package.goes_on:
+            self._fail(CHANGED)
+            return
+        if not self.known and package.goes_on:
+            raise PeerError("a document goes on that has not begun")
+        try:
+            self.kind = DocumentKind(package.kind)
+        except ValueError:
+            raise PeerError(f"a document of kind {package.kind!r}") from None
+        self.length, self.pages = package.length, package.pages
+        for slice_, component in zip(package.slices, components, strict=False):
+            ranges = ranges_of(slice_.ranges, length=package.directory)
+            part = _Part(component, ranges, at=ranges[0][0] if ranges else 0)
+            self._parts.append(part)
+            if not package.goes_on:
+                self._slices.append(slice_)
+            self._watched.append(component.watch(partial(self._came, part)))
+        if not package.more:
+            self._digest = components[-1]
+            self._watched.append(components[-1].watch(self._check))
+
+    # -- as it comes ---------------------------------------------------------------------------
+
+    def _directory_came(self) -> None:
+        own = self._own
+        assert own is not None
+        if own.failure is not None:
+            self._failed(own)
+        elif own.complete and self._digest is not None and not self.known:
+            try:
+                directory = parse(bytes(own.data), length=self.length)
+                outline = outline_of(self.kind, directory, self.pages, self._slices)
+            except (Unreadable, NeedsMore, PeerError):
+                self._fail(BROKEN)
+                return
+            self._write(directory.start, directory.raw)
+            own.release(own.received)
+            self._directory, self._outline = directory, outline
+            self._entries = in_place(directory)
+            for part in self._parts:
+                self._came(part)
+            self._tell()
+
+    def _came(self, part: _Part) -> None:
+        if part.component.failure is not None:
+            self._failed(part.component)
+            return
+        if not self.known or self.failure:
+            return
+        if part.taken < part.coarse and not self._take_coarse(part):
+            return
+        news = self._take(part)
+        part.component.release(part.taken)
+        if news or part.component.complete:
+            self._tell()
+        if part.component.complete:
+            self._check()
+
+    def _take_coarse(self, part: _Part) -> bool:
+        """Whether all of the coarse version is here now."""
+        component, size = part.component, part.coarse
+        if size > MAX_COARSE:
+            self._fail(BROKEN)
+            return False
+        if component.received < size:
+            return False
+        for entry in entries_in(self._entries, part.ranges)[:1]:
+            self._coarse[entry.name] = bytes(component.data[:size])
+        part.taken = size
+        self._tell()
+        return True
+
+    def _take(self, part: _Part) -> bool:
+        """Put away what has come; whether a range has come to its end."""
+        component = part.component
+        ended = False
+        while part.taken < component.received:
+            if part.index == len(part.ranges):
+                self._fail(BROKEN)
+                return False
+            end = part.ranges[part.index][1]
+            offset = part.taken - component.trimmed
+            data = bytes(component.data[offset : offset + end - part.at])
+            self._write(part.at, data)
+            part.taken += len(data)
+            part.at += len(data)
+            if part.at == end:
+                ended = True
+                part.index += 1
+                part.at = part.ranges[part.index][0] if part.index < len(part.ranges) else end
+        return ended
+
+    def _write(self, at: int, data: bytes) -> None:
+        try:
+            self.file.write(at, data)
+        except OSError as error:
+            self._fail(f"the document could not be kept: {error.strerror or error}")
+
+    # -- the end -------------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        digest = self._digest
+        if digest is not None and digest.failure is not None:
+            self._failed(digest)
+            return
+        whole = self.known and self.file.there.covers(0, self.length)
+        if digest is not None and digest.complete and whole and self._checking is None:
+            self._checking = asyncio.ensure_future(self._compare(bytes(digest.data)))
+
+    async def _compare(self, digest: bytes) -> None:
+        found = await asyncio.to_thread(self.file.sha256)
+        if found != digest:
+            self._fail(WRONG)
+            return
+        self.sha256, self.complete = found, True
+        self._forget()
+        self.file.close()
+        self._tell()
+
+    def _failed(self, component: Component) -> None:
+        failure = component.failure
+        assert failure is not None
+        if self.complete or self.failure or self._checking is not None:
+            return
+        if failure.reason == LOST:
+            self._forget()
+            self._lost()
+        else:
+            self._fail(failure.reason)
+
+    def give_up(self, reason: str) -> None:
+        """The rest will not come."""
+        if not self.complete:
+            self._fail(reason)
+
+    def close(self) -> None:
+        """Nobody wants it any more."""
+        self._forget()
+        self._watchers.clear()
+        if self._checking is not None:
+            self._checking.cancel()
+
+    def _fail(self, reason: str) -> None:
+        if not self.failure:
+            self.failure = reason
+            self._forget()
+            self._tell()
+
+    def _forget(self) -> None:
+        """The components that were bringing it say nothing any more."""
+        for unwatch in self._watched:
+            unwatch()
+        self._watched.clear()
+        self._parts.clear()
+        self._own = self._digest = None
+
+    def _tell(self) -> None:
+        for changed in tuple(self._watchers):
+            changed()

@@ -1,0 +1,232 @@
+"""Opens documents by their address: asks the remote for parts, and again when a link has broken.
+
+Joins the uplink with incoming.py and whole.py, and tells policies of documents as of pages. Must
+not know who shows them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
+
+from local_proxy.components import Component, ComponentFailed
+from local_proxy.http import Headers
+from local_proxy.packages.incoming import BROKEN, CHANGED, Incoming
+from local_proxy.packages.naming import file_name
+from local_proxy.packages.sparse_file import Folder, SparseFile
+from local_proxy.packages.whole import Whole
+from local_proxy.resumption import LOST
+from local_proxy.session import LocalSession
+from local_proxy.uplink import Uplink
+from office.outline import DocumentKind
+from policies import events as e
+from wire.errors import PeerError
+from wire.messages import Package, Raise, Takes
+from wire.package import Held
+from wire.skeleton import Kind, Use
+
+MAX_OPEN: Final = 16
+MAX_KEPT: Final = 1 << 30
+"""Bytes of all open documents."""
+SOON: Final = 1
+"""Urgency of the texts of a page that a person looks at."""
+_HEADERS: Final[Headers] = [("accept", "*/*"), ("accept-encoding", "identity")]
+_TOO_MANY: Final = "too many documents are open; close one of them"
+
+
+class Observer(Protocol):
+    """Who hears of documents (local_proxy.asking.Observer)."""
+
+    def document_opened(self, document: int, url: str, *, save_data: bool) -> None: ...
+    def document_closed(self, document: int) -> None: ...
+    def component_requested(self, component: Component) -> None: ...
+
+
+class _Answer:
+    """A request for a document, and what has come of it."""
+
+    def __init__(self, component: Component) -> None:
+        self.component = component
+        self.packages: list[tuple[Package, list[Component]]] = []
+        component.on_package = lambda *package: self.packages.append(package)
+
+
+class Packages:
+    """The documents that are open."""
+
+    def __init__(
+        self,
+        uplink: Uplink,
+        folder: Folder,
+        observer: Observer,
+        *,
+        hear: Callable[[e.Event], None],
+        patience: float,
+    ) -> None:
+        """`hear`: policies' ears. `patience`: seconds to wait for a link."""
+        self._uplink = uplink
+        self._folder = folder
+        self._observer = observer
+        self._hear = hear
+        self._patience = patience
+        self._open: dict[int, Incoming | Whole] = {}
+        """By a number of their own: what brings them may change."""
+        self._next = 1
+        self._asking: set[asyncio.Task[None]] = set()
+
+    def get(self, number: int) -> Incoming | Whole | None:
+        """The document of that number, while it is open."""
+        return self._open.get(number)
+
+    async def open(self, url: str) -> tuple[int, Incoming | Whole]:
+        """Its number and the document, once it is known what it is. `close` it.
+
+        Raises ComponentFailed.
+        """
+        if len(self._open) >= MAX_OPEN or self._kept() > MAX_KEPT:
+            raise ComponentFailed(503, _TOO_MANY)
+        number, self._next = self._next, self._next + 1
+        while True:
+            answer = await self._ask(url, None)
+            try:
+                opened = await self._opened(url, answer)
+            except BaseException as error:
+                self._end(answer.component.id)
+                if isinstance(error, ComponentFailed) and error.reason == LOST:
+                    continue  # where there is no link again in time, asking says so
+                raise
+            self._open[number] = opened
+            return number, opened
+
+    def close(self, number: int) -> None:
+        """Nobody wants it any more; its file is removed."""
+        opened = self._open.pop(number, None)
+        if opened is not None:
+            opened.close()
+            self._end(opened.document)
+            self._folder.remove(opened.file)
+
+    def close_all(self) -> None:
+        """The proxy ends."""
+        for task in self._asking:
+            task.cancel()
+        for number in list(self._open):
+            self.close(number)
+        self._folder.close()
+
+    # -- one document ----------------------------------------------------------------------------
+
+    async def _ask(self, url: str, held: Held | None) -> _Answer:
+        """Ask for it in parts. Raises ComponentFailed without a link."""
+        session = await self._uplink.wait_session(self._patience)
+        if session is None:
+            raise ComponentFailed(504, "there is no link to the remote proxy")
+        return self._asked(session, url, held)
+
+    def _asked(self, session: LocalSession, url: str, held: Held | None) -> _Answer:
+        id_ = session.new_id()
+        component = Component(id_, id_, url, Kind.TEXT, Use.DOCUMENT)
+        answer = _Answer(component)
+        self._observer.document_opened(id_, url, save_data=False)
+        session.request(
+            component,
+            method="GET",
+            headers=_HEADERS,
+            body=False,
+            levels=False,
+            takes=Takes.PACKAGE,
+            held=held,
+        )
+        self._observer.component_requested(component)
+        self._hear(e.FocusChanged(id_))
+        return answer
+
+    def _end(self, document: int) -> None:
+        """It is over for the session, and for policies."""
+        self._uplink.close_document(document)
+        self._observer.document_closed(document)
+
+    async def _opened(self, url: str, answer: _Answer) -> Incoming | Whole:
+        component = answer.component
+        head = await component.wait_head()
+        kind = _kind(answer)
+        file = self._new_file(file_name(url, head.headers, kind))
+        try:
+            if kind is None:
+                return Whole(url, file.path.name, file, component)
+            incoming = Incoming(
+                url, file.path.name, file, look=self._look, lost=lambda: self._again(incoming)
+            )
+            self._bring(incoming, answer)
+            await component.wait(lambda: incoming.known or bool(incoming.failure))
+            if incoming.failure:
+                raise ComponentFailed(502, incoming.failure)
+            return incoming
+        except BaseException:
+            self._folder.remove(file)
+            raise
+
+    def _new_file(self, name: str) -> SparseFile:
+        try:
+            return self._folder.new(name)
+        except OSError as error:
+            reason = f"there is no place for the document: {error.strerror or error}"
+            raise ComponentFailed(507, reason) from error
+
+    def _bring(self, incoming: Incoming, answer: _Answer) -> None:
+        """What the answer brings is the document, or its rest."""
+        incoming.begin(answer.component)
+        try:
+            for package, components in answer.packages:
+                incoming.announced(package, components)
+        except PeerError:
+            incoming.give_up(BROKEN)
+        answer.component.notify()
+
+    def _again(self, incoming: Incoming) -> None:
+        """Its link is lost: ask for the rest."""
+        task = asyncio.ensure_future(self._rest(incoming))
+        self._asking.add(task)
+        task.add_done_callback(self._asking.discard)
+
+    async def _rest(self, incoming: Incoming) -> None:
+        self._end(incoming.document)
+        try:
+            answer = await self._ask(incoming.url, incoming.held())
+            incoming.document = answer.component.id
+            await answer.component.wait_head()
+        except ComponentFailed as failure:
+            if failure.reason == LOST:
+                self._again(incoming)
+            else:
+                incoming.give_up(failure.reason)
+            return
+        if answer.packages:
+            self._bring(incoming, answer)
+        else:
+            incoming.give_up(CHANGED)
+        if incoming.failure:
+            self._end(incoming.document)
+
+    def _look(self, document: int, components: Sequence[Component]) -> None:
+        """A person looks at these."""
+        self._hear(e.FocusChanged(document))
+        pictures = tuple(one.id for one in components if one.kind is Kind.IMAGE)
+        self._hear(e.ScrolledInView(document, pictures))
+        session = self._uplink.session
+        for component in components:
+            if session is not None and component.kind is Kind.TEXT:
+                session.say(Raise(component.id, SOON))
+
+    def _kept(self) -> int:
+        return sum(opened.received for opened in self._open.values())
+
+
+def _kind(answer: _Answer) -> DocumentKind | None:
+    if not answer.packages:
+        return None
+    try:
+        return DocumentKind(answer.packages[0][0].kind)
+    except ValueError:
+        raise ComponentFailed(502, BROKEN) from None

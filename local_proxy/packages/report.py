@@ -1,0 +1,91 @@
+"""What a program on this device is told of a document that it has opened: lines of JSON."""
+
+from __future__ import annotations
+
+import msgspec
+
+from office.outline import DocumentKind
+
+
+class Line(msgspec.Struct, frozen=True, tag_field="event", omit_defaults=True):
+    """One line."""
+
+
+class MediaLine(msgspec.Struct, frozen=True):
+    """office.outline.Media."""
+
+    entry: str
+    pages: list[int]
+    width: int
+    height: int
+
+
+class Begun(Line, frozen=True, tag="begun"):
+    """The document comes in parts; entries are named as in its directory, which is in the file."""
+
+    number: int
+    """For /documents/NUMBER/focus."""
+    url: str
+    name: str
+    path: str
+    length: int
+    directory: int
+    """Offset, bytes, of the directory."""
+    kind: DocumentKind
+    pages: list[list[str]]
+    media: list[MediaLine]
+    texts: list[str] = []
+    others: list[str] = []
+
+
+class WholeBegun(Line, frozen=True, tag="whole"):
+    """The document comes as it is, from its first byte to its last."""
+
+    number: int
+    url: str
+    name: str
+    path: str
+    length: int | None = None
+
+
+class News(Line, frozen=True, tag="news"):
+    """What has come since the line before."""
+
+    received: int
+    """Bytes of the file that are here."""
+    here: list[str] = []
+    """Entries."""
+    low: dict[str, bytes] = {}
+    """Coarse files of pictures, by entry."""
+
+
+class Ended(Line, frozen=True, tag="ended"):
+    """All is here, or no more will come. The file stays until the reader leaves."""
+
+    sha256: str = ""
+    failure: str = ""
+
+
+class Refused(Line, frozen=True, tag="refused"):
+    """Nothing could be had."""
+
+    status: int
+    reason: str
+
+
+AnyLine = Begun | WholeBegun | News | Ended | Refused
+decoder = msgspec.json.Decoder(AnyLine)
+encoder = msgspec.json.Encoder()
+
+
+class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The body of POST /documents."""
+
+    url: str
+
+
+class Focus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The body of POST /documents/NUMBER/focus."""
+
+    page: int
+    visible: list[str] = []

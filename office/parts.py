@@ -1,0 +1,88 @@
+"""How a document is cut into components: ranges of its file, in the order of reading.
+
+Every byte but the directory's is in exactly one. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from office.extents import Range, joined
+from office.outline import Media, Outline
+from office.sorting import RASTERS
+from office.zip_directory import Directory
+
+MAX_TEXTS: Final = 512
+"""Components of texts; the pages beyond share the last."""
+MAX_PICTURES: Final = 1024
+"""Components of pictures; the pictures beyond are among what comes last."""
+MAX_RANGES: Final = 1000
+"""Of one part: it must fit a message."""
+LARGE: Final = 16_384
+"""Bytes from which what is no text and no picture is a component of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """All that a page needs, or several; page 0: what none does."""
+
+    page: int
+    ranges: tuple[Range, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """One picture; `raster`: there may be coarse versions of it."""
+
+    media: Media
+    ranges: tuple[Range, ...]
+    raster: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Fonts, films, what is embedded."""
+
+    ranges: tuple[Range, ...]
+
+
+Part = Texts | Picture | Rest
+
+
+def parts_of(directory: Directory, outline: Outline) -> list[Part]:
+    """All parts in the order in which they are of use."""
+    entries = directory.by_name
+
+    def cut(names: Iterable[str]) -> Iterator[tuple[Range, ...]]:
+        ranges = joined((entries[name].start, entries[name].end) for name in names)
+        for at in range(0, len(ranges), MAX_RANGES):
+            yield tuple(ranges[at : at + MAX_RANGES])
+
+    parts: list[Part] = []
+    for page, names in _texts(outline):
+        parts += (Texts(page, ranges) for ranges in cut(names))
+    for media in outline.media[:MAX_PICTURES]:
+        raster = media.entry.lower().endswith(RASTERS)
+        parts += (Picture(media, ranges, raster) for ranges in cut([media.entry]))
+    small: list[str] = []
+    large = 0
+    for name in (*outline.others, *(media.entry for media in outline.media[MAX_PICTURES:])):
+        entry = entries[name]
+        if entry.end - entry.start >= LARGE and large < MAX_PICTURES:
+            large += 1
+            parts += (Rest(ranges) for ranges in cut([name]))
+        else:
+            small.append(name)
+    return [*parts, *(Rest(ranges) for ranges in cut(small))]
+
+
+def _texts(outline: Outline) -> Iterator[tuple[int, Iterable[str]]]:
+    """Pages and their texts; behind them, as page 0, those that none needs."""
+    pages = [(number, page) for number, page in enumerate(outline.pages, 1) if page.entries]
+    for number, page in pages[:MAX_TEXTS]:
+        yield number, page.entries
+    if shared := pages[MAX_TEXTS:]:
+        yield shared[0][0], (name for _, page in shared for name in page.entries)
+    yield 0, outline.texts

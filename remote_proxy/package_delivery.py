@@ -1,0 +1,343 @@
+"""One document's parts into the tree: what a reader needs first goes first.
+
+Parts are components under the document's node, so all schedulers order them as they order a page's:
+texts as pages follow one another, every picture coarse before any is whole, the rest last. Together
+they are the origin's file, byte for byte, and the SHA-256 behind them says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
+
+import structlog
+from msgspec import structs
+
+from office.contents import unpacked
+from office.errors import Unreadable
+from office.extents import Extents, Range, joined
+from office.outline import Outline
+from office.parts import Part, Picture, Texts, parts_of
+from office.zip_directory import Directory
+from remote_proxy.failures import OriginError
+from remote_proxy.gathering import Gathering
+from remote_proxy.jobs import Job
+from remote_proxy.obedience import Obedience
+from remote_proxy.tree import Tree
+from transcoders.registry import Transcoders
+from transcoders.sniff import Format
+from transcoders.text import TextEncoder
+from transport.outbox import TreeOutbox
+from transport.outgoing import Outgoing
+from wire import messages as m
+from wire.package import Slice, flat, ranges_of
+from wire.session import Headers, Session, header
+from wire.skeleton import Kind, Level, Use
+
+SMALL: Final = 16_384
+"""Bytes of a picture up to which it goes before any is refined, if it can't be had coarse."""
+MAX_SLICES: Final = 40_000
+"""Bytes of slices in one message."""
+MAX_RUNS: Final = 64
+"""Of pages on which a picture is said to be seen."""
+AT_A_TIME: Final = 4
+"""Pictures of one document that are in memory for their coarse versions."""
+QUALITY: Final = 9
+"""Of brotli, for a directory of some KB."""
+MAX_FIELD: Final = 4096
+_FIELDS: Final = ("content-type", "content-disposition", "etag", "last-modified")
+"""What the local side is told of the response's header."""
+_log = structlog.get_logger("sluice.remote")
+
+
+class Sender(Protocol):
+    """What it needs of its session."""
+
+    session: Session
+    tree: Tree
+    outbox: TreeOutbox
+    obedience: Obedience
+
+    @property
+    def device(self) -> str: ...
+
+    def say(self, message: m.Message, headers: Headers | None = None) -> None: ...
+    def count(self, amount: int) -> None: ...
+    def adopt(self, document: int, component: int) -> None:
+        """It leaves when the document does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What is to be sent."""
+
+    headers: Headers
+    """Of the response that brings it."""
+    gathering: Gathering
+    directory: Directory
+    outline: Outline
+
+
+@dataclass(slots=True)
+class _Sending:
+    """A part on its way out."""
+
+    part: Part
+    ranges: tuple[Range, ...]
+    outgoing: Outgoing
+
+    @property
+    def size(self) -> int:
+        return sum(end - start for start, end in self.ranges)
+
+
+class PackageDelivery:
+    """One document, from what is known of it to its last byte in the tree."""
+
+    def __init__(
+        self,
+        job: Job,
+        document: Document,
+        sender: Sender,
+        transcoders: Transcoders,
+    ) -> None:
+        self._job = job
+        self._headers = document.headers
+        self._gathering = document.gathering
+        self._directory = document.directory
+        self._outline = document.outline
+        self._sender = sender
+        self._transcoders = transcoders
+        self._entered: list[int] = []
+        self._there_coarse: frozenset[int] = frozenset()
+        """Where pictures begin whose coarse versions are there."""
+        self._adapted = (
+            job.treatment is m.Treatment.ADAPTED
+            and "no-transform" not in header(document.headers, "cache-control").lower()
+        )
+
+    async def run(self) -> None:
+        """Deliver. Failures are told to the local proxy once the parts have been announced."""
+        there = self._there()
+        parts = [
+            (part, ranges)
+            for part in parts_of(self._directory, self._outline)
+            if (ranges := _without(part, there or Extents()))
+        ]
+        ids = [self._sender.session.new_component() for _ in parts]
+        digest = self._sender.session.new_component()
+        self._announce([*parts], first=ids[0] if ids else digest, goes_on=there is not None)
+        try:
+            directory = self._enter(self._job.component, Kind.TEXT, 0)
+            sending = [
+                _Sending(part, ranges, self._enter(id_, _kind(part), order))
+                for order, (id_, (part, ranges)) in enumerate(zip(ids, parts, strict=True), 1)
+            ]
+            end = self._enter(digest, Kind.OTHER, len(parts) + 1)
+            await self._send(directory, sending, end, whole=there is None)
+        except ExceptionGroup as errors:
+            self._drop()
+            failures, others = errors.split(OriginError)
+            if failures is None or others is not None:
+                raise
+            error = _first(failures)
+            _log.info("a document's parts stop", url=self._job.url, reason=str(error))
+            self._sender.say(m.Failed(digest, error.status, str(error), error.retry))
+        except BaseException:
+            self._drop()
+            raise
+
+    def _there(self) -> Extents | None:
+        """What the local side has of this very file; None: it asks for all."""
+        held = self._job.resume.held if self._job.resume is not None else None
+        if held is None or held.directory != hashlib.sha256(self._directory.raw).digest():
+            return None
+        self._there_coarse = frozenset(held.coarse)
+        return Extents(ranges_of(held.ranges, length=self._directory.length))
+
+    # -- what is to come -----------------------------------------------------------------------
+
+    def _announce(
+        self, parts: Sequence[tuple[Part, tuple[Range, ...]]], *, first: int, goes_on: bool
+    ) -> None:
+        directory, component = self._directory, self._job.component
+        size = 0 if goes_on else len(directory.raw)
+        fields = [
+            (name, value)
+            for name, value in self._headers
+            if name in _FIELDS and len(value) <= MAX_FIELD
+        ]
+        package = m.Package(
+            component,
+            directory.length,
+            directory.start,
+            self._outline.kind.value,
+            len(self._outline.pages),
+            first,
+            [],
+            goes_on=goes_on,
+        )
+        for batch, more in _batches([_slice(part, ranges) for part, ranges in parts]):
+            self._sender.say(structs.replace(package, first=first, slices=batch, more=more))
+            first += 2 * len(batch)
+        self._sender.say(m.Head(component, 200, b"", length=size, coding="br"), fields)
+
+    def _enter(self, component: int, kind: Kind, order: int) -> Outgoing:
+        """Enter the tree: schedulers know of it before its bytes."""
+        document = self._job.component
+        job = replace(self._job, component=component, kind=kind, use=Use.ELEMENT, order=order)
+        self._entered.append(component)
+        self._sender.adopt(document, component)
+        self._sender.obedience.entered(job, kind)
+        place = self._sender.obedience.place(job, kind)
+        leaf = self._sender.tree.leaf(document, component, kind=kind.value, order=place)
+        return self._sender.outbox.open(component, leaf)
+
+    def _drop(self) -> None:
+        for component in self._entered:
+            self._sender.outbox.drop(component)
+            self._sender.tree.forget(component)
+            self._sender.obedience.forget(component)
+
+    # -- as it comes -----------------------------------------------------------------------------
+
+    async def _send(
+        self, directory: Outgoing, sending: Sequence[_Sending], end: Outgoing, *, whole: bool
+    ) -> None:
+        encoder = TextEncoder(quality=QUALITY)
+        raw = self._directory.raw if whole else b""
+        directory.write(await asyncio.to_thread(encoder.encode, raw) + encoder.finish())
+        directory.finish()
+        texts = [one for one in sending if isinstance(one.part, Texts) and one.part.page]
+        pictures = [one for one in sending if isinstance(one.part, Picture) and one.part.raster]
+        rest = [one for one in sending if one not in texts and one not in pictures]
+        for one in sending:
+            self._size(one, one.size)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._in_order(texts))
+            tasks.create_task(self._pictures(pictures))
+            tasks.create_task(self._in_order(rest))
+            tasks.create_task(self._digest(end))
+
+    async def _in_order(self, sending: Sequence[_Sending]) -> None:
+        for one in sending:
+            await self._raw(one)
+
+    async def _pictures(self, sending: Sequence[_Sending]) -> None:
+        """Coarse versions of all, before memory is used for the whole of any."""
+        places = asyncio.Semaphore(AT_A_TIME)
+
+        async def coarse(one: _Sending) -> None:
+            async with places:
+                await self._begin(one)
+
+        async with asyncio.TaskGroup() as tasks:
+            for one in sending:
+                tasks.create_task(coarse(one))
+        async with asyncio.TaskGroup() as tasks:
+            for one in sending:
+                tasks.create_task(self._raw(one))
+
+    async def _begin(self, one: _Sending) -> None:
+        """A coarse version in front of a picture. Without one, a small one is coarse as it is."""
+        low = await self._coarse_version(one)
+        component, size = one.outgoing.component, one.size
+        marks = [size] if size <= SMALL else [1, size]
+        if low is not None:
+            size += len(low)
+            marks = [len(low), size]
+            levels = [
+                Level("low", 0, len(low), Format.WEBP.value),
+                Level("original", len(low), size, ""),
+            ]
+            one.outgoing.introduce(m.Levels(component, levels, size))
+            self._size(one, size)
+        self._sender.tree.set_marks(self._job.component, component, marks, marks)
+        one.outgoing.write(low or b"")
+
+    async def _coarse_version(self, one: _Sending) -> bytes | None:
+        """None: there is none, or it is there already."""
+        start, end = one.part.ranges[0][0], one.part.ranges[-1][1]
+        if not self._adapted or start in self._there_coarse:
+            return None
+        await self._gathering.need([(start, end)])
+        assert isinstance(one.part, Picture)
+        entry = self._directory.by_name[one.part.media.entry]
+        try:
+            data = unpacked(entry, self._gathering.spool.read(start, end))
+        except Unreadable:
+            return None
+        return await self._transcoders.thumbnail(data)
+
+    async def _raw(self, one: _Sending) -> None:
+        """The bytes of the file, as the link takes them."""
+        await self._gathering.need(one.ranges)
+        for piece in self._gathering.spool.pieces(one.ranges):
+            one.outgoing.write(piece)
+            await one.outgoing.room()
+            if one.outgoing.closed:
+                return
+        one.outgoing.finish()
+
+    async def _digest(self, end: Outgoing) -> None:
+        await self._gathering.everything()
+        end.write(await asyncio.to_thread(self._sum))
+        end.finish()
+
+    def _sum(self) -> bytes:
+        digest = hashlib.sha256()
+        for piece in self._gathering.spool.pieces([(0, self._directory.length)]):
+            digest.update(piece)
+        return digest.digest()
+
+    def _size(self, one: _Sending, size: int) -> None:
+        if one.outgoing.leaf.attached:
+            self._sender.tree.hierarchy.set_size(one.outgoing.leaf, size)
+
+
+def _first(group: ExceptionGroup[OriginError]) -> OriginError:
+    one = group.exceptions[0]
+    return _first(one) if isinstance(one, ExceptionGroup) else one
+
+
+def _kind(part: Part) -> Kind:
+    """What schedulers take it for."""
+    match part:
+        case Texts(page=page):
+            return Kind.TEXT if page else Kind.OTHER
+        case Picture(raster=raster):
+            return Kind.IMAGE if raster else Kind.MEDIA
+    return Kind.OTHER
+
+
+def _without(part: Part, there: Extents) -> tuple[Range, ...]:
+    """The ranges of a part that are not there."""
+    return tuple(gap for start, end in part.ranges for gap in there.missing(start, end))
+
+
+def _slice(part: Part, ranges: tuple[Range, ...]) -> Slice:
+    pages: tuple[int, ...] = ()
+    match part:
+        case Texts(page=page):
+            pages = (page,) if page else ()
+        case Picture(media=media):
+            pages = media.pages
+    runs = joined((page, page + 1) for page in pages)[:MAX_RUNS]
+    return Slice(_kind(part), flat(ranges), flat(runs))
+
+
+def _batches(slices: list[Slice]) -> Iterator[tuple[list[Slice], bool]]:
+    """The slices cut so that each message fits a frame, and whether another one follows."""
+    batch: list[Slice] = []
+    size = 0
+    for one in slices:
+        need = 16 + 5 * len(one.ranges) + 3 * len(one.pages)
+        if batch and size + need > MAX_SLICES:
+            yield batch, True
+            batch, size = [], 0
+        batch.append(one)
+        size += need
+    yield batch, False

@@ -1,0 +1,373 @@
+"""Office documents in parts over the pair: readable early, byte-identical at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from local_proxy.components import ComponentFailed
+from local_proxy.packages.client import FollowedSource, following
+from local_proxy.packages.command import run as command
+from local_proxy.packages.incoming import CHANGED, Incoming
+from local_proxy.packages.whole import Whole
+from tests.end_to_end.pair import (
+    PLAIN,
+    Asked,
+    FakeOrigin,
+    Pair,
+    all_three,
+    run,
+    slow_three,
+    until,
+)
+from tests.office_files import DECK, FILES, LARGE, mutated
+
+DOCUMENTS = {path.name: path.read_bytes() for path in FILES}
+TYPE = "application/octet-stream"
+
+
+async def opened(origin: FakeOrigin, both: Pair, data: bytes, name: str) -> tuple[int, Incoming]:
+    origin.serve(f"/{name}", data, TYPE)
+    number, document = await both.local.packages.open(f"{origin.base}/{name}")
+    assert isinstance(document, Incoming)
+    return number, document
+
+
+async def ended(document: Incoming | Whole) -> None:
+    await until(lambda: document.complete or bool(document.failure))
+
+
+def content(document: Incoming | Whole) -> bytes:
+    return document.file.path.read_bytes()
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_document_comes_in_parts_and_is_the_same_file(name: str) -> None:
+    async def main() -> None:
+        async with all_three() as (origin, both):
+            data = DOCUMENTS[name]
+            number, document = await opened(origin, both, data, name)
+            await ended(document)
+            assert not document.failure
+            assert content(document) == data
+            assert document.sha256 == hashlib.sha256(data).digest()
+            assert document.name == name
+            assert all(document.present(entry.name) for entry in document.directory.entries)
+            folder = document.path.parent
+            both.local.packages.close(number)
+            assert not folder.exists()
+            await until(lambda: not both.session.statistics().held)
+            await until(lambda: not both.session.statistics().documents)
+
+    run(main())
+
+
+def test_texts_come_before_pictures_and_pictures_coarse_before_fine() -> None:
+    async def main() -> None:
+        async with slow_three() as (origin, _, both):
+            seen: list[str] = []
+            _, document = await opened(origin, both, DECK, "deck.pptx")
+            pages, media = document.outline.pages, document.outline.media
+
+            def look() -> None:
+                for number, page in enumerate(pages, 1):
+                    if all(map(document.present, page.entries)):
+                        seen.append(f"text {number}")
+                seen.extend(f"low {one.entry}" for one in media if document.low(one.entry))
+                seen.extend(f"fine {one.entry}" for one in media if document.present(one.entry))
+
+            document.watch(look)
+            await ended(document)
+            order = list(dict.fromkeys(seen))
+            assert order[:3] == ["text 1", "text 2", "text 3"]
+            assert set(order[3:5]) == {f"low {one.entry}" for one in media}
+            assert order[5:] == [f"fine {one.entry}" for one in media]
+            assert document.low(media[0].entry)[8:12] == b"WEBP"  # type: ignore[index]
+
+    run(main())
+
+
+def test_what_a_person_looks_at_goes_first() -> None:
+    async def main() -> None:
+        async with slow_three() as (origin, _, both):
+            fine: list[str] = []
+            _, document = await opened(origin, both, DECK, "deck.pptx")
+            media = [one.entry for one in document.outline.media]
+            document.watch(lambda: fine.extend(e for e in media if document.present(e)))
+            await until(lambda: all(document.low(entry) for entry in media))
+            document.focus(3, ["ppt/media/image2.jpeg"])
+            await ended(document)
+            assert content(document) == DECK
+            assert fine[0] == "ppt/media/image2.jpeg"
+
+    run(main())
+
+
+def test_a_restarted_remote_sends_only_what_is_not_here() -> None:
+    async def main() -> None:
+        async with slow_three(patience=20.0) as (origin, remote, both):
+            _, document = await opened(origin, both, DECK, "deck.pptx")
+            await until(lambda: document.received > len(DECK) // 2)
+            before = document.received
+            await remote.stop()
+            await remote.start()
+            await ended(document)
+            assert not document.failure
+            assert content(document) == DECK
+            (session,) = remote.sessions
+            assert session.outbox.payload_sent <= len(DECK) - before + 3000
+
+    run(main())
+
+
+def test_a_document_that_has_changed_meanwhile_is_not_mixed() -> None:
+    async def main() -> None:
+        async with slow_three(patience=20.0) as (origin, remote, both):
+            _, document = await opened(origin, both, DECK, "deck.pptx")
+            await until(lambda: document.received > len(DECK) // 2)
+            origin.serve("/deck.pptx", DOCUMENTS["text.docx"], TYPE)
+            await remote.stop()
+            await remote.start()
+            await ended(document)
+            assert document.failure == CHANGED
+
+    run(main())
+
+
+class Ranged:
+    """An origin's handler that answers ranges at once, and the whole only as it is let."""
+
+    def __init__(self, data: bytes, *, tag: str = '"1"') -> None:
+        self.data = data
+        self.tag = tag
+        self.tag_of_ranges = tag
+        self.go = asyncio.Event()
+        self.ranges: list[str] = []
+
+    async def __call__(self, asked: Asked) -> None:
+        wanted = asked.header("range")
+        if not wanted:
+            fields = [("etag", self.tag), ("accept-ranges", "bytes")]
+            head = f"HTTP/1.1 200 X\r\ncontent-length: {len(self.data)}\r\ncontent-type: {TYPE}\r\n"
+            lines = "".join(f"{name}: {value}\r\n" for name, value in fields)
+            await asked.send((head + lines + "\r\n").encode() + self.data[:1000])
+            await self.go.wait()
+            await asked.send(self.data[1000:])
+            return
+        self.ranges.append(wanted)
+        assert asked.header("if-range") == self.tag
+        first, last = map(int, wanted.removeprefix("bytes=").split("-"))
+        if self.tag_of_ranges != self.tag:
+            await asked.answer(self.data, TYPE, headers=[("etag", self.tag_of_ranges)])
+            return
+        place = ("content-range", f"bytes {first}-{last}/{len(self.data)}")
+        fields = [place, ("etag", self.tag)]
+        await asked.answer(self.data[first : last + 1], TYPE, status=206, headers=fields)
+
+
+def test_a_slow_origin_is_asked_for_what_is_needed_first() -> None:
+    async def main() -> None:
+        async with all_three() as (origin, both):
+            handler = origin.paths["/large.pptx"] = Ranged(LARGE)
+            _, document = await both.local.packages.open(f"{origin.base}/large.pptx")
+            assert isinstance(document, Incoming)
+            await until(lambda: all(map(document.present, document.outline.pages[0].entries)))
+            assert handler.ranges
+            assert document.received < len(LARGE) // 2
+            handler.go.set()
+            await ended(document)
+            assert content(document) == LARGE
+
+    run(main())
+
+
+def test_an_origin_whose_ranges_are_of_another_version_is_read_to_its_end() -> None:
+    async def main() -> None:
+        async with all_three() as (origin, both):
+            handler = origin.paths["/large.pptx"] = Ranged(LARGE)
+            handler.tag_of_ranges = '"2"'
+            opening = asyncio.ensure_future(both.local.packages.open(f"{origin.base}/large.pptx"))
+            await until(lambda: len(handler.ranges) == 1)
+            handler.go.set()
+            _, document = await opening
+            await ended(document)
+            assert content(document) == LARGE
+            assert len(handler.ranges) == 1
+
+    run(main())
+
+
+def test_an_origin_that_breaks_off_is_asked_for_the_rest() -> None:
+    async def main() -> None:
+        async with all_three() as (origin, both):
+            whole = Ranged(LARGE)
+
+            async def handler(asked: Asked) -> None:
+                if asked.header("range"):
+                    await whole(asked)
+                    return
+                fields = f"content-length: {len(LARGE)}\r\ncontent-type: {TYPE}\r\n"
+                fields += f"accept-ranges: bytes\r\netag: {whole.tag}\r\n"
+                await asked.send(f"HTTP/1.1 200 X\r\n{fields}\r\n".encode() + LARGE[:300_000])
+                await asked.reset()
+
+            origin.paths["/large.pptx"] = handler
+            _, document = await both.local.packages.open(f"{origin.base}/large.pptx")
+            await ended(document)
+            assert content(document) == LARGE
+
+    run(main())
+
+
+def test_bytes_that_come_twice_and_differ_end_it() -> None:
+    async def main() -> None:
+        async with all_three() as (origin, both):
+            handler = origin.paths["/large.pptx"] = Ranged(LARGE)
+            _, document = await both.local.packages.open(f"{origin.base}/large.pptx")
+            assert handler.ranges
+            handler.data = LARGE[:-30] + bytes(30)
+            handler.go.set()
+            await ended(document)
+            assert isinstance(document, Incoming)
+            assert "changed" in document.failure
+
+    run(main())
+
+
+def test_an_origin_that_breaks_off_is_told_of() -> None:
+    async def main() -> None:
+        async with all_three() as (origin, both):
+
+            async def handler(asked: Asked) -> None:
+                fields = f"content-length: {len(LARGE)}\r\ncontent-type: {TYPE}\r\n"
+                if asked.header("range"):
+                    await asked.answer(status=404)
+                    return
+                await asked.send(f"HTTP/1.1 200 X\r\n{fields}\r\n".encode() + LARGE[:-1])
+                await asked.reset()
+
+            origin.paths["/large.pptx"] = handler
+            with pytest.raises(ComponentFailed, match="incomplete"):
+                await both.local.packages.open(f"{origin.base}/large.pptx")
+            await both.serves(origin)
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("data", "content_type", "name"),
+    [
+        (b"<html>no document</html>", "text/html", "page.html"),
+        (b"PK\x03\x04" + bytes(5000), TYPE, "broken.pptx"),
+        (bytes.fromhex("d0cf11e0a1b11ae1") + bytes(5000), TYPE, "encrypted.docx"),
+        (b"", TYPE, "empty.odt"),
+        (DECK[:-1], TYPE, "cut.pptx"),
+        (DECK, "text/plain", "deck.txt"),
+    ],
+)
+def test_what_is_no_document_comes_as_it_is(data: bytes, content_type: str, name: str) -> None:
+    async def main() -> None:
+        async with all_three() as (origin, both):
+            origin.serve(f"/{name}", data, content_type)
+            number, document = await both.local.packages.open(f"{origin.base}/{name}")
+            assert isinstance(document, Whole)
+            await ended(document)
+            assert (content(document), document.failure) == (data, "")
+            both.local.packages.close(number)
+
+    run(main())
+
+
+def test_plain_clients_get_plain_files() -> None:
+    async def main() -> None:
+        async with all_three() as (origin, both):
+            origin.serve("/deck.pptx", DECK, TYPE, headers=[("etag", '"x"')])
+            answer = await both.client.get(f"{origin.base}/deck.pptx", PLAIN)
+            assert answer.body == DECK
+            assert both.session.statistics().deliveries == 0
+
+    run(main())
+
+
+def test_five_hundred_mutants_hurt_nobody() -> None:
+    """Each comes in parts or as it is, and its bytes are the origin's."""
+
+    async def main() -> None:
+        async with all_three() as (origin, both):
+            ways = {Incoming: 0, Whole: 0}
+
+            async def one(number: int, data: bytes, name: str) -> None:
+                origin.serve(f"/{number}/{name}", data, TYPE)
+                own, document = await both.local.packages.open(f"{origin.base}/{number}/{name}")
+                ways[type(document)] += 1
+                await ended(document)
+                assert (content(document), document.failure) == (data, ""), number
+                both.local.packages.close(own)
+
+            chance = random.Random(7)
+            for start in range(0, 500, 10):
+                some = [mutated(chance) for _ in range(10)]
+                await asyncio.gather(*(one(start + at, *some[at]) for at in range(10)))
+            await both.serves(origin)
+            assert min(ways.values()) > 100, ways
+
+    run(main())
+
+
+def test_a_program_follows_a_document(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with all_three() as (origin, both):
+            origin.serve("/deck.pptx", DECK, TYPE)
+            async with following(*both.address, f"{origin.base}/deck.pptx") as source:
+                assert isinstance(source, FollowedSource)
+                source.focus(2)
+                await source.ended()
+                assert (source.failure, source.sha256) == ("", hashlib.sha256(DECK).hexdigest())
+                assert source.low("ppt/media/image2.jpeg")
+                assert all(source.present(entry.name) for entry in source.directory.entries)
+                folder = source.path.parent
+                assert source.path.read_bytes() == DECK
+            await until(lambda: not folder.exists())
+
+    run(main())
+
+
+def test_the_command_says_what_has_come(tmp_path: Path) -> None:
+    async def main() -> list[str]:
+        lines: list[str] = []
+        async with all_three() as (origin, both):
+            origin.serve("/deck.pptx", DECK, TYPE)
+            target = tmp_path / "kept.pptx"
+            for _ in range(2):
+                url = f"{origin.base}/deck.pptx"
+                assert await command(*both.address, url, into=target, out=lines.append) == 0
+            missing = f"{origin.base}/none.pptx"
+            assert await command(*both.address, missing, into=target, out=lines.append) == 1
+            assert await command(*both.address, "ftp://x", into=target, out=lines.append) == 1
+        return lines
+
+    lines = run(main())
+    assert os.listdir(tmp_path) == ["kept.pptx", "kept (1).pptx"] or len(os.listdir(tmp_path)) == 2
+    assert (tmp_path / "kept (1).pptx").read_bytes() == DECK
+    said = [line.partition(" s  ")[2] for line in lines]
+    assert said[:2] == [f"deck.pptx: {len(DECK)} bytes, 3 pages", "text of page 1"]
+    assert f"complete, SHA-256 {hashlib.sha256(DECK).hexdigest()}" in said
+    assert any("404" in line for line in lines[-3:])
+
+
+def test_nobody_else_may_open_documents() -> None:
+    async def main() -> None:
+        async with all_three() as (origin, both):
+            origin.serve("/deck.pptx", DECK, TYPE)
+            body = f'{{"url": "{origin.base}/deck.pptx"}}'.encode()
+            url = "http://sluice.local/documents"
+            answer = await both.client.get(url, method="POST", body=body)
+            assert answer.status == 403
+            assert not origin.asked
+
+    run(main())

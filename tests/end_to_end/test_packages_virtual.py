@@ -1,0 +1,105 @@
+"""Documents in parts beside pages on a modem, in virtual time: one tree orders both."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import random
+import zipfile
+
+from bench.links.memory import LinkModel
+from bench.pair import Pair, memory_pair
+from bench.synthetic import File, Page, Shelf, page
+from bench.virtual_time import run
+from local_proxy.packages.incoming import Incoming
+from policies.api import Policy
+from policies.default import Default
+from policies.equal import Equal
+from policies.text_first import TextFirst
+from remote_proxy.delivery import Services
+from tests.office_files import LARGE
+from tests.watched import until
+from transcoders.picture import Unfit
+from transcoders.registry import Transcoders
+from transcoders.thumbnail import thumbnail
+
+MODEM = LinkModel(rate_up=4_200, rate_down=7_000, delay=0.05)
+URL = "http://two.test/large.pptx"
+BESIDE = page("http://one.test/", text=20_000, large=150_000)
+
+
+class AtOnce(Transcoders):
+    """Coarse versions of pictures in documents, on the loop; no others are made."""
+
+    async def thumbnail(self, data: bytes) -> bytes | None:
+        try:
+            return thumbnail(data, max_pixels=1 << 24)
+        except Unfit:
+            return None
+
+    async def picture(self, *_: object) -> None:
+        return None
+
+
+def wordy() -> bytes:
+    """The deck, with 18 KB of words on each slide."""
+    chance, out = random.Random(1), io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(LARGE)) as before, zipfile.ZipFile(out, "w") as after:
+        for entry in before.infolist():
+            words = chance.randbytes(18_000).hex().encode() + b"</a:t>"
+            after.writestr(entry, before.read(entry).replace(b"</a:t>", words))
+    return out.getvalue()
+
+
+def shelf(data: bytes) -> Shelf:
+    deck = Page(URL, {URL: File("application/octet-stream", data)})
+    return Shelf([BESIDE, deck])
+
+
+async def texts_of(pair: Pair) -> tuple[float, Incoming]:
+    """When all pages of the deck can be read, seconds from now."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    _, deck = await pair.local.packages.open(URL)
+    assert isinstance(deck, Incoming)
+    names = [name for one in deck.outline.pages for name in one.entries]
+    await until(lambda: all(map(deck.present, names)), seconds=600)
+    return loop.time() - began, deck
+
+
+async def beside_a_page(policy: Policy) -> float:
+    """The same, while a page with pictures is loading (HATS, 4.1.1, figure 5)."""
+    services = Services(shelf(wordy()), AtOnce(jpegtran=None))
+    async with memory_pair(MODEM, services, [policy]) as pair:
+        await pair.load(BESIDE.url)
+        seconds, _ = await texts_of(pair)
+        return seconds
+
+
+def test_text_first_halves_the_time_to_a_decks_text_beside_a_page() -> None:
+    shared = run(beside_a_page(Equal()))
+    first = run(beside_a_page(TextFirst()))
+    assert first < 0.6 * shared
+
+
+async def alone() -> dict[str, float]:
+    loop = asyncio.get_running_loop()
+    services = Services(shelf(LARGE), AtOnce(jpegtran=None))
+    async with memory_pair(MODEM, services, [Default()]) as pair:
+        await asyncio.sleep(3.0)
+        began, before = loop.time(), pair.tap.received
+        text, deck = await texts_of(pair)
+        await until(lambda: deck.complete or bool(deck.failure), seconds=600)
+        return {
+            "text": text,
+            "complete": loop.time() - began,
+            "overhead": (pair.tap.received - before) / len(LARGE) - 1,
+        }
+
+
+def test_a_deck_is_readable_at_once_and_complete_as_soon_as_a_plain_file() -> None:
+    found = run(alone())
+    plain = len(LARGE) / MODEM.rate_down + 4 * MODEM.delay
+    assert found["text"] < 2.0
+    assert found["complete"] < 1.02 * plain
+    assert 0 < found["overhead"] < 0.01
