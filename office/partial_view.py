@@ -19,14 +19,15 @@ from typing import Final
 
 from office import placeholders
 from office.outline import DocumentKind, Outline
-from office.raw_entries import MIDNIGHT_1980, stored
-from office.zip_directory import STORED, UTF_8, Directory, Entry
+from office.zip_directory import LOCAL, STORED, UTF_8, Directory, Entry
 
 _CENTRAL: Final = struct.Struct("<4s6H3L5H2L")
 _END: Final = struct.Struct("<4s4H2LH")
 _START: Final = 42
 """Offset of the local header's offset in a record of the central directory (4.3.12)."""
 _VERSION: Final = 20
+_MIDNIGHT_1980: Final = (0, 0x21)
+"""MS-DOS time and date."""
 _SLIDE: Final = re.compile(r"(?P<folder>.*/)slides/(?P<name>[^/]+\.xml)")
 _LAYOUT: Final = re.compile(r".*/slideLayouts/[^/]+\.xml")
 _PICTURE: Final = re.compile(
@@ -89,7 +90,7 @@ def chunks(
                 yield read(begin, min(begin + COPIED, entry.end))
         else:
             data = stand_ins.get(entry.name, b"")
-            local = stored(_name(record), entry.flags, data)
+            local = _stored(_name(record), entry.flags, data)
             central[entry.name] = _replaced(record, at, data)
             at += len(local)
             yield local
@@ -152,6 +153,15 @@ def _replaced(record: bytes, start: int, data: bytes) -> bytes:
     flags = _CENTRAL.unpack_from(record)[3] & UTF_8
     name = _name(record)
     return _CENTRAL.pack(
-        b"PK\x01\x02", _VERSION, _VERSION, flags, STORED, *MIDNIGHT_1980,
+        b"PK\x01\x02", _VERSION, _VERSION, flags, STORED, *_MIDNIGHT_1980,
         zlib.crc32(data), len(data), len(data), len(name), 0, 0, 0, 0, 0, start,
     ) + name  # fmt: skip
+
+
+def _stored(name: bytes, flags: int, data: bytes) -> bytes:
+    """A local header and `data` behind it as it is; of the flags only the name's coding is kept."""
+    header = LOCAL.pack(
+        b"PK\x03\x04", _VERSION, flags & UTF_8, STORED, *_MIDNIGHT_1980,
+        zlib.crc32(data), len(data), len(data), len(name), 0,
+    )  # fmt: skip
+    return header + name + data

@@ -13,6 +13,8 @@ class Kind(StrEnum):
     """The first page can be read."""
     TEXT = "text"
     """All text can be read, and edited."""
+    COARSE = "coarse"
+    """One more picture is shown coarse."""
     PICTURE = "picture"
     """One more picture is as it is in the original."""
     COMPLETE = "complete"

@@ -9,15 +9,11 @@ import asyncio
 import os
 import shutil
 from pathlib import Path
-from typing import Final
 
+from office.contents import unpacked
 from office.errors import Unreadable
 from office.partial_view import chunks
-from office.raw_entries import content
 from office.source import Source
-
-MAX_PICTURE: Final = 64 << 20
-"""Bytes of an unpacked picture; what is larger waits for the complete file."""
 
 
 class Files:
@@ -73,12 +69,12 @@ class Files:
 
     def _unpack(self, name: str, path: Path) -> None:
         entry = self._source.directory.find(name)
-        if entry is None or entry.size > MAX_PICTURE:
-            raise Unreadable(f"{name!r} is too large to be put in alone")
+        if entry is None:
+            raise Unreadable(f"{name!r} is not in the document")
         with self._source.path.open("rb") as original:
             original.seek(entry.start)
             raw = original.read(entry.end - entry.start)
-        path.write_bytes(content(entry, raw))
+        path.write_bytes(unpacked(entry, raw))
 
 
 def _link(original: Path, path: Path) -> None:

@@ -182,8 +182,7 @@ class _Driver:
             self._pictures.lost(number, final=final)
             return
         self._pictures.shown(number, final=final)
-        if final:
-            self._tell(Kind.PICTURE)
+        self._tell(Kind.PICTURE if final else Kind.COARSE)
 
     async def _finish(self, session: Session, files: Files) -> bool:
         """All is here."""

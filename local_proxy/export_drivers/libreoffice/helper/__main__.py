@@ -64,7 +64,7 @@ class Session:
 
     def run(self) -> None:
         """Until nothing is left to be shown."""
-        self.report("started", group=self._program.group, pipe=self._program.pipe)
+        self.report("started", group=self._program.group)
         threading.Thread(target=self._read, daemon=True).start()
         threading.Thread(target=self._await_end, daemon=True).start()
         try:

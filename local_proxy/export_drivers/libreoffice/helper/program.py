@@ -59,7 +59,7 @@ class Program:
 
     def __init__(self, soffice: str, folder: Path) -> None:
         self._folder = folder
-        self.pipe = pipe = f"sluice-{os.getpid()}-{os.urandom(4).hex()}"
+        pipe = f"sluice-{os.getpid()}-{os.urandom(4).hex()}"
         profile = folder / "profile"
         _write_settings(profile / "user")
         environ = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}

@@ -15,6 +15,13 @@ def properties(**values: Any) -> tuple[Any, ...]:
     return tuple(PropertyValue(Name=key, Value=value) for key, value in values.items())
 
 
+PDF = {
+    "com.sun.star.presentation.PresentationDocument": "impress_pdf_Export",
+    "com.sun.star.text.TextDocument": "writer_pdf_Export",
+    "com.sun.star.sheet.SpreadsheetDocument": "calc_pdf_Export",
+}
+
+
 class Person:
     def __init__(self, pipe: str) -> None:
         local = uno.getComponentContext()
@@ -49,32 +56,16 @@ class Person:
         }
 
     def pdf(self, path: str) -> None:
-        name = {
-            "com.sun.star.presentation.PresentationDocument": "impress_pdf_Export",
-            "com.sun.star.text.TextDocument": "writer_pdf_Export",
-            "com.sun.star.sheet.SpreadsheetDocument": "calc_pdf_Export",
-        }
-        model = self.model
-        kind = next(kind for kind in name if model.supportsService(kind))
-        model.storeToURL("file://" + path, properties(FilterName=name[kind]))
+        """Of what is shown."""
+        _export(self.model, path)
 
     def reference(self, original: str, path: str) -> None:
-        """The PDF of a file on its own."""
+        """Of a file on its own."""
         shown = self.desktop.loadComponentFromURL(
             "file://" + original, "_blank", 0, properties(Hidden=True, MacroExecutionMode=0)
         )
-        names = {"com.sun.star.presentation.PresentationDocument": "impress_pdf_Export",
-                 "com.sun.star.text.TextDocument": "writer_pdf_Export",
-                 "com.sun.star.sheet.SpreadsheetDocument": "calc_pdf_Export"}
-        kind = next(kind for kind in names if shown.supportsService(kind))
-        shown.storeToURL("file://" + path, properties(FilterName=names[kind]))
+        _export(shown, path)
         shown.close(True)
-
-    def fills(self) -> list[Any]:
-        model = self.model
-        table = model.createInstance("com.sun.star.drawing.BitmapTable")
-        sizes = [(n, table.getByName(n).getPropertyValue("SizePixel")) for n in table.getElementNames()]
-        return [(n, s.Width, s.Height) for n, s in sizes]
 
     def type_on(self, page: int, text: str) -> None:
         """Into the first shape of a slide that has text, so that it can be undone."""
@@ -82,7 +73,8 @@ class Person:
         shapes = model.getDrawPages().getByIndex(page - 1)
         undo = model.getUndoManager()
         shape = next(
-            s for s in (shapes.getByIndex(n) for n in range(shapes.getCount()))
+            s
+            for s in (shapes.getByIndex(n) for n in range(shapes.getCount()))
             if s.supportsService("com.sun.star.drawing.Text")
         )
         undo.enterUndoContext("Typing")
@@ -92,7 +84,8 @@ class Person:
     def text_on(self, page: int) -> str:
         shapes = self.model.getDrawPages().getByIndex(page - 1)
         return "\n".join(
-            s.getString() for s in (shapes.getByIndex(n) for n in range(shapes.getCount()))
+            s.getString()
+            for s in (shapes.getByIndex(n) for n in range(shapes.getCount()))
             if s.supportsService("com.sun.star.drawing.Text")
         )
 
@@ -106,16 +99,18 @@ class Person:
     def save_as(self, path: str, kind: str) -> None:
         self.model.storeAsURL("file://" + path, properties(FilterName=kind))
 
-    def copy_to(self, path: str, kind: str) -> None:
-        self.model.storeToURL("file://" + path, properties(FilterName=kind))
+    def copy_slide(self, page: int) -> None:
+        model = self.model
+        model.duplicate(model.getDrawPages().getByIndex(page - 1))
+        model.setModified(True)
 
-    def copy_of(self, original: str, to: str, kind: str) -> None:
-        """A file, as LibreOffice saves it when it is opened on its own."""
-        shown = self.desktop.loadComponentFromURL(
-            "file://" + original, "_blank", 0, properties(Hidden=True, MacroExecutionMode=0)
-        )
-        shown.storeToURL("file://" + to, properties(FilterName=kind))
-        shown.close(True)
+    def pictures_on(self, page: int) -> list[Any]:
+        """Extents, in pixels."""
+        shapes = self.model.getDrawPages().getByIndex(page - 1)
+        found = [shapes.getByIndex(number) for number in range(shapes.getCount())]
+        graphics = [s.Graphic for s in found if s.getShapeType().endswith("GraphicObjectShape")]
+        extents = [graphic.getPropertyValue("SizePixel") for graphic in graphics]
+        return [(extent.Width, extent.Height) for extent in extents]
 
     def dispatch(self, command: str, **arguments: Any) -> None:
         helper = self.create("com.sun.star.frame.DispatchHelper")
@@ -124,6 +119,11 @@ class Person:
     def close(self) -> None:
         self.model.setModified(False)
         self.dispatch(".uno:CloseWin")
+
+
+def _export(model: Any, path: str) -> None:
+    kind = next(kind for kind in PDF if model.supportsService(kind))
+    model.storeToURL("file://" + path, properties(FilterName=PDF[kind]))
 
 
 def main() -> None:

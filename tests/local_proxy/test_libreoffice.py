@@ -1,0 +1,240 @@
+"""A real LibreOffice shows documents that are still on their way; a person works in it."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from local_proxy.export_drivers.libreoffice.events import Kind
+from local_proxy.export_drivers.libreoffice.session import OfficeFailed
+from office.contents import unpacked
+from office.zip_directory import parse
+from tests.local_proxy.office_desk import (
+    DATA,
+    desk,
+    difference,
+    needs_libreoffice,
+    processes,
+    screen,
+)
+from tests.office.fake_source import FakeSource
+
+pytestmark = needs_libreoffice
+SAME = 0.1
+"""Of 255: what two exports of the same pages may differ by."""
+
+
+@pytest.fixture(scope="module")
+def display() -> Iterator[str]:
+    with screen() as name:
+        yield name
+
+
+@pytest.fixture(autouse=True)
+def at_a_desk(display: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Sessions live in the test's folder, so whatever is left behind is found."""
+    monkeypatch.setenv("DISPLAY", display)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    yield
+    assert not processes(tmp_path)
+    assert not list(tmp_path.glob("sluice-open-*"))
+
+
+def coarse(source: FakeSource, entry: str) -> bytes:
+    """As a transcoder makes it: smaller, and of another kind."""
+    with Image.open(io.BytesIO(source.content(entry))) as image:
+        small = image.convert("RGBA" if image.mode in ("P", "RGBA") else "RGB")
+    small.thumbnail((48, 48))
+    file = io.BytesIO()
+    small.save(file, "WEBP", quality=40)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "deck_pictures.pptx",
+        "deck_pictures.odp",
+        "text_pictures.docx",
+        "text_pictures.odt",
+        "sheet_pictures.xlsx",
+    ],
+)
+def test_pictures_get_better_where_they_are_shown(document: str, tmp_path: Path) -> None:
+    """After the last one the document is the original's, though it was never loaded again."""
+
+    async def scenario() -> None:
+        async with desk(document, tmp_path) as at:
+            source, media = at.source, at.source.outline.media
+            source.feed_page(1)
+            await at.until(Kind.OPENED)
+            await at.text_shown()
+            for number, one in enumerate(media, 1):
+                source.feed_low(one.entry, coarse(source, one.entry))
+                await at.until(Kind.COARSE, number)
+            await at.person("pdf", path=str(tmp_path / "coarse.pdf"))
+            for number, one in enumerate(reversed(media), 1):
+                source.feed([one.entry])
+                await at.until(Kind.PICTURE, number)
+            state = await at.person("state")
+            assert not state["modified"]
+            assert not state["undo"]
+            assert state["title"] == f"{document} (loading: pictures {len(media)}/{len(media)})"
+            await at.person("pdf", path=str(tmp_path / "live.pdf"))
+            await at.person(
+                "reference", original=str(DATA / document), path=str(tmp_path / "original.pdf")
+            )
+            source.feed_rest()
+            await at.until(Kind.COMPLETE)
+            assert (await at.person("state"))["title"] == document
+            await at.close()
+
+    asyncio.run(scenario())
+    assert SAME < difference(tmp_path / "coarse.pdf", tmp_path / "original.pdf") < 30
+    assert difference(tmp_path / "live.pdf", tmp_path / "original.pdf") <= SAME
+
+
+def test_edits_survive_what_comes_later(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with desk("deck_pictures.pptx", tmp_path) as at:
+            await at.text_shown()
+            await at.person("type_on", page=2, text="My own words")
+            await at.until(Kind.EDITED)
+            at.source.feed_pictures()
+            await at.until(Kind.PICTURE, len(at.source.outline.media))
+            at.source.feed_rest()
+            complete = await at.until(Kind.COMPLETE)
+            assert Path(complete.text).read_bytes() == (DATA / "deck_pictures.pptx").read_bytes()
+            assert "My own words" in await at.person("text_on", page=2)
+            assert (await at.person("state"))["undo"] == ["Typing"]
+            await at.person("undo")
+            assert "Edit me" in await at.person("text_on", page=2)
+            await at.person("type_on", page=2, text="My last words")
+            await at.person(
+                "save_as",
+                path=str(tmp_path / "mine.pptx"),
+                kind="Impress MS PowerPoint 2007 XML",
+            )
+            await at.close()
+
+    asyncio.run(scenario())
+    raw = (tmp_path / "mine.pptx").read_bytes()
+    saved = parse(raw, length=len(raw))
+    slide = saved.by_name["ppt/slides/slide2.xml"]
+    assert b"My last words" in unpacked(slide, raw[slide.start : slide.end])
+    sizes = {
+        Image.open(io.BytesIO(unpacked(entry, raw[entry.start : entry.end]))).size
+        for entry in saved.entries
+        if entry.name.startswith("ppt/media/")
+    }
+    assert (32, 32) not in sizes
+
+
+def test_copies_of_coarse_pictures_get_better_too(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with desk("deck_pictures.pptx", tmp_path) as at:
+            await at.text_shown()
+            await at.person("copy_slide", page=1)
+            await at.until(Kind.EDITED)
+            at.source.feed_rest()
+            await at.until(Kind.COMPLETE)
+            first, copy = (
+                await at.person("pictures_on", page=1),
+                await at.person("pictures_on", page=2),
+            )
+            assert first == copy == [[360, 240]]
+            await at.close()
+
+    asyncio.run(scenario())
+
+
+def test_the_slide_in_view_comes_next(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with desk("deck_pictures.pptx", tmp_path) as at:
+            await at.text_shown()
+            await at.person("go", page=9)
+            await at.until(Kind.PAGE, sum(e.kind is Kind.PAGE for e in at.events) + 1)
+            page, visible = at.source.focused[-1]
+            assert page == 9
+            on_nine = [m.entry for m in at.source.outline.media if 9 in m.pages]
+            assert list(visible) == on_nine != []
+            await at.close()
+
+    asyncio.run(scenario())
+
+
+def test_saving_waits_for_all_pictures(tmp_path: Path) -> None:
+    saved = tmp_path / "saved.odp"
+
+    async def scenario() -> None:
+        async with desk("deck_pictures.pptx", tmp_path) as at:
+            await at.text_shown()
+            await at.person(
+                "dispatch", command=".uno:SaveAs", URL=saved.as_uri(), FilterName="impress8"
+            )
+            held = await at.until(Kind.HELD)
+            assert held.text == ".uno:SaveAs"
+            assert not saved.exists()
+            assert len(at.source.focused[-1][1]) == len(at.source.outline.media)
+            at.source.feed_rest()
+            await at.until(Kind.STORED)
+            await at.person("reference", original=str(saved), path=str(tmp_path / "saved.pdf"))
+            await at.person("reference", original=str(DATA / "deck_pictures.pptx"),
+                            path=str(tmp_path / "original.pdf"))  # fmt: skip
+            await at.close()
+
+    asyncio.run(scenario())
+    assert difference(tmp_path / "saved.pdf", tmp_path / "original.pdf") <= 1
+
+
+def test_the_rest_does_not_come(tmp_path: Path) -> None:
+    """What is here stays, and what waited is done."""
+    saved = tmp_path / "saved.odp"
+
+    async def scenario() -> None:
+        async with desk("deck_pictures.pptx", tmp_path) as at:
+            await at.text_shown()
+            await at.person(
+                "dispatch", command=".uno:SaveAs", URL=saved.as_uri(), FilterName="impress8"
+            )
+            await at.until(Kind.HELD)
+            at.source.fail("The server has another version now.")
+            assert (await at.until(Kind.FAILED)).text == "The server has another version now."
+            await at.until(Kind.STORED)
+            await at.close()
+
+    asyncio.run(scenario())
+    assert saved.exists()
+
+
+@pytest.mark.parametrize("victim", ["soffice.bin", "helper"])
+def test_killed_while_it_loads(victim: str, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with desk("deck_pictures.pptx", tmp_path) as at:
+            at.source.feed_page(1)
+            await at.until(Kind.OPENED)
+            for pid, line in processes(tmp_path).items():
+                if victim in line.split(" -")[0] or f"-m {victim}" in line:
+                    os.kill(pid, signal.SIGKILL)
+            with pytest.raises(OfficeFailed, match="ended"):
+                async with asyncio.timeout(20):
+                    await at.showing
+
+    asyncio.run(scenario())
+
+
+def test_cancelled_while_it_loads(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with desk("deck_pictures.pptx", tmp_path) as at:
+            at.source.feed_page(1)
+            await at.until(Kind.OPENED)
+
+    asyncio.run(scenario())
