@@ -23,7 +23,7 @@ from tests.office.fake_source import FakeSource
 
 DATA = Path(__file__).parents[1] / "data" / "office"
 PERSON = Path(__file__).parent / "office_person.py"
-PATIENCE = 40.0
+PATIENCE = 15.0
 """Seconds for one thing to happen; never waited for where all is well."""
 
 
@@ -45,7 +45,7 @@ def screen() -> Iterator[str]:
     """A display of its own, by its name."""
     reading, writing = os.pipe()
     process = subprocess.Popen(
-        ["Xvfb", "-displayfd", str(writing), "-screen", "0", "1280x900x24", "-nolisten", "tcp"],
+        ["Xvfb", "-displayfd", str(writing), "-screen", "0", "1280x900x24", "-noreset"],
         pass_fds=[writing],
         stderr=subprocess.DEVNULL,
     )
@@ -80,14 +80,17 @@ class Desk:
 
     async def until(self, kind: Kind, count: int = 1) -> Event:
         """The event of that kind, once there have been so many."""
-        async with asyncio.timeout(PATIENCE):
-            while True:
-                found = [event for event in self.events if event.kind is kind]
-                if len(found) >= count:
-                    return found[count - 1]
-                assert not self.showing.done(), self.showing
-                self._news.clear()
-                await self._news.wait()
+        while self.count(kind) < count:
+            assert not self.showing.done(), self.showing
+            self._news.clear()
+            try:
+                await asyncio.wait_for(self._news.wait(), PATIENCE)
+            except TimeoutError:
+                pytest.fail(f"no {kind} after {self.events[-5:]}")
+        return [event for event in self.events if event.kind is kind][count - 1]
+
+    def count(self, kind: Kind) -> int:
+        return sum(event.kind is kind for event in self.events)
 
     async def text_shown(self) -> None:
         """The whole text, no picture."""
@@ -158,8 +161,9 @@ def pipe(folder: Path) -> str:
 def pages(pdf: Path) -> list[Image.Image]:
     """A coarse picture of each page."""
     folder = pdf.with_suffix(".pages")
-    folder.mkdir()
-    subprocess.run(["pdftoppm", "-r", "40", str(pdf), str(folder / "page")], check=True)
+    if not folder.exists():
+        folder.mkdir()
+        subprocess.run(["pdftoppm", "-r", "40", str(pdf), str(folder / "page")], check=True)
     return [Image.open(path).convert("RGB") for path in sorted(folder.iterdir())]
 
 

@@ -112,6 +112,14 @@ class Person:
         extents = [graphic.getPropertyValue("SizePixel") for graphic in graphics]
         return [(extent.Width, extent.Height) for extent in extents]
 
+    def convert(self, original: str, to: str, kind: str) -> None:
+        """A file, as LibreOffice saves it when it is opened on its own."""
+        shown = self.desktop.loadComponentFromURL(
+            "file://" + original, "_blank", 0, properties(Hidden=True, MacroExecutionMode=0)
+        )
+        shown.storeToURL("file://" + to, properties(FilterName=kind))
+        shown.close(True)
+
     def dispatch(self, command: str, **arguments: Any) -> None:
         helper = self.create("com.sun.star.frame.DispatchHelper")
         helper.executeDispatch(self.frame, command, "", 0, properties(**arguments))

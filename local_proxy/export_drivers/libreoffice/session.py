@@ -93,7 +93,7 @@ class Session:
         """No process and no file is left, unless a person edits."""
         if self._process.stdin is not None:
             self._process.stdin.close()
-        if self.edited and self._process.returncode is None:
+        if self.edited and not self.over.is_set():
             return  # the helper waits for the person, and cleans up then
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._process.wait(), _FAREWELL)

@@ -114,7 +114,7 @@ class Session:
             answer |= self._commands[command.pop("do")](**command) or {}
         except Busy:
             answer["error"] = "busy"
-        except (UnoException, OSError, ValueError) as error:
+        except (UnoException, OSError, ValueError, AttributeError) as error:
             answer["error"] = str(getattr(error, "Message", error)) or type(error).__name__
         self._write(answer)
         return True

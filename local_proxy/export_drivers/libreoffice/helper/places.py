@@ -120,9 +120,7 @@ def _of_page(page: Any, number: int, bitmaps: Any) -> Iterator[Place]:
 
 
 def _background(page: Any, number: int, bitmaps: Any) -> Iterator[Fill]:
-    if not page.getPropertySetInfo().hasPropertyByName("Background"):
-        return
-    background = page.getPropertyValue("Background")
+    background = getattr(page, "Background", None)  # sheets have none
     if background is not None and background.getPropertyValue("FillStyle") == BITMAP:
         yield Fill(background, number, bitmaps, behind=page)
 
