@@ -26,6 +26,7 @@ _END: Final = struct.Struct("<4s4H2LH")
 _START: Final = 42
 """Offset of the local header's offset in a record of the central directory (4.3.12)."""
 _VERSION: Final = 20
+_OPEN_DOCUMENT: Final = (DocumentKind.ODP, DocumentKind.ODT, DocumentKind.ODS)
 _MIDNIGHT_1980: Final = (0, 0x21)
 """MS-DOS time and date."""
 _SLIDE: Final = re.compile(r"(?P<folder>.*/)slides/(?P<name>[^/]+\.xml)")
@@ -34,6 +35,10 @@ _PICTURE: Final = re.compile(
     r"(?i).*\.(png|jpe?g|jpe|gif|bmp|tiff?|webp|emf|wmf|svg|jfif|pct|pict)"
 )
 """Names, outside the outline too (a thumbnail), that a program decodes as pictures."""
+_UNSEEN: Final = re.compile(r"(?i)(docProps/|Thumbnails/|Configurations2/)")
+"""What no program shows of a document."""
+_SIDE_PART: Final = re.compile(r"(?:.*/)?(settings|meta)\.xml|manifest\.rdf")
+"""Parts of an OpenDocument that it can be read without."""
 COPIED: Final = 1 << 18
 """Bytes that are read from the original at a time."""
 
@@ -52,7 +57,7 @@ class View:
     """Entries that stay 0 bytes long, or whose stand-in can't be found: for the complete file."""
 
 
-def survey(outline: Outline, present: Callable[[str], bool]) -> View:
+def survey(directory: Directory, outline: Outline, present: Callable[[str], bool]) -> View:
     """What is here."""
     pages = 0
     for page in outline.pages:
@@ -63,7 +68,8 @@ def survey(outline: Outline, present: Callable[[str], bool]) -> View:
     marks = {n: outline.media[n - 1].entry for n in missing if n < placeholders.MARKS}
     unmarked = [outline.media[n - 1].entry for n in missing if n >= placeholders.MARKS]
     texts = [entry for entry in outline.texts if not present(entry)]
-    others = [entry for entry in outline.others if not present(entry)]
+    sizes = {entry.name: entry.size for entry in directory.entries}
+    others = [e for e in outline.others if sizes[e] and not _UNSEEN.match(e) and not present(e)]
     whole_text = pages == len(outline.pages) and not texts
     return View(pages, whole_text, marks, (*unmarked, *texts, *others))
 
@@ -107,6 +113,9 @@ def _stand_ins(directory: Directory, outline: Outline, here: set[str]) -> dict[s
         if media.entry in missing:
             mark = number if number < placeholders.MARKS else 0
             found[media.entry] = placeholders.picture(mark, width=media.width, height=media.height)
+    if outline.kind in _OPEN_DOCUMENT:
+        sides = filter(_SIDE_PART.fullmatch, missing)
+        found |= {name: placeholders.document_part(name) for name in sides}
     if outline.kind is DocumentKind.PPTX:
         found |= _empty_slides(outline, missing)
     return found

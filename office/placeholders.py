@@ -4,7 +4,8 @@ An office program forgets which part of the file a picture came from. So every s
 of its own, a light grey that tells its number, and whoever walks the open document reads it back.
 Pure.
 
-Source: PNG (ISO/IEC 15948), 11.3.5.3 (pHYs); ECMA-376 part 1, 19.3.1.38 (sld), part 2, 9 (rels).
+Source: PNG (ISO/IEC 15948), 11.3.5.3 (pHYs); OpenDocument 1.2, 3.1.3;
+ECMA-376 part 1, 19.3.1.38 (sld), part 2, 9 (rels).
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ _LIGHTEST: Final = 224
 """Of 255: a grey of 16 shades per colour from here on up looks like one grey to people."""
 _DPI: Final = 96
 """What a picture without a density of its own is taken to have."""
+_UNKNOWN: Final = 960
+"""Pixels that a picture is taken to have: cut-outs are lengths, and rounded."""
 _SLIDE: Final = (
     b'<?xml version="1.0" encoding="UTF-8" standalone="yes"?>'
     b'<p:sld xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main">'
@@ -45,11 +48,24 @@ def picture(mark: int, *, width: int = 0, height: int = 0) -> bytes:
     Office programs reckon cut-outs and tiles from that extent. 0: not known.
     """
     row = b"\0" + bytes(colour(mark)) * SIDE
-    chunks = [_chunk(b"IHDR", struct.pack(">2L5B", SIDE, SIDE, 8, 2, 0, 0, 0))]
-    if width and height:
-        chunks.append(_chunk(b"pHYs", struct.pack(">2LB", _density(width), _density(height), 1)))
-    chunks += [_chunk(b"IDAT", zlib.compress(row * SIDE, 9)), _chunk(b"IEND", b"")]
+    chunks = (
+        _chunk(b"IHDR", struct.pack(">2L5B", SIDE, SIDE, 8, 2, 0, 0, 0)),
+        _chunk(b"pHYs", struct.pack(">2LB", _density(width), _density(height), 1)),
+        _chunk(b"IDAT", zlib.compress(row * SIDE, 9)),
+        _chunk(b"IEND", b""),
+    )
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
+
+
+def document_part(name: str) -> bytes:
+    """A part of an OpenDocument with nothing in it: an empty file would be a damaged one."""
+    if name == "manifest.rdf":
+        return b'<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"/>'
+    kind = name.rpartition("/")[2].removesuffix(".xml").encode()
+    return (
+        b'<office:document-%b xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0"'
+        b' office:version="1.2"/>' % kind
+    )
 
 
 def slide() -> bytes:
@@ -70,7 +86,7 @@ def slide_relations(layout: str) -> bytes:
 
 def _density(pixels: int) -> int:
     """Pixels per metre at which SIDE is as long as `pixels` at 96 dpi."""
-    return max(1, round(SIDE / (pixels / _DPI * 0.0254)))
+    return max(1, round(SIDE / ((pixels or _UNKNOWN) / _DPI * 0.0254)))
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import time
@@ -9,6 +10,7 @@ from typing import Any
 
 import uno
 from com.sun.star.beans import PropertyValue
+from com.sun.star.uno import Exception as UnoException
 
 
 def properties(**values: Any) -> tuple[Any, ...]:
@@ -68,26 +70,23 @@ class Person:
         shown.close(True)
 
     def type_on(self, page: int, text: str) -> None:
-        """Into the first shape of a slide that has text, so that it can be undone."""
-        model = self.model
-        shapes = model.getDrawPages().getByIndex(page - 1)
-        undo = model.getUndoManager()
-        shape = next(
-            s
-            for s in (shapes.getByIndex(n) for n in range(shapes.getCount()))
-            if s.supportsService("com.sun.star.drawing.Text")
-        )
-        undo.enterUndoContext("Typing")
-        shape.setString(text)
-        undo.leaveUndoContext()
+        """Into the first text of a slide."""
+        self._texts(page)[0].setString(text)
+        self.model.setModified(True)
+
+    def delete_pictures_on(self, page: int) -> None:
+        self.go(page)
+        for shape in self._pictures(page):
+            self.model.getCurrentController().select(shape)
+            self.dispatch(".uno:Delete")
 
     def text_on(self, page: int) -> str:
+        return "\n".join(shape.getString() for shape in self._texts(page))
+
+    def _texts(self, page: int) -> list[Any]:
         shapes = self.model.getDrawPages().getByIndex(page - 1)
-        return "\n".join(
-            s.getString()
-            for s in (shapes.getByIndex(n) for n in range(shapes.getCount()))
-            if s.supportsService("com.sun.star.drawing.Text")
-        )
+        found = [shapes.getByIndex(number) for number in range(shapes.getCount())]
+        return [shape for shape in found if shape.supportsService("com.sun.star.drawing.Text")]
 
     def undo(self) -> None:
         self.model.getUndoManager().undo()
@@ -106,11 +105,14 @@ class Person:
 
     def pictures_on(self, page: int) -> list[Any]:
         """Extents, in pixels."""
-        shapes = self.model.getDrawPages().getByIndex(page - 1)
-        found = [shapes.getByIndex(number) for number in range(shapes.getCount())]
-        graphics = [s.Graphic for s in found if s.getShapeType().endswith("GraphicObjectShape")]
+        graphics = [shape.getPropertyValue("Graphic") for shape in self._pictures(page)]
         extents = [graphic.getPropertyValue("SizePixel") for graphic in graphics]
         return [(extent.Width, extent.Height) for extent in extents]
+
+    def _pictures(self, page: int) -> list[Any]:
+        shapes = self.model.getDrawPages().getByIndex(page - 1)
+        found = [shapes.getByIndex(number) for number in range(shapes.getCount())]
+        return [s for s in found if s.getShapeType().endswith("GraphicObjectShape")]
 
     def convert(self, original: str, to: str, kind: str) -> None:
         """A file, as LibreOffice saves it when it is opened on its own."""
@@ -126,7 +128,8 @@ class Person:
 
     def close(self) -> None:
         self.model.setModified(False)
-        self.dispatch(".uno:CloseWin")
+        with contextlib.suppress(UnoException):  # it may end before it answers
+            self.dispatch(".uno:CloseWin")
 
 
 def _export(model: Any, path: str) -> None:

@@ -113,6 +113,7 @@ def test_edits_survive_what_comes_later(tmp_path: Path) -> None:
         async with desk("deck_pictures.pptx", tmp_path) as at:
             await at.text_shown()
             await at.person("type_on", page=2, text="My own words")
+            await at.person("delete_pictures_on", page=2)
             await at.until(Kind.EDITED)
             at.source.feed_pictures()
             await at.until(Kind.PICTURE, len(at.source.outline.media))
@@ -120,10 +121,13 @@ def test_edits_survive_what_comes_later(tmp_path: Path) -> None:
             complete = await at.until(Kind.COMPLETE)
             assert await asyncio.to_thread(Path(complete.text).read_bytes) == original
             assert "My own words" in await at.person("text_on", page=2)
-            assert (await at.person("state"))["undo"] == ["Typing"]
+            assert len((await at.person("state"))["undo"]) == 1
+            assert await at.person("pictures_on", page=2) == []
+            placed = at.count(Kind.PICTURE)
             await at.person("undo")
-            assert "Edit me" in await at.person("text_on", page=2)
-            await at.person("type_on", page=2, text="My last words")
+            await at.until(Kind.PICTURE, placed + 1)
+            assert await at.person("pictures_on", page=2) == [[240, 160]]
+            assert "My own words" in await at.person("text_on", page=2)
             await at.person(
                 "save_as",
                 path=str(tmp_path / "mine.pptx"),
@@ -135,7 +139,7 @@ def test_edits_survive_what_comes_later(tmp_path: Path) -> None:
     raw = (tmp_path / "mine.pptx").read_bytes()
     saved = parse(raw, length=len(raw))
     slide = saved.by_name["ppt/slides/slide2.xml"]
-    assert b"My last words" in unpacked(slide, raw[slide.start : slide.end])
+    assert b"My own words" in unpacked(slide, raw[slide.start : slide.end])
     sizes = {
         Image.open(io.BytesIO(unpacked(entry, raw[entry.start : entry.end]))).size
         for entry in saved.entries

@@ -75,6 +75,7 @@ class _Driver:
         self._ready = False
         self._closed = False
         self._held = False
+        self._undone = False
         self._finished = False
         self._failure = ""
         self.changed = asyncio.Event()
@@ -97,6 +98,8 @@ class _Driver:
             self._tell(Kind.HELD, text=report["command"])
         elif kind == "stored":
             self._tell(Kind.STORED, text=report["url"])
+        elif kind == "undone":
+            self._undone = True
         elif kind == "edited":
             self._tell(Kind.EDITED)
         elif kind == "closed":
@@ -124,8 +127,8 @@ class _Driver:
     async def _step(self, session: Session, files: Files) -> bool:
         """Do what is due next; whether there was anything."""
         if self._finished:
-            return False
-        view = survey(self._source.outline, self._source.present)
+            return await self._mend(session, files)
+        view = survey(self._source.directory, self._source.outline, self._source.present)
         if self._due(view, session):
             return await self._open(session, files, view)
         if self._view is None:
@@ -212,7 +215,18 @@ class _Driver:
     def _lacks_something(self) -> bool:
         """What is shown has stand-ins for parts that only the complete file brings."""
         empty = self._view.empty if self._view is not None else ()
-        return self._pictures.unsure or any("humbnail" not in entry for entry in empty)
+        return self._pictures.unsure or bool(empty)
+
+    async def _mend(self, session: Session, files: Files) -> bool:
+        """What an undo brings back is coarse, if it was when it was deleted."""
+        if self._undone and self._source.complete:
+            self._undone = False
+            answer = await session.ask("find")
+            return self._pictures.sweep(answer.get("places", {}))
+        if self._source.complete and (picture := self._pictures.next(())):
+            await self._show(session, files, picture.number, final=True)
+            return True
+        return False
 
     async def _sweep(self, session: Session) -> bool:
         """Copies that the person has made of pictures while they were coarse; whether any."""

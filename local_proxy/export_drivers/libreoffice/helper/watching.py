@@ -11,7 +11,7 @@ from typing import Any
 
 import unohelper
 from com.sun.star.beans import XPropertyChangeListener
-from com.sun.star.document import XDocumentEventListener
+from com.sun.star.document import XDocumentEventListener, XUndoManagerListener
 from com.sun.star.lang import XEventListener
 from com.sun.star.uno import Exception as UnoException
 from com.sun.star.view import XSelectionChangeListener
@@ -25,6 +25,7 @@ class Watcher(
     XDocumentEventListener,
     XPropertyChangeListener,
     XSelectionChangeListener,
+    XUndoManagerListener,
     XEventListener,
 ):
     """Of one version of the document."""
@@ -41,6 +42,7 @@ class Watcher(
             controller.addPropertyChangeListener("CurrentPage", self)
         else:
             controller.addSelectionChangeListener(self)
+        self._model.getUndoManager().addUndoManagerListener(self)
         window.frame.addEventListener(self)
         self._at()
 
@@ -64,6 +66,19 @@ class Watcher(
 
     def selectionChanged(self, event: Any) -> None:
         self._at()
+
+    def actionUndone(self, event: Any) -> None:
+        """It may bring a picture back as it was, coarse."""
+        self._report("undone")
+
+    actionRedone = actionUndone
+
+    def undoActionAdded(self, event: Any) -> None:
+        pass
+
+    allActionsCleared = redoActionsCleared = resetAll = undoActionAdded
+    enteredContext = enteredHiddenContext = undoActionAdded
+    leftContext = leftHiddenContext = cancelledContext = undoActionAdded
 
     def disposing(self, source: Any) -> None:
         """Of the frame, or of the document alone, which leaves an empty window."""
