@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from office.outline import DocumentKind
 from office.source import Source
 
 
@@ -42,11 +43,19 @@ class Pictures:
         """A view has been opened; `places` has, by number, the pages that show stand-ins."""
         self._marks = dict(marks)
         self._coarse = set()
+        lost = [n for n in marks if str(n) not in places and self._is_shown(n)]
+        self.unsure = self.unsure or bool(lost)
         self.places = {
             marks[int(number)]: tuple(page for page in places[number] if page)
             for number in places
             if int(number) in marks
         }
+
+    def _is_shown(self, number: int) -> bool:
+        """Whether the document uses it, as far as is known; slides tell, texts don't."""
+        outline = self._source.outline
+        slides = outline.kind is DocumentKind.PPTX
+        return bool(outline.media[number - 1].pages) or not slides
 
     def entry(self, number: int) -> str:
         return self._source.outline.media[number - 1].entry

@@ -33,6 +33,9 @@ __all__ = ["Event", "Kind", "OfficeFailed", "show"]
 
 _AGAIN: Final = 1.0
 """Seconds until a document is replaced that could not be, during a slide show."""
+_SAVED: Final = ("OnSaveDone", "OnSaveAsDone")
+_COARSE_FILE: Final = "The document was saved before all of its pictures were here."
+_SAVE_AGAIN: Final = "Save it once more when the title no longer says that it is loading."
 
 
 async def show(
@@ -76,6 +79,8 @@ class _Driver:
         self._closed = False
         self._held = False
         self._undone = False
+        self._saved_coarse = ""
+        self._to_warn = False
         self._finished = False
         self._failure = ""
         self.changed = asyncio.Event()
@@ -98,6 +103,9 @@ class _Driver:
             self._tell(Kind.HELD, text=report["command"])
         elif kind == "stored":
             self._tell(Kind.STORED, text=report["url"])
+            if not self._finished and report["how"] in _SAVED:
+                self._saved_coarse = report["url"]
+                self._to_warn = True
         elif kind == "undone":
             self._undone = True
         elif kind == "edited":
@@ -122,7 +130,7 @@ class _Driver:
             over.cancel()
         if not self._closed:
             raise OfficeFailed(self._failure or "LibreOffice ended without being closed.")
-        self._tell(Kind.CLOSED)
+        self._tell(Kind.CLOSED, text=_COARSE_FILE if self._saved_coarse else "")
 
     async def _step(self, session: Session, files: Files) -> bool:
         """Do what is due next; whether there was anything."""
@@ -134,6 +142,9 @@ class _Driver:
         if self._view is None:
             return await self._give_up(session)
         await self._say(session)
+        if self._to_warn:
+            self._to_warn = False
+            await session.ask("tell", title=_COARSE_FILE, text=_SAVE_AGAIN, warn=True)
         if picture := self._pictures.next(self._tracker.wanted()):
             await self._show(session, files, picture.number, final=picture.final)
             return True
@@ -200,12 +211,10 @@ class _Driver:
         if session.edited:
             kept = await asyncio.to_thread(originals.keep, self._source, self._keep)
             where = str(kept)
-            await session.ask(
-                "tell",
-                title="All of the document is here.",
-                text=f"Your edits stay in it. The original as it was sent: {where}",
-                warn=False,
-            )
+            text = f"Your edits stay in it. The original as it was sent: {where}"
+            if self._saved_coarse:
+                text = f"Save it once more, now with all pictures. {text}"
+            await session.ask("tell", title="All of the document is here.", text=text, warn=False)
         self._finished = True
         await self._say(session)
         await session.ask("through")
