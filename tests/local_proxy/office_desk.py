@@ -128,9 +128,9 @@ class Desk:
 
 
 @contextlib.asynccontextmanager
-async def desk(document: str, folder: Path) -> AsyncIterator[Desk]:
+async def desk(document: str, folder: Path, data: Path = DATA) -> AsyncIterator[Desk]:
     """Something of `document` is shown as soon as its first page is fed."""
-    source = FakeSource(DATA / document, folder / "sparse")
+    source = FakeSource(data / document, folder / "sparse")
     one = Desk(source, folder, find())
     try:
         yield one

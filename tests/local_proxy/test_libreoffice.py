@@ -5,7 +5,12 @@ from __future__ import annotations
 import asyncio
 import io
 import os
+import re
+import select
 import signal
+import subprocess
+import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,6 +32,7 @@ from tests.local_proxy.office_desk import (
 from tests.office.fake_source import FakeSource
 
 pytestmark = needs_libreoffice
+ROOT = Path(__file__).resolve().parents[2]
 SAME = 0.1
 """Of 255: what two exports of the same pages may differ by."""
 
@@ -252,3 +258,95 @@ def test_cancelled_while_it_loads(tmp_path: Path) -> None:
             await at.until(Kind.OPENED)
 
     asyncio.run(scenario())
+
+
+def test_what_was_edited_outlives_the_proxy(tmp_path: Path) -> None:
+    """A person closes the window himself; then nothing is left."""
+
+    async def scenario() -> None:
+        async with desk("deck_pictures.pptx", tmp_path) as at:
+            await at.text_shown()
+            await at.person("type_on", page=2, text="My own words")
+            await at.until(Kind.EDITED)
+            at.showing.cancel()
+            assert "My own words" in await at.person("text_on", page=2)
+            await at.person("close")
+            await asyncio.gather(at.showing, return_exceptions=True)
+            assert at.showing.cancelled()
+
+    asyncio.run(scenario())
+
+
+SHOWS_ONE_PAGE = """
+import asyncio, sys
+from pathlib import Path
+from local_proxy.export_drivers.libreoffice.show import show
+from tests.office.fake_source import FakeSource
+
+async def main():
+    source = FakeSource(Path(sys.argv[1]), Path(sys.argv[2]) / "sparse")
+    source.feed_page(1)
+    await show(source, on_event=lambda event: print(event.kind, flush=True))
+
+asyncio.run(main())
+"""
+
+
+def test_the_proxy_is_killed(tmp_path: Path) -> None:
+    """The helper ends LibreOffice, and clears up."""
+    proxy = subprocess.Popen(
+        [sys.executable, "-c", SHOWS_ONE_PAGE, str(DATA / "deck_pictures.pptx"), str(tmp_path)],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(ROOT)},
+    )
+    assert proxy.stdout is not None
+    with proxy.stdout:
+        for line in proxy.stdout:
+            if line == b"opened\n":
+                break
+        others = [os.pidfd_open(pid) for pid in processes(tmp_path) if pid != proxy.pid]
+        proxy.kill()
+        proxy.wait()
+    assert len(others) >= 2
+    for other in others:
+        ended, _, _ = select.select([other], [], [], 20)
+        os.close(other)
+        assert ended
+
+
+def test_links_are_not_fetched_around_the_proxy(tmp_path: Path) -> None:
+    """Neither those of pictures, nor when the whole document is opened."""
+
+    async def scenario() -> int:
+        asked = 0
+
+        def count(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            nonlocal asked
+            asked += 1
+            writer.close()
+
+        async with await asyncio.start_server(count, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            linked = tmp_path / "linked.odt"
+            link_pictures(DATA / "text_pictures.odt", linked, f"http://127.0.0.1:{port}/a.png")
+            async with desk("linked.odt", tmp_path, data=tmp_path) as at:
+                at.source.feed_rest()
+                await at.until(Kind.COMPLETE)
+                await at.person("pdf", path=str(tmp_path / "linked.pdf"))
+                await at.close()
+        return asked
+
+    assert asyncio.run(scenario()) == 0
+
+
+def link_pictures(document: Path, to: Path, url: str) -> None:
+    """The same document, whose pictures are elsewhere."""
+    with zipfile.ZipFile(document) as original, zipfile.ZipFile(to, "w") as linked:
+        for name in original.namelist():
+            data = original.read(name)
+            if name == "content.xml":
+                data, links = re.subn(
+                    rb'xlink:href="Pictures/[^"]*"', b'xlink:href="%b"' % url.encode(), data
+                )
+                assert links
+            linked.writestr(name, data)

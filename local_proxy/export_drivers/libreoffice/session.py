@@ -90,18 +90,17 @@ class Session:
         self._heard(report)
 
     async def end(self) -> None:
-        """No process and no file is left, unless a person edits."""
+        """No process and no file is left. What a person has edited he closes himself."""
         if self._process.stdin is not None:
             self._process.stdin.close()
-        if self.edited and not self.over.is_set():
-            return  # the helper waits for the person, and cleans up then
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._process.wait(), _FAREWELL)
+            async with asyncio.timeout(None if self.edited else _FAREWELL):
+                await self._process.wait()
         if self._process.returncode is None:
             self._process.kill()
             await self._process.wait()
         if self.group is not None and self.edited and self._process.returncode != 0:
-            return  # the helper was killed, the person goes on
+            return  # the helper was killed: the person goes on without it
         if self.group is not None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.group, signal.SIGKILL)

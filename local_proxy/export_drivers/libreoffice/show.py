@@ -45,7 +45,8 @@ async def show(
     office: Office | None = None,
     keep: Path | None = None,
 ) -> None:
-    """Show the document and return when its window is closed. Cancelled: close it, if not edited.
+    """Show the document and return when its window is closed. Cancelled: close it, and where the
+    person has edited, tell him that no more comes, and wait until he does (cancelled again: don't).
 
     `keep` is a folder for the original of a document that was edited before it was complete; the
     person's downloads by default. Raises NoOffice, OfficeFailed.
