@@ -9,40 +9,41 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 import structlog
 from msgspec import structs
 
-from office.contents import unpacked
+from office.contents import beginning, unpacked
 from office.errors import Unreadable
-from office.extents import Extents, Range, joined
-from office.outline import Outline
+from office.extents import Extents, Range
+from office.outline import Media, Outline
 from office.parts import Part, Picture, Texts, parts_of
+from office.sorting import RASTERS
 from office.zip_directory import Directory
 from remote_proxy.failures import OriginError
 from remote_proxy.gathering import Gathering
 from remote_proxy.jobs import Job
 from remote_proxy.obedience import Obedience
+from remote_proxy.package_slices import batches, kind_of, slice_of, without
 from remote_proxy.tree import Tree
 from transcoders.registry import Transcoders
 from transcoders.sniff import Format
 from transcoders.text import TextEncoder
+from transcoders.thumbnail import natural_size
 from transport.outbox import TreeOutbox
 from transport.outgoing import Outgoing
 from wire import messages as m
-from wire.package import Slice, flat, ranges_of
+from wire.package import ranges_of
 from wire.session import Headers, Session, header
 from wire.skeleton import Kind, Level, Use
 
 SMALL: Final = 16_384
 """Bytes of a picture up to which it goes before any is refined, if it can't be had coarse."""
-MAX_SLICES: Final = 40_000
-"""Bytes of slices in one message."""
-MAX_RUNS: Final = 64
-"""Of pages on which a picture is said to be seen."""
+HEAD: Final = 65_536
+"""Bytes of a picture in which its size is looked for: metadata of 40 KB in front are usual."""
 AT_A_TIME: Final = 4
 """Pictures of one document that are in memory for their coarse versions."""
 QUALITY: Final = 9
@@ -122,10 +123,11 @@ class PackageDelivery:
     async def run(self) -> None:
         """Deliver. Failures are told to the local proxy once the parts have been announced."""
         there = self._there()
+        outline = await asyncio.to_thread(self._measured)
         parts = [
             (part, ranges)
-            for part in parts_of(self._directory, self._outline)
-            if (ranges := _without(part, there or Extents()))
+            for part in parts_of(self._directory, outline)
+            if (ranges := without(part, there or Extents()))
         ]
         ids = [self._sender.session.new_component() for _ in parts]
         digest = self._sender.session.new_component()
@@ -133,7 +135,7 @@ class PackageDelivery:
         try:
             directory = self._enter(self._job.component, Kind.TEXT, 0)
             sending = [
-                _Sending(part, ranges, self._enter(id_, _kind(part), order))
+                _Sending(part, ranges, self._enter(id_, kind_of(part), order))
                 for order, (id_, (part, ranges)) in enumerate(zip(ids, parts, strict=True), 1)
             ]
             end = self._enter(digest, Kind.OTHER, len(parts) + 1)
@@ -149,6 +151,23 @@ class PackageDelivery:
         except BaseException:
             self._drop()
             raise
+
+    def _measured(self) -> Outline:
+        """The outline, with the sizes of those pictures that are here: nobody waits for others."""
+        entries, spool = self._directory.by_name, self._gathering.spool
+
+        def measured(media: Media) -> Media:
+            entry = entries[media.entry]
+            end = min(entry.end, entry.start + HEAD)
+            if not media.entry.lower().endswith(RASTERS) or not spool.there.covers(
+                entry.start, end
+            ):
+                return media
+            head = beginning(entry, spool.read(entry.start, end), HEAD)
+            width, height = natural_size(head)
+            return replace(media, width=width, height=height)
+
+        return replace(self._outline, media=tuple(map(measured, self._outline.media)))
 
     def _there(self) -> Extents | None:
         """What the local side has of this very file; None: it asks for all."""
@@ -180,7 +199,7 @@ class PackageDelivery:
             [],
             goes_on=goes_on,
         )
-        for batch, more in _batches([_slice(part, ranges) for part, ranges in parts]):
+        for batch, more in batches([slice_of(part, ranges) for part, ranges in parts]):
             self._sender.say(structs.replace(package, first=first, slices=batch, more=more))
             first += 2 * len(batch)
         self._sender.say(m.Head(component, 200, b"", length=size, coding="br"), fields)
@@ -276,10 +295,10 @@ class PackageDelivery:
         """The bytes of the file, as the link takes them."""
         await self._gathering.need(one.ranges)
         for piece in self._gathering.spool.pieces(one.ranges):
-            one.outgoing.write(piece)
             await one.outgoing.room()
             if one.outgoing.closed:
                 return
+            one.outgoing.write(piece)
         one.outgoing.finish()
 
     async def _digest(self, end: Outgoing) -> None:
@@ -301,43 +320,3 @@ class PackageDelivery:
 def _first(group: ExceptionGroup[OriginError]) -> OriginError:
     one = group.exceptions[0]
     return _first(one) if isinstance(one, ExceptionGroup) else one
-
-
-def _kind(part: Part) -> Kind:
-    """What schedulers take it for."""
-    match part:
-        case Texts(page=page):
-            return Kind.TEXT if page else Kind.OTHER
-        case Picture(raster=raster):
-            return Kind.IMAGE if raster else Kind.MEDIA
-    return Kind.OTHER
-
-
-def _without(part: Part, there: Extents) -> tuple[Range, ...]:
-    """The ranges of a part that are not there."""
-    return tuple(gap for start, end in part.ranges for gap in there.missing(start, end))
-
-
-def _slice(part: Part, ranges: tuple[Range, ...]) -> Slice:
-    pages: tuple[int, ...] = ()
-    match part:
-        case Texts(page=page):
-            pages = (page,) if page else ()
-        case Picture(media=media):
-            pages = media.pages
-    runs = joined((page, page + 1) for page in pages)[:MAX_RUNS]
-    return Slice(_kind(part), flat(ranges), flat(runs))
-
-
-def _batches(slices: list[Slice]) -> Iterator[tuple[list[Slice], bool]]:
-    """The slices cut so that each message fits a frame, and whether another one follows."""
-    batch: list[Slice] = []
-    size = 0
-    for one in slices:
-        need = 16 + 5 * len(one.ranges) + 3 * len(one.pages)
-        if batch and size + need > MAX_SLICES:
-            yield batch, True
-            batch, size = [], 0
-        batch.append(one)
-        size += need
-    yield batch, False
