@@ -16,23 +16,17 @@ from typing import Final, Protocol
 import structlog
 from msgspec import structs
 
-from office.contents import beginning, unpacked
-from office.errors import Unreadable
 from office.extents import Extents, Range
-from office.outline import Media, Outline
-from office.parts import Part, Picture, Texts, parts_of
-from office.sorting import RASTERS
-from office.zip_directory import Directory
+from office.parts import Part, Picture, parts_of
 from remote_proxy.failures import OriginError
-from remote_proxy.gathering import Gathering
 from remote_proxy.jobs import Job
 from remote_proxy.obedience import Obedience
+from remote_proxy.package_document import Document
 from remote_proxy.package_slices import batches, kind_of, slice_of, without
 from remote_proxy.tree import Tree
 from transcoders.registry import Transcoders
 from transcoders.sniff import Format
 from transcoders.text import TextEncoder
-from transcoders.thumbnail import natural_size
 from transport.outbox import TreeOutbox
 from transport.outgoing import Outgoing
 from wire import messages as m
@@ -42,8 +36,6 @@ from wire.skeleton import Kind, Level, Use
 
 SMALL: Final = 16_384
 """Bytes of a picture up to which it goes before any is refined, if it can't be had coarse."""
-HEAD: Final = 65_536
-"""Bytes of a picture in which its size is looked for: metadata of 40 KB in front are usual."""
 AT_A_TIME: Final = 4
 """Pictures of one document that are in memory for their coarse versions."""
 QUALITY: Final = 9
@@ -71,17 +63,6 @@ class Sender(Protocol):
         """It leaves when the document does."""
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
-    """What is to be sent."""
-
-    headers: Headers
-    """Of the response that brings it."""
-    gathering: Gathering
-    directory: Directory
-    outline: Outline
-
-
 @dataclass(slots=True)
 class _Sending:
     """A part on its way out."""
@@ -106,10 +87,9 @@ class PackageDelivery:
         transcoders: Transcoders,
     ) -> None:
         self._job = job
-        self._headers = document.headers
-        self._gathering = document.gathering
+        self._document = document
         self._directory = document.directory
-        self._outline = document.outline
+        self._gathering = document.gathering
         self._sender = sender
         self._transcoders = transcoders
         self._entered: list[int] = []
@@ -123,7 +103,7 @@ class PackageDelivery:
     async def run(self) -> None:
         """Deliver. Failures are told to the local proxy once the parts have been announced."""
         there = self._there()
-        outline = await asyncio.to_thread(self._measured)
+        outline = await self._document.measured()
         parts = [
             (part, ranges)
             for part in parts_of(self._directory, outline)
@@ -152,23 +132,6 @@ class PackageDelivery:
             self._drop()
             raise
 
-    def _measured(self) -> Outline:
-        """The outline, with the sizes of those pictures that are here: nobody waits for others."""
-        entries, spool = self._directory.by_name, self._gathering.spool
-
-        def measured(media: Media) -> Media:
-            entry = entries[media.entry]
-            end = min(entry.end, entry.start + HEAD)
-            if not media.entry.lower().endswith(RASTERS) or not spool.there.covers(
-                entry.start, end
-            ):
-                return media
-            head = beginning(entry, spool.read(entry.start, end), HEAD)
-            width, height = natural_size(head)
-            return replace(media, width=width, height=height)
-
-        return replace(self._outline, media=tuple(map(measured, self._outline.media)))
-
     def _there(self) -> Extents | None:
         """What the local side has of this very file; None: it asks for all."""
         held = self._job.resume.held if self._job.resume is not None else None
@@ -186,15 +149,15 @@ class PackageDelivery:
         size = 0 if goes_on else len(directory.raw)
         fields = [
             (name, value)
-            for name, value in self._headers
+            for name, value in self._document.headers
             if name in _FIELDS and len(value) <= MAX_FIELD
         ]
         package = m.Package(
             component,
             directory.length,
             directory.start,
-            self._outline.kind.value,
-            len(self._outline.pages),
+            self._document.outline.kind.value,
+            len(self._document.outline.pages),
             first,
             [],
             goes_on=goes_on,
@@ -230,11 +193,12 @@ class PackageDelivery:
         raw = self._directory.raw if whole else b""
         directory.write(await asyncio.to_thread(encoder.encode, raw) + encoder.finish())
         directory.finish()
-        texts = [one for one in sending if isinstance(one.part, Texts) and one.part.page]
-        pictures = [one for one in sending if isinstance(one.part, Picture) and one.part.raster]
-        rest = [one for one in sending if one not in texts and one not in pictures]
+        by_kind: dict[Kind, list[_Sending]] = {}
         for one in sending:
             self._size(one, one.size)
+            by_kind.setdefault(kind_of(one.part), []).append(one)
+        texts, pictures = by_kind.pop(Kind.TEXT, []), by_kind.pop(Kind.IMAGE, [])
+        rest = [one for those in by_kind.values() for one in those]
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._in_order(texts))
             tasks.create_task(self._pictures(pictures))
@@ -279,17 +243,11 @@ class PackageDelivery:
 
     async def _coarse_version(self, one: _Sending) -> bytes | None:
         """None: there is none, or it is there already."""
-        start, end = one.part.ranges[0][0], one.part.ranges[-1][1]
-        if not self._adapted or start in self._there_coarse:
-            return None
-        await self._gathering.need([(start, end)])
         assert isinstance(one.part, Picture)
-        entry = self._directory.by_name[one.part.media.entry]
-        try:
-            data = unpacked(entry, self._gathering.spool.read(start, end))
-        except Unreadable:
+        if not self._adapted or one.part.ranges[0][0] in self._there_coarse:
             return None
-        return await self._transcoders.thumbnail(data)
+        data = await self._document.picture(one.part)
+        return await self._transcoders.thumbnail(data) if data is not None else None
 
     async def _raw(self, one: _Sending) -> None:
         """The bytes of the file, as the link takes them."""
@@ -302,15 +260,8 @@ class PackageDelivery:
         one.outgoing.finish()
 
     async def _digest(self, end: Outgoing) -> None:
-        await self._gathering.everything()
-        end.write(await asyncio.to_thread(self._sum))
+        end.write(await self._document.sha256())
         end.finish()
-
-    def _sum(self) -> bytes:
-        digest = hashlib.sha256()
-        for piece in self._gathering.spool.pieces([(0, self._directory.length)]):
-            digest.update(piece)
-        return digest.digest()
 
     def _size(self, one: _Sending, size: int) -> None:
         if one.outgoing.leaf.attached:

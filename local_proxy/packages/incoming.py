@@ -122,9 +122,9 @@ class Incoming:
         if 0 < page <= len(self.outline.pages):
             shown += self.outline.pages[page - 1].entries
         entries = (self.directory.find(name) for name in shown)
-        starts = {entry.start for entry in entries if entry is not None}
+        ends = [entry.end for entry in entries if entry is not None]
         parts = (part for part in self._parts if not part.component.complete)
-        self._look(self.document, [part.component for part in parts if part.shows(starts)])
+        self._look(self.document, [part.component for part in parts if part.brings(ends)])
 
     # -- as the remote announces it ----------------------------------------------------------------
 

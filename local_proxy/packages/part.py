@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -30,9 +30,9 @@ class IncomingPart:
     at: int = -1
     """Its place in the file."""
 
-    def shows(self, starts: Container[int]) -> bool:
-        """Whether it brings the bytes at any of these offsets."""
-        return any(start in starts for start, _ in self.ranges)
+    def brings(self, ends: Sequence[int]) -> bool:
+        """Whether it brings the last byte before any of these offsets."""
+        return any(start < one <= end for start, end in self.ranges for one in ends)
 
     def take_coarse(self) -> bytes | None:
         """The coarse version, once, when all of it is here. Raises Broken."""
