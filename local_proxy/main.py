@@ -142,6 +142,7 @@ class LocalProxy:
             Folder(Path(settings.state) / "documents" if store is not None else None),
             bridge,
             hear=self._runtime.hear,
+            mode=self.sites.mode,
             patience=settings.patience,
         )
         trusted = authority.certificate_pem if authority is not None else None

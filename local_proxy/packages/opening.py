@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 from urllib.parse import urldefrag, urljoin, urlsplit
 
+from local_proxy.asking import TREATMENTS
 from local_proxy.components import Component, ComponentFailed
 from local_proxy.http import Headers, header
 from local_proxy.packages.incoming import BROKEN, CHANGED, Incoming
@@ -19,11 +20,12 @@ from local_proxy.packages.sparse_file import Folder, SparseFile
 from local_proxy.packages.whole import Whole
 from local_proxy.resumption import LOST
 from local_proxy.session import LocalSession
+from local_proxy.sites import Mode
 from local_proxy.uplink import Uplink
 from office.outline import DocumentKind
 from policies import events as e
 from wire.errors import PeerError
-from wire.messages import Package, Raise, Takes
+from wire.messages import Package, Raise, Takes, Treatment
 from wire.package import Held
 from wire.skeleton import Kind, Use
 
@@ -35,6 +37,7 @@ SOON: Final = 1
 MAX_REDIRECTS: Final = 10
 _REDIRECTS: Final = (301, 302, 303, 307, 308)
 _HEADERS: Final[Headers] = [("accept", "*/*"), ("accept-encoding", "identity")]
+_TUNNEL: Final = "the remote proxy may not see this site (a tunnel); a browser can fetch it"
 _TOO_MANY: Final = "too many documents are open; close one of them"
 
 
@@ -65,13 +68,16 @@ class Packages:
         observer: Observer,
         *,
         hear: Callable[[e.Event], None],
+        mode: Callable[[str], Mode],
         patience: float,
     ) -> None:
-        """`hear`: policies' ears. `patience`: seconds to wait for a link."""
+        """`hear`: policies' ears. `mode`: the switch of a host. `patience`: seconds to wait for a
+        link."""
         self._uplink = uplink
         self._folder = folder
         self._observer = observer
         self._hear = hear
+        self._mode = mode
         self._patience = patience
         self._open: dict[int, Incoming | Whole] = {}
         """By a number of their own: what brings them may change."""
@@ -134,13 +140,20 @@ class Packages:
                 raise
 
     async def _ask(self, url: str, held: Held | None) -> _Answer:
-        """Ask for it in parts. Raises ComponentFailed without a link."""
+        """Ask for it in parts. Raises ComponentFailed without a link, or for a tunnel."""
+        parts = urlsplit(url)
+        mode = self._mode(parts.hostname or "")
+        if mode is Mode.TUNNEL and parts.scheme == "https":
+            raise ComponentFailed(403, _TUNNEL)
         session = await self._uplink.wait_session(self._patience)
         if session is None:
             raise ComponentFailed(504, "there is no link to the remote proxy")
-        return self._asked(session, url, held)
+        treatment = TREATMENTS.get(mode, Treatment.ADAPTED)
+        return self._asked(session, url, held, treatment)
 
-    def _asked(self, session: LocalSession, url: str, held: Held | None) -> _Answer:
+    def _asked(
+        self, session: LocalSession, url: str, held: Held | None, treatment: Treatment
+    ) -> _Answer:
         id_ = session.new_id()
         component = Component(id_, id_, url, Kind.TEXT, Use.DOCUMENT)
         answer = _Answer(component)
@@ -151,6 +164,7 @@ class Packages:
             headers=_HEADERS,
             body=False,
             levels=False,
+            treatment=treatment,
             takes=Takes.PACKAGE,
             held=held,
         )

@@ -308,6 +308,20 @@ def test_an_address_may_lead_to_another() -> None:
     run(main())
 
 
+def test_switches_of_sites_hold_for_documents() -> None:
+    async def main() -> None:
+        sites = {"127.0.0.1": "original", "bank.example": "tunnel"}
+        async with all_three(sites=sites) as (origin, both):
+            _, document = await opened(origin, both, DECK, "deck.pptx")
+            await ended(document)
+            assert content(document) == DECK
+            assert not any(document.low(one.entry) for one in document.outline.media)
+            with pytest.raises(ComponentFailed, match="tunnel"):
+                await both.local.packages.open("https://bank.example/x.pptx")
+
+    run(main())
+
+
 def test_plain_clients_get_plain_files() -> None:
     async def main() -> None:
         async with all_three() as (origin, both):
