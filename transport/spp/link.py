@@ -79,6 +79,11 @@ class SppLink:
         """Bytes that were accepted and have not been sent for the first time."""
         return self._connection.backlog(self._loop.time())
 
+    @property
+    def unacknowledged(self) -> int:
+        """Bytes that were accepted and that the peer may not have."""
+        return self._connection.unacknowledged
+
     def backlog(self) -> int:
         """Bytes that were accepted and are not on the wire, those in the kernel included."""
         return self._connection.backlog(self._loop.time()) + self._port.queued
