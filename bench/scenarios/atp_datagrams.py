@@ -108,26 +108,27 @@ async def transfer(near: SppLink, far: SppLink, *, count: int, most: float) -> O
     receiver = Receiver(count)
     names = list(QUEUES)
     began = loop.time()
-    sender, taker = Connection(SppSegments(near)), Connection(SppSegments(far))
+    sender = Connection(SppSegments(near, lingers=False))
+    taker = Connection(SppSegments(far, lingers=True))
     taking = asyncio.create_task(receiver.take(taker))
-    async with sender, taker:
-        ahead: list[Outgoing] = []
-        for number in range(count):
-            queue = names[number % len(names)]
-            ahead.append(sender.submit(content(number), queue=queue, priority=QUEUES[queue]))
-            if len(ahead) >= _AHEAD:
-                for one in ahead:
-                    await one.done()
-                ahead.clear()
-        try:
-            async with asyncio.timeout_at(began + most):
-                await receiver.all_here.wait()
-        except TimeoutError:
-            receiver.faults["missing"] += 1
-        took = loop.time() - began
+    ahead: list[Outgoing] = []
+    for number in range(count):
+        queue = names[number % len(names)]
+        ahead.append(sender.submit(content(number), queue=queue, priority=QUEUES[queue]))
+        if len(ahead) >= _AHEAD:
+            for one in ahead:
+                await one.done()
+            ahead.clear()
+    try:
+        async with asyncio.timeout_at(began + most):
+            await receiver.all_here.wait()
+    except TimeoutError:
+        receiver.faults["missing"] += 1
+    took = loop.time() - began
+    sender.close()
     await taking
+    taker.close()
     size = sum(len(content(number)) for number in range(count))
-
     return Outcome(took, size, receiver.faults)
 
 

@@ -59,11 +59,15 @@ class SppSegments:
 
     capacity: Final = CAPACITY
 
-    def __init__(self, link: SppLink) -> None:
-        """Owns the link from now on; its congestion control should be `unpaced`."""
+    def __init__(self, link: SppLink, *, lingers: bool) -> None:
+        """Owns the link from now on; its congestion control should be `unpaced`.
+
+        `lingers`: once closed, it goes on telling a peer that has missed it.
+        """
         self.segment = link.segment
         """Bytes of a payload that any path takes: larger datagrams, once found, hold more."""
         self._link = link
+        self._end_link = link.close if lingers else link.end
         self._loop = asyncio.get_running_loop()
         self._reader: Reader | None = None
         self._reading = True
@@ -109,7 +113,7 @@ class SppSegments:
 
     def close(self) -> None:
         if self._closing is None and self._link.open:
-            self._closing = self._loop.call_later(_LINGER, self._link.close)
+            self._closing = self._loop.call_later(_LINGER, self._end_link)
         self._changed()
 
     def _changed(self) -> None:
@@ -121,8 +125,8 @@ class SppSegments:
         if self._reading and self._closing is None:
             for payload in self._link.received():
                 reader.segment_received(payload, now=self._loop.time())
-        if self._closing is not None and not self._link.unacknowledged:
-            self._link.close()
+        if self._closing is not None and self._link.open and not self._link.unacknowledged:
+            self._end_link()
         if not self._link.open:
             if self._reading or self._closing is not None:
                 self._end(reader)
@@ -194,13 +198,17 @@ def unpaced() -> RateBased:
     return RateBased(_UNPACED)
 
 
-async def connect(host: str, port: int, *, keys: ClientKeys, **options: Any) -> Connection:
-    """A connection to the remote of `keys` over UDP. `options`: those of Connection.
+async def connect(
+    host: str, port: int, *, keys: ClientKeys, timeout: float = udp.TIMEOUT, **options: Any
+) -> Connection:
+    """A connection to the remote of `keys` over UDP, which has `timeout` seconds to answer.
 
-    Raises transport.link.LinkError, NotTrusted.
+    `options`: those of Connection. Raises transport.link.LinkError, NotTrusted.
     """
-    link = await udp.connect(host, port, keys=keys, settings=DEVICE, congestion=unpaced())
-    return Connection(SppSegments(link), **options)
+    link = await udp.connect(
+        host, port, keys=keys, settings=DEVICE, congestion=unpaced(), timeout=timeout
+    )
+    return Connection(SppSegments(link, lingers=False), **options)
 
 
 async def listen(
@@ -215,6 +223,6 @@ async def listen(
     transport.link.LinkError."""
 
     def accepted(link: SppLink) -> None:
-        on_connection(Connection(SppSegments(link), **options))
+        on_connection(Connection(SppSegments(link, lingers=True), **options))
 
     return await udp.listen(host, port, accepted, keys=keys, settings=REMOTE, congestion=unpaced)
