@@ -62,11 +62,22 @@ def memory_links(
     up, down = _Port(path.up), _Port(path.down)
     up.peer, down.peer = down, up
     round_trip = 2 * profile.delay
-    up.links[NEAR] = first = _link(up, NEAR, near_seal(), near, near_control, round_trip)
-    down.links[FAR] = second = _link(
-        down, FAR, far_seal(), far, far_control, round_trip, address=HOME
-    )
-    return Ends(first, second, path)
+
+    def connected(
+        port: _Port, seal: Seal, settings: Settings, control: Congestion, address: Address | None
+    ) -> SppLink:
+        connection = SppConnection(
+            now=asyncio.get_running_loop().time(),
+            seal=seal,
+            settings=settings,
+            congestion=control,
+            round_trip=round_trip,
+            address=address,
+        )
+        return port.link(seal, connection)
+
+    first = connected(up, near_seal(), near, near_control, None)
+    return Ends(first, connected(down, far_seal(), far, far_control, HOME), path)
 
 
 class _Port:
@@ -81,6 +92,12 @@ class _Port:
         self._out = out
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
+
+    def link(self, seal: Seal, connection: SppConnection) -> SppLink:
+        established = Established(seal, b"own", b"", Peer("", "00"))
+        link = SppLink(self, established, connection, HOME)  # type: ignore[arg-type]
+        self.links[established.own] = link
+        return link
 
     def send(self, datagrams: list[bytes], address: Address, link: object) -> None:
         for datagram in datagrams:
@@ -106,25 +123,3 @@ class _Port:
             if arrived:
                 link.turn()
         self._look()
-
-
-def _link(
-    port: _Port,
-    own: bytes,
-    seal: Seal,
-    settings: Settings,
-    control: Congestion,
-    round_trip: float,
-    *,
-    address: Address | None = None,
-) -> SppLink:
-    connection = SppConnection(
-        now=asyncio.get_running_loop().time(),
-        seal=seal,
-        settings=settings,
-        congestion=control,
-        round_trip=round_trip,
-        address=address,
-    )
-    established = Established(seal, own, b"", Peer("", "00"))
-    return SppLink(port, established, connection, HOME)  # type: ignore[arg-type]

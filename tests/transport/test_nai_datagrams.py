@@ -93,13 +93,12 @@ def test_a_tenth_lost_costs_little_more_than_a_tenth(
     least -= 0.15 * (rate > 100_000 and delay > 0.1)  # the start, and a queue of 60 KB for 190
 
     async def scenario(world: World) -> None:
-        for _ in range(count):
-            world.near.submit(bytes(size))
-        while len(world.arrived) < count:
-            await asyncio.sleep(0.1)
+        for one in [world.near.submit(bytes(size)) for _ in range(count)]:
+            await one.done()
 
     lossy = link(rate_up=rate, rate_down=rate, delay=delay, queue=60_000, **BAD)
     world = in_world(scenario, lossy)
+    assert len(world.arrived) == count
     assert count * size / world.arrived[-1][0] > least * rate
 
 
@@ -182,6 +181,8 @@ def test_who_breaks_the_protocol_loses_the_connection() -> None:
         await asyncio.sleep(1.0)
         with pytest.raises(CarrierError):
             world.near.submit(b"more")
+        with pytest.raises(CarrierError, match="other end ended the connection"):
+            await anext(world.near.messages())
 
     world = in_world(scenario)
     assert [one.data for _, one in world.arrived] == [b"good"]
