@@ -134,3 +134,25 @@ def test_a_download_goes_on_with_a_remote_that_was_restarted() -> None:
             assert carrier(both) == "udp"
 
     run(go())
+
+
+def test_a_remote_that_was_killed_and_restarted_is_noticed_without_waiting_for_silence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lasting, "SILENCE", 1000.0)
+
+    async def go() -> None:
+        async with all_three(udp=True, patience=20.0) as (origin, both):
+            await both.serves(origin)
+            server = both.remote._server
+            assert server is not None
+            assert server._udp is not None
+            own = server._udp._port._socket
+            asyncio.get_running_loop().remove_reader(own)
+            own.close()  # killed: nobody says farewell
+            await both.remote.stop()
+            await both.remote.start()
+            await both.serves(origin)
+            assert carrier(both) == "udp"
+
+    run(go())
