@@ -145,6 +145,9 @@ class Reception:
     async def _arrive(self, connection: Connection) -> None:
         async with asyncio.timeout(PREAMBLE_TIME):
             asked = await read_preamble(connection)
+            if asked.what is What.SEGMENTS and isinstance(connection, TcpConnection):
+                connection.segment_stream()
+                asked = await read_preamble(connection)
             if asked.what is What.RESUME:
                 await self._resume(connection, asked)
             elif asked.what is What.OPEN:
