@@ -2,8 +2,8 @@
 
 A message of low priority that would just be in time if nothing more came is late when messages of
 higher priority come as they have before; it is interrupted, and all that was sent of it is wasted.
-So admission leaves to higher priorities what they took in each of the last seconds. A burst now and
-then is not counted, since most messages would be sent in between.
+So admission leaves to higher priorities what they took in nearly all of the last seconds. A burst
+now and then is not counted, since most messages would be sent in between.
 
 Pure: `now` is an argument. It must not know messages.
 """
@@ -13,8 +13,10 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
-_SECONDS: Final = 4
+_SECONDS: Final = 5
 """Whole ones that are looked at."""
+_UNLIKE: Final = 1
+"""Of these may have had less."""
 
 
 class Demand:
@@ -32,10 +34,11 @@ class Demand:
         levels[priority] = levels.get(priority, 0) + size
 
     def above(self, priority: int, now: float) -> float:
-        """Bytes/second that higher priorities took in each of the last seconds."""
+        """Bytes/second that higher priorities took in all of the last seconds but one."""
         sums = [
             sum(size for level, size in levels.items() if level > priority)
             for second, levels in self._seconds
             if int(now) - _SECONDS <= second < int(now)
         ]
-        return float(min(sums)) if len(sums) == _SECONDS else 0.0
+        missing = _SECONDS - len(sums)
+        return float(sorted([0] * missing + sums)[_UNLIKE])
