@@ -100,8 +100,9 @@ def test_in_the_middle_of_a_transfer_the_first_probe_asks() -> None:
         async with serving() as (server, listener), Nat(listener.address) as nat:
             near = await connect(*nat.address, keys=KEYS)
             await near.until_confirmed()
-            await server.link()
+            far = await server.link()
             listener._port.links.clear()
+            far.refused(LinkError("gone"))  # as if the remote had been restarted
             near.send(b"at once")
             with pytest.raises(LinkError, match="restarted"):
                 await near.receive()
