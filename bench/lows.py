@@ -19,8 +19,7 @@ from bench.visual import similarity
 from transcoders.arithmetic import ArithmeticDecoder
 from transcoders.picture import Picture, PictureOptions
 from transcoders.registry import Transcoders
-from transcoders.sketch import enlarged, sketched
-from transcoders.sniff import sniff
+from transcoders.sketch import draw, enlarged
 
 PLAIN: Final = "prefix or version"
 CODED: Final = "coded"
@@ -62,22 +61,21 @@ async def lows(data: bytes, content_type: str, *, jpegtran: str | None) -> dict[
         PLAIN: _low(plain, _low_file(plain), origin, data),
         CODED: _low(coded, file, origin, data),
     }
-    sketch = _sketch(coded, origin, data)
+    prefix = len(coded.levels) > 1 and not coded.levels[1].start
+    sketch = _sketch(origin, data) if prefix else None  # versions were made for the purpose
     return made if sketch is None else {**made, SKETCH: sketch}
 
 
-def _sketch(picture: Picture, origin: Image.Image, data: bytes) -> Low | None:
-    kind = sniff(data)
-    assert kind is not None
+def _sketch(origin: Image.Image, data: bytes) -> Low | None:
     began = time.perf_counter()
-    made = sketched(picture, data, kind)
-    between = time.perf_counter()
-    level = made.levels[0]
-    if not level.sketch:
+    try:
+        made = draw(data)
+    except Exception:  # Pillow raises a dozen kinds
         return None
-    file = enlarged(_low_file(made), level.width, level.height)
+    between = time.perf_counter()
+    file = enlarged(made.data, made.level.width, made.level.height)
     times = (between - began) * 1e3, (time.perf_counter() - between) * 1e3
-    return _low(made, file, origin, data, *times)
+    return _low(made.alone(), file, origin, data, *times)
 
 
 def _low(picture: Picture, file: bytes, origin: Image.Image, data: bytes, *times_ms: float) -> Low:

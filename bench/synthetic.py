@@ -21,6 +21,7 @@ from typing import Final
 from PIL import Image
 
 from remote_proxy.origin import FetchRequest, Origin, OriginResponse
+from transcoders.low import Low
 from transcoders.picture import Picture, PictureOptions, up_to
 from transcoders.registry import Transcoders
 from transcoders.text import TextEncoder, quality_for
@@ -131,10 +132,12 @@ class Prepared(Transcoders):
         self._made = dict(made)
         self._sketched = {**self._made, **(sketched or {})}
 
-    async def picture(
-        self, data: bytes, content_type: str, options: PictureOptions | None = None
+    async def low(self, data: bytes, content_type: str, options: PictureOptions) -> Low | None:
+        return None  # all is there at once
+
+    async def finish(
+        self, data: bytes, content_type: str, options: PictureOptions, low: Low | None
     ) -> Picture | None:
-        options = options or PictureOptions()
         made = (self._sketched if options.sketch else self._made).get(data)
         return up_to(made, options.stop) if made is not None else None
 

@@ -53,6 +53,8 @@ class Arrival:
     asked: Asked
     headed: bool = False
     """The session that brings it has said its head."""
+    unsettled: bool = False
+    """That session has told of the first of its levels alone."""
     last: bool = False
     """All has come over the link."""
     digest: hashlib._Hash = field(default_factory=hashlib.sha256, repr=False)
@@ -118,7 +120,7 @@ class Arrival:
                 del self._waiting[: self._take(bytes(self._waiting))]
         self._waiting.clear()
         self._decoder = None
-        self.headed = self.last = False
+        self.headed = self.unsettled = self.last = False
         self._credit, self._uncredited = ReceiveCredit(), 0
 
     @property

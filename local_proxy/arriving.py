@@ -12,6 +12,7 @@ from typing import Final
 
 from local_proxy.arrivals import Arrival, Asked, shared_too_long
 from local_proxy.components import Component, ComponentFailed, Head
+from local_proxy.levels import Told
 from local_proxy.resumption import CHANGED, LOST, NOT_REPEATED, Memory, fits
 from transcoders.text import TextError
 from transport.link import LinkError, LinkExpired, PeerFault
@@ -133,37 +134,33 @@ class Arriving:
         arrival = self._arrivals.get(message.component)
         if arrival is None:
             return
-        if arrival.headed:
+        component = arrival.component
+        if arrival.headed and not arrival.unsettled:
             raise PeerError(f"levels of component {message.component} after its head")
-        if any(not 0 <= level.start <= level.end <= message.length for level in message.levels):
-            raise PeerError(f"levels of component {message.component} do not fit its length")
-        if m.SKETCH not in self._accepts and any(level.sketch for level in message.levels):
-            raise PeerError(f"component {message.component}: nobody accepts a sketch")
-        component, levels = arrival.component, tuple(message.levels)
-        if component.received and component.levels != levels:
+        told = Told.of(message, accepts=self._accepts)
+        if not told.fit(component):
             self.cancel(component, status=502, reason=CHANGED)
             return
-        component.levels = levels
+        arrival.unsettled = told.unsettled
+        told.settle(component)
         self._changed(component)
 
     def head(self, message: m.Head, headers: Headers) -> None:
-        """Raises PeerError for a coding that nobody accepts."""
+        """Raises PeerError for an unknown coding."""
         arrival = self._arrivals.get(message.component)
         if arrival is None:
             return
         component = arrival.component
-        coding = message.coding if message.coding != "br" else ""
-        if coding and (coding not in self._accepts or not component.levels):
+        if message.coding not in ("", "br"):
             raise PeerError(f"unknown coding {message.coding!r}")
         length = message.length if message.length >= 0 else None
         head = Head(message.status, headers, length, message.final_url)
-        if not fits(component, head) or (component.head and coding != component.coding):
+        if not fits(component, head):
             self.cancel(component, status=502, reason=CHANGED)
             return
         arrival.headed = True
         if message.coding == "br":
             arrival.decode()
-        component.coding = coding
         if not component.received:
             component.head = head
             self._changed(component)
@@ -196,6 +193,8 @@ class Arriving:
         component = arrival.component
         if not arrival.headed:
             raise PeerError(f"bytes of component {component.id} before its head")
+        if frame.last and arrival.unsettled:
+            raise PeerError(f"component {component.id} ends before all its levels are known")
         arrival.arrive(frame.payload, last=frame.last)
         self._absorb(arrival)
         self._progressed(component, len(frame.payload))

@@ -55,8 +55,10 @@ class Component:
     height: int = 0
     head: Head | None = None
     levels: tuple[Level, ...] = ()
+    unsettled: bool = False
+    """Of its levels the first alone is known, and that finer ones will come."""
     coding: str = ""
-    """What must be undone of a level's bytes before a browser gets them (wire.messages.Head)."""
+    """What must be undone of a level's bytes before a browser gets them (wire.messages.Levels)."""
     trailers: Headers = field(default_factory=list)
     """What the origin said behind the body."""
     on_hint: Callable[[int, Headers], None] | None = field(default=None, repr=False)
@@ -168,6 +170,10 @@ class Component:
         await self.wait(lambda: self.head is not None)
         assert self.head is not None
         return self.head
+
+    async def wait_settled(self) -> None:
+        """Until all its levels are known. Raises ComponentFailed if they never will be."""
+        await self.wait(lambda: not self.unsettled)
 
     async def wait_level(self, name: str) -> Level:
         """Until the level of that name, or else the whole, is here; the level that it is."""

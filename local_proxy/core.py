@@ -195,7 +195,7 @@ class ProxyCore:
             if component.levels and wants_picture(request):
                 picture = await self._export.picture(component, request)
                 return self._watched(picture, component)
-            if component.coding:
+            if component.coding or component.unsettled:
                 return await self._anew(request, component)
         except ComponentFailed as failure:
             return self._failed(request, failure)

@@ -25,6 +25,7 @@ from remote_proxy.promising import Promising
 from remote_proxy.rest import Rest, begins_there, conditional
 from remote_proxy.tree import Tree
 from remote_proxy.tunnelling import dial, pump
+from transcoders.low import Low
 from transcoders.registry import Picture, Transcoders
 from transcoders.text import DENSE, TextEncoder, compressible, quality_for
 from transport.incoming import StreamCut
@@ -238,32 +239,53 @@ class Delivery:
             height=self.job.height,
             accept=header(self.job.headers, "accept"),
             arithmetic=whole and self._sender.accepts(m.ARITHMETIC),
-            sketch=sketch,
+            sketch=sketch and not self._sender.tree.grows(self._document),
             webp=sketch,  # who enlarges sketches shows one whole file after the other
         )
-        picture = await transcoders.picture(bytes(data), content_type, options)
+        there = self._rest.skip
+        low = await transcoders.low(bytes(data), content_type, options)
+        if low is not None and options.stop != low.level.name:
+            self._begin(response, there, low)
+        picture = await transcoders.finish(bytes(data), content_type, options, low)
         if picture is None:
             self._head(response, response.headers, length=len(data))
-            outgoing = self._open(Kind.IMAGE)
-            outgoing.write(self._rest.after(bytes(data)))
+            self._open(Kind.IMAGE).write(self._rest.after(bytes(data)))
         else:
-            levels, size = list(picture.levels), len(picture.data)
-            self._introduce(m.Levels(self.job.component, levels, size), None)
-            length = None if picture.coding else size
-            self._head(response, response.headers, length=length, coding=picture.coding)
-            outgoing = self._open(Kind.IMAGE)
-            self._mark(picture)
-            outgoing.write(self._rest.after(picture.data))
+            self._go_on(response, picture, there)
         self._rest.end()
-        outgoing.finish()
+        assert self._outgoing is not None
+        self._outgoing.finish()
 
-    def _mark(self, picture: Picture) -> None:
+    def _begin(self, response: OriginResponse, there: int, low: Low) -> None:
+        """The low level goes while the rest is made. `there`: bytes that the device has."""
+        self._introduce(m.Levels(self.job.component, [low.level], 0), None)
+        self._head(response, response.headers, length=None)
+        outgoing = self._open(Kind.IMAGE)
+        self._mark(low.alone(), there)
+        outgoing.write(self._rest.after(low.data))
+
+    def _go_on(self, response: OriginResponse, picture: Picture, there: int) -> None:
+        """All levels are known."""
+        levels, size = list(picture.levels), len(picture.data)
+        message = m.Levels(self.job.component, levels, size, picture.coding)
+        outgoing = self._outgoing
+        if outgoing is None:
+            self._introduce(message, None)
+            self._head(response, response.headers, length=None)
+            outgoing = self._open(Kind.IMAGE)
+            begun = 0
+        else:
+            outgoing.introduce(message)
+            begun = picture.levels[0].end
+        self._mark(picture, there)
+        outgoing.write(self._rest.after(picture.data[begun:]))
+
+    def _mark(self, picture: Picture, there: int) -> None:
         """Tell the tree where the picture is worth more than before."""
         ends = [level.end for level in picture.levels]
         steps = ends
         if picture.first_step:  # where nothing can take the sketch's place
             steps = [picture.first_step, *(end for end in ends[1:] if end > picture.first_step)]
-        there = self._rest.skip
         self._sender.tree.set_marks(
             self._document,
             self.job.component,

@@ -106,6 +106,10 @@ class Tree:
             if its_document == document and leaf is not None:
                 self.hierarchy.set_marks(leaf, steps)
 
+    def grows(self, document: int) -> bool:
+        """Whether the document's pictures are such responses."""
+        return document in self._growing
+
     def tunnel(self, component: int) -> Node:
         """The leaf of a tunnel: beside the applications, for it belongs to no document."""
         leaf = self.hierarchy.attach(self._tunnels, str(component), kind=TALK, weight=TALK_WEIGHT)

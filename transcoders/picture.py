@@ -38,6 +38,11 @@ class PictureOptions:
     min_bytes: int = 4096
     """Smaller pictures are left alone (HATS, section 4.1.1)."""
 
+    @property
+    def adapted(self) -> bool:
+        """Other pixels than the origin's will do."""
+        return self.quality is not None or self.layout is not None
+
     def __post_init__(self) -> None:
         if self.stop not in LEVELS:
             raise ValueError(f"no such level: {self.stop!r}; there are {', '.join(LEVELS)}")

@@ -18,11 +18,12 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from transcoders import jpeg, still
+from transcoders import jpeg, lossless, still
 from transcoders.arithmetic import ArithmeticEncoder
+from transcoders.low import Low, as_it_is, in_front
 from transcoders.picture import Picture, PictureOptions, Unfit, up_to
 from transcoders.reencode import Encoded, reencode
-from transcoders.sketch import sketched
+from transcoders.sketch import MAX_SHARE, draw
 from transcoders.sniff import Format, animated, declared_picture, dimensions, sniff
 from transcoders.workers import Busy, Slot, Workers
 from wire.skeleton import Level
@@ -35,6 +36,9 @@ MAX_PIXELS: Final = 25_000_000
 with tables: 150 MB."""
 MAX_WAITING: Final = 64
 """Pictures in line. At 10 ms to 100 ms each, one further back would wait until its time is up."""
+
+NICE: Final = 5
+"""By how much finer levels give way to what is sent now: low levels, texts, the link itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,9 @@ class Transcoders:
         max_bytes: int = MAX_BYTES,
     ) -> None:
         """`timeout`: seconds, waiting in line included. `jpegtran`: its path; None: do without."""
-        self._workers = Workers(workers=workers, waiting=MAX_WAITING)
+        self._first = Workers(workers=workers, waiting=MAX_WAITING)
+        """For low levels: they wait for nothing else."""
+        self._workers = Workers(workers=workers, waiting=MAX_WAITING, nice=NICE)
         self._rearranger = jpeg.Rearranger(jpegtran) if jpegtran else None
         self._arithmetic = ArithmeticEncoder(jpegtran) if jpegtran else None
         self._timeout = timeout
@@ -95,70 +101,126 @@ class Transcoders:
     ) -> Picture | None:
         """The picture with fidelity levels; None: send `data` as it is.
 
-        Takes at most `timeout` seconds and never raises for what is in `data`.
+        Never raises for what is in `data`.
         """
         options = options or PictureOptions()
-        if not self.wants(content_type, data, len(data), min_bytes=options.min_bytes):
+        low = await self.low(data, content_type, options)
+        return await self.finish(data, content_type, options, low)
+
+    async def low(self, data: bytes, content_type: str, options: PictureOptions) -> Low | None:
+        """What can be sent while the rest is made, by `finish`, which puts it in front of all.
+
+        None: nothing. Takes at most `timeout` seconds and never raises for what is in `data`.
+        """
+        if options.adapted or not self._fit(data, content_type, options):
             return None
         try:
             async with asyncio.timeout(self._timeout):
-                made = await self._make(data, options)
-        except Exception as error:  # Pillow raises a dozen kinds, SyntaxError among them
-            self._left_alone[_reason(error)] += 1
+                return await self._low(data, options)
+        except Exception:  # Pillow raises a dozen kinds
             return None
+
+    async def finish(
+        self, data: bytes, content_type: str, options: PictureOptions, low: Low | None
+    ) -> Picture | None:
+        """The picture with all its levels; None: send `data` as it is, only if `low` is None.
+
+        Takes at most `timeout` seconds and never raises for what is in `data`.
+        """
+        if not self._fit(data, content_type, options):
+            return None
+        try:
+            async with asyncio.timeout(self._timeout):
+                if options.adapted:
+                    made = await self._adapted(data, options)
+                else:
+                    made = await self._behind(low, data, options)
+        except Exception as error:  # SyntaxError among them
+            self._left_alone[_reason(error)] += 1
+            return as_it_is(data, low) if low is not None else None
         self._pictures += 1
         self._bytes_in += len(data)
         self._bytes_out += len(made.data)
-        return made
+        return up_to(made, options.stop)
+
+    def _fit(self, data: bytes, content_type: str, options: PictureOptions) -> bool:
+        return self.wants(content_type, data, len(data), min_bytes=options.min_bytes)
 
     def statistics(self) -> TranscoderStatistics:
         return TranscoderStatistics(
             pictures=self._pictures,
             left_alone=MappingProxyType(dict(self._left_alone)),
-            waiting=self._workers.waiting,
+            waiting=self._first.waiting + self._workers.waiting,
             bytes_in=self._bytes_in,
             bytes_out=self._bytes_out,
         )
 
     async def close(self) -> None:
         """Take no more pictures. Those under way end as "busy" or run to their end."""
+        await self._first.close()
         await self._workers.close()
         if self._rearranger is not None:
             self._rearranger.close()
         if self._arithmetic is not None:
             self._arithmetic.close()
 
-    async def _make(self, data: bytes, options: PictureOptions) -> Picture:
-        kind = sniff(data)
-        assert kind is not None
-        async with self._workers.slot() as slot:
-            if options.quality is not None or options.layout is not None:
-                try:
-                    made = await self._smaller(data, kind, options, slot)
-                except Unfit:  # the lossless way is open still
-                    made = await self._lossless(data, kind, options, slot)
-            else:
-                made = await self._lossless(data, kind, options, slot)
-            if options.arithmetic and self._arithmetic is not None:
-                made = await self._arithmetic.coded(made, slot)
-            if options.sketch:
-                with contextlib.suppress(Exception):  # Pillow raises a dozen kinds
-                    made = await slot.call(partial(sketched, made, data, kind))
-            return up_to(made, options.stop)
+    async def _low(self, data: bytes, options: PictureOptions) -> Low | None:
+        """A JPEG's sketch, a version of any other. Raises Unfit, or what Pillow raises."""
+        kind, limit = sniff(data), self._max_pixels
+        if kind is Format.JPEG and not options.sketch:
+            return None  # a prefix will do
+        async with self._first.slot() as slot:
+            if kind is Format.JPEG:
+                return await slot.call(partial(draw, data))
+            assert kind is not None
+            version = partial(still.version, data, kind, max_pixels=limit, avif=options.avif)
+            return await slot.call(version)
 
-    async def _lossless(
-        self, data: bytes, kind: Format, options: PictureOptions, slot: Slot
-    ) -> Picture:
-        """The origin's pixels with levels in front of them. Raises Unfit."""
-        if kind is Format.JPEG:
-            return await self._jpeg(data, slot, avif=options.avif)
-        limit = self._max_pixels
-        if kind is Format.PNG and options.webp:
-            with contextlib.suppress(Exception):  # Pillow raises a dozen kinds
-                denser = partial(still.denser, data, max_pixels=limit, avif=options.avif)
-                return await slot.call(denser)
-        job = partial(still.versions, data, kind, max_pixels=limit, avif=options.avif)
-        return await slot.call(job)
+    async def _behind(self, low: Low | None, data: bytes, options: PictureOptions) -> Picture:
+        """The origin's pixels with `low` in front. Raises Unfit, or what Pillow raises."""
+        if low is None:
+            return await self._lossless(data, options)
+        if options.stop == low.level.name:
+            return low.alone()
+        with contextlib.suppress(Unfit):
+            return in_front(low, await self._lossless(data, options))
+        return as_it_is(data, low)
+
+    async def _lossless(self, data: bytes, options: PictureOptions) -> Picture:
+        """The origin's pixels, no version in front, in as few bytes as may be.
+
+        Raises Unfit, or what Pillow raises.
+        """
+        kind = sniff(data)
+        if kind is not Format.JPEG and not (kind is Format.PNG and options.webp):
+            raise Unfit("nothing is denser")
+        async with self._workers.slot() as slot:
+            if kind is Format.PNG:
+                return await slot.call(partial(lossless.denser, data))
+            made = await self._jpeg(data, slot, avif=options.avif)
+            return await self._coded(made, options, slot)
+
+    async def _coded(self, made: Picture, options: PictureOptions, slot: Slot) -> Picture:
+        if not options.arithmetic or self._arithmetic is None:
+            return made
+        return await self._arithmetic.coded(made, slot)
+
+    async def _adapted(self, data: bytes, options: PictureOptions) -> Picture:
+        """Other pixels in fewer bytes, a sketch in front; as lossless as ever where that is not
+        possible. Raises Unfit, or what Pillow raises."""
+        try:
+            async with self._workers.slot() as slot:
+                made = await self._coded(await self._smaller(data, options, slot), options, slot)
+                if options.sketch and options.layout is None and len(made.levels) > 1:
+                    sketch = partial(draw, data, limit=int(MAX_SHARE * len(made.data)))
+                    with contextlib.suppress(Exception):  # Pillow raises a dozen kinds
+                        made = in_front(await slot.call(sketch), made)
+                return made
+        except Unfit:
+            low = None
+            with contextlib.suppress(Exception):
+                low = await self._low(data, options)
+            return await self._behind(low, data, options)
 
     async def _jpeg(self, data: bytes, slot: Slot, *, avif: bool) -> Picture:
         limit = self._max_pixels
@@ -170,11 +232,13 @@ class Transcoders:
         job = partial(still.jpeg_versions, data, source.jpeg, max_pixels=limit, avif=avif)
         return await slot.call(job)
 
-    async def _smaller(
-        self, data: bytes, kind: Format, options: PictureOptions, slot: Slot
-    ) -> Picture:
-        """Other pixels in fewer bytes, with levels where it has any; its finest is `high`."""
-        limit = self._max_pixels
+    async def _smaller(self, data: bytes, options: PictureOptions, slot: Slot) -> Picture:
+        """Other pixels in fewer bytes, with levels where it has any; its finest is `high`.
+
+        Raises Unfit, or what Pillow raises.
+        """
+        kind, limit = sniff(data), self._max_pixels
+        assert kind is not None
         made = await slot.call(partial(reencode, data, kind, options, max_pixels=limit))
         if made.kind is Format.JPEG:
             try:

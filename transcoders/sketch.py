@@ -19,18 +19,17 @@ Knows pixels and shares; does not know who asked.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from msgspec import structs
 from PIL import Image
 
 from transcoders import metadata
-from transcoders.arithmetic import first_step
-from transcoders.picture import Picture, Unfit
+from transcoders.jpeg import inspect
+from transcoders.low import Low
+from transcoders.picture import Unfit
 from transcoders.pixels import encode, open_still, plain, turned
-from transcoders.scans import parse
+from transcoders.scans import Jpeg
 from transcoders.sniff import Format
 from transcoders.workers import Workers
 from wire.skeleton import Level
@@ -38,8 +37,6 @@ from wire.skeleton import Level
 MAX_SHARE: Final = 0.06
 """Of the picture's bytes: what a sketch may add to the time until all is fine. Arithmetic coding
 saves as much, so that a photo still takes no more bytes than its origin's file."""
-WORTH: Final = 0.6
-"""Share of the low level's own bytes above which a sketch gains too little."""
 MAX_PIXELS: Final = 8_000_000
 """Of the enlarged picture: 24 MB on the device while it is made, 0.2 s of a phone's processor."""
 MAX_BYTES: Final = 65_536
@@ -54,22 +51,19 @@ _QUALITY: Final = 80
 """Of the enlarged JPEG, which never crosses the link."""
 
 
-def sketched(picture: Picture, data: bytes, kind: Format) -> Picture:
-    """The picture with a sketch as its low level, if that was a far larger prefix; else as it is.
+def draw(data: bytes, *, limit: int | None = None) -> Low:
+    """A JPEG's sketch, of at most MAX_SHARE of its bytes, or `limit`.
 
-    `data`: the origin's file, from whose pixels `picture` was made. Raises what Pillow raises.
+    Raises Unfit where there is none, or what Pillow raises.
     """
-    low, *finer = picture.levels
-    prefix = kind is Format.JPEG and low.name == "low" and finer and not finer[0].start
-    if not prefix or picture.width * picture.height > MAX_PIXELS:
-        return picture
-    limit = min(MAX_SHARE * len(picture.data), WORTH * low.end, MAX_BYTES)
-    try:
-        image, full = _upright(data, (picture.width, picture.height))
-    except Unfit:
-        return picture
-    made = _smallest(image, full, int(limit))
-    return picture if made is None else _compose(picture, made, full)
+    source = inspect(data, max_pixels=MAX_PIXELS).jpeg
+    image, full = _upright(data, source)
+    allowed = int(MAX_SHARE * len(data)) if limit is None else limit
+    made = _smallest(image, full, min(allowed, MAX_BYTES))
+    if made is None:
+        raise Unfit("no sketch of it is small enough")
+    level = Level("low", 0, len(made), Format.JPEG.value, b"", *full)
+    return Low(made, level, source.width, source.height)
 
 
 def enlarged(sketch: bytes, width: int, height: int) -> bytes:
@@ -99,15 +93,14 @@ class Enlarger:
         await self._workers.close()
 
 
-def _upright(data: bytes, size: tuple[int, int]) -> tuple[Image.Image, tuple[int, int]]:
+def _upright(data: bytes, source: Jpeg) -> tuple[Image.Image, tuple[int, int]]:
     """A JPEG's pixels, no finer than a sketch needs, turned as EXIF says; and the full size.
 
     Raises Unfit, or what Pillow raises.
     """
     image = open_still(data, Format.JPEG, max_pixels=MAX_PIXELS)
-    if image.size != size:
-        raise Unfit("it was scaled for its layout")
-    exif = metadata.exif_of(data, parse(data))
+    size = image.size
+    exif = metadata.exif_of(data, source)
     if metadata.sets_natural_size(exif, *size):
         raise Unfit("EXIF may give it a natural size that a sketch would not have")
     # libjpeg then reduces while it decodes, to no less than this.
@@ -126,24 +119,3 @@ def _smallest(image: Image.Image, full: tuple[int, int], limit: int) -> bytes | 
         if len(made) <= limit:
             return made
     return None
-
-
-def _compose(picture: Picture, sketch: bytes, full: tuple[int, int]) -> Picture:
-    """The sketch in front, as the low level, in place of the prefix."""
-    size = len(sketch)
-    low = Level("low", 0, size, Format.JPEG.value, b"", *full)
-    moved = [
-        structs.replace(one, start=one.start + size, end=one.end + size)
-        for one in picture.levels[1:]
-    ]
-    step = size + _first_step(picture)
-    return replace(picture, data=sketch + picture.data, levels=(low, *moved), first_step=step)
-
-
-def _first_step(picture: Picture) -> int:
-    """How much of it shows as much as the prefix that the sketch replaces."""
-    if picture.coding:
-        step = first_step(picture.data, len(picture.data))
-        if step is not None:
-            return step.known
-    return picture.levels[0].end

@@ -12,6 +12,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import sys
+import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar, cast
@@ -30,8 +33,9 @@ class FilterFailed(Exception):
 class Slot:
     """One place among the workers; runs one call or one filter at a time."""
 
-    def __init__(self, executor: ThreadPoolExecutor) -> None:
+    def __init__(self, executor: ThreadPoolExecutor, *, nice: int = 0) -> None:
         self._executor = executor
+        self._nice = nice
         self.running: Future[object] | None = None
 
     async def call(self, job: Callable[[], _T]) -> _T:
@@ -56,6 +60,7 @@ class Slot:
         except OSError as error:
             raise FilterFailed(f"{command[0]}: {error}") from error
         try:
+            _give_way(transport.get_pid(), self._nice)
             stdin = cast(asyncio.WriteTransport, transport.get_pipe_transport(0))
             stdin.write(data)
             stdin.write_eof()
@@ -96,10 +101,16 @@ class _Child(asyncio.SubprocessProtocol):
 class Workers:
     """At most `workers` jobs at a time, at most `waiting` more in line."""
 
-    def __init__(self, *, workers: int, waiting: int) -> None:
+    def __init__(self, *, workers: int, waiting: int, nice: int = 0) -> None:
+        """`nice`: by how much the work gives way to other threads of this machine."""
         if workers < 1 or waiting < 0:
             raise ValueError(f"{workers} workers with {waiting} waiting: need at least one worker")
-        self._executor = ThreadPoolExecutor(workers, thread_name_prefix="transcoder")
+        self._nice = nice
+        self._executor = ThreadPoolExecutor(
+            workers,
+            thread_name_prefix="transcoder",
+            initializer=lambda: _give_way(threading.get_native_id(), nice),
+        )
         self._places = asyncio.Semaphore(workers)
         self._max_waiting = waiting
         self._closed = False
@@ -116,7 +127,7 @@ class Workers:
             await self._places.acquire()
         finally:
             self.waiting -= 1
-        slot = Slot(self._executor)
+        slot = Slot(self._executor, nice=self._nice)
         try:
             yield slot
         finally:
@@ -139,3 +150,10 @@ class Workers:
         """Take no more jobs. Those that wait for a thread are dropped, none is waited for."""
         self._closed = True
         self._executor.shutdown(wait=False, cancel_futures=True)
+
+
+def _give_way(task: int | None, nice: int) -> None:
+    """Linux has a niceness for each thread; elsewhere, and where the task is gone, nothing."""
+    if nice and task is not None and sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, task, nice)

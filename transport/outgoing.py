@@ -64,7 +64,7 @@ class Outgoing:
         self.taken = 0
         """Bytes that went to the link."""
         self.preface: tuple[Introduction, ...] = ()
-        """Messages to say right before the first byte."""
+        """Messages to say right before the next byte."""
         self._hierarchy = hierarchy
         self._budget = budget
         self._wake = wake
@@ -107,6 +107,11 @@ class Outgoing:
         self._credit.grant(amount)
         if not self._closed:
             self._offer()
+
+    def introduce(self, message: Message) -> None:
+        """Said right before the next byte, unless it takes the place of one that still waits."""
+        waiting = tuple(one for one in self.preface if type(one[0]) is not type(message))
+        self.preface = ((message, None), *waiting)
 
     def take(self, length: int) -> bytes:
         """The next `length` bytes: the tree has granted them."""

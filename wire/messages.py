@@ -275,17 +275,24 @@ class Head(Message, tag=32, frozen=True):
     length: int = -1
     """Bytes the component will have after `coding` is undone; -1: not known yet."""
     coding: str = ""
-    """How the component's bytes are coded on the link: "", "br" or one that the other accepts."""
+    """How the component's bytes are coded on the link: "" or "br"."""
     final_url: str = ""
 
 
 class Levels(Message, tag=33, frozen=True):
-    """The component's fidelity levels, coarse to fine; precedes its first byte."""
+    """The component's fidelity levels, coarse to fine; precedes its first byte.
+
+    Where only the first is made so far it is said alone, and all of them once more when they are
+    known; no byte behind the first comes before that.
+    """
 
     component: int
     levels: list[Level]
     length: int
-    """Bytes of the component as sent."""
+    """Bytes of the component as sent; 0: not known yet."""
+    coding: str = ""
+    """How the levels but for versions and sketches are coded on the link: "", or what the other
+    accepts."""
 
 
 class Skeleton(Message, tag=34, frozen=True):

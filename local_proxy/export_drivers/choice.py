@@ -78,12 +78,12 @@ class Choice:
             return await self._whole(component, head)
         page = self._pages.of_document(component.document)
         if not _takes_levels(component, head, request):
-            return self._stream(component, head, request)
+            return await self._stream(component, head, request)
         multipart = self._as_multipart(request)
         swap = self._can_swap(page, component)
         if not swap and not multipart:
             self._grows(page, component)
-            return self._stream(component, head, request)
+            return await self._stream(component, head, request)
         await component.wait_level(component.levels[0].name)
         if _finished(component):
             return await self._whole(component, head)
@@ -92,7 +92,7 @@ class Choice:
             return self._multipart_response(component, head, first, request, page)
         if page is None or not await self._driver_there(page):
             self._grows(page, component)
-            return self._stream(component, head, request)
+            return await self._stream(component, head, request)
         level, file = await self._files.best(component)
         if level == component.levels[-1]:
             return await self._whole(component, head)
@@ -169,7 +169,8 @@ class Choice:
             return pictures.bare(component, head)
         return pictures.whole_now(head, final, file)
 
-    def _stream(self, component: Component, head: Head, request: Request) -> Response:
+    async def _stream(self, component: Component, head: Head, request: Request) -> Response:
+        await component.wait_settled()
         self.streamed += 1
         if component.coding:
             file_of, anew = self._files.file, self._refetch.body(request)

@@ -238,6 +238,7 @@ async def _parts(
             return
         yield file + b"\r\n" + _part_head(component.levels[index + 1])
         try:
+            await component.wait_settled()
             level, file = await _next_part(component, index + 1, file_of, anew)
         except ComponentFailed:
             yield await _whole_or(file, anew) + _END

@@ -13,9 +13,9 @@ from PIL import Image
 from local_proxy.components import Component, Head
 from local_proxy.export_drivers.browser import BrowserExport
 from local_proxy.http import Duplex, Headers, Request, Response, header
+from transcoders.low import in_front
 from transcoders.picture import Picture
-from transcoders.sketch import enlarged, sketched
-from transcoders.sniff import Format
+from transcoders.sketch import draw, enlarged
 from wire.skeleton import Kind, Level, Use
 
 
@@ -122,7 +122,7 @@ class Site:
         data = self.files[path]
         made = Picture(data, levels(data, ends), *size, lossless=True, identical=True)
         if sketch:
-            made = sketched(made, data, Format.JPEG)
+            made = in_front(draw(data), made)
             assert made.levels[0].sketch
         self.sent[path] = made.data
         one = Component(1000 + len(self.files), 0, f"{origin}{path}", Kind.IMAGE, use)

@@ -339,16 +339,17 @@ class Ear:
     def session_closed(self, session: LocalSession, error: LinkError | None) -> None: ...
 
 
-HEAD = m.Head(2, 200, b"", coding=m.ARITHMETIC)
+HEAD = m.Head(2, 200, b"")
+CODED = m.Levels(2, list(LEVELS), 9, m.ARITHMETIC)
 
 
 @pytest.mark.parametrize(
     ("accepts", "said", "taken"),
     [
-        ((m.ARITHMETIC,), [m.Levels(2, list(LEVELS), 9), HEAD], True),
-        ((), [m.Levels(2, list(LEVELS), 9), HEAD], False),
-        ((m.ARITHMETIC,), [HEAD], False),
-        (("other",), [m.Levels(2, list(LEVELS), 9), HEAD], False),
+        ((m.ARITHMETIC,), [CODED, HEAD], True),
+        ((), [CODED, HEAD], False),
+        ((m.ARITHMETIC,), [m.Head(2, 200, b"", coding=m.ARITHMETIC)], False),
+        (("other",), [CODED, HEAD], False),
     ],
     ids=["said", "not said", "without levels", "another said"],
 )

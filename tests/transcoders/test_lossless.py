@@ -19,7 +19,7 @@ from transcoders import png
 from transcoders.lossless import EFFORT, MAX_SIDE, WORTH, check_same, webp
 from transcoders.picture import Picture, PictureOptions, Unfit
 from transcoders.registry import Transcoders
-from transcoders.still import MAX_SHARE
+from transcoders.still import MAX_SHARE, MIN_BYTES
 
 SCREENSHOT = Path(__file__).parents[1] / "data" / "transcoders" / "screenshot.png"
 SRGB = chunk(b"sRGB", b"\0")
@@ -255,7 +255,8 @@ def test_a_low_version_stands_in_front_and_all_is_smaller(
 
 
 def test_one_too_small_for_a_version_is_one_file() -> None:
-    data = small().file()
+    data = small(height=30, samples=[(x % 7 * 30,) * 3 for x in range(64 * 30)]).file()
+    assert 4096 <= len(data) < MIN_BYTES
     made = transcode(data, webp=True)
     assert made is not None
     assert [level.name for level in made.levels] == ["original"]

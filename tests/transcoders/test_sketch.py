@@ -19,8 +19,7 @@ from transcoders import sketch
 from transcoders.picture import Picture, PictureOptions, Unfit
 from transcoders.registry import Transcoders
 from transcoders.scans import parse
-from transcoders.sketch import MAX_BYTES, MAX_PIXELS, MAX_SHARE, WORTH, Enlarger, enlarged, sketched
-from transcoders.sniff import Format
+from transcoders.sketch import MAX_BYTES, MAX_PIXELS, MAX_SHARE, Enlarger, draw, enlarged
 from transcoders.workers import Busy
 from wire.skeleton import Level
 
@@ -83,9 +82,9 @@ def test_a_sketch_stands_in_front_of_an_unchanged_picture(
 ) -> None:
     before = transcode(pictures[name], arithmetic=arithmetic)
     made = transcode(pictures[name], arithmetic=arithmetic, sketch=True)
-    low, former = made.levels[0], before.levels[0]
+    low = made.levels[0]
     assert (low.name, low.start, low.content_type, low.suffix) == ("low", 0, "image/jpeg", b"")
-    assert low.end <= min(MAX_SHARE * len(before.data), WORTH * former.end)
+    assert low.end <= MAX_SHARE * len(pictures[name])
     assert made.data[low.end :] == before.data
     assert [level.name for level in made.levels] == [level.name for level in before.levels]
     for level, same in zip(made.levels[1:], before.levels[1:], strict=True):
@@ -166,15 +165,9 @@ def noise(width: int, height: int) -> Image.Image:
     return small.resize((width, height), Image.Resampling.BICUBIC).convert("RGB")
 
 
-def picture_of(data: bytes, size: tuple[int, int]) -> Picture:
-    """As if it had levels, for files that get none for other reasons."""
-    levels = (Level("low", 0, len(data) // 2, "image/jpeg"), Level("original", 0, len(data), "x"))
-    return Picture(data, levels, *size, lossless=True, identical=True)
-
-
 def test_a_picture_one_pixel_wide_has_one_too(save: Callable[..., bytes]) -> None:
     data = save(Image.effect_noise((1, 12_000), 90), "JPEG", quality=90)
-    made = sketched(picture_of(data, (1, 12_000)), data, Format.JPEG)
+    made = draw(data, limit=len(data) // 2).alone()
     low = made.levels[0]
     assert (low.width, low.height) == (1, 12_000)
     assert Image.open(io.BytesIO(enlarged_of(made))).size == (1, 12_000)
@@ -204,12 +197,10 @@ def test_a_picture_of_less_quality_has_one(pictures: dict[str, bytes]) -> None:
     assert shown(bytes_of(made, made.levels[-1])).size == shown(enlarged_of(made)).size
 
 
-def test_where_no_sketch_is_small_enough_the_prefix_stays(save: Callable[..., bytes]) -> None:
-    data = save(Image.effect_noise((96, 96), 250).convert("RGB"), "JPEG", quality=20)
-    picture = picture_of(data, (96, 96))
-    few = (Level("low", 0, 40, "image/jpeg"), *picture.levels[1:])
-    tight = Picture(data, few, 96, 96, lossless=True, identical=True)
-    assert sketched(tight, data, Format.JPEG) is tight
+def test_a_picture_denser_than_sketches_has_none(save: Callable[..., bytes]) -> None:
+    tiles = Image.effect_noise((64, 64), 200).resize((512, 512), Image.Resampling.NEAREST)
+    with pytest.raises(Unfit):
+        draw(save(tiles.convert("RGB"), "JPEG", quality=5))
 
 
 @pytest.mark.parametrize("arithmetic", [False, True])
@@ -233,7 +224,7 @@ def test_a_sketch_that_fails_leaves_the_picture_as_it_was(
     before = transcode(data)
     assert len(before.levels) == 4
     with pytest.raises(SyntaxError):
-        sketched(before, data, Format.JPEG)
+        draw(data)
     assert transcode(data, sketch=True) == before
 
 

@@ -1,0 +1,74 @@
+"""Transcoding takes long, in virtual time: what can be shown is on its way meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from bench.links.memory import LinkModel
+from bench.pair import memory_pair
+from bench.synthetic import Shelf, page, prepared
+from bench.virtual_time import run
+from remote_proxy.delivery import Services
+from transcoders.low import Low
+from transcoders.picture import Picture, PictureOptions
+from transcoders.registry import Transcoders
+
+PAGE = page("http://one.test/", text=40_000, large=500_000)
+FAST = LinkModel(rate_up=50_000, rate_down=200_000, delay=0.05)
+SLOW = LinkModel(rate_up=7_000, rate_down=7_000, delay=0.05)
+PHOTOS = 13
+EACH = 0.4
+"""Seconds of the only worker for a picture's finer levels."""
+MADE = prepared([PAGE])
+
+
+class Patient(Transcoders):
+    """One picture after the other gets its finer levels. `early`: low levels don't wait for it."""
+
+    def __init__(self, *, early: bool) -> None:
+        super().__init__(workers=1, jpegtran=None)
+        self._early = early
+        self._turn = asyncio.Semaphore(1)
+
+    async def low(self, data: bytes, content_type: str, options: PictureOptions) -> Low | None:
+        made = await MADE.finish(data, content_type, options, None)
+        if made is None or not self._early:
+            return None
+        level = made.levels[0]
+        return Low(made.data[: level.end], level, made.width, made.height)
+
+    async def finish(
+        self, data: bytes, content_type: str, options: PictureOptions, low: Low | None
+    ) -> Picture | None:
+        async with self._turn:
+            await asyncio.sleep(EACH)
+        return await MADE.finish(data, content_type, options, low)
+
+
+async def _load(model: LinkModel, transcoders: Transcoders) -> tuple[list[float], float, int]:
+    """When each photo had its low level; when all was here; bytes that crossed. Seconds."""
+    loop = asyncio.get_running_loop()
+    async with memory_pair(model, Services(Shelf([PAGE]), transcoders), []) as pair:
+        began = loop.time()
+        document = await pair.load(PAGE.url)
+        await pair.complete(document)
+        low = [at - began for (_, level), at in pair.witness.reached.items() if level == "low"]
+        return sorted(low), loop.time() - began, pair.tap.received
+
+
+def test_low_levels_do_not_wait_for_finer_ones_to_be_made() -> None:
+    early, _, _ = run(_load(FAST, Patient(early=True)))
+    late, _, _ = run(_load(FAST, Patient(early=False)))
+    ideal, _, _ = run(_load(FAST, MADE))
+    assert len(early) >= PHOTOS
+    assert early[-1] < ideal[-1] + EACH
+    assert late[-1] > PHOTOS * EACH
+
+
+@pytest.mark.parametrize("model", [FAST, SLOW], ids=["fast", "slow"])
+def test_telling_the_first_level_alone_costs_little(model: LinkModel) -> None:
+    _, _, early = run(_load(model, Patient(early=True)))
+    _, _, late = run(_load(model, Patient(early=False)))
+    assert early - late < 60 * PHOTOS
