@@ -229,7 +229,8 @@ def _upwards(rows: Sequence[dict[str, Any]], workload: str, name: str, level: in
         for word in words
         if f"{word}_messages" in row
     ]
-    return sum(count * share for count, share in counts) / sum(count for count, _ in counts)
+    in_time = sum(float(count * share) for count, share in counts)
+    return in_time / sum(count for count, _ in counts)
 
 
 def _checks(
