@@ -229,8 +229,8 @@ def _upwards(rows: Sequence[dict[str, Any]], workload: str, name: str, level: in
         for word in words
         if f"{word}_messages" in row
     ]
-    in_time = sum(float(count * share) for count, share in counts)
-    return in_time / sum(count for count, _ in counts)
+    share: float = sum(many * part for many, part in counts) / sum(many for many, _ in counts)
+    return share
 
 
 def _checks(

@@ -220,7 +220,9 @@ def test_the_rest_of_a_refused_message_is_not_needed() -> None:
         got += receiver.receive(segment, 0.0)
     (refusal,) = [headers.parse(reply) for reply in receiver.replies()]
     assert isinstance(refusal, Refused)
-    error = atp.refused(refusal)
+    refused, error = atp.known.refusal(refusal)
+    assert refused is large
+    atp.cancel(large, error)
     assert large.state is State.CANCELLED and large.error is error
     assert "2000 bytes at most" in str(error)
     atp.submit(small, 0.0)

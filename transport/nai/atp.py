@@ -26,7 +26,7 @@ from transport.nai.carrier import Carrier
 from transport.nai.contest import Chosen, Contest
 from transport.nai.cutting import Cutting
 from transport.nai.departure import Departure
-from transport.nai.errors import CarrierError, NaiError, NotTaken
+from transport.nai.errors import CarrierError, NaiError
 from transport.nai.estimator import Estimate, Estimator
 from transport.nai.message import (
     Continue,
@@ -51,8 +51,6 @@ MOST_MESSAGES: Final = 200_000
 _GRACE: Final = 0.1
 """Seconds by which an estimate may say that an admitted message is late before that counts:
 admission fills the link to the last byte, and no estimate is exact."""
-_MOST_REPLIES: Final = 1024
-"""Segments of the receiving side's that wait to go: who does not read loses those beyond."""
 _AGAIN: Final = 0.05
 """Seconds between two calls of one message's callback."""
 
@@ -85,7 +83,8 @@ class Sender:
         self._departure = Departure(carrier, estimator)
         self._standby = Standby(wanted=standby)
         self._last_id = self._last_order = 0
-        self._known = Known()
+        self.known = Known()
+        """For the driver: whom the receiver means when it refuses a message."""
         self._tally = Tally()
         self._closed: Exception | None = None
         self.expired: deque[tuple[Message, Expiry]] = deque()
@@ -213,17 +212,7 @@ class Sender:
 
     def send_control(self, segment: bytes) -> None:
         """A segment of the receiving side's, to go first."""
-        if len(self._departure) < _MOST_REPLIES:
-            self._departure.put(segment)
-
-    def refused(self, refusal: headers.Refused) -> NotTaken:
-        """The receiver does not take a message: it is cancelled, or was sent in vain."""
-        message, error = self._known.refusal(refusal)
-        if message is not None and message.state.ended:
-            message.error = error
-        elif message is not None:
-            self.cancel(message, error)
-        return error
+        self._departure.reply(segment)
 
     def polled(self, size: int, seconds: float, now: float) -> None:
         """A packet pair was answered."""
@@ -241,8 +230,8 @@ class Sender:
 
     def statistics(self) -> SenderStatistics:
         contest = self._contest
-        counts = (len(contest), len(self._aside), contest.total, self._known.refused)
-        return self._tally.statistics(*counts, self._estimator.estimate)
+        counts = (len(contest), len(self._aside), contest.total, self.known.refused)
+        return self._tally.statistics(*counts, self.estimate)
 
     # -- into the tree and out of it ---------------------------------------------------------
 
@@ -280,7 +269,7 @@ class Sender:
         if not message.id:
             self._last_id += 1
             message.id = self._last_id
-            self._known.add(message)
+            self.known.add(message)
         message.state = state
         self._contest.enter(message)
         if message.deadline is not None:

@@ -255,7 +255,9 @@ class Connection:
             self._end(CarrierError(f"the other end ended the connection: {said.text}"))
             return
         else:
-            error = self.sender.refused(said)
+            message, error = self.sender.known.refusal(said)
+            if message is not None:
+                self.sender.cancel(message, error)
             if self._on_refused is not None:
                 self._callbacks.tell(self._on_refused, error)
         self.wake()

@@ -33,8 +33,15 @@ class Known:
         self._messages[message.id] = message
 
     def refusal(self, said: Refused) -> tuple[Message | None, NotTaken]:
-        """Whom it is about, unless it is forgotten or was begun anew, and what it says."""
+        """Whom it is about, unless it is forgotten or was begun anew, and what it says.
+
+        One that has ended, sent in vain, has that for its error.
+        """
         self.refused += 1
         error = NotTaken(said.id, _REASONS[said.why].format(said.limit))
         message = self._messages.get(said.id)
-        return (message if message is not None and message.id == said.id else None), error
+        if message is None or message.id != said.id:
+            return None, error
+        if message.state.ended:
+            message.error = error
+        return message, error
