@@ -53,8 +53,9 @@ class LocalSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Of the link; none only to loopback."""
     pair: str = ""
     """The string that `sluice pair` printed on the remote. It's kept, so one start needs it."""
-    transport: Literal["tcp", "atp-udp"] = "tcp"
-    """What carries the link: tcp, or atp-udp (over UDP, and over TCP where that gets no answer)."""
+    transport: Literal["tcp", "atp-udp", "atp-tcp"] = "tcp"
+    """What carries the link: tcp; atp-udp (over UDP, and over TCP where that gets no answer);
+    atp-tcp (over TCP in segments of one size, which hide those of what they hold)."""
     policy: list[str] = msgspec.field(default_factory=lambda: ["default"])
     """Policies in order: built-in names, module:attribute, or paths of .py files."""
     device: str = msgspec.field(default_factory=socket.gethostname)

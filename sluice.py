@@ -117,7 +117,9 @@ def local(
     state: State = None,
     transport: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(help="What carries the link: tcp, or atp-udp (TCP where UDP is blocked)."),
+        typer.Option(
+            help="What carries the link: tcp, atp-udp (TCP where UDP is blocked), atp-tcp."
+        ),
     ] = None,
     policy: Annotated[
         Optional[list[str]],  # noqa: UP045

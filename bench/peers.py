@@ -156,7 +156,7 @@ class SluicePeer(_OverRelay):
 
     @asynccontextmanager
     async def over(self, world: World, origin: Address) -> AsyncIterator[Endpoint]:
-        if self._transport != "tcp" and world.backend == "relay":
+        if self._transport == "atp-udp" and world.backend == "relay":
             raise OSError("the relay carries TCP only: take --backend tun")
         async with contextlib.AsyncExitStack() as stack:
             server, client, state = await stack.enter_async_context(security(self._security))

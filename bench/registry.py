@@ -201,6 +201,14 @@ SCENARIOS: Final = (
         virtual=True,
     ),
     Scenario(
+        "atp-datagrams",
+        "100,000 messages over a link that loses, delays and repeats: virtual time and kernel UDP",
+        "bench.scenarios.atp_datagrams",
+        takes=60,
+        quick_takes=8,
+        quick={"scale": 0.1},
+    ),
+    Scenario(
         "tcp-contention",
         "how unequally three kernel TCP flows share a link, one pausing (ATP, figure 2)",
         "bench.scenarios.tcp_contention",

@@ -32,7 +32,7 @@ FIELD: Final = 8
 MAX_FIELDS: Final = 1000
 """Of a request: HPACK counts 32 bytes for each beside its own, and the peer takes 128 KB in all
 (RFC 7541, 4.1; wire.session.MAX_HEADER_BYTES)."""
-_TREATMENTS: Final = {Mode.ORIGINAL: Treatment.ORIGINAL, Mode.TEXT_ONLY: Treatment.TEXT_ONLY}
+TREATMENTS: Final = {Mode.ORIGINAL: Treatment.ORIGINAL, Mode.TEXT_ONLY: Treatment.TEXT_ONLY}
 
 
 class Observer(Protocol):
@@ -101,7 +101,7 @@ class Asking:
             headers=request.headers,
             body=request.body is not None,
             levels=wants_picture(request),
-            treatment=_TREATMENTS.get(mode, Treatment.ADAPTED) if navigation else Treatment.ADAPTED,
+            treatment=TREATMENTS.get(mode, Treatment.ADAPTED) if navigation else Treatment.ADAPTED,
             takes=takes,
             kept=self._caches.names(component_id, now=wall_clock()) if navigation else None,
         )

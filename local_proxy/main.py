@@ -47,7 +47,7 @@ from transcoders.sketch import Enlarger
 from transport.connection import Connection
 from transport.handshakes import dial_secured
 from transport.interfaces import Change, InterfaceWatch
-from transport.lasting import LastingLink
+from transport.lasting import LastingLink, in_segments
 from transport.link import Link
 from transport.preferring_udp import PreferringUdp, dial_udp
 from transport.spp.keys import ClientKeys
@@ -142,6 +142,7 @@ class LocalProxy:
             Folder(Path(settings.state) / "documents" if store is not None else None),
             bridge,
             hear=self._runtime.hear,
+            mode=self.sites.mode,
             patience=settings.patience,
         )
         trusted = authority.certificate_pem if authority is not None else None
@@ -294,8 +295,11 @@ class LocalProxy:
         host, _, number = self._remote.address.rpartition(":")
         host, port = host.strip("[]"), int(number)
 
+        segments = self._settings.transport == "atp-tcp"
+
         async def tcp() -> Connection:
-            return await dial_secured(host, port, security=self._remote.security)
+            connection = await dial_secured(host, port, security=self._remote.security)
+            return await in_segments(connection) if segments else connection
 
         async def udp(keys: ClientKeys) -> Connection:
             return await dial_udp(host, port, keys=keys)

@@ -52,7 +52,7 @@ class Remote:
 def remote(settings: Settings) -> Remote:
     """The remote to use. Raises PairingError, saying what to do."""
     if settings.security == "none":
-        if settings.transport != "tcp":
+        if settings.transport == "atp-udp":
             raise PairingError(
                 f"transport = {settings.transport} is for paired devices: its datagrams are sealed "
                 "with the keys of the pairing. Without security, leave it at tcp"

@@ -26,6 +26,21 @@ def check_ratio(directory: Directory) -> None:
         raise Unreadable(f"it would unpack to {size} bytes")
 
 
+def beginning(entry: Entry, raw: bytes, size: int) -> bytes:
+    """The first `size` bytes of an entry, or fewer, from the beginning of its range. Unchecked."""
+    if len(raw) < LOCAL.size or raw[:4] != b"PK\x03\x04":
+        return b""
+    fields = LOCAL.unpack_from(raw)
+    begin = LOCAL.size + fields[9] + fields[10]
+    data = raw[begin : begin + entry.compressed]
+    if entry.method == STORED:
+        return data[:size]
+    try:
+        return zlib.decompressobj(_RAW_DEFLATE).decompress(data, size)
+    except zlib.error:
+        return b""
+
+
 def unpacked(entry: Entry, raw: bytes) -> bytes:
     """The bytes of an entry from its raw range. Raises Unreadable if they are not what it says."""
     if len(raw) < LOCAL.size or raw[:4] != b"PK\x03\x04":

@@ -11,7 +11,7 @@ from typing import Final
 from office.errors import Unreadable
 from office.outline import DocumentKind, Outline
 from office.sorting import is_picture, is_text, outline
-from office.xml import Element, local, parsed, resolved
+from office.xml import Attributes, elements, resolved
 from office.zip_directory import Directory
 
 MIMETYPE: Final = "mimetype"
@@ -34,10 +34,10 @@ def read(directory: Directory, content: Callable[[str], bytes]) -> Outline:
     names = [entry.name for entry in directory.entries]
     if CONTENT not in names or "META-INF/manifest.xml" not in names:
         raise Unreadable("it lacks its content")
-    pages, shown = _pages(kind, names, parsed(content(CONTENT), CONTENT))
+    pages, shown = _pages(kind, names, content(CONTENT))
     if STYLES in names:
-        for element in parsed(content(STYLES), STYLES).iter():
-            name = _reference(element)
+        for _, attributes in elements(content(STYLES), STYLES, _matters):
+            name = _reference(attributes)
             if is_picture(name):
                 shown.setdefault(name, ())
     pages[0] = [*_FRAME, *pages[0]]
@@ -54,7 +54,7 @@ def _kind(mimetype: bytes) -> DocumentKind:
 
 
 def _pages(
-    kind: DocumentKind, names: list[str], root: Element
+    kind: DocumentKind, names: list[str], content: bytes
 ) -> tuple[list[list[str]], dict[str, tuple[int, ...]]]:
     """The objects' texts by page, and the pictures with their pages."""
     folders = _folders(names)
@@ -62,14 +62,14 @@ def _pages(
     pages: list[list[str]] = [[]]
     shown: dict[str, tuple[int, ...]] = {}
     number = 0
-    for element in root.iter():
-        if numbered and local(element.tag) == "page":
+    for tag, attributes in elements(content, CONTENT, _matters):
+        if numbered and tag == "page":
             number += 1
             if number > MAX_PAGES:
                 raise Unreadable(f"it has more than {MAX_PAGES} pages")
             if number > 1:
                 pages.append([])
-        name = _reference(element)
+        name = _reference(attributes)
         if not name:
             continue
         if is_picture(name) or name.startswith("ObjectReplacements/"):
@@ -92,9 +92,14 @@ def _folders(names: list[str]) -> dict[str, list[str]]:
     return found
 
 
-def _reference(element: Element) -> str:
+def _matters(tag: str, attributes: Attributes) -> bool:
+    """A page, or what shows something: most other elements have no link."""
+    return tag == "page" or (len(attributes) > 0 and _reference(attributes) != "")
+
+
+def _reference(attributes: Attributes) -> str:
     """The entry that an element shows; "" for none."""
-    for key, value in element.attrib.items():
-        if str(key).endswith("xlink}href"):
-            return "" if ":" in str(value) else resolved(str(value), base="")
+    for name, value in attributes.items():
+        if name.endswith("xlink}href"):
+            return "" if ":" in value else resolved(value, base="")
     return ""

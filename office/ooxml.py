@@ -15,7 +15,7 @@ from typing import Final
 from office.errors import Unreadable
 from office.outline import DocumentKind, Outline
 from office.sorting import is_picture, is_text, outline
-from office.xml import Element, local, parsed, resolved
+from office.xml import Attributes, elements, resolved
 from office.zip_directory import Directory
 
 TYPES: Final = "[Content_Types].xml"
@@ -29,6 +29,8 @@ _KINDS: Final = (
 """What the main part's content type contains."""
 _PAGES: Final = {DocumentKind.PPTX: "sldId", DocumentKind.XLSX: "sheet"}
 """The element that names a page in the main part."""
+_SHOWN: Final = ("blip", "imagedata")
+"""The elements that show a picture in a text."""
 _FIRST: Final = ("tableStyles", "styles", "sharedStrings", "theme")
 """Relationships of the main part that the first page needs."""
 _ASIDE: Final = frozenset(
@@ -79,9 +81,9 @@ class _Reader:
         return outline(kind, self._directory, pages or [frame], shown)
 
     def _kind(self, main: str) -> DocumentKind:
-        types = parsed(self._content(TYPES), TYPES)
-        part = next((one for one in types if one.get("PartName", "")[1:] == main), None)
-        declared = part.get("ContentType", "") if part is not None else ""
+        parts = elements(self._content(TYPES), TYPES, lambda tag, _: tag == "Override")
+        types = {of.get("PartName", "")[1:]: of.get("ContentType", "") for _, of in parts}
+        declared = types.get(main, "")
         for words, kind in _KINDS:
             if any(word in declared for word in words):
                 return kind
@@ -91,10 +93,9 @@ class _Reader:
         """The entries of the pages, in order."""
         targets = {id_: name for id_, _, name in self._of(main)}
         found = 0
-        for element in parsed(self._content(main), main).iter():
-            if local(element.tag) != _PAGES[kind]:
-                continue
-            name = targets.get(_relation_id(element), "")
+        named = _PAGES[kind]
+        for _, attributes in elements(self._content(main), main, lambda tag, _: tag == named):
+            name = targets.get(_relation_id(attributes), "")
             if name in self._names:
                 found += 1
                 if found > MAX_PAGES:
@@ -124,9 +125,8 @@ class _Reader:
         """Pictures as the text of the main part names them, then those of headers and others."""
         targets = {id_: name for id_, _, name in self._of(main)}
         named: dict[str, None] = {}
-        for element in parsed(self._content(main), main).iter():
-            if local(element.tag) in ("blip", "imagedata"):
-                named[targets.get(_relation_id(element), "")] = None
+        for _, attributes in elements(self._content(main), main, lambda tag, _: tag in _SHOWN):
+            named[targets.get(_relation_id(attributes), "")] = None
         there = dict.fromkeys(pictures)
         return list({**{name: None for name in named if name in there}, **there})
 
@@ -138,7 +138,8 @@ class _Reader:
         found: list[Relation] = []
         if name in self._names:
             base = posixpath.dirname(part)
-            for one in parsed(self._content(name), name):
+            related = elements(self._content(name), name, lambda tag, _: tag == "Relationship")
+            for _, one in related:
                 if one.get("TargetMode") == "External":
                     continue
                 target = resolved(one.get("Target", ""), base=base)
@@ -154,10 +155,9 @@ def _relations_of(part: str) -> str:
     return posixpath.join(folder, "_rels", f"{name}.rels")
 
 
-def _relation_id(element: Element) -> str:
+def _relation_id(attributes: Attributes) -> str:
     """Its reference into the relationships: r:id, r:embed, r:link."""
-    for key, value in element.attrib.items():
-        name = str(key)
-        if "relationships" in name and local(name) in ("id", "embed", "link"):
-            return str(value)
+    for name, value in attributes.items():
+        if "relationships" in name and name.rpartition("}")[2] in ("id", "embed", "link"):
+            return value
     return ""

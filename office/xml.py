@@ -1,11 +1,13 @@
-"""XML of documents, parsed so that it can reach nothing and grow no further.
+"""XML of documents, read element by element, so that it reaches nothing and fills no memory.
 
-Pure. Source: lxml's parser options; OPC (ECMA-376-2), 8.2.4 and 9.3 (how parts name one another).
+Pure. Source: lxml, "The target parser interface"; OPC (ECMA-376-2), 8.2.4 and 9.3 (how parts name
+one another).
 """
 
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Callable, Mapping
 from typing import Final
 from urllib.parse import unquote
 
@@ -13,25 +15,51 @@ from lxml import etree
 
 from office.errors import Unreadable
 
-Element = etree._Element
-MAX_NODES: Final = 2_000_000
-"""Elements of one part."""
+Attributes = Mapping[str, str]
+Element = tuple[str, Attributes]
+"""Name without its namespace, of which there are two for everything (ECMA-376 and ISO); attributes
+with theirs."""
+MAX_ELEMENTS: Final = 1_000_000
+"""Of one part; a book of a thousand pages has 300,000."""
+MAX_KEPT: Final = 50_000
 
 
-def parsed(data: bytes, name: str) -> Element:
-    """The root. Raises Unreadable where it is no XML."""
+def elements(data: bytes, name: str, keep: Callable[[str, Attributes], object]) -> list[Element]:
+    """The elements that are to be kept, in order. Raises Unreadable where it is no XML."""
+    target = _Target(name, keep)
     parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, huge_tree=False, load_dtd=False
+        target=target,  # type: ignore[arg-type]  # the stub names a class that lxml has not
+        resolve_entities=False,
+        no_network=True,
+        huge_tree=False,
+        load_dtd=False,
     )
     try:
-        return etree.fromstring(data, parser)
+        etree.fromstring(data, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
         raise Unreadable(f"{name!r} is no XML: {error}") from None
+    return target.kept
 
 
-def local(tag: object) -> str:
-    """A name without its namespace, of which there are two for everything (ECMA-376 and ISO)."""
-    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
+class _Target:
+    """Is told of elements as they are parsed."""
+
+    def __init__(self, name: str, keep: Callable[[str, Attributes], object]) -> None:
+        self.kept: list[Element] = []
+        self._name = name
+        self._keep = keep
+        self._count = 0
+
+    def start(self, tag: str, attributes: Attributes) -> None:
+        self._count += 1
+        local = tag.rpartition("}")[2]
+        if self._keep(local, attributes):
+            self.kept.append((local, dict(attributes)))
+        if self._count > MAX_ELEMENTS or len(self.kept) > MAX_KEPT:
+            raise Unreadable(f"{self._name!r} has too many elements")
+
+    def close(self) -> None:
+        """All has been parsed."""
 
 
 def resolved(target: str, *, base: str) -> str:

@@ -23,8 +23,8 @@ AHEAD: Final = 131_072
 """Bytes ahead of the response within which asking by range would not be sooner."""
 NEAR: Final = 65_536
 """Bytes between two ranges for which it is not worth to ask twice."""
-MAX_RANGES: Final = 8
-"""Requests by range for one want; the rest comes as it comes."""
+MAX_RANGES: Final = 32
+"""Requests by range for one document; the rest comes as it comes."""
 ATTEMPTS: Final = 3
 """Times that a response that broke off is gone on with."""
 _CONTENT_RANGE: Final = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
@@ -47,6 +47,7 @@ class Gathering:
         self._limit = limit
         self._ask = ask
         self._at = 0
+        self._asked = 0
         self._ended = asyncio.Event()
         self._validator = _validator(response)
 
@@ -116,9 +117,10 @@ class Gathering:
         """Until these bytes are in the spool. Raises OriginError if they will never be."""
         missing = [gap for start, end in ranges for gap in self.spool.there.missing(start, end)]
         far = [gap for gap in missing if gap[0] > self._at + AHEAD]
-        for start, end in _near_ones_together(far)[:MAX_RANGES]:
-            if self._validator is None:
+        for start, end in _near_ones_together(far):
+            if self._validator is None or self._asked >= MAX_RANGES:
                 break
+            self._asked += 1
             await self._range(start, end)
         await self.spool.wait(ranges)
 

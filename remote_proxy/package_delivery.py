@@ -9,23 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 import structlog
 from msgspec import structs
 
-from office.contents import unpacked
-from office.errors import Unreadable
-from office.extents import Extents, Range, joined
-from office.outline import Outline
-from office.parts import Part, Picture, Texts, parts_of
-from office.zip_directory import Directory
+from office.extents import Extents, Range
+from office.parts import Part, Picture, parts_of
 from remote_proxy.failures import OriginError
-from remote_proxy.gathering import Gathering
 from remote_proxy.jobs import Job
 from remote_proxy.obedience import Obedience
+from remote_proxy.package_document import Document
+from remote_proxy.package_slices import batches, kind_of, slice_of, without
 from remote_proxy.tree import Tree
 from transcoders.registry import Transcoders
 from transcoders.sniff import Format
@@ -33,16 +30,12 @@ from transcoders.text import TextEncoder
 from transport.outbox import TreeOutbox
 from transport.outgoing import Outgoing
 from wire import messages as m
-from wire.package import Slice, flat, ranges_of
+from wire.package import ranges_of
 from wire.session import Headers, Session, header
 from wire.skeleton import Kind, Level, Use
 
 SMALL: Final = 16_384
 """Bytes of a picture up to which it goes before any is refined, if it can't be had coarse."""
-MAX_SLICES: Final = 40_000
-"""Bytes of slices in one message."""
-MAX_RUNS: Final = 64
-"""Of pages on which a picture is said to be seen."""
 AT_A_TIME: Final = 4
 """Pictures of one document that are in memory for their coarse versions."""
 QUALITY: Final = 9
@@ -70,17 +63,6 @@ class Sender(Protocol):
         """It leaves when the document does."""
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
-    """What is to be sent."""
-
-    headers: Headers
-    """Of the response that brings it."""
-    gathering: Gathering
-    directory: Directory
-    outline: Outline
-
-
 @dataclass(slots=True)
 class _Sending:
     """A part on its way out."""
@@ -105,10 +87,9 @@ class PackageDelivery:
         transcoders: Transcoders,
     ) -> None:
         self._job = job
-        self._headers = document.headers
-        self._gathering = document.gathering
+        self._document = document
         self._directory = document.directory
-        self._outline = document.outline
+        self._gathering = document.gathering
         self._sender = sender
         self._transcoders = transcoders
         self._entered: list[int] = []
@@ -122,10 +103,11 @@ class PackageDelivery:
     async def run(self) -> None:
         """Deliver. Failures are told to the local proxy once the parts have been announced."""
         there = self._there()
+        outline = await self._document.measured()
         parts = [
             (part, ranges)
-            for part in parts_of(self._directory, self._outline)
-            if (ranges := _without(part, there or Extents()))
+            for part in parts_of(self._directory, outline)
+            if (ranges := without(part, there or Extents()))
         ]
         ids = [self._sender.session.new_component() for _ in parts]
         digest = self._sender.session.new_component()
@@ -133,7 +115,7 @@ class PackageDelivery:
         try:
             directory = self._enter(self._job.component, Kind.TEXT, 0)
             sending = [
-                _Sending(part, ranges, self._enter(id_, _kind(part), order))
+                _Sending(part, ranges, self._enter(id_, kind_of(part), order))
                 for order, (id_, (part, ranges)) in enumerate(zip(ids, parts, strict=True), 1)
             ]
             end = self._enter(digest, Kind.OTHER, len(parts) + 1)
@@ -167,20 +149,20 @@ class PackageDelivery:
         size = 0 if goes_on else len(directory.raw)
         fields = [
             (name, value)
-            for name, value in self._headers
+            for name, value in self._document.headers
             if name in _FIELDS and len(value) <= MAX_FIELD
         ]
         package = m.Package(
             component,
             directory.length,
             directory.start,
-            self._outline.kind.value,
-            len(self._outline.pages),
+            self._document.outline.kind.value,
+            len(self._document.outline.pages),
             first,
             [],
             goes_on=goes_on,
         )
-        for batch, more in _batches([_slice(part, ranges) for part, ranges in parts]):
+        for batch, more in batches([slice_of(part, ranges) for part, ranges in parts]):
             self._sender.say(structs.replace(package, first=first, slices=batch, more=more))
             first += 2 * len(batch)
         self._sender.say(m.Head(component, 200, b"", length=size, coding="br"), fields)
@@ -211,11 +193,12 @@ class PackageDelivery:
         raw = self._directory.raw if whole else b""
         directory.write(await asyncio.to_thread(encoder.encode, raw) + encoder.finish())
         directory.finish()
-        texts = [one for one in sending if isinstance(one.part, Texts) and one.part.page]
-        pictures = [one for one in sending if isinstance(one.part, Picture) and one.part.raster]
-        rest = [one for one in sending if one not in texts and one not in pictures]
+        by_kind: dict[Kind, list[_Sending]] = {}
         for one in sending:
             self._size(one, one.size)
+            by_kind.setdefault(kind_of(one.part), []).append(one)
+        texts, pictures = by_kind.pop(Kind.TEXT, []), by_kind.pop(Kind.IMAGE, [])
+        rest = [one for those in by_kind.values() for one in those]
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._in_order(texts))
             tasks.create_task(self._pictures(pictures))
@@ -260,38 +243,25 @@ class PackageDelivery:
 
     async def _coarse_version(self, one: _Sending) -> bytes | None:
         """None: there is none, or it is there already."""
-        start, end = one.part.ranges[0][0], one.part.ranges[-1][1]
-        if not self._adapted or start in self._there_coarse:
-            return None
-        await self._gathering.need([(start, end)])
         assert isinstance(one.part, Picture)
-        entry = self._directory.by_name[one.part.media.entry]
-        try:
-            data = unpacked(entry, self._gathering.spool.read(start, end))
-        except Unreadable:
+        if not self._adapted or one.part.ranges[0][0] in self._there_coarse:
             return None
-        return await self._transcoders.thumbnail(data)
+        data = await self._document.picture(one.part)
+        return await self._transcoders.thumbnail(data) if data is not None else None
 
     async def _raw(self, one: _Sending) -> None:
         """The bytes of the file, as the link takes them."""
         await self._gathering.need(one.ranges)
         for piece in self._gathering.spool.pieces(one.ranges):
-            one.outgoing.write(piece)
             await one.outgoing.room()
             if one.outgoing.closed:
                 return
+            one.outgoing.write(piece)
         one.outgoing.finish()
 
     async def _digest(self, end: Outgoing) -> None:
-        await self._gathering.everything()
-        end.write(await asyncio.to_thread(self._sum))
+        end.write(await self._document.sha256())
         end.finish()
-
-    def _sum(self) -> bytes:
-        digest = hashlib.sha256()
-        for piece in self._gathering.spool.pieces([(0, self._directory.length)]):
-            digest.update(piece)
-        return digest.digest()
 
     def _size(self, one: _Sending, size: int) -> None:
         if one.outgoing.leaf.attached:
@@ -301,43 +271,3 @@ class PackageDelivery:
 def _first(group: ExceptionGroup[OriginError]) -> OriginError:
     one = group.exceptions[0]
     return _first(one) if isinstance(one, ExceptionGroup) else one
-
-
-def _kind(part: Part) -> Kind:
-    """What schedulers take it for."""
-    match part:
-        case Texts(page=page):
-            return Kind.TEXT if page else Kind.OTHER
-        case Picture(raster=raster):
-            return Kind.IMAGE if raster else Kind.MEDIA
-    return Kind.OTHER
-
-
-def _without(part: Part, there: Extents) -> tuple[Range, ...]:
-    """The ranges of a part that are not there."""
-    return tuple(gap for start, end in part.ranges for gap in there.missing(start, end))
-
-
-def _slice(part: Part, ranges: tuple[Range, ...]) -> Slice:
-    pages: tuple[int, ...] = ()
-    match part:
-        case Texts(page=page):
-            pages = (page,) if page else ()
-        case Picture(media=media):
-            pages = media.pages
-    runs = joined((page, page + 1) for page in pages)[:MAX_RUNS]
-    return Slice(_kind(part), flat(ranges), flat(runs))
-
-
-def _batches(slices: list[Slice]) -> Iterator[tuple[list[Slice], bool]]:
-    """The slices cut so that each message fits a frame, and whether another one follows."""
-    batch: list[Slice] = []
-    size = 0
-    for one in slices:
-        need = 16 + 5 * len(one.ranges) + 3 * len(one.pages)
-        if batch and size + need > MAX_SLICES:
-            yield batch, True
-            batch, size = [], 0
-        batch.append(one)
-        size += need
-    yield batch, False

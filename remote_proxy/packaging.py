@@ -22,7 +22,8 @@ from office.zip_directory import Directory, parse
 from remote_proxy.gathering import Ask, Gathering
 from remote_proxy.jobs import Job
 from remote_proxy.origin import FetchRequest, Origin, OriginResponse
-from remote_proxy.package_delivery import Document, PackageDelivery, Sender
+from remote_proxy.package_delivery import PackageDelivery, Sender
+from remote_proxy.package_document import Document
 from remote_proxy.spool import Spool
 from transcoders.registry import Transcoders
 from wire import messages as m

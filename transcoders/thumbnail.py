@@ -8,6 +8,7 @@ Knows pixels and shares; does not know who asked.
 
 from __future__ import annotations
 
+import io
 from typing import Final
 
 from PIL import Image
@@ -28,6 +29,17 @@ _STEPS: Final = (
 )
 """Longer side in pixels, quality of colours and of alpha, best first. Alpha is a third of a logo's
 bytes at any quality above 0."""
+
+
+def natural_size(head: bytes) -> tuple[int, int]:
+    """Pixels, by the first bytes of a picture; (0, 0): these do not say."""
+    if sniff(head) is None:
+        return 0, 0
+    try:
+        with Image.open(io.BytesIO(head)) as image:
+            return image.size
+    except Exception:  # Pillow raises a dozen kinds
+        return 0, 0
 
 
 def thumbnail(data: bytes, *, max_pixels: int) -> bytes:

@@ -55,10 +55,12 @@ class Carried(Protocol):
 class Connection(Protocol):
     """Made, and not closed yet."""
 
-    kind: str
-    """"tcp", "udp": for people."""
     reports: bool
     """The ends must report to each other what has come; False: `Carried.delivered` tells."""
+
+    @property
+    def kind(self) -> str:
+        """ "tcp", "atp-tcp", "udp": for people."""
 
     @property
     def peer(self) -> Peer | None:

@@ -88,6 +88,8 @@ class Endpoint:
         """The connection that there is now sends such chunks; `reports`: the ends must report."""
         self.chunks = chunks
         self._reporting = self.gate.asks = reports
+        if chunks.whole:  # a burst of whole segments is more than an idle modem should be asked
+            self._probe = Probe(())
 
     def next_chunk(self, now: float) -> bytes | None:
         """Bytes to send now, at most a report and some frames; None: nothing may or wants to go.

@@ -24,6 +24,7 @@ from transport.link import LinkError, LinkExpired, NotTrusted, WrongPeer
 from transport.preamble import Preamble, What
 from transport.stream_link import StreamLink
 from transport.tcp import reason
+from transport.tcp_connection import TcpConnection
 from wire.errors import PeerError
 
 BACKOFF: Final = (0.0, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -228,6 +229,17 @@ class LastingLink:
 def forbids(error: LinkError | OSError | None) -> bool:
     """Whether only people can change what went wrong. A stranger's answer passes by itself."""
     return isinstance(error, NotTrusted) and not isinstance(error, WrongPeer)
+
+
+async def in_segments(connection: TcpConnection) -> TcpConnection:
+    """From here on it has segments of one size, both ways. Raises LinkError, OSError."""
+    try:
+        await connection.send(Preamble(What.SEGMENTS).encode())
+    except BaseException:
+        connection.close()
+        raise
+    connection.segment_stream()
+    return connection
 
 
 async def read_preamble(connection: Connection) -> Preamble:

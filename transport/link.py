@@ -77,7 +77,7 @@ class LinkStatistics:
     connected: bool = True
     """Something carries bytes now; if not, the link waits for a new connection."""
     transport: str = "tcp"
-    """What carries bytes now, or did last: "tcp", "udp"."""
+    """What carries bytes now, or did last: "tcp", "atp-tcp", "udp"."""
     chunks: Chunks = field(default_factory=Chunks)
     """What bytes go out in, which says how large a quantum suits a rate."""
 

@@ -32,6 +32,9 @@ class What(IntEnum):
     """A new link; answered by OPEN with its token."""
     RESUME = 0xA1
     """The link of this token goes on; answered by RESUME, or by UNKNOWN."""
+    SEGMENTS = 0xA3
+    """Over TCP, before any of those: from here on, both ways, in segments of one size
+    (transport/segmented.py). It has no answer."""
     UNKNOWN = 0xA2
     """There is no such link: the accepting end was restarted, or waited long enough."""
 

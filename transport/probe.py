@@ -16,6 +16,7 @@ Pure. It knows no time.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import shake_256
 from typing import Final
 
@@ -28,8 +29,9 @@ _PIECES: Final = 2
 class Probe:
     """The padding of one connection's sender."""
 
-    def __init__(self) -> None:
-        self._later = list(reversed(BURSTS))
+    def __init__(self, bursts: Sequence[int] = BURSTS) -> None:
+        """`bursts`: pieces of each."""
+        self._later = list(reversed(bursts))
         self._left = 0
         """Pieces of the present burst to be sent."""
 

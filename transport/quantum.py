@@ -52,13 +52,16 @@ class Chunks:
     """Bytes that protecting a chunk adds."""
     segment: int = SEGMENT
     """Bytes of payload in a packet, at most."""
+    whole: bool = False
+    """Whatever the link: what is not filled of a packet is sent all the same."""
 
     def quantum(self, rate: float) -> int:
         """Bytes of a quantum that suit a link of `rate` bytes/second."""
         own = self.record + self.frames * _FRAME
         cheap, dear = ((_HEADERS + own) * (1 / cost - 1) for cost in (_COST, _MOST_COST))
         size = max(min(cheap, max(dear, rate * _LONG)), rate * _TIME)
-        whole = int(size + own) // self.segment * self.segment - own
+        packets = int(size + own) // self.segment
+        whole = max(packets, int(self.whole)) * self.segment - own
         return max(_SMALLEST, min(_LARGEST, int(whole if whole > 0 else size) // self.frames))
 
 

@@ -145,6 +145,9 @@ class Reception:
     async def _arrive(self, connection: Connection) -> None:
         async with asyncio.timeout(PREAMBLE_TIME):
             asked = await read_preamble(connection)
+            if asked.what is What.SEGMENTS and isinstance(connection, TcpConnection):
+                connection.segment_stream()
+                asked = await read_preamble(connection)
             if asked.what is What.RESUME:
                 await self._resume(connection, asked)
             elif asked.what is What.OPEN:
@@ -166,8 +169,7 @@ class Reception:
     async def _resume(self, connection: Connection, asked: Preamble) -> None:
         kept = self._kept.get(asked.token)
         if kept is None or kept.link.peer != connection.peer:  # a token is its device's only
-            await connection.send(Preamble(What.UNKNOWN).encode())
-            connection.close()
+            connection.finish(Preamble(What.UNKNOWN).encode())
             return
         # A link whose connection seems to live has lost it all the same: its peer says so.
         answer = Preamble(What.RESUME, asked.token, kept.link.release())

@@ -17,6 +17,7 @@ from transport.connection import Carried
 from transport.link import LinkError
 from transport.quantum import Chunks, chunks_of
 from transport.records import Peer, Plain, Records
+from transport.segmented import Segmented
 from transport.tcp import prepare, reason, segment
 from wire.errors import PeerError
 
@@ -29,7 +30,6 @@ KEEPALIVE_IDLE: Final = 600
 class TcpConnection:
     """Owns its socket, which does not block. Implements transport.connection.Connection."""
 
-    kind = "tcp"
     reports = True
 
     def __init__(self, connected: socket.socket, records: Records | None = None) -> None:
@@ -57,11 +57,22 @@ class TcpConnection:
 
     @property
     def chunks(self) -> Chunks:
+        if isinstance(self.records, Segmented):
+            return self.records.chunks
         return chunks_of(record=self.records.overhead, segment=segment(self.socket))
 
     @property
     def arriving(self) -> int:
         return self.records.arriving
+
+    @property
+    def kind(self) -> str:
+        return "atp-tcp" if isinstance(self.records, Segmented) else "tcp"
+
+    def segment_stream(self) -> None:
+        """From here on, both ways, in segments of one size (transport/segmented.py)."""
+        early, self._early = self._early, b""
+        self.records = Segmented(self.records, early)
 
     async def send(self, data: bytes) -> None:
         await self._loop.sock_sendall(self.socket, self.records.protect(data))
@@ -212,7 +223,7 @@ class TcpConnection:
             return
         try:
             plain, reply = self.records.unprotect(b"")
-        except LinkError as error:
+        except (PeerError, LinkError) as error:
             self._carried.failed(error)
             return
         self._remainder += reply

@@ -9,50 +9,27 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from local_proxy.components import Component
 from local_proxy.packages.outlining import entries_in, in_place, outline_of
+from local_proxy.packages.part import Broken, IncomingPart
 from local_proxy.packages.sparse_file import SparseFile
 from local_proxy.resumption import LOST
 from office.errors import NeedsMore, Unreadable
-from office.extents import Range
 from office.outline import DocumentKind, Outline
 from office.zip_directory import Directory, Entry, parse
 from wire.errors import PeerError
 from wire.messages import Package
 from wire.package import Held, Slice, flat, ranges_of
 
-MAX_COARSE: Final = 1 << 18
-"""Bytes of one picture's coarse version."""
 MAX_HELD: Final = 4000
 """Ranges that a request can say are here."""
 BROKEN: Final = "the remote proxy sent what is no document"
 CHANGED: Final = "the document has changed on its server; open it again"
 WRONG: Final = "the document is not what the server has; open it again"
-
-
-@dataclass(eq=False, slots=True)
-class _Part:
-    """A component that brings ranges of the file."""
-
-    component: Component
-    ranges: list[Range]
-    taken: int = 0
-    """Bytes of the component that have been put away."""
-    index: int = 0
-    """The range that the next byte belongs to."""
-    at: int = 0
-    """Its place in the file."""
-
-    @property
-    def coarse(self) -> int:
-        """Bytes of the coarse version in front."""
-        levels = self.component.levels
-        return levels[-1].start if levels else 0
 
 
 class Incoming:
@@ -87,7 +64,7 @@ class Incoming:
         self._outline: Outline | None = None
         self._slices: list[Slice] = []
         self._coarse: dict[str, bytes] = {}
-        self._parts: list[_Part] = []
+        self._parts: list[IncomingPart] = []
         self._own: Component | None = None
         self._digest: Component | None = None
         self._watchers: list[Callable[[], None]] = []
@@ -144,14 +121,10 @@ class Incoming:
             shown = [one.entry for one in self.outline.media if page in one.pages]
         if 0 < page <= len(self.outline.pages):
             shown += self.outline.pages[page - 1].entries
-        starts = {entry.start for name in shown if (entry := self.directory.find(name)) is not None}
-        looked = [
-            part.component
-            for part in self._parts
-            if not part.component.complete
-            and any(start <= one < end for start, end in part.ranges for one in starts)
-        ]
-        self._look(self.document, looked)
+        entries = (self.directory.find(name) for name in shown)
+        ends = [entry.end for entry in entries if entry is not None]
+        parts = (part for part in self._parts if not part.component.complete)
+        self._look(self.document, [part.component for part in parts if part.brings(ends)])
 
     # -- as the remote announces it ----------------------------------------------------------------
 
@@ -193,7 +166,7 @@ class Incoming:
         self.length, self.pages = package.length, package.pages
         for slice_, component in zip(package.slices, components, strict=False):
             ranges = ranges_of(slice_.ranges, length=package.directory)
-            part = _Part(component, ranges, at=ranges[0][0] if ranges else 0)
+            part = IncomingPart(component, ranges)
             self._parts.append(part)
             if not package.goes_on:
                 self._slices.append(slice_)
@@ -224,54 +197,26 @@ class Incoming:
                 self._came(part)
             self._tell()
 
-    def _came(self, part: _Part) -> None:
-        if part.component.failure is not None:
-            self._failed(part.component)
+    def _came(self, part: IncomingPart) -> None:
+        component = part.component
+        if component.failure is not None:
+            self._failed(component)
             return
         if not self.known or self.failure:
             return
-        if part.taken < part.coarse and not self._take_coarse(part):
-            return
-        news = self._take(part)
-        part.component.release(part.taken)
-        if news or part.component.complete:
-            self._tell()
-        if part.component.complete:
-            self._check()
-
-    def _take_coarse(self, part: _Part) -> bool:
-        """Whether all of the coarse version is here now."""
-        component, size = part.component, part.coarse
-        if size > MAX_COARSE:
+        try:
+            coarse = part.take_coarse()
+            news = part.take(self._write)
+        except Broken:
             self._fail(BROKEN)
-            return False
-        if component.received < size:
-            return False
-        for entry in entries_in(self._entries, part.ranges)[:1]:
-            self._coarse[entry.name] = bytes(component.data[:size])
-        part.taken = size
-        self._tell()
-        return True
-
-    def _take(self, part: _Part) -> bool:
-        """Put away what has come; whether a range has come to its end."""
-        component = part.component
-        ended = False
-        while part.taken < component.received:
-            if part.index == len(part.ranges):
-                self._fail(BROKEN)
-                return False
-            end = part.ranges[part.index][1]
-            offset = part.taken - component.trimmed
-            data = bytes(component.data[offset : offset + end - part.at])
-            self._write(part.at, data)
-            part.taken += len(data)
-            part.at += len(data)
-            if part.at == end:
-                ended = True
-                part.index += 1
-                part.at = part.ranges[part.index][0] if part.index < len(part.ranges) else end
-        return ended
+            return
+        if coarse is not None:
+            for entry in entries_in(self._entries, part.ranges)[:1]:
+                self._coarse[entry.name] = coarse
+        if news or component.complete or coarse is not None:
+            self._tell()
+        if component.complete:
+            self._check()
 
     def _write(self, at: int, data: bytes) -> None:
         try:

@@ -9,20 +9,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
+from urllib.parse import urldefrag, urljoin, urlsplit
 
+from local_proxy.asking import TREATMENTS
 from local_proxy.components import Component, ComponentFailed
-from local_proxy.http import Headers
+from local_proxy.http import Headers, header
 from local_proxy.packages.incoming import BROKEN, CHANGED, Incoming
 from local_proxy.packages.naming import file_name
 from local_proxy.packages.sparse_file import Folder, SparseFile
 from local_proxy.packages.whole import Whole
 from local_proxy.resumption import LOST
 from local_proxy.session import LocalSession
+from local_proxy.sites import Mode
 from local_proxy.uplink import Uplink
 from office.outline import DocumentKind
 from policies import events as e
 from wire.errors import PeerError
-from wire.messages import Package, Raise, Takes
+from wire.messages import Package, Raise, Takes, Treatment
 from wire.package import Held
 from wire.skeleton import Kind, Use
 
@@ -31,7 +34,10 @@ MAX_KEPT: Final = 1 << 30
 """Bytes of all open documents."""
 SOON: Final = 1
 """Urgency of the texts of a page that a person looks at."""
+MAX_REDIRECTS: Final = 10
+_REDIRECTS: Final = (301, 302, 303, 307, 308)
 _HEADERS: Final[Headers] = [("accept", "*/*"), ("accept-encoding", "identity")]
+_TUNNEL: Final = "the remote proxy may not see this site (a tunnel); a browser can fetch it"
 _TOO_MANY: Final = "too many documents are open; close one of them"
 
 
@@ -62,13 +68,16 @@ class Packages:
         observer: Observer,
         *,
         hear: Callable[[e.Event], None],
+        mode: Callable[[str], Mode],
         patience: float,
     ) -> None:
-        """`hear`: policies' ears. `patience`: seconds to wait for a link."""
+        """`hear`: policies' ears. `mode`: the switch of a host. `patience`: seconds to wait for a
+        link."""
         self._uplink = uplink
         self._folder = folder
         self._observer = observer
         self._hear = hear
+        self._mode = mode
         self._patience = patience
         self._open: dict[int, Incoming | Whole] = {}
         """By a number of their own: what brings them may change."""
@@ -87,17 +96,13 @@ class Packages:
         if len(self._open) >= MAX_OPEN or self._kept() > MAX_KEPT:
             raise ComponentFailed(503, _TOO_MANY)
         number, self._next = self._next, self._next + 1
-        while True:
-            answer = await self._ask(url, None)
-            try:
-                opened = await self._opened(url, answer)
-            except BaseException as error:
-                self._end(answer.component.id)
-                if isinstance(error, ComponentFailed) and error.reason == LOST:
-                    continue  # where there is no link again in time, asking says so
-                raise
-            self._open[number] = opened
-            return number, opened
+        for _ in range(MAX_REDIRECTS + 1):
+            opened = await self._find(url)
+            if not isinstance(opened, str):
+                self._open[number] = opened
+                return number, opened
+            url = opened
+        raise ComponentFailed(502, "its address leads in circles")
 
     def close(self, number: int) -> None:
         """Nobody wants it any more; its file is removed."""
@@ -117,14 +122,38 @@ class Packages:
 
     # -- one document ----------------------------------------------------------------------------
 
+    async def _find(self, url: str) -> Incoming | Whole | str:
+        """What is there, or another address at which it is. Raises ComponentFailed."""
+        while True:
+            answer = await self._ask(url, None)
+            try:
+                head = await answer.component.wait_head()
+                location = header(head.headers, "location")
+                if head.status in _REDIRECTS and location:
+                    self._end(answer.component.id)
+                    return _redirected(url, location)
+                return await self._opened(url, answer)
+            except BaseException as error:
+                self._end(answer.component.id)
+                if isinstance(error, ComponentFailed) and error.reason == LOST:
+                    continue  # where there is no link again in time, asking says so
+                raise
+
     async def _ask(self, url: str, held: Held | None) -> _Answer:
-        """Ask for it in parts. Raises ComponentFailed without a link."""
+        """Ask for it in parts. Raises ComponentFailed without a link, or for a tunnel."""
+        parts = urlsplit(url)
+        mode = self._mode(parts.hostname or "")
+        if mode is Mode.TUNNEL and parts.scheme == "https":
+            raise ComponentFailed(403, _TUNNEL)
         session = await self._uplink.wait_session(self._patience)
         if session is None:
             raise ComponentFailed(504, "there is no link to the remote proxy")
-        return self._asked(session, url, held)
+        treatment = TREATMENTS.get(mode, Treatment.ADAPTED)
+        return self._asked(session, url, held, treatment)
 
-    def _asked(self, session: LocalSession, url: str, held: Held | None) -> _Answer:
+    def _asked(
+        self, session: LocalSession, url: str, held: Held | None, treatment: Treatment
+    ) -> _Answer:
         id_ = session.new_id()
         component = Component(id_, id_, url, Kind.TEXT, Use.DOCUMENT)
         answer = _Answer(component)
@@ -135,6 +164,7 @@ class Packages:
             headers=_HEADERS,
             body=False,
             levels=False,
+            treatment=treatment,
             takes=Takes.PACKAGE,
             held=held,
         )
@@ -221,6 +251,17 @@ class Packages:
 
     def _kept(self) -> int:
         return sum(opened.received for opened in self._open.values())
+
+
+def _redirected(url: str, location: str) -> str:
+    """RFC 9110, 10.2.2. Raises ComponentFailed where it leads out of the web."""
+    try:
+        found = urldefrag(urljoin(url, location)).url
+        if urlsplit(found).scheme in ("http", "https"):
+            return found
+    except ValueError:
+        pass
+    raise ComponentFailed(502, f"it leads to {location[:200]!r}, which is no address of the web")
 
 
 def _kind(answer: _Answer) -> DocumentKind | None:

@@ -60,9 +60,9 @@ class Whole:
         except OSError as error:
             self.failure = f"it could not be kept: {error.strerror or error}"
         else:
-            self.length, self.complete = at, True
-            if head.status != 200:
-                self.failure = f"the server answered {head.status}"
+            self.length = at
+            self.complete = head.status == 200
+            self.failure = "" if self.complete else f"the server answered {head.status}"
         self._tell()
 
     def _tell(self) -> None:

@@ -169,11 +169,11 @@ async def pair(
     allow: Sequence[str] = LOOPBACK, limits: Limits | None = None,
     resolver: AbstractResolver | None = None, authority: Authority | None = None,
     tunnel: Iterable[str] = (), jpegtran: str | None = shutil.which("jpegtran"),
-    secure: bool = False, udp: bool = False, sites: Mapping[str, Any] | None = None,
-    store: Store | None = None,
+    secure: bool = False, udp: bool = False, segments: bool = False,
+    sites: Mapping[str, Any] | None = None, store: Store | None = None,
 ) -> AsyncIterator[Pair]:  # fmt: skip
-    """Start both, end both. `secure`: TLS between them, `udp`: UDP. Raises what the local proxy
-    raised.
+    """Start both, end both. `secure`: TLS between them, `udp`: UDP, `segments`: of one size. Raises
+    what the local proxy raised.
 
     `tls`: whom the remote trusts. `authority`: the local proxy takes TLS off, but to `tunnel`.
     `jpegtran`: the device's. `sites`, `store`: the local proxy's.
@@ -194,6 +194,7 @@ async def pair(
         policy=list(policy),
         device="test",
         security="none",
+        transport="atp-tcp" if segments else "tcp",
         patience=patience,
         notice=patience,
         export=export,

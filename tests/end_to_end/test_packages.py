@@ -57,6 +57,7 @@ def test_a_document_comes_in_parts_and_is_the_same_file(name: str) -> None:
             assert content(document) == data
             assert document.sha256 == hashlib.sha256(data).digest()
             assert document.name == name
+            assert all(one.width and one.height for one in document.outline.media)
             assert all(document.present(entry.name) for entry in document.directory.entries)
             folder = document.path.parent
             both.local.packages.close(number)
@@ -279,6 +280,44 @@ def test_what_is_no_document_comes_as_it_is(data: bytes, content_type: str, name
             await ended(document)
             assert (content(document), document.failure) == (data, "")
             both.local.packages.close(number)
+
+    run(main())
+
+
+def test_an_address_may_lead_to_another() -> None:
+    async def main() -> None:
+        async with all_three() as (origin, both):
+            origin.serve("/deck.pptx", DECK, TYPE)
+            leads = {
+                "/a": "/b?c",
+                "/b": f"{origin.base}/deck.pptx#x",
+                "/x": "/x",
+                "/f": "file:///x",
+            }
+            for path, to in leads.items():
+                origin.serve(path, b"", "text/html", status=302, headers=[("location", to)])
+            _, document = await both.local.packages.open(f"{origin.base}/a")
+            assert isinstance(document, Incoming)
+            await ended(document)
+            assert (content(document), document.name) == (DECK, "deck.pptx")
+            for path, reason in (("/x", "circles"), ("/f", "no address")):
+                with pytest.raises(ComponentFailed, match=reason):
+                    await both.local.packages.open(f"{origin.base}{path}")
+            assert not both.local.uplink.session.expecting  # type: ignore[union-attr]
+
+    run(main())
+
+
+def test_switches_of_sites_hold_for_documents() -> None:
+    async def main() -> None:
+        sites = {"127.0.0.1": "original", "bank.example": "tunnel"}
+        async with all_three(sites=sites) as (origin, both):
+            _, document = await opened(origin, both, DECK, "deck.pptx")
+            await ended(document)
+            assert content(document) == DECK
+            assert not any(document.low(one.entry) for one in document.outline.media)
+            with pytest.raises(ComponentFailed, match="tunnel"):
+                await both.local.packages.open("https://bank.example/x.pptx")
 
     run(main())
 

@@ -1,4 +1,5 @@
-"""The pair over UDP: pages, bodies both ways, revocation, restarts, networks that lose UDP."""
+"""The pair over UDP, and in segments over TCP: pages, bodies both ways, revocation, restarts,
+networks that lose UDP."""
 
 from __future__ import annotations
 
@@ -47,10 +48,11 @@ def test_a_download_and_an_upload_cross_whole() -> None:
     run(go())
 
 
-@pytest.mark.parametrize("udp", [False, True])
-def test_a_page_is_the_same_over_either(udp: bool) -> None:
+@pytest.mark.parametrize("kind", ["tcp", "udp", "atp-tcp"])
+def test_a_page_is_the_same_over_any(kind: str) -> None:
     async def go() -> None:
-        async with all_three(secure=True, udp=udp) as (origin, both):
+        udp, segments = kind == "udp", kind == "atp-tcp"
+        async with all_three(secure=True, udp=udp, segments=segments) as (origin, both):
             page = furnish(origin)
             assert b"text</body>" in (await both.browser.navigate(page)).body
             style = await both.browser.style(page + "s.css", page)
@@ -59,7 +61,23 @@ def test_a_page_is_the_same_over_either(udp: bool) -> None:
             assert picture.header("content-type") == "image/jpeg"
             plain = await both.client.get(page + "p.jpg")
             assert plain.body == PICTURE
-            assert carrier(both) == ("udp" if udp else "tcp")
+            assert carrier(both) == kind
+
+    run(go())
+
+
+def test_downloads_and_restarts_in_segments() -> None:
+    async def go() -> None:
+        async with all_three(secure=True, segments=True, patience=20.0) as (origin, both):
+            origin.serve("/file", BODY, "application/octet-stream")
+            async with both.client.open(origin.base + "/file") as answer:
+                body = await anext(answer.stream)
+                await both.remote.stop()
+                await both.remote.start()
+                async for chunk in answer.stream:
+                    body += chunk
+            assert body == BODY
+            assert carrier(both) == "atp-tcp"
 
     run(go())
 
@@ -131,6 +149,28 @@ def test_a_download_goes_on_with_a_remote_that_was_restarted() -> None:
             assert body == BODY
             assert origin.counts()["/file"] == 2
             await both.connected()
+            assert carrier(both) == "udp"
+
+    run(go())
+
+
+def test_a_remote_that_was_killed_and_restarted_is_noticed_without_waiting_for_silence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lasting, "SILENCE", 1000.0)
+
+    async def go() -> None:
+        async with all_three(udp=True, patience=20.0) as (origin, both):
+            await both.serves(origin)
+            server = both.remote._server
+            assert server is not None
+            assert server._udp is not None
+            own = server._udp._port._socket
+            asyncio.get_running_loop().remove_reader(own)
+            own.close()  # killed: nobody says farewell
+            await both.remote.stop()
+            await both.remote.start()
+            await both.serves(origin)
             assert carrier(both) == "udp"
 
     run(go())

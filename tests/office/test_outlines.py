@@ -17,6 +17,7 @@ from office.extents import Extents
 from office.outline import Media, Outline
 from office.parts import MAX_RANGES, MAX_TEXTS, Picture, Texts, parts_of
 from office.reading import read
+from office.xml import MAX_ELEMENTS, elements
 from office.zip_directory import Directory, Unreadable, parse
 from tests.office_files import FILES, LARGE, mutated
 
@@ -160,6 +161,20 @@ def test_entities_and_files_stay_outside() -> None:
     )
     found = outlined(rebuilt("deck.pptx", {"ppt/presentation.xml": bomb}))[1]
     assert len(found.pages) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (b"<p>" + b"<a/>" * (MAX_ELEMENTS + 1) + b"</p>", "too many"),
+        (b"<a>" * 1000 + b"</a>" * 1000, "no XML"),
+        (b'<!DOCTYPE p [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "' + b"&a;" * 999 + b'">]>'
+         b'<p x="' + b"&b;" * 9999 + b'"/>', "no XML"),
+    ],
+)  # fmt: skip
+def test_xml_that_would_fill_memory_is_refused(text: bytes, reason: str) -> None:
+    with pytest.raises(Unreadable, match=reason):
+        elements(text, "x", lambda tag, attributes: False)
 
 
 def test_parts_that_lead_to_one_another_come_to_an_end() -> None:

@@ -8,25 +8,14 @@ from typing import Any
 import msgspec
 
 from bench.links.datagram_path import DatagramPath, Run
+from bench.links.memory_spp import DOWN, FAR, HOME, NEAR, UP, far_seal, near_seal
 from bench.profiles import Profile
 from transport.spp.congestion.interface import Congestion
 from transport.spp.core import SppConnection
-from transport.spp.paths import Address
-from transport.spp.seal import Seal
 from transport.spp.settings import Settings
 
-NEAR, FAR = b"near", b"far "
-UP, DOWN = b"u" * 32, b"d" * 32
-HOME: Address = ("192.0.2.1", 1000)
 TESTS = Path(__file__).parent
-
-
-def near_seal() -> Seal:
-    return Seal(sending=UP, receiving=DOWN, own=NEAR, peer=FAR)
-
-
-def far_seal() -> Seal:
-    return Seal(sending=DOWN, receiving=UP, own=FAR, peer=NEAR)
+__all__ = ["DOWN", "FAR", "HOME", "NEAR", "UP", "far_seal", "near_seal"]
 
 
 def ends(

@@ -1,4 +1,5 @@
-"""What every link owes a session. Links in memory, over TCP, over TLS pass the same tests."""
+"""What every link owes a session. Links in memory, over TCP, in segments, over TLS pass the same
+tests."""
 
 import asyncio
 import socket
@@ -10,12 +11,15 @@ from typing import Any, Protocol
 import pytest
 
 from bench.links.memory import LinkModel, MemoryLink, memory_links
-from bench.links.secured import paired
+from bench.links.secured import Ends, paired
 from bench.virtual_time import run as run_virtually
 from tests.transport.ends import Arrivals, Queue
 from transport import single
+from transport.handshakes import dial_secured, listen_secured
 from transport.link import Link, LinkError
+from transport.segmented import Segmented
 from transport.stream_link import StreamLink
+from transport.tcp_connection import TcpConnection
 from wire.frames import MAX_PAYLOAD, Control, Data, FrameWriter, Report
 
 
@@ -111,7 +115,49 @@ class OverTls:
                 link.close()
 
 
-@pytest.fixture(params=[InMemory, OverTcp, OverTls])
+class InSegments:
+    """TCP with segments of one size, over TLS."""
+
+    def run(self, main: Coroutine[Any, Any, None]) -> None:
+        asyncio.run(main)
+
+    @asynccontextmanager
+    async def pair(self) -> AsyncIterator[tuple[Link, Link]]:
+        async with self.listening() as (ends, address, accepted):
+            connection = await dial_secured(*address, security=ends.client)
+            connection.segment_stream()
+            near, far = StreamLink(connection), await accepted.get()
+            yield near, far
+            near.close()
+            far.close()
+
+    @asynccontextmanager
+    async def hostile(self, data: bytes) -> AsyncIterator[Link]:
+        loop = asyncio.get_running_loop()
+        async with self.listening() as (ends, address, accepted):
+            with socket.create_connection(address) as peer:
+                peer.setblocking(False)
+                records = Segmented(await ends.client.secure(peer))
+                await loop.sock_sendall(peer, records.protect(data) + records.farewell())
+                peer.shutdown(socket.SHUT_WR)
+                link = await accepted.get()
+                yield link
+                link.close()
+
+    @staticmethod
+    @asynccontextmanager
+    async def listening() -> AsyncIterator[tuple[Ends, tuple[str, int], asyncio.Queue[StreamLink]]]:
+        ends, accepted = paired(), asyncio.Queue[StreamLink]()
+
+        def accept(connection: TcpConnection) -> None:
+            connection.segment_stream()
+            accepted.put_nowait(StreamLink(connection))
+
+        async with await listen_secured("127.0.0.1", 0, accept, security=ends.server) as listener:
+            yield ends, listener.address, accepted
+
+
+@pytest.fixture(params=[InMemory, OverTcp, OverTls, InSegments])
 def world(request: pytest.FixtureRequest) -> World:
     kind: type[World] = request.param
     return kind()

@@ -15,7 +15,7 @@ from bench.virtual_time import run
 from tests.transport.nai_world import World, in_world
 from transport.nai.admission import Protects
 from transport.nai.endpoint import Connection, connect, listen, paper
-from transport.nai.errors import CarrierError, NaiError, NotSent, PeerFault
+from transport.nai.errors import CarrierError, NaiError, NotSent, NotTaken, PeerFault
 from transport.nai.handles import Outgoing
 from transport.nai.message import Cancel, Continue, Defer, Expiry, State, Verdict
 from transport.nai.receiver import Received
@@ -202,6 +202,45 @@ def test_a_hostile_peer_ends_the_connection_with_its_reason() -> None:
     world = in_world(scenario)
     assert [one.data for _, one in world.arrived] == [b"good"]
     assert isinstance(world.error, PeerFault)
+
+
+def test_the_sender_is_told_why_the_receiver_did_not_take_a_message() -> None:
+    async def main() -> None:
+        near_carrier, far_carrier = memory_carriers(CarrierModel(delay=0.02))
+        told: list[NotTaken] = []
+        near = Connection(near_carrier, on_refused=told.append)
+        far = Connection(far_carrier, memory=50_000, queues={"", "files"})
+        with pytest.raises(NotSent) as refused:
+            await near.send(bytes(500_000), queue="files")
+        assert "50000 bytes at most" in str(refused.value.__cause__)
+        unknown = near.submit(b"?", queue="nowhere")
+        assert await unknown.done() is State.DELIVERED  # to the carrier: it is as small as that
+        await asyncio.sleep(1.0)
+        assert "no messages of that queue" in str(unknown.error)
+        await near.send(b"fine", queue="files")
+        assert [one.data async for one in _first(far, 1)] == [b"fine"]
+        assert [error.id for error in told] == [1, 2]
+        near.close()
+        far.close()
+
+    run(main())
+
+
+def test_who_breaks_the_protocol_is_told_so() -> None:
+    async def main() -> None:
+        served: asyncio.Future[Connection] = asyncio.get_running_loop().create_future()
+        async with await listen("127.0.0.1", 0, served.set_result) as listener:
+            near = await connect(*listener.address)
+            near._carrier.send(b"\x99bad", near.now)
+            far = await served
+            with pytest.raises(PeerFault):
+                await anext(far.messages())
+            with pytest.raises(CarrierError, match=r"other end ended the connection: .* 0x90"):
+                await anext(near.messages())
+            near.close()
+            far.close()
+
+    asyncio.run(main())
 
 
 def test_who_does_not_read_stops_the_carrier() -> None:

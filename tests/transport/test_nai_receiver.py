@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.transport.nai_world import let, sender
 from transport.nai import headers
 from transport.nai.errors import PeerFault
-from transport.nai.headers import Cancelled, Data, Poll, Polled
-from transport.nai.message import Message
+from transport.nai.headers import Cancelled, Data, Fault, Poll, Polled, Refused, Why
+from transport.nai.message import Message, State
 from transport.nai.receiver import MOST_STREAMS, Receiver
 from transport.nai.segments import Cutter, Padding
 
@@ -102,7 +102,8 @@ def test_hostile_segments_raise_peer_fault_and_nothing_else(
             "gap",
         ),
         ([headers.data(1, 0, size=4, end=(0, 0)) + b"1234"] * 2, "place of another"),
-        ([headers.data(1, 0, size=1 << 30) + b"1"], "raise `memory`"),
+        ([b"\x50\x01\x09\x05"], "refusal"),
+        ([b"\x50\x01\x01"], "truncated"),
         ([headers.cancel(1, 2), headers.data(1, 0, size=9) + b"123"], "after it was cancelled"),
         ([headers.cancel(1, 2), headers.cancel(1, 2)], "cancelled twice"),
         ([b"\x11\x01\x00\x05\x02\xff\xff12345"], "UTF-8"),
@@ -139,6 +140,9 @@ def test_headers_survive(id: int, offset: int, priority: int, place: int, data: 
     assert headers.parse(headers.cancel(id, offset)) == Cancelled(id, offset)
     assert headers.parse(headers.poll(id, size=300)) == Poll(id, 300)
     assert headers.parse(headers.polled(id, size=7, seconds=0.25)) == Polled(id, 7, 0.25)
+    for why in Why:
+        assert headers.parse(headers.refused(id, why, limit=offset)) == Refused(id, why, offset)
+    assert headers.parse(headers.fault("größe" * 40)) == Fault("größe" * 14 + "gr")
     assert len(headers.data(id, offset, end=(priority, place))) <= headers.CONTINUED
 
 
@@ -169,3 +173,73 @@ def test_a_stream_is_cut_into_what_was_sent_however_it_comes(
 def test_a_length_that_was_not_agreed_ends_the_stream(length: int) -> None:
     with pytest.raises(PeerFault, match="agreed"):
         list(Cutter(segment=256).cut(length.to_bytes(2, "big")))
+
+
+def refusals(receiver: Receiver) -> list[tuple[int, Why]]:
+    found = [headers.parse(reply) for reply in receiver.replies()]
+    return [(one.id, one.why) for one in found if isinstance(one, Refused)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([0, 200, 900, 5000]), st.sampled_from(["a", "b"])), max_size=8
+    ),
+    st.randoms(),
+)
+def test_who_is_refused_is_told_and_nobody_else_is_held_up(
+    wanted: list[tuple[int, str]], order: random.Random
+) -> None:
+    """Messages of 5000 bytes are too large, queue b is not known."""
+    messages = [Message(bytes(size), queue=queue) for size, queue in wanted]
+    segments = sent(*messages)
+    order.shuffle(segments)
+    receiver, got, told = Receiver(memory=4999, queues={"a"}), [], []
+    for segment in segments:
+        got += receiver.receive(segment, 0.0)
+        told += refusals(receiver)
+    took = {one.id for one in got}
+    assert [one.id for one in got] == sorted(took)
+    assert took | {id for id, _ in told} == {message.id for message in messages}
+    assert len(told) + len(got) == len(messages)
+    for message in messages:
+        if message.queue == "b":
+            assert (message.id, Why.UNKNOWN_QUEUE) in told or (message.id, Why.FULL) in told
+        elif message.size == 5000:
+            assert message.id not in took
+    assert receiver.statistics().held == receiver.statistics().open == 0
+
+
+def test_the_rest_of_a_refused_message_is_not_needed() -> None:
+    """The sender stops in the middle, and the next one of the queue comes through."""
+    atp, box, _ = sender(segment=256)
+    large, small = Message(bytes(3000)), Message(b"small")
+    receiver, got = Receiver(memory=2000), []
+    atp.submit(large, 0.0)
+    for segment in let(atp, box, 3, now=0.0):
+        got += receiver.receive(segment, 0.0)
+    (refusal,) = [headers.parse(reply) for reply in receiver.replies()]
+    assert isinstance(refusal, Refused)
+    refused, error = atp.known.refusal(refusal)
+    assert refused is large
+    atp.cancel(large, error)
+    assert large.state is State.CANCELLED and large.error is error
+    assert "2000 bytes at most" in str(error)
+    atp.submit(small, 0.0)
+    for segment in let(atp, box, 9, now=0.0):
+        got += receiver.receive(segment, 0.0)
+    assert [one.data for one in got] == [b"small"]
+    assert receiver.statistics().held == receiver.statistics().open == 0
+    assert atp.statistics().turned_away == receiver.statistics().refused == 1
+
+
+def test_who_only_asks_for_refusals_grows_nothing() -> None:
+    receiver = Receiver(queues=())
+    atp, box, _ = sender(segment=256)
+    for number in range(5000):
+        segment = headers.data(number, 0, size=1, queue="q", end=(0, number)) + b"x"
+        assert receiver.receive(segment, 0.0) == []
+        for reply in receiver.replies():
+            atp.send_control(reply)
+    assert receiver.statistics().held == 0
+    assert len(let(atp, box, 9000, now=0.0)) == 1024

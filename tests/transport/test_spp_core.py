@@ -214,6 +214,38 @@ def test_an_idle_connection_asks_for_signs_of_life_and_ends_if_told_to() -> None
     assert now == pytest.approx(80.03)
 
 
+def test_an_idle_connection_costs_a_datagram_now_and_then_and_no_answer() -> None:
+    near, far = ends(keep_alive=25.0)
+    said, answered, now = [], [], 0.0
+    while now < 600.0:
+        now = near.deadline() or 600.0
+        near.timeout(now)
+        for datagram in near.datagrams_to_send(now):
+            said.append(len(datagram) + 28)
+            assert far.datagram_received(datagram, now, address=HOME)
+        answered += far.datagrams_to_send(now)
+    assert not answered
+    assert len(said) == 24
+    assert sum(said) / 600.0 <= 2.2
+
+
+def test_who_sends_after_a_rest_doubts_once_and_at_each_probe() -> None:
+    near, far = ends(keep_alive=None)
+    near.send(b"at once", 0.5)
+    exchange(near, far, 0.5)
+    exchange(near, far, 0.53)
+    assert not near.doubts()
+    near.send(b"after a rest", 9.0)
+    assert near.datagrams_to_send(9.0)
+    assert near.doubts() and not near.doubts()
+    for _ in range(3):
+        now = near.deadline()
+        assert now is not None
+        near.timeout(now)
+        assert near.datagrams_to_send(now)
+        assert near.doubts() and not near.doubts()
+
+
 def test_a_farewell_is_heard_and_said_again_to_who_still_sends() -> None:
     near, far = ends()
     near.close(1.0)

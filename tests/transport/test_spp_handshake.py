@@ -180,7 +180,7 @@ def test_a_key_without_strength_is_refused() -> None:
     one, at = client(), door(DEVICE)
     hello = bytearray(one.hello())
     hello[6:38] = bytes(32)
-    from transport.spp.handshake import tagged
+    from transport.spp.tags import tagged
 
     weak = tagged(REMOTE.pin, bytes(hello[:-16]))
     with pytest.raises(Forged):

@@ -41,6 +41,7 @@ from transport.nai.message import (
     nothing,
 )
 from transport.nai.queues import check_queue
+from transport.nai.refusals import Known
 from transport.nai.standby import Standby
 from transport.nai.statistics import SenderStatistics, Tally
 from transport.nai.timers import Timers
@@ -82,6 +83,8 @@ class Sender:
         self._departure = Departure(carrier, estimator)
         self._standby = Standby(wanted=standby)
         self._last_id = self._last_order = 0
+        self.known = Known()
+        """For the driver: whom the receiver means when it refuses a message."""
         self._tally = Tally()
         self._closed: Exception | None = None
         self.expired: deque[tuple[Message, Expiry]] = deque()
@@ -209,7 +212,7 @@ class Sender:
 
     def send_control(self, segment: bytes) -> None:
         """A segment of the receiving side's, to go first."""
-        self._departure.put(segment)
+        self._departure.reply(segment)
 
     def polled(self, size: int, seconds: float, now: float) -> None:
         """A packet pair was answered."""
@@ -227,8 +230,8 @@ class Sender:
 
     def statistics(self) -> SenderStatistics:
         contest = self._contest
-        counts = (len(contest), len(self._aside), contest.total)
-        return self._tally.statistics(*counts, self._estimator.estimate)
+        counts = (len(contest), len(self._aside), contest.total, self.known.refused)
+        return self._tally.statistics(*counts, self.estimate)
 
     # -- into the tree and out of it ---------------------------------------------------------
 
@@ -266,6 +269,7 @@ class Sender:
         if not message.id:
             self._last_id += 1
             message.id = self._last_id
+            self.known.add(message)
         message.state = state
         self._contest.enter(message)
         if message.deadline is not None:

@@ -8,10 +8,12 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
 from transport.nai.atp import Sender
 from transport.nai.message import Cancel, Expiry, Message, Verdict
+
+News = TypeVar("News")
 
 
 class Callbacks:
@@ -31,12 +33,22 @@ class Callbacks:
         sender.crossed.clear()
         sender.expired.clear()
         for watch, available in crossed:
-            self._tell(watch.callback, available)
+            self.tell(watch.callback, available)
         for message, expiry in expired:
             if message.asked is not None:
                 self._ask(message, expiry)
         if crossed or expired:
             self._answered()
+
+    def tell(self, callback: Callable[[News], object], news: News) -> None:
+        """Call one that has nothing to answer."""
+        try:
+            result = callback(news)
+        except Exception as error:
+            self._report("a callback raised", error)
+            return
+        if inspect.isawaitable(result):
+            self._start(self._awaited(result))
 
     async def stop(self) -> None:
         """Cancel callbacks that have not answered."""
@@ -67,20 +79,11 @@ class Callbacks:
             self._sender.answer(message, said, self._loop.time())
             self._answered()
 
-    def _tell(self, callback: Callable[[float], object], available: float) -> None:
-        try:
-            result = callback(available)
-        except Exception as error:
-            self._report("a bandwidth callback raised", error)
-            return
-        if inspect.isawaitable(result):
-            self._start(self._awaited(result))
-
     async def _awaited(self, result: Awaitable[object]) -> None:
         try:
             await result
         except Exception as error:
-            self._report("a bandwidth callback raised", error)
+            self._report("a callback raised", error)
 
     def _failed(self, message: Message, error: Exception) -> Verdict:
         self._report("a callback timer's function raised; its message is cancelled", error)

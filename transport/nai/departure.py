@@ -6,10 +6,14 @@ It must not know messages. `now` is an argument; the carrier's calls aside it is
 from __future__ import annotations
 
 from collections import deque
+from typing import Final
 
 from transport.nai import headers
 from transport.nai.carrier import Carrier
 from transport.nai.estimator import Estimator
+
+_MOST_REPLIES: Final = 1024
+"""Segments that wait to go; a peer that asks and does not read makes no more."""
 
 
 class Departure:
@@ -29,6 +33,11 @@ class Departure:
     def put(self, control: bytes) -> None:
         """A segment that is to go before all messages'."""
         self._control.append(control)
+
+    def reply(self, control: bytes) -> None:
+        """The same for the receiving side; one too many is lost."""
+        if len(self._control) < _MOST_REPLIES:
+            self._control.append(control)
 
     def clear(self) -> None:
         self._control.clear()

@@ -14,19 +14,21 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Container
 from types import TracebackType
 from typing import Final
 
 from transport import tcp
+from transport.nai import headers
 from transport.nai.admission import Protects
 from transport.nai.atp import Sender
 from transport.nai.bandwidth import Watch
 from transport.nai.callbacks import Callbacks
 from transport.nai.carrier import Carrier
-from transport.nai.errors import CarrierError, NotSent, PeerFault
+from transport.nai.errors import CarrierError, NaiError, NotSent, NotTaken, PeerFault
 from transport.nai.estimator import Estimate, Estimator, PaperEstimator
 from transport.nai.handles import OnTimer, Outgoing, Queue
+from transport.nai.headers import Fault, Polled, Refused
 from transport.nai.improved import ImprovedEstimator
 from transport.nai.message import Message, Source, State
 from transport.nai.receiver import MEMORY, Received, Receiver, ReceiverStatistics
@@ -62,16 +64,21 @@ class Connection:
         estimator: NewEstimator = improved,
         protects: Protects = Protects.ALL,
         memory: int = MEMORY,
+        queues: Container[str] | None = None,
         standby: bool = False,
+        on_refused: Callable[[NotTaken], object] | None = None,
     ) -> None:
         """Call it from within the loop it shall run in. `memory`: bytes of unfinished messages;
-        `standby`: messages without `on_timer` wait for more bandwidth while their timers run."""
+        `queues`: the names of those whose messages are taken, None: all; `standby`: messages
+        without `on_timer` wait for more bandwidth while their timers run. `on_refused` hears of
+        messages that the other end did not take, those that had been sent whole, too."""
         self._loop = asyncio.get_running_loop()
         self._carrier = carrier
         now = self._loop.time()
         self.sender = Sender(carrier, estimator(carrier, now), protects=protects, standby=standby)
         """The core, for statistics and for whoever needs more than this class has."""
-        self._receiver = Receiver(memory=memory)
+        self._receiver = Receiver(memory=memory, queues=queues)
+        self._on_refused = on_refused
         self._unread: deque[Received] = deque()
         self._unread_bytes = 0
         self._reading = True
@@ -211,8 +218,9 @@ class Connection:
         try:
             messages = self._receiver.receive(payload, now)
         except PeerFault as error:
-            self.carrier_closed(error)
-            self._carrier.close()
+            if self._carrier.room(now) >= self._carrier.segment:
+                self._carrier.send(headers.fault(str(error)), now)
+            self._end(error)
             return
         if messages:
             self._unread.extend(messages)
@@ -221,10 +229,9 @@ class Connection:
         for reply in self._receiver.replies():
             self.sender.send_control(reply)
             self.wake()
-        answer, self._receiver.answer = self._receiver.answer, None
-        if answer is not None:
-            self.sender.polled(answer.size, answer.seconds, now)
-            self.wake()
+        said, self._receiver.said = self._receiver.said, []
+        for one in said:
+            self._hear(one, now)
 
     def room_made(self) -> None:
         self.wake()
@@ -239,6 +246,25 @@ class Connection:
         self._news.set()
 
     # -- inside ------------------------------------------------------------------------------
+
+    def _hear(self, said: Polled | Refused | Fault, now: float) -> None:
+        """What the peer's receiver says of what we sent."""
+        if isinstance(said, Polled):
+            self.sender.polled(said.size, said.seconds, now)
+        elif isinstance(said, Fault):
+            self._end(CarrierError(f"the other end ended the connection: {said.text}"))
+            return
+        else:
+            message, error = self.sender.known.refusal(said)
+            if message is not None:
+                self.sender.cancel(message, error)
+            if self._on_refused is not None:
+                self._callbacks.tell(self._on_refused, error)
+        self.wake()
+
+    def _end(self, error: NaiError) -> None:
+        self.carrier_closed(error)
+        self._carrier.close()
 
     def _turn(self) -> None:
         self._turning = False

@@ -21,3 +21,12 @@ class CarrierError(NaiError):
 
 class NotSent(NaiError):
     """A message ended without having been sent: cancelled, rejected, or its bytes not to be had."""
+
+
+class NotTaken(NotSent):
+    """The receiver refused a message, and says why; what it had of it is forgotten there."""
+
+    def __init__(self, id: int, reason: str) -> None:
+        super().__init__(reason)
+        self.id = id
+        """Of the message, as the receiver knew it."""

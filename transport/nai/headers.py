@@ -6,6 +6,8 @@
     CANCEL   flags, id, bytes of it that were sent        nothing more follows of that message
     POLL     flags, number                                 then padding: one of a packet pair
     POLLED   flags, number, bytes, microseconds           the answer: so much came within that time
+    REFUSED  flags, id, why, limit                         the receiver does not take that message
+    FAULT    flags, then text                              why the receiver ends the connection
 
 A message of one segment begins and ends at once. Its bytes are as many as the carrier says. `place`
 counts the messages of that queue and priority that were sent whole: over a carrier that does not
@@ -16,6 +18,7 @@ Pure. Raises PeerFault for what no honest sender makes.
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Final, NamedTuple
 
 from transport.nai.errors import PeerFault
@@ -26,6 +29,8 @@ DATA: Final = 0x10
 CANCEL: Final = 0x20
 POLL: Final = 0x30
 POLLED: Final = 0x40
+REFUSED: Final = 0x50
+FAULT: Final = 0x60
 SMALLEST_POLL: Final = 100
 """Bytes of a packet of a pair: its own time on the link is what is measured."""
 BEGIN: Final = 0x01
@@ -36,6 +41,8 @@ _NUMBER: Final = 9
 _LARGEST_ID: Final = 1 << 48
 CONTINUED: Final = 1 + 7 + 5 + 4 + 7
 """Bytes of the largest header of a segment that begins nothing."""
+_LONGEST_TEXT: Final = 100
+"""Bytes: with a fault's flags what any carrier's segment holds."""
 FIRST: Final = CONTINUED + 5 + 1
 """The same of one that begins a message; its queue's name comes on top."""
 
@@ -76,7 +83,32 @@ class Polled(NamedTuple):
     seconds: float
 
 
-Segment = Data | Cancelled | Poll | Polled
+class Why(IntEnum):
+    """Why a receiver does not take a message."""
+
+    TOO_LARGE = 1
+    """Larger than all that it holds of unfinished messages: `limit` bytes."""
+    FULL = 2
+    """It holds `limit` bytes of unfinished messages already."""
+    UNKNOWN_QUEUE = 3
+    """It has no queue of that name."""
+
+
+class Refused(NamedTuple):
+    """A message that the receiver does not take; nothing of it is kept there."""
+
+    id: int
+    why: Why
+    limit: int
+
+
+class Fault(NamedTuple):
+    """The receiver ends the connection, since the sender broke the protocol."""
+
+    text: str
+
+
+Segment = Data | Cancelled | Poll | Polled | Refused | Fault
 
 
 def number(value: int) -> bytes:
@@ -125,6 +157,15 @@ def polled(which: int, *, size: int, seconds: float) -> bytes:
     return bytes((POLLED,)) + number(which) + number(size) + number(round(seconds * 1e6))
 
 
+def refused(id: int, why: Why, *, limit: int) -> bytes:
+    return bytes((REFUSED,)) + number(id) + number(why) + number(limit)
+
+
+def fault(text: str) -> bytes:
+    """Cut to what a segment holds."""
+    return bytes((FAULT,)) + text.encode()[:_LONGEST_TEXT]
+
+
 def parse(payload: bytes) -> Segment:
     """What a segment says. Raises PeerFault."""
     if not payload:
@@ -132,6 +173,8 @@ def parse(payload: bytes) -> Segment:
     kind = payload[0] & _KIND
     if kind == DATA:
         return _data(payload)
+    if kind == FAULT:
+        return Fault(payload[1 : 1 + _LONGEST_TEXT].decode(errors="replace"))
     which, at = _number(payload, 1)
     if kind == CANCEL:
         sent, at = _number(payload, at)
@@ -139,11 +182,21 @@ def parse(payload: bytes) -> Segment:
         return Cancelled(which, sent)
     if kind == POLL:
         return Poll(which, len(payload))
+    if kind == REFUSED:
+        return _refused(payload, which, at)
     _check(kind == POLLED, f"kind {kind:#x}")
     size, at = _number(payload, at)
     micros, at = _number(payload, at)
     _check(at == len(payload), "answer to a poll")
     return Polled(which, size, micros * 1e-6)
+
+
+def _refused(payload: bytes, id: int, at: int) -> Refused:
+    why, at = _number(payload, at)
+    limit, at = _number(payload, at)
+    known = id <= _LARGEST_ID and why in tuple(Why) and at == len(payload)
+    _check(known, "refusal")
+    return Refused(id, Why(why), limit)
 
 
 def _data(payload: bytes) -> Data:

@@ -110,6 +110,7 @@ class Message:
     """One message at its sender; identity is equality. Bytes and seconds."""
 
     __slots__ = (
+        "__weakref__",
         "again_at",
         "asked",
         "deadline",

@@ -23,6 +23,8 @@ class SenderStatistics:
     late: int
     early: int
     refused: int
+    turned_away: int
+    """Messages that the receiver did not take."""
     cancelled: int
     wasted: int
     """Bytes sent of messages that were cancelled or begun anew."""
@@ -38,9 +40,9 @@ class Tally:
         self.wasted = 0
 
     def statistics(
-        self, queued: int, waiting: int, size: int, estimate: Estimate
+        self, queued: int, waiting: int, size: int, turned_away: int, estimate: Estimate
     ) -> SenderStatistics:
-        """With what is under way now: messages, messages aside, bytes."""
+        """With what is under way now: messages, messages aside, bytes; and refusals so far."""
         return SenderStatistics(
             queued=queued,
             waiting=waiting,
@@ -49,6 +51,7 @@ class Tally:
             late=self.expiries[Expiry.LATE],
             early=self.expiries[Expiry.EARLY],
             refused=self.expiries[Expiry.REFUSED],
+            turned_away=turned_away,
             cancelled=self.ended[State.CANCELLED],
             wasted=self.wasted,
             estimate=estimate,

@@ -51,6 +51,8 @@ from wire.errors import LocalError, PeerError
 
 AT_ONCE: Final = 64
 """Datagrams of one call of `datagrams_to_send`: then it is somebody else's turn."""
+_REST: Final = 1.0
+"""Seconds without news, after which the peer may have forgotten the connection."""
 _LINGER: Final = 3
 """Patiences for which a closed connection tells who still sends (RFC 9000, 10.2)."""
 
@@ -82,6 +84,7 @@ class SppConnection:
         self._farewell = Farewell()
         self._news_at = self._sent_at = now
         self._newest = -1
+        self._doubts = self._keep_alive_due = False
         self._sent = self._received = self._refused = self._duplicates = 0
 
     # What the application does.
@@ -164,7 +167,7 @@ class SppConnection:
         if not self.open:
             self._farewell.still_sent()
             return True
-        self._news_at = now
+        self._news_at, self._doubts = now, False
         newest = number > self._newest
         self._newest = max(number, self._newest)
         self.paths.arrived(address, len(datagram) + HEADERS, newest=newest)
@@ -209,8 +212,13 @@ class SppConnection:
         due = self._sender.recovery.deadline()
         if due is not None and now >= due:
             self._sender.timed_out(now)
+            self._doubts = self._doubts or self.doubtful
         if keep_alive is not None and not self._sender.recovery.count:
-            self._control.ping = self._control.ping or now >= self._sent_at + keep_alive
+            late = now >= self._sent_at + keep_alive
+            if idle is None:
+                self._keep_alive_due = late
+            else:
+                self._control.ping = self._control.ping or late
 
     def datagrams_to_send(self, now: float) -> list[bytes]:
         """What goes to the peer's address now, in this order."""
@@ -245,6 +253,11 @@ class SppConnection:
     def doubtful(self) -> bool:
         """The patience has ended since the last news of the peer."""
         return self._sender.recovery.probes > 0
+
+    def doubts(self) -> bool:
+        """Since the last call something was sent to a peer that may not know the connection."""
+        doubts, self._doubts = self._doubts, False
+        return doubts
 
     def statistics(self, now: float) -> Statistics:
         """`now` on the clock of all the other calls."""
@@ -324,6 +337,8 @@ class SppConnection:
         if asks or packet.pieces:
             self._control.ping = False
             return self._under_way(packet, b"".join(frames), now)
+        if self._keep_alive_due and not frames:
+            frames.append(encode(Padding(1)))
         return self._sealed(b"".join(frames), now) if frames else None
 
     def _mtu_probe(self, now: float) -> bytes | None:
@@ -339,6 +354,8 @@ class SppConnection:
     def _under_way(self, packet: SentPacket, frames: bytes, now: float) -> bytes:
         """Seal what asks for an acknowledgement, and remember it."""
         packet.number = self._sender.recovery.next_number
+        if not self._sender.recovery.count and now - self._news_at > _REST:
+            self._doubts = True
         datagram = self._sealed(frames, now)
         self._sender.sent(packet, datagram=len(datagram), now=now)
         if self._sender.recovery.count > 2 * MOST_UNDER_WAY:
@@ -348,5 +365,5 @@ class SppConnection:
     def _sealed(self, frames: bytes, now: float | None = None) -> bytes:
         self._sent += 1
         if now is not None:
-            self._sent_at = now
+            self._sent_at, self._keep_alive_due = now, False
         return self._seal.protect(self._sender.recovery.number(), frames)

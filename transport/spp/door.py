@@ -3,7 +3,8 @@
 Up to some, a HELLO is answered at once. Beyond, its sender is sent a cookie first, and nothing is
 kept or computed for it until the cookie comes back from the same address (RFC 9147, 5.1): floods
 from forged addresses end there. Where handshakes are too many all the same, the network that has
-most of them gives up its oldest, as over TCP (transport/handshakes.py).
+most of them gives up its oldest, as over TCP (transport/handshakes.py). Devices that ask for a
+connection that there is not are told so (reset.py).
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from transport.spp.handshake import (
 from transport.spp.keys import ServerKeys
 from transport.spp.packets import CONNECTION_ID
 from transport.spp.paths import Address
+from transport.spp.reset import QUERY, parse_query, reset
 from transport.spp.seal import Forged
 
 MOST: Final = 64
@@ -92,7 +94,15 @@ class Door:
             return self._hello(datagram, address, now), None
         if kind == PROOF:
             return self._proof(datagram, now)
+        if kind == QUERY:
+            return self._query(datagram), None
         raise Forged
+
+    def _query(self, datagram: bytes) -> bytes | None:
+        remote, device = parse_query(self._keys.pin, datagram)
+        if remote in self._taken or remote in self._guests:
+            return None
+        return reset(self._keys.reset, remote=remote, device=device)
 
     def _hello(self, datagram: bytes, address: Address, now: float) -> bytes | None:
         hello = parse_hello(self._keys.pin, datagram)

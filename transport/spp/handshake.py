@@ -4,7 +4,7 @@
     HELLO   name, ephemeral key, cookie            ->
                                                    <-     RETRY   cookie          only under load
                                                    <-     REPLY   names, ephemeral key,
-                                                                  {key, signature}
+                                                                  {key, reset token, signature}
     PROOF   name, {fingerprint, signature}         ->
     datagrams                                     <->     datagrams, or REFUSAL
 
@@ -34,12 +34,15 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from transport.link import LinkError, NotTrusted, WrongPeer
 from transport.records import Peer
+from transport.spp import tags
 from transport.spp.keys import PUBLIC, ClientKeys, ServerKeys
 from transport.spp.packets import CONNECTION_ID, TAG
+from transport.spp.reset import TOKEN, Reset, reset_of, token_of
 from transport.spp.seal import Forged, Seal, expand
+from transport.spp.tags import tagged, untagged
 from transport.tls import UNKNOWN_HERE
 
-VERSION: Final = 1
+VERSION: Final = 2
 HELLO: Final = 0x51
 RETRY: Final = 0x52
 REPLY: Final = 0x53
@@ -47,7 +50,6 @@ PROOF: Final = 0x54
 REFUSAL: Final = 0x55
 COOKIE: Final = 16
 """Bytes."""
-_MAC: Final = 16
 _FINGERPRINT: Final = 32
 _SIGNATURE: Final = 64
 _PADDING: Final = 120
@@ -55,10 +57,10 @@ _PADDING: Final = 120
 
 _NAMED: Final = struct.Struct(f">BB{CONNECTION_ID}s32s")
 """What of a HELLO is signed: kind, version, the device's name of the connection, key."""
-HELLO_SIZE: Final = _NAMED.size + COOKIE + _PADDING + _MAC
+HELLO_SIZE: Final = _NAMED.size + COOKIE + _PADDING + tags.SIZE
 _RETRY: Final = struct.Struct(f">B{CONNECTION_ID}s{COOKIE}s")
 _REPLY: Final = struct.Struct(f">B{CONNECTION_ID}s{CONNECTION_ID}s32s")
-REPLY_SIZE: Final = _REPLY.size + PUBLIC + _SIGNATURE + TAG
+REPLY_SIZE: Final = _REPLY.size + PUBLIC + TOKEN + _SIGNATURE + TAG
 _PROOF: Final = struct.Struct(f">B{CONNECTION_ID}s")
 PROOF_SIZE: Final = _PROOF.size + _FINGERPRINT + _SIGNATURE + TAG
 REFUSAL_SIZE: Final = _PROOF.size + TAG
@@ -78,6 +80,8 @@ class Established:
     """Names of the connection: in datagrams to this end, and to the other."""
     peer_name: bytes
     peer: Peer
+    reset: Reset | None = None
+    """A device's: how it finds out that its remote has forgotten the connection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,13 +182,14 @@ class ClientHandshake:
         said = self._named + head
         shared = Shared(self._ephemeral, key, said)
         plain = shared.open(b"reply", sealed, said)
-        public, signature = plain[:PUBLIC], plain[PUBLIC:]
+        shown, signature = plain[: PUBLIC + TOKEN], plain[PUBLIC + TOKEN :]
+        public, token = shown[:PUBLIC], shown[PUBLIC:]
         if not self._keys.recognises(public):
             raise WrongPeer(
                 "who answers is not the remote that this device was paired with: it was set up "
                 "anew (run `sluice pair` there and start with --pair), or somebody is in between"
             )
-        _verify(Ed25519PublicKey.from_public_bytes(public), b"remote", said + public, signature)
+        _verify(Ed25519PublicKey.from_public_bytes(public), b"remote", said + shown, signature)
         said += sealed
         head = _PROOF.pack(PROOF, peer)
         fingerprint = self._keys.fingerprint
@@ -197,7 +202,8 @@ class ClientHandshake:
             own=self._own,
             peer=peer,
         )
-        return Established(seal, self._own, peer, Peer("", self._keys.pin.hex()))
+        reset = reset_of(self._keys.pin, remote=peer, device=self._own, token=token)
+        return Established(seal, self._own, peer, Peer("", self._keys.pin.hex()), reset)
 
     def _refusal(self, datagram: bytes) -> None:
         """Raises NotTrusted if it is authentic."""
@@ -220,8 +226,9 @@ class ServerHandshake:
         head = _REPLY.pack(REPLY, hello.name, own, _public(ephemeral))
         said = hello.named + head
         self._shared = Shared(ephemeral, hello.key, said)
-        signature = keys.signing.sign(_signed(b"remote", said + keys.public))
-        sealed = self._shared.seal(b"reply", keys.public + signature, said)
+        shown = keys.public + token_of(keys.reset, remote=own, device=hello.name)
+        signature = keys.signing.sign(_signed(b"remote", said + shown))
+        sealed = self._shared.seal(b"reply", shown + signature, said)
         self._said = said + sealed
         self.reply = head + sealed
 
@@ -262,23 +269,6 @@ def parse_hello(pin: bytes, datagram: bytes) -> Hello:
 def retry(pin: bytes, hello: Hello, cookie: bytes) -> bytes:
     """The answer that asks for the cookie; only who saw the HELLO can have made it."""
     return tagged(pin, _RETRY.pack(RETRY, hello.name, cookie), extra=hello.named)
-
-
-def tagged(pin: bytes, body: bytes, *, extra: bytes = b"") -> bytes:
-    """With its tag behind it."""
-    return body + _tag(pin, body + extra)
-
-
-def untagged(pin: bytes, datagram: bytes, *, extra: bytes = b"") -> bytes:
-    """Without. Raises Forged."""
-    body, tag = datagram[:-_MAC], datagram[-_MAC:]
-    if not hmac.compare_digest(_tag(pin, body + extra), tag):
-        raise Forged
-    return body
-
-
-def _tag(pin: bytes, content: bytes) -> bytes:
-    return hmac.digest(b"sluice spp hello" + pin, content, "sha256")[:_MAC]
 
 
 def _signed(who: bytes, said: bytes) -> bytes:

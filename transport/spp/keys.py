@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from transport.link import NotTrusted
 from transport.records import Peer
+from transport.spp.seal import expand
 
 PUBLIC: Final = 32
 """Bytes of an Ed25519 public key (RFC 8032)."""
@@ -60,6 +61,8 @@ class ServerKeys:
         self.signing, _ = _load(identity)
         self.public = raw(self.signing.public_key())
         self.pin = pin_of(self.public)
+        self.reset = expand(self.signing.private_bytes_raw(), b"reset", 32)
+        """What reset tokens are made with; the same after a restart."""
         self._look = look
         self.let_in(devices)
 

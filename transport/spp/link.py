@@ -34,6 +34,7 @@ class SppLink:
         self._flush_soon = False
         self._proof = b""
         self._proof_due = False
+        self._reset = established.reset
         self._refused: LinkError | None = None
         self.changed: Callable[[], None] = lambda: None
         """Called when something has come, arrived or ended, or may be sent again."""
@@ -78,6 +79,11 @@ class SppLink:
     def waiting(self) -> int:
         """Bytes that were accepted and have not been sent for the first time."""
         return self._connection.backlog(self._loop.time())
+
+    @property
+    def unacknowledged(self) -> int:
+        """Bytes that were accepted and that the peer may not have."""
+        return self._connection.unacknowledged
 
     def backlog(self) -> int:
         """Bytes that were accepted and are not on the wire, those in the kernel included."""
@@ -174,6 +180,13 @@ class SppLink:
         self._connection.close(self._loop.time())
         self._end()
 
+    def forgotten(self, datagram: bytes) -> bool:
+        """If that is the peer's word that it knows no such connection, this one is over."""
+        if self._reset is None or not self.open or not self._reset.says(datagram):
+            return False
+        self.refused(LinkError("the other end has forgotten the connection: it was restarted"))
+        return True
+
     def take(self, datagram: bytes, address: Address, *, age: float, now: float) -> bool:
         """A datagram names this connection; `turn` follows. Was it authentic?"""
         authentic = self._connection.datagram_received(
@@ -207,6 +220,8 @@ class SppLink:
             if self._proof and (self._proof_due or self._connection.doubtful):
                 self._proof_due = False
                 datagrams.insert(0, self._proof)
+            elif self._reset is not None and self._connection.doubts():
+                datagrams.append(self._reset.query)
             self._port.send(datagrams, self._connection.paths.address or self._remote, self)
         if self._connection.finished(now):
             self._end()

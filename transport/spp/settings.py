@@ -20,8 +20,8 @@ class Settings:
     window: int = 1_048_576
     """Costs of payloads that the peer may send before they are taken; both ends have the same."""
     keep_alive: float | None = 20.0
-    """After so long without sending the peer is asked for a sign of life: NATs forget after 30 s
-    (RFC 8085, 3.5). None: never."""
+    """After so long without sending a datagram goes, as NATs forget after 30 s (RFC 8085, 3.5), and
+    it shows the peer where we are; it asks for an answer where `idle` needs one. None: never."""
     idle: float | None = None
     """After so long without news the connection is over; None: it waits for ever."""
     spacing: float = inf

@@ -255,6 +255,8 @@ class _Dialling:
 
     def _received(self, datagram: bytes, address: Address, now: float) -> None:
         """Raises Forged."""
+        if self._link is not None and self._link.forgotten(datagram):
+            return
         try:
             outcome = self._handshake.received(datagram)
         except NotTrusted as error:

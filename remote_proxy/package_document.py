@@ -1,0 +1,67 @@
+"""A document while it is being gathered: what can be known of it and of its pictures by now."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from dataclasses import dataclass, replace
+from typing import Final
+
+from office.contents import beginning, unpacked
+from office.errors import Unreadable
+from office.outline import Media, Outline
+from office.parts import Picture
+from office.sorting import RASTERS
+from office.zip_directory import Directory
+from remote_proxy.gathering import Gathering
+from transcoders.thumbnail import natural_size
+from wire.session import Headers
+
+HEAD: Final = 65_536
+"""Bytes of a picture in which its size is looked for: metadata of 40 KB in front are usual."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What is to be sent."""
+
+    headers: Headers
+    """Of the response that brings it."""
+    gathering: Gathering
+    directory: Directory
+    outline: Outline
+
+    async def measured(self) -> Outline:
+        """The outline, with the sizes of those pictures that are here: nobody waits for others."""
+        media = await asyncio.to_thread(lambda: tuple(map(self._measured, self.outline.media)))
+        return replace(self.outline, media=media)
+
+    async def picture(self, part: Picture) -> bytes | None:
+        """A picture's file; None: it is damaged. Raises OriginError."""
+        entry = self.directory.by_name[part.media.entry]
+        await self.gathering.need([(entry.start, entry.end)])
+        try:
+            return unpacked(entry, self.gathering.spool.read(entry.start, entry.end))
+        except Unreadable:
+            return None
+
+    async def sha256(self) -> bytes:
+        """Of the whole file, once it is here. Raises OriginError."""
+        await self.gathering.everything()
+        return await asyncio.to_thread(self._sha256)
+
+    def _measured(self, media: Media) -> Media:
+        entry, spool = self.directory.find(media.entry), self.gathering.spool
+        if entry is None or not media.entry.lower().endswith(RASTERS):
+            return media
+        end = min(entry.end, entry.start + HEAD)
+        if not spool.there.covers(entry.start, end):
+            return media
+        width, height = natural_size(beginning(entry, spool.read(entry.start, end), HEAD))
+        return replace(media, width=width, height=height)
+
+    def _sha256(self) -> bytes:
+        digest = hashlib.sha256()
+        for piece in self.gathering.spool.pieces([(0, self.directory.length)]):
+            digest.update(piece)
+        return digest.digest()

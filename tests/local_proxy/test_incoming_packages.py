@@ -1,0 +1,223 @@
+"""What a remote proxy may say of a document in parts, and what it may not."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pytest
+
+from local_proxy.arrivals import Arrival, Asked
+from local_proxy.arriving import Arriving
+from local_proxy.components import Component
+from local_proxy.packages.incoming import BROKEN, CHANGED, MAX_HELD, WRONG, Incoming
+from local_proxy.packages.sparse_file import SparseFile
+from local_proxy.resumption import Memory
+from office.zip_directory import parse
+from tests.office_files import DECK
+from tests.watched import run, until
+from wire import messages as m
+from wire.errors import PeerError
+from wire.frames import Data
+from wire.package import Slice
+from wire.skeleton import Kind, Level
+
+URL = "http://a.test/deck.pptx"
+DIRECTORY = parse(DECK, length=len(DECK))
+START = DIRECTORY.start
+ALL = [Slice(Kind.TEXT, [0, START], [1, 1])]
+
+
+class World:
+    """The components of a session, as the remote's messages make them, and one document."""
+
+    def __init__(self, folder: Path, *, takes: int = m.Takes.PACKAGE) -> None:
+        self.said: list[m.Message] = []
+        self.losses = 0
+        self.arriving = Arriving(
+            Memory(),
+            accepts=(),
+            say=self.said.append,
+            progressed=lambda component, amount: None,
+            ended=lambda component: None,
+        )
+        self.document = Incoming(
+            URL,
+            "deck.pptx",
+            SparseFile(folder / "deck.pptx"),
+            look=lambda document, components: None,
+            lost=self._lost,
+        )
+        self._ask(1, takes)
+
+    def _lost(self) -> None:
+        self.losses += 1
+
+    def _ask(self, id_: int, takes: int) -> None:
+        self.own = Component(id_, id_, URL)
+        self.own.on_package = self.document.announced
+        self.document.begin(self.own)
+        asked = Asked("GET", [], body=False, levels=False, takes=takes)
+        self.arriving.expect(Arrival(self.own, asked))
+
+    def package(self, slices: Sequence[Slice] = ALL, **other: object) -> None:
+        fields = {
+            "document": self.own.id, "length": len(DECK), "directory": START, "kind": "pptx",
+            "pages": 1, "first": 2, "slices": list(slices),
+        }  # fmt: skip
+        self.arriving.package(m.Package(**{**fields, **other}))  # type: ignore[arg-type]
+
+    def directory(self, raw: bytes = DIRECTORY.raw) -> None:
+        self.arriving.head(m.Head(self.own.id, 200, b""), [])
+        self.data(self.own.id, raw)
+
+    def data(self, component: int, data: bytes, *, last: bool = True) -> None:
+        for at in range(0, len(data), 10_000) or (0,):
+            end = at + 10_000 >= len(data)
+            self.arriving.data(Data(component, data[at : at + 10_000], last and end))
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterable[World]:
+    made = World(tmp_path)
+    yield made
+    made.document.close()
+    made.document.file.close()
+
+
+def test_all_parts_and_the_right_sum_are_the_file(tmp_path: Path) -> None:
+    async def main() -> None:
+        world = World(tmp_path)
+        world.package()
+        world.data(2, DECK[:START])  # sooner than the directory: it waits
+        assert not world.document.known
+        world.directory()
+        assert all(map(world.document.present, DIRECTORY.by_name))
+        assert not world.document.complete
+        world.data(4, hashlib.sha256(DECK).digest())
+        await until(lambda: world.document.complete)
+        assert world.document.path.read_bytes() == DECK
+
+    run(main())
+
+
+def test_a_wrong_sum_is_no_document(tmp_path: Path) -> None:
+    async def main() -> None:
+        world = World(tmp_path)
+        world.package()
+        world.directory()
+        world.data(2, DECK[:START])
+        world.data(4, bytes(32))
+        await until(lambda: world.document.failure)
+        assert world.document.failure == WRONG
+
+    run(main())
+
+
+@pytest.mark.parametrize("raw", [b"", b"nothing", DIRECTORY.raw[:-1], b"x" + DIRECTORY.raw[1:]])
+def test_a_directory_that_is_none_ends_it(world: World, raw: bytes) -> None:
+    world.package()
+    world.directory(raw)
+    assert world.document.failure == BROKEN
+
+
+@pytest.mark.parametrize(
+    "slices",
+    [
+        [],
+        [Slice(Kind.TEXT, [0, 100], [1, 1])],
+        [Slice(Kind.TEXT, [0, START + 1], [1, 1])],
+        [Slice(Kind.TEXT, [0, START], [2, 1])],
+        [Slice(Kind.TEXT, [0], [1, 1])],
+    ],
+)
+def test_parts_that_can_not_be_end_it(world: World, slices: list[Slice]) -> None:
+    try:
+        world.package(slices)
+    except PeerError:
+        return
+    world.directory()
+    assert world.document.failure == BROKEN
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"kind": "exe"},
+        {"pages": 0},
+        {"pages": 1 << 30},
+        {"length": 0},
+        {"directory": -1},
+        {"directory": len(DECK)},
+        {"goes_on": True},
+    ],
+)
+def test_packages_that_can_not_be_are_the_peers_error(world: World, field: dict[str, int]) -> None:
+    with pytest.raises(PeerError):
+        world.package(**field)
+
+
+def test_nobody_gets_parts_who_did_not_ask(tmp_path: Path) -> None:
+    world = World(tmp_path, takes=0)
+    with pytest.raises(PeerError):
+        world.package()
+    world.package(document=99)  # one that has been cancelled meanwhile
+
+
+def test_more_bytes_than_announced_end_it(world: World) -> None:
+    world.package()
+    world.directory()
+    world.data(2, DECK[:START] + b"more")
+    assert world.document.failure == BROKEN
+
+
+def test_a_coarse_version_is_bounded(world: World) -> None:
+    entry = DIRECTORY.by_name["ppt/media/image1.png"]
+    rest = [0, entry.start, entry.end - entry.start, START - entry.end]
+    size = entry.end - entry.start
+    world.package([Slice(Kind.IMAGE, [entry.start, size], []), Slice(Kind.TEXT, rest, [1, 1])])
+    end = 1 << 20
+    levels = [Level("low", 0, end, "image/webp"), Level("original", end, end + size, "")]
+    world.arriving.levels(m.Levels(2, levels, end + size))
+    world.directory()
+    world.data(2, bytes(500), last=False)
+    assert world.document.failure == BROKEN
+
+
+def test_a_lost_link_asks_for_the_rest_once(world: World) -> None:
+    world.package()
+    world.directory()
+    world.data(2, DECK[:20_000], last=False)
+    world.arriving.lost(None)
+    assert (world.losses, world.document.failure) == (1, "")
+    held = world.document.held()
+    assert held is not None
+    assert held.directory == hashlib.sha256(DIRECTORY.raw).digest()
+    assert held.ranges == [0, 20_000]
+    assert len(held.ranges) <= 2 * MAX_HELD
+
+
+def test_another_file_in_its_place_is_not_mixed_in(world: World) -> None:
+    world.package()
+    world.directory()
+    world.arriving.lost(None)
+    world._ask(3, m.Takes.PACKAGE)
+    world.package(first=10)
+    assert world.document.failure == CHANGED
+
+
+def test_what_the_remote_gives_up_fails(world: World) -> None:
+    world.package()
+    world.directory()
+    world.arriving.end(4, 502, "the origin is gone")
+    assert world.document.failure == "the origin is gone"
+    assert world.losses == 0
+
+
+def test_no_room_on_disk_is_said(world: World) -> None:
+    world.package()
+    world.directory()
+    world.document.file.close()
+    world.data(2, DECK[:START])
+    assert "could not be kept" in world.document.failure
