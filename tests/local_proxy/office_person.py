@@ -114,6 +114,10 @@ class Person:
         found = [shapes.getByIndex(number) for number in range(shapes.getCount())]
         return [s for s in found if s.getShapeType().endswith("GraphicObjectShape")]
 
+    def store(self, path: str, kind: str) -> None:
+        """A copy, as programs ask for it: not by a command."""
+        self.model.storeToURL("file://" + path, properties(FilterName=kind))
+
     def convert(self, original: str, to: str, kind: str) -> None:
         """A file, as LibreOffice saves it when it is opened on its own."""
         shown = self.desktop.loadComponentFromURL(
