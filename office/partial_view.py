@@ -26,7 +26,6 @@ _END: Final = struct.Struct("<4s4H2LH")
 _START: Final = 42
 """Offset of the local header's offset in a record of the central directory (4.3.12)."""
 _VERSION: Final = 20
-_OPEN_DOCUMENT: Final = (DocumentKind.ODP, DocumentKind.ODT, DocumentKind.ODS)
 _MIDNIGHT_1980: Final = (0, 0x21)
 """MS-DOS time and date."""
 _SLIDE: Final = re.compile(r"(?P<folder>.*/)slides/(?P<name>[^/]+\.xml)")
@@ -37,8 +36,6 @@ _PICTURE: Final = re.compile(
 """Names, outside the outline too (a thumbnail), that a program decodes as pictures."""
 _UNSEEN: Final = re.compile(r"(?i)(docProps/|Thumbnails/|Configurations2/)")
 """What no program shows of a document."""
-_SIDE_PART: Final = re.compile(r"(?:.*/)?(settings|meta)\.xml|manifest\.rdf")
-"""Parts of an OpenDocument that it can be read without."""
 COPIED: Final = 1 << 18
 """Bytes that are read from the original at a time."""
 
@@ -71,6 +68,8 @@ def survey(directory: Directory, outline: Outline, present: Callable[[str], bool
     sizes = {entry.name: entry.size for entry in directory.entries}
     others = [e for e in outline.others if sizes[e] and not _UNSEEN.match(e) and not present(e)]
     whole_text = pages == len(outline.pages) and not texts
+    if not whole_text and not any(page.entries for page in outline.pages[1:]):
+        pages = 0  # one text for all pages: the little that lacks is not worth loading it twice
     return View(pages, whole_text, marks, (*unmarked, *texts, *others))
 
 
@@ -113,9 +112,6 @@ def _stand_ins(directory: Directory, outline: Outline, here: set[str]) -> dict[s
         if media.entry in missing:
             mark = number if number < placeholders.MARKS else 0
             found[media.entry] = placeholders.picture(mark, width=media.width, height=media.height)
-    if outline.kind in _OPEN_DOCUMENT:
-        sides = filter(_SIDE_PART.fullmatch, missing)
-        found |= {name: placeholders.document_part(name) for name in sides}
     if outline.kind is DocumentKind.PPTX:
         found |= _empty_slides(outline, missing)
     return found

@@ -4,8 +4,7 @@ An office program forgets which part of the file a picture came from. So every s
 of its own, a light grey that tells its number, and whoever walks the open document reads it back.
 Pure.
 
-Source: PNG (ISO/IEC 15948), 11.3.5.3 (pHYs); OpenDocument 1.2, 3.1.3;
-ECMA-376 part 1, 19.3.1.38 (sld), part 2, 9 (rels).
+Source: PNG (ISO/IEC 15948), 11.3.5.3 (pHYs); ECMA-376 part 1, 19.3.1.38 (sld), part 2, 9 (rels).
 """
 
 from __future__ import annotations
@@ -55,17 +54,6 @@ def picture(mark: int, *, width: int = 0, height: int = 0) -> bytes:
         _chunk(b"IEND", b""),
     )
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
-
-
-def document_part(name: str) -> bytes:
-    """A part of an OpenDocument with nothing in it: an empty file would be a damaged one."""
-    if name == "manifest.rdf":
-        return b'<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"/>'
-    kind = name.rpartition("/")[2].removesuffix(".xml").encode()
-    return (
-        b'<office:document-%b xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0"'
-        b' office:version="1.2"/>' % kind
-    )
 
 
 def slide() -> bytes:

@@ -64,7 +64,7 @@ class Person:
     def reference(self, original: str, path: str) -> None:
         """Of a file on its own."""
         shown = self.desktop.loadComponentFromURL(
-            "file://" + original, "_blank", 0, properties(Hidden=True, MacroExecutionMode=0)
+            "file://" + original, "_blank", 0, properties(Hidden=True, ReadOnly=True)
         )
         _export(shown, path)
         shown.close(True)
@@ -121,7 +121,7 @@ class Person:
     def convert(self, original: str, to: str, kind: str) -> None:
         """A file, as LibreOffice saves it when it is opened on its own."""
         shown = self.desktop.loadComponentFromURL(
-            "file://" + original, "_blank", 0, properties(Hidden=True, MacroExecutionMode=0)
+            "file://" + original, "_blank", 0, properties(Hidden=True, ReadOnly=True)
         )
         shown.storeToURL("file://" + to, properties(FilterName=kind))
         shown.close(True)

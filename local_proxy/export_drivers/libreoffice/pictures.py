@@ -43,8 +43,7 @@ class Pictures:
         """A view has been opened; `places` has, by number, the pages that show stand-ins."""
         self._marks = dict(marks)
         self._coarse = set()
-        lost = [n for n in marks if str(n) not in places and self._is_shown(n)]
-        self.unsure = self.unsure or bool(lost)
+        self.unsure = any(str(n) not in places and self._is_shown(n) for n in marks)
         self.places = {
             marks[int(number)]: tuple(page for page in places[number] if page)
             for number in places
