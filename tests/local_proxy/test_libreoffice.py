@@ -18,7 +18,9 @@ import pytest
 from PIL import Image
 
 from local_proxy.export_drivers.libreoffice.events import Kind
+from local_proxy.export_drivers.libreoffice.find import Office, find
 from local_proxy.export_drivers.libreoffice.session import OfficeFailed
+from local_proxy.export_drivers.libreoffice.show import show
 from office.contents import unpacked
 from office.zip_directory import parse
 from tests.local_proxy.office_desk import (
@@ -236,6 +238,30 @@ def test_the_rest_does_not_come(tmp_path: Path) -> None:
 
     asyncio.run(scenario())
     assert saved.exists()
+
+
+def test_a_file_that_was_saved_coarse_is_said_to_be(tmp_path: Path) -> None:
+    """Programs can go round the commands that wait; so does the question at closing."""
+
+    async def scenario() -> None:
+        async with desk("deck_pictures.pptx", tmp_path) as at:
+            await at.text_shown()
+            await at.person("save_as", path=str(tmp_path / "mine.odp"), kind="impress8")
+            await at.until(Kind.STORED)
+            await at.close()
+            assert "before all of its pictures were here" in at.events[-1].text
+
+    asyncio.run(scenario())
+
+
+def test_a_program_that_does_not_start(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        source = FakeSource(DATA / "deck_pictures.pptx", tmp_path / "sparse")
+        office = Office("/no/soffice", find().python)
+        with pytest.raises(OfficeFailed, match="/no/soffice: No such file"):
+            await show(source, on_event=lambda _: None, office=office)
+
+    asyncio.run(scenario())
 
 
 @pytest.mark.parametrize("victim", ["soffice.bin", "helper"])

@@ -189,7 +189,13 @@ def main() -> None:
     parser.add_argument("--folder", required=True, type=Path)
     parser.add_argument("--name", required=True)
     options = parser.parse_args()
-    Session(options.soffice, options.folder, options.name).run()
+    try:
+        session = Session(options.soffice, options.folder, options.name)
+    except OSError as error:
+        text = f"{options.soffice}: {error.strerror or error}"
+        print(json.dumps({"event": "failed", "text": text}), flush=True)
+        return
+    session.run()
 
 
 if __name__ == "__main__":
