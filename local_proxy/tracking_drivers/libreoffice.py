@@ -17,14 +17,16 @@ class Tracker:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._page = 1
+        self._visible: tuple[str, ...] = ()
         self._front = True
         self._all = False
         self._places: Mapping[str, tuple[int, ...]] = {}
         self._told: tuple[int, tuple[str, ...]] | None = None
 
-    def page(self, page: int) -> None:
-        """The page that is shown, from 1."""
+    def page(self, page: int, visible: tuple[str, ...] = ()) -> None:
+        """The page that is shown, from 1, and the pictures on the screen where that is known."""
         self._page = page
+        self._visible = visible
         self._tell()
 
     def front(self, on: bool) -> None:
@@ -46,7 +48,7 @@ class Tracker:
 
     def wanted(self) -> tuple[str, ...]:
         """Entries of the pictures on the page, then, where he waits for them, all others."""
-        here = tuple(
+        here = self._visible or tuple(
             media.entry
             for media in self._source.outline.media
             if self._page in media.pages or self._page in self._places.get(media.entry, ())

@@ -95,6 +95,9 @@ class Person:
         model = self.model
         model.getCurrentController().setCurrentPage(model.getDrawPages().getByIndex(page - 1))
 
+    def read_to_the_end(self) -> None:
+        self.model.getCurrentController().getViewCursor().gotoEnd(False)
+
     def save_as(self, path: str, kind: str) -> None:
         self.model.storeAsURL("file://" + path, properties(FilterName=kind))
 

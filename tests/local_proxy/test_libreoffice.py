@@ -193,6 +193,26 @@ def test_the_slide_in_view_comes_next(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
+def test_the_pictures_on_the_screen_of_a_text_come_next(tmp_path: Path) -> None:
+    """Its pages are known to nobody before it is laid out."""
+
+    async def scenario() -> None:
+        async with desk("text_pictures.docx", tmp_path) as at:
+            await at.text_shown()
+            first, *_, last = (media.entry for media in at.source.outline.media)
+            while not at.source.focused[-1][1]:
+                await at.until(Kind.PAGE, at.count(Kind.PAGE) + 1)
+            assert first in at.source.focused[-1][1]
+            assert last not in at.source.focused[-1][1]
+            await at.person("read_to_the_end")
+            while last not in at.source.focused[-1][1]:
+                await at.until(Kind.PAGE, at.count(Kind.PAGE) + 1)
+            assert first not in at.source.focused[-1][1]
+            await at.close()
+
+    asyncio.run(scenario())
+
+
 def test_saving_waits_for_all_pictures(tmp_path: Path) -> None:
     saved = tmp_path / "saved.odp"
 

@@ -94,7 +94,8 @@ class _Driver:
         elif kind == "failed":
             self._failure = report["text"]
         elif kind == "page":
-            self._tracker.page(report["page"])
+            visible = map(self._pictures.entry, report.get("visible", ()))
+            self._tracker.page(report["page"], tuple(visible))
             self._tell(Kind.PAGE, page=report["page"])
         elif kind == "focus":
             self._tracker.front(report["on"])

@@ -29,6 +29,7 @@ from com.sun.star.uno import Exception as UnoException
 
 from .album import Album
 from .program import Program, ProgramFailed
+from .reading import Reader
 from .saving import Gate
 from .watching import Watcher
 from .window import Busy, Window
@@ -49,6 +50,7 @@ class Session:
         self._window = Window(self._program, name)
         self._watcher: Watcher | None = None
         self._gate: Gate | None = None
+        self._reader: Reader | None = None
         self._progress: Any = None
         self._edited = False
         self._left = False
@@ -127,6 +129,8 @@ class Session:
         self._watcher = Watcher(self._window, self.report)
         if self._gate is None:
             self._gate = Gate(self._window.frame, self._held, self._ask)
+        if self._reader is None and self._window.is_text():
+            self._reader = Reader(self._window, self.report)
         return {"places": places, "pages": self._window.pages()}
 
     def _show(self, number: int, path: str, final: bool) -> dict[str, Any]:
@@ -152,6 +156,8 @@ class Session:
         if self._progress is not None:
             self._progress.end()
             self._progress = None
+        if self._reader is not None:
+            self._reader.stop()
         if self._gate is not None:
             self._gate.let_through()
 

@@ -13,7 +13,7 @@ from com.sun.star.beans import PropertyValue
 from com.sun.star.uno import Exception as UnoException
 
 from .marks import Marks
-from .places import Place, walk
+from .places import Picture, Place, walk
 
 
 class Album:
@@ -38,6 +38,15 @@ class Album:
                 found.setdefault(number, []).append(place)
         self._places = found
         return {number: sorted({place.page for place in found[number]}) for number in found}
+
+    def names(self) -> dict[str, int]:
+        """Of pictures in a text: what they are called there, and their numbers."""
+        return {
+            place.owner.getName(): number
+            for number, places in list(self._places.items())
+            for place in places
+            if isinstance(place, Picture)
+        }
 
     def show(self, number: int, file: Path, *, final: bool) -> int:
         """Put the picture in `file` wherever `number` is; how many places that were.

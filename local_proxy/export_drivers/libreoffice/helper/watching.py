@@ -40,11 +40,12 @@ class Watcher(
         controller = self._model.getCurrentController()
         if self._model.supportsService("com.sun.star.presentation.PresentationDocument"):
             controller.addPropertyChangeListener("CurrentPage", self)
-        else:
+        elif not window.is_text():  # of a text more is known: reading.py
             controller.addSelectionChangeListener(self)
         self._model.getUndoManager().addUndoManagerListener(self)
         window.frame.addEventListener(self)
-        self._at()
+        if not window.is_text():
+            self._at()
 
     def documentEventOccured(self, event: Any) -> None:
         """What has been stored is the person's as well, whether edited or not."""

@@ -96,7 +96,7 @@ class Window:
     def page(self) -> int:
         """The page, slide or sheet a person is at, from 1."""
         controller = self.model.getCurrentController()
-        if self.model.supportsService("com.sun.star.text.TextDocument"):
+        if self.is_text():
             return int(controller.getViewCursor().getPage())
         if self.model.supportsService("com.sun.star.sheet.SpreadsheetDocument"):
             return int(controller.getActiveSheet().getRangeAddress().Sheet) + 1
@@ -104,7 +104,7 @@ class Window:
 
     def pages(self) -> int:
         """How many; 1 of a text."""
-        if self.model.supportsService("com.sun.star.text.TextDocument"):
+        if self.is_text():
             return 1
         if self.model.supportsService("com.sun.star.sheet.SpreadsheetDocument"):
             return int(self.model.getSheets().getCount())
@@ -141,6 +141,9 @@ class Window:
             controller.setCurrentPage(pages.getByIndex(min(where, pages.getCount()) - 1))
         else:
             controller.restoreViewData(where)
+
+    def is_text(self) -> bool:
+        return bool(self.model.supportsService("com.sun.star.text.TextDocument"))
 
     def _is_slides(self) -> bool:
         return bool(self.model.supportsService("com.sun.star.presentation.PresentationDocument"))
