@@ -293,8 +293,10 @@ def open_document(
 
 
 def _office_suite() -> OpenWith | None:
-    """What shows documents while they come; None: there is nothing yet."""
-    return None
+    """What shows documents while they come; None: nothing on this machine."""
+    from local_proxy.export_drivers.libreoffice.command import suite
+
+    return suite(_notice)
 
 
 @app.command()

@@ -1,0 +1,1 @@
+"""LibreOffice shows a document that is still on its way."""

@@ -1,0 +1,140 @@
+"""The helper process beside LibreOffice: commands to it, reports from it.
+
+Whatever ends first, nothing is left behind: the helper ends with its standard input, LibreOffice
+with the helper, and where the helper was killed, LibreOffice is ended here. The one exception is a
+document that a person has edited: its window stays until it is closed. Must not know: pictures,
+sources.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import signal
+import tempfile
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from local_proxy.export_drivers.libreoffice.find import Office
+
+PREFIX: Final = "sluice-open-"
+_FAREWELL: Final = 12.0
+"""Seconds that the helper gets to end LibreOffice."""
+_LONGEST: Final = 1 << 22
+"""Bytes of a report: the places of a document's pictures."""
+
+Report = Mapping[str, Any]
+
+
+class OfficeFailed(Exception):
+    """LibreOffice or its helper is gone; the text is for people."""
+
+
+class Session:
+    """A LibreOffice with one window."""
+
+    def __init__(
+        self, process: asyncio.subprocess.Process, folder: Path, heard: Callable[[Report], None]
+    ) -> None:
+        self._process = process
+        self._heard = heard
+        self._answers: asyncio.Queue[Report | None] = asyncio.Queue()
+        self._one = asyncio.Lock()
+        self.folder = folder
+        self.group: int | None = None
+        """Process group of LibreOffice."""
+        self.edited = False
+        self.over = asyncio.Event()
+        """The helper is gone, with the window or before it."""
+
+    async def ask(self, do: str, **fields: object) -> Report:
+        """One command, and its answer, which may have `error`. Raises OfficeFailed."""
+        async with self._one:
+            stdin = self._process.stdin
+            if stdin is None or self.over.is_set():
+                raise OfficeFailed("The window is closed.")
+            try:
+                stdin.write(json.dumps({"do": do, **fields}).encode() + b"\n")
+                await stdin.drain()
+            except OSError as error:
+                raise OfficeFailed("LibreOffice's helper has ended.") from error
+            answer = await self._answers.get()
+            if answer is None:
+                self._answers.put_nowait(None)
+                raise OfficeFailed("LibreOffice has ended.")
+            return answer
+
+    async def listen(self) -> None:
+        """Read reports until the helper ends."""
+        stdout = self._process.stdout
+        try:
+            while stdout is not None and (line := await stdout.readline()):
+                report = json.loads(line)
+                if "did" in report:
+                    self._answers.put_nowait(report)
+                else:
+                    self._note(report)
+        finally:
+            self.over.set()
+            self._answers.put_nowait(None)
+
+    def _note(self, report: Report) -> None:
+        if report["event"] == "started":
+            self.group = report["group"]
+        elif report["event"] == "edited":
+            self.edited = True
+        self._heard(report)
+
+    async def end(self) -> None:
+        """No process and no file is left. What a person has edited he closes himself."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(None if self.edited else _FAREWELL):
+                await self._process.wait()
+        if self._process.returncode is None:
+            self._process.kill()
+            await self._process.wait()
+        if self.group is not None and self.edited and self._process.returncode != 0:
+            return  # the helper was killed: the person goes on without it
+        if self.group is not None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.group, signal.SIGKILL)
+        await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
+
+
+@contextlib.asynccontextmanager
+async def started(
+    office: Office, name: str, heard: Callable[[Report], None]
+) -> AsyncIterator[Session]:
+    """Start the helper, which starts LibreOffice. Raises OfficeFailed."""
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    here = Path(__file__).parent
+    try:
+        process = await asyncio.create_subprocess_exec(
+            office.python, "-m", "helper",
+            "--soffice", office.soffice, "--folder", str(folder), "--name", name,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            limit=_LONGEST,
+            cwd=folder,
+            start_new_session=True,  # a Ctrl-C on the terminal is ours to handle
+            env={**os.environ, "PYTHONPATH": str(here), "PYTHONDONTWRITEBYTECODE": "1"},
+        )  # fmt: skip
+    except OSError as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise OfficeFailed(f"{office.python}: {error.strerror or error}") from error
+    session = Session(process, folder, heard)
+    listening = asyncio.create_task(session.listen())
+    try:
+        yield session
+    finally:
+        await asyncio.shield(session.end())
+        if process.returncode is None:
+            listening.cancel()
+        with contextlib.suppress(asyncio.CancelledError, ValueError):
+            await listening

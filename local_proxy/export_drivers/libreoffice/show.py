@@ -1,0 +1,279 @@
+"""The export driver: a document that is still on its way, in a window of LibreOffice.
+
+It opens as soon as its first page can be read, once more when all text is here, and its pictures
+are made better in the running program (HATS, section 2). Once all is here and something could not
+be done so, the original takes the window's place, unless a person has edited: what he did is never
+thrown away. Must not know: links, UNO.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from local_proxy.export_drivers.libreoffice import originals
+from local_proxy.export_drivers.libreoffice.events import Event, Kind
+from local_proxy.export_drivers.libreoffice.files import Files
+from local_proxy.export_drivers.libreoffice.find import Office, find
+from local_proxy.export_drivers.libreoffice.pictures import Pictures
+from local_proxy.export_drivers.libreoffice.session import (
+    OfficeFailed,
+    Report,
+    Session,
+    started,
+)
+from local_proxy.tracking_drivers.libreoffice import Tracker
+from office.errors import Unreadable
+from office.partial_view import View, survey
+from office.source import Source
+
+__all__ = ["Event", "Kind", "OfficeFailed", "show"]
+
+_AGAIN: Final = 1.0
+"""Seconds until a document is replaced that could not be, during a slide show."""
+_SAVED: Final = ("OnSaveDone", "OnSaveAsDone")
+_COARSE_FILE: Final = "The document was saved before all of its pictures were here."
+_SAVE_AGAIN: Final = "Save it once more when the title no longer says that it is loading."
+
+
+async def show(
+    source: Source,
+    *,
+    on_event: Callable[[Event], None],
+    office: Office | None = None,
+    keep: Path | None = None,
+) -> None:
+    """Show the document and return when its window is closed. Cancelled: close it, and where the
+    person has edited, tell him that no more comes, and wait until he does (cancelled again: don't).
+
+    `keep` is a folder for the original of a document that was edited before it was complete; the
+    person's downloads by default. Raises NoOffice, OfficeFailed.
+    """
+    if office is None:
+        office = await asyncio.to_thread(find)
+    driver = _Driver(source, on_event, keep or originals.folder())
+    async with started(office, source.name, driver.heard) as session:
+        unwatch = source.watch(driver.changed.set)
+        try:
+            await driver.run(session)
+        finally:
+            unwatch()
+
+
+class _Driver:
+    """One document. It does one thing at a time, and looks anew for what is due after each."""
+
+    def __init__(self, source: Source, on_event: Callable[[Event], None], keep: Path) -> None:
+        self._source = source
+        self._on_event = on_event
+        self._keep = keep
+        self._loop = asyncio.get_running_loop()
+        self._began = self._loop.time()
+        self._tracker = Tracker(source)
+        self._view: View | None = None
+        self._editable = False
+        self._pictures = Pictures(source)
+        self._said = ""
+        self._ready = False
+        self._closed = False
+        self._held = False
+        self._undone = False
+        self._saved_coarse = ""
+        self._to_warn = False
+        self._finished = False
+        self._failure = ""
+        self.changed = asyncio.Event()
+
+    def heard(self, report: Report) -> None:
+        """A report of the helper's, in between answers."""
+        kind = report["event"]
+        if kind == "ready":
+            self._ready = True
+        elif kind == "failed":
+            self._failure = report["text"]
+        elif kind == "page":
+            self._tracker.page(report["page"])
+            self._tell(Kind.PAGE, page=report["page"])
+        elif kind == "focus":
+            self._tracker.front(report["on"])
+            self._tell(Kind.FOCUS, on=report["on"])
+        elif kind == "held":
+            self._held = True
+            self._tell(Kind.HELD, text=report["command"])
+        elif kind == "stored":
+            self._tell(Kind.STORED, text=report["url"])
+            if not self._finished and report["how"] in _SAVED:
+                self._saved_coarse = report["url"]
+                self._to_warn = True
+        elif kind == "undone":
+            self._undone = True
+        elif kind == "edited":
+            self._tell(Kind.EDITED)
+        elif kind == "closed":
+            self._closed = True
+        self.changed.set()
+
+    async def run(self, session: Session) -> None:
+        """Until the window is closed. Raises OfficeFailed where it went without that."""
+        files = Files(self._source, session.folder)
+        over = asyncio.create_task(session.over.wait())
+        try:
+            while not session.over.is_set():
+                self.changed.clear()
+                if self._ready and not self._closed and await self._step(session, files):
+                    continue
+                waiting = asyncio.create_task(self.changed.wait())
+                await asyncio.wait({over, waiting}, return_when=asyncio.FIRST_COMPLETED)
+                waiting.cancel()
+        finally:
+            over.cancel()
+        if not self._closed:
+            raise OfficeFailed(self._failure or "LibreOffice ended without being closed.")
+        self._tell(Kind.CLOSED, text=_COARSE_FILE if self._saved_coarse else "")
+
+    async def _step(self, session: Session, files: Files) -> bool:
+        """Do what is due next; whether there was anything."""
+        if self._finished:
+            return await self._mend(session, files)
+        view = survey(self._source.directory, self._source.outline, self._source.present)
+        if self._due(view, session):
+            return await self._open(session, files, view)
+        if self._view is None:
+            return await self._give_up(session)
+        await self._say(session)
+        if self._to_warn:
+            self._to_warn = False
+            await session.ask("tell", title=_COARSE_FILE, text=_SAVE_AGAIN, warn=True)
+        if picture := self._pictures.next(self._tracker.wanted()):
+            await self._show(session, files, picture.number, final=picture.final)
+            return True
+        if self._source.complete:
+            return await self._finish(session, files)
+        return await self._give_up(session)
+
+    def _due(self, view: View, session: Session) -> bool:
+        """Whether this view is to be opened."""
+        if self._view is None:
+            return view.pages > 0
+        return view.whole_text and not self._editable and not session.edited
+
+    async def _open(self, session: Session, files: Files, view: View) -> bool:
+        first = self._view is None
+        path = await files.view()
+        answer = await session.ask("open", path=str(path), editable=view.whole_text)
+        if "error" in answer:
+            return await self._not_opened(answer["error"])
+        self._view, self._editable = view, view.whole_text
+        self._pictures.opened(view.marks, answer["places"])
+        self._tracker.places(self._pictures.places)
+        if first:
+            self._tell(Kind.OPENED)
+        if view.whole_text:
+            self._tell(Kind.TEXT)
+        return True
+
+    async def _not_opened(self, error: str) -> bool:
+        if error == "busy":
+            await asyncio.sleep(_AGAIN)
+            return True
+        if self._view is None:
+            self._failure = f"LibreOffice could not open the document: {error}"
+            raise OfficeFailed(self._failure)
+        self._editable = True  # it is shown as it was; the original may do at the end
+        self._pictures.unsure = True
+        return True
+
+    async def _show(self, session: Session, files: Files, number: int, *, final: bool) -> None:
+        try:
+            path = await files.picture(self._pictures.entry(number), final=final)
+        except Unreadable:
+            self._pictures.lost(number)
+            return
+        answer = await session.ask("show", number=number, path=str(path), final=final)
+        path.unlink(missing_ok=True)
+        if "error" in answer:
+            self._pictures.lost(number, final=final)
+            return
+        self._pictures.shown(number, final=final)
+        self._tell(Kind.PICTURE if final else Kind.COARSE)
+
+    async def _finish(self, session: Session, files: Files) -> bool:
+        """All is here."""
+        if session.edited and await self._sweep(session):
+            return True
+        where = ""
+        if self._lacks_something() and not session.edited:
+            answer = await session.ask("open", path=str(await files.whole()), editable=True)
+            if answer.get("error") == "busy":
+                await asyncio.sleep(_AGAIN)
+                return True
+        if session.edited:
+            kept = await asyncio.to_thread(originals.keep, self._source, self._keep)
+            where = str(kept)
+            text = f"Your edits stay in it. The original as it was sent: {where}"
+            if self._saved_coarse:
+                text = f"Save it once more, now with all pictures. {text}"
+            await session.ask("tell", title="All of the document is here.", text=text, warn=False)
+        self._finished = True
+        await self._say(session)
+        await session.ask("through")
+        self._tell(Kind.COMPLETE, text=where)
+        return True
+
+    def _lacks_something(self) -> bool:
+        """What is shown has stand-ins for parts that only the complete file brings."""
+        empty = self._view.empty if self._view is not None else ()
+        return self._pictures.unsure or bool(empty)
+
+    async def _mend(self, session: Session, files: Files) -> bool:
+        """What an undo brings back is coarse, if it was when it was deleted."""
+        if self._undone and self._source.complete:
+            self._undone = False
+            answer = await session.ask("find")
+            return self._pictures.sweep(answer.get("places", {}))
+        if self._source.complete and (picture := self._pictures.next(())):
+            await self._show(session, files, picture.number, final=True)
+            return True
+        return False
+
+    async def _sweep(self, session: Session) -> bool:
+        """Copies that the person has made of pictures while they were coarse; whether any."""
+        if self._pictures.swept:
+            return False
+        answer = await session.ask("find")
+        return self._pictures.sweep(answer.get("places", {}))
+
+    async def _give_up(self, session: Session) -> bool:
+        """Where no more will come, say so and hold nothing back."""
+        if self._held and self._view is not None:
+            self._tracker.all_wanted()
+            await session.ask("waiting", done=self._pictures.done, of=self._pictures.of)
+        if not self._source.failure or self._finished:
+            return False
+        self._finished = True
+        self._tell(Kind.FAILED, text=self._source.failure)
+        if self._view is None:
+            raise OfficeFailed(self._source.failure)
+        await session.ask("tell", title="The rest of the document will not come.",
+                          text=self._source.failure, warn=True)  # fmt: skip
+        await session.ask("through")
+        return True
+
+    async def _say(self, session: Session) -> None:
+        """In the title, when it has changed."""
+        if self._finished:
+            status = ""
+        elif not self._editable:
+            status = "loading: text"
+        else:
+            status = f"loading: pictures {self._pictures.done}/{self._pictures.of}"
+        if status != self._said:
+            self._said = status
+            await session.ask("say", text=status)
+
+    def _tell(self, kind: Kind, *, page: int = 0, on: bool = False, text: str = "") -> None:
+        at = self._loop.time() - self._began
+        done, of = self._pictures.done, self._pictures.of
+        self._on_event(Event(kind, at, done, of, page, on, text))

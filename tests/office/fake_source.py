@@ -1,0 +1,92 @@
+"""A document on its way in, at the pace and in the order that a test wants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from office.contents import unpacked
+from office.outline import Outline
+from office.reading import read
+from office.zip_directory import Directory, parse
+
+
+class FakeSource:
+    """Feeds the file at `original` into a sparse one, as `office.source.Source` has it."""
+
+    def __init__(self, original: Path, path: Path, outline: Outline | None = None) -> None:
+        data = original.read_bytes()
+        self._data = data
+        self.url = f"http://fake.test/{original.name}"
+        self.name = original.name
+        self.length = len(data)
+        self.path = path
+        self.directory: Directory = parse(data, length=len(data))
+        self.outline: Outline = outline or read(self.directory, self.content)
+        self.failure = ""
+        self.focused: list[tuple[int, tuple[str, ...]]] = []
+        self._here: set[str] = set()
+        self._low: dict[str, bytes] = {}
+        self._watchers: list[Callable[[], None]] = []
+        with path.open("wb") as file:
+            file.truncate(self.length)
+            file.seek(self.directory.start)
+            file.write(self.directory.raw)
+
+    @property
+    def complete(self) -> bool:
+        return len(self._here) == len(self.directory.entries)
+
+    def present(self, entry: str) -> bool:
+        return entry in self._here
+
+    def low(self, entry: str) -> bytes | None:
+        return self._low.get(entry)
+
+    def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
+        self._watchers.append(changed)
+        return lambda: self._watchers.remove(changed)
+
+    def focus(self, page: int, visible: Sequence[str] = ()) -> None:
+        self.focused.append((page, tuple(visible)))
+
+    def content(self, name: str) -> bytes:
+        entry = self.directory.by_name[name]
+        return unpacked(entry, self._data[entry.start : entry.end])
+
+    # What the test does.
+
+    def feed(self, entries: Iterable[str]) -> None:
+        by_name = self.directory.by_name
+        with self.path.open("r+b") as file:
+            for name in entries:
+                entry = by_name[name]
+                file.seek(entry.start)
+                file.write(self._data[entry.start : entry.end])
+                self._here.add(name)
+        self._changed()
+
+    def feed_page(self, number: int) -> None:
+        self.feed(self.outline.pages[number - 1].entries)
+
+    def feed_texts(self) -> None:
+        self.feed([e for page in self.outline.pages for e in page.entries])
+        self.feed(self.outline.texts)
+
+    def feed_low(self, entry: str, picture: bytes) -> None:
+        self._low[entry] = picture
+        self._changed()
+
+    def feed_pictures(self) -> None:
+        self.feed(media.entry for media in self.outline.media)
+
+    def feed_rest(self) -> None:
+        self.feed([e.name for e in self.directory.entries if e.name not in self._here])
+
+    def fail(self, reason: str) -> None:
+        self.failure = reason
+        self._changed()
+
+    def _changed(self) -> None:
+        for changed in list(self._watchers):
+            changed()
