@@ -38,7 +38,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--runs", type=int, help="repetitions; figures are medians")
     parser.add_argument("--peers", type=_words, help="separated by commas: direct,sluice; or all")
     parser.add_argument("--policy", type=_words, help="separated by commas: default,text-first")
-    parser.add_argument("--page", type=Path, metavar="DIR", help="a folder with an index.html")
+    parser.add_argument(
+        "--page",
+        type=Path,
+        metavar="DIR",
+        help="a folder with an index.html; of office: a document",
+    )
     parser.add_argument("--urls", type=Path, metavar="FILE", help="pages to visit, one URL a line")
     parser.add_argument("--size", type=int, help="bytes of a large transfer")
     parser.add_argument("--scale", type=float, help="part of the full sizes, for a quick look")

@@ -54,6 +54,14 @@ SCENARIOS: Final = (
         quick={"profile_name": "1.6M", "policies": ("default",)},
     ),
     Scenario(
+        "office",
+        "when a document can be read in LibreOffice while it comes, and a plain download",
+        "bench.scenarios.office",
+        takes=120,
+        quick_takes=30,
+        quick={"profile_name": "384k"},
+    ),
+    Scenario(
         "two-documents",
         "how soon a page opened over a loading one gets its text; who has the link after a switch",
         "bench.scenarios.two_documents",

@@ -5,7 +5,7 @@ Every byte but the directory's is in exactly one. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,6 +20,10 @@ MAX_PICTURES: Final = 1024
 """Components of pictures; the pictures beyond are among what comes last."""
 MAX_RANGES: Final = 1000
 """Of one part: it must fit a message."""
+SMALL: Final = 4000
+"""Bytes of a component of texts that no page needs: small things go before pictures are refined
+(hats/tiers.py), wherever an entry ends."""
+MAX_SMALL: Final = 64
 LARGE: Final = 16_384
 """Bytes from which what is no text and no picture is a component of its own."""
 
@@ -63,6 +67,8 @@ def parts_of(directory: Directory, outline: Outline) -> list[Part]:
     parts: list[Part] = []
     for page, names in _texts(outline):
         parts += (Texts(page, ranges) for ranges in cut(names))
+    for unread in cut(outline.texts):
+        parts += (Texts(0, piece) for piece in _small(unread))
     for media in outline.media[:MAX_PICTURES]:
         raster = media.entry.lower().endswith(RASTERS)
         parts += (Picture(media, ranges, raster) for ranges in cut([media.entry]))
@@ -79,10 +85,27 @@ def parts_of(directory: Directory, outline: Outline) -> list[Part]:
 
 
 def _texts(outline: Outline) -> Iterator[tuple[int, Iterable[str]]]:
-    """Pages and their texts; behind them, as page 0, those that none needs."""
+    """Pages and their texts."""
     pages = [(number, page) for number, page in enumerate(outline.pages, 1) if page.entries]
     for number, page in pages[:MAX_TEXTS]:
         yield number, page.entries
     if shared := pages[MAX_TEXTS:]:
         yield shared[0][0], (name for _, page in shared for name in page.entries)
-    yield 0, outline.texts
+
+
+def _small(ranges: Sequence[Range]) -> Iterator[tuple[Range, ...]]:
+    """The ranges in pieces of SMALL bytes, the first MAX_SMALL of them, and what is left."""
+    piece: list[Range] = []
+    room, pieces = SMALL, 0
+    for start, end in ranges:
+        at = start
+        while at < end:
+            stop = min(end, at + room) if pieces < MAX_SMALL else end
+            piece.append((at, stop))
+            room -= stop - at
+            at = stop
+            if room <= 0 and pieces < MAX_SMALL:
+                yield tuple(piece)
+                piece, room, pieces = [], SMALL, pieces + 1
+    if piece:
+        yield tuple(piece)

@@ -16,17 +16,17 @@ FILES = sorted(
 DECK = (Path(__file__).parent / "data" / "office" / "deck.pptx").read_bytes()
 
 
-def _large() -> bytes:
-    """The deck with a film of half a megabyte in front of all that is read."""
+def with_film(size: int) -> bytes:
+    """The deck with a film of so many bytes in front of all that is read."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(DECK)) as deck, zipfile.ZipFile(out, "w") as large:
-        large.writestr("ppt/media/film.mp4", random.Random(1).randbytes(500_000))
+        large.writestr("ppt/media/film.mp4", random.Random(1).randbytes(size))
         for entry in deck.infolist():
             large.writestr(entry, deck.read(entry))
     return out.getvalue()
 
 
-LARGE = _large()
+LARGE = with_film(500_000)
 
 
 def mutated(chance: random.Random) -> tuple[bytes, str]:

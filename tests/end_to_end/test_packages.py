@@ -25,7 +25,7 @@ from tests.end_to_end.pair import (
     slow_three,
     until,
 )
-from tests.office_files import DECK, FILES, LARGE, mutated
+from tests.office_files import DECK, FILES, LARGE, mutated, with_film
 
 DOCUMENTS = {path.name: path.read_bytes() for path in FILES}
 TYPE = "application/octet-stream"
@@ -136,6 +136,36 @@ def test_a_document_that_has_changed_meanwhile_is_not_mixed() -> None:
             await remote.start()
             await ended(document)
             assert document.failure == CHANGED
+
+    run(main())
+
+
+def test_a_part_may_be_longer_than_its_first_credit() -> None:
+    async def main() -> None:
+        async with all_three() as (origin, both):
+            data = with_film(5_000_000)
+            _, document = await opened(origin, both, data, "long.pptx")
+            await ended(document)
+            assert content(document) == data
+            assert both.held < 10_000
+
+    run(main())
+
+
+def test_a_document_whose_length_nobody_told() -> None:
+    async def main() -> None:
+        async with all_three() as (origin, both):
+
+            async def handler(asked: Asked) -> None:
+                head = f"HTTP/1.1 200 X\r\ncontent-type: {TYPE}\r\ntransfer-encoding: chunked\r\n"
+                body = b"%x\r\n" % len(DECK) + DECK + b"\r\n0\r\n\r\n"
+                await asked.send(head.encode() + b"\r\n" + body)
+
+            origin.paths["/deck.pptx"] = handler
+            _, document = await both.local.packages.open(f"{origin.base}/deck.pptx")
+            assert isinstance(document, Incoming)
+            await ended(document)
+            assert content(document) == DECK
 
     run(main())
 

@@ -1,0 +1,281 @@
+"""When an office document can be read in a real LibreOffice while it is still on its way.
+
+Beside it a plain download of the same file over the same link, which shows nothing before it is
+whole. The window is on a screen that nobody sees, and is filmed there. Knows how to arrange the
+parts; what is shown when is local_proxy/export_drivers/libreoffice's affair.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote, urlsplit
+
+import aiohttp
+from PIL import Image, ImageDraw, ImageGrab
+
+from bench.peers import SITE, DirectPeer, SluicePeer, in_world
+from bench.profiles import Profile, profile
+from bench.report import Check
+from local_proxy.export_drivers.libreoffice.events import Event, Kind
+from local_proxy.export_drivers.libreoffice.find import Office, find
+from local_proxy.export_drivers.libreoffice.show import show
+from local_proxy.packages.client import FollowedSource, following
+
+DOCUMENTS: Final = Path(__file__).resolve().parents[2] / "tests" / "data" / "office"
+SAMPLES: Final = ("deck_pictures.pptx", "text_pictures.docx", "deck_pictures.odp")
+"""Small ones; give a real one by --page."""
+FIRST: Final = 7.0
+"""Seconds within which slide 1 of a deck of a megabyte is to be readable at 56 kbit/s, with the
+program's start."""
+TEXT: Final = 13.0
+"""... and all text of it. The HATS paper's deck of that size took 68 s, beside a page."""
+WHOLE: Final = 1.02
+"""Times a plain download's, at most, until all is here."""
+MEGABYTE: Final = (800_000, 1_200_000)
+"""Bytes of what counts as such a deck."""
+EVERY: Final = 0.5
+"""Seconds between looks at the screen."""
+PATIENCE: Final = 1800.0
+"""Seconds for one document."""
+SCREEN: Final = "1280x900x24"
+THUMB: Final = (320, 225)
+COLUMNS: Final = 5
+"""Pictures in a row of the film strip."""
+
+
+@dataclass(slots=True)
+class Shown:
+    """One document as it came. Seconds from the click."""
+
+    first: float = 0.0
+    text: float = 0.0
+    coarse: float = 0.0
+    whole: float = 0.0
+    """The file is here."""
+    complete: float = 0.0
+    """And all of it is in the window."""
+    pictures: int = 0
+    identical: bool = False
+    film: list[tuple[float, Image.Image]] = field(default_factory=list)
+
+
+def run(
+    *, profile_name: str = "56k", page: Path | None = None, plot: Path | None = None
+) -> dict[str, Any]:
+    """Measure. `page`: a document; else small samples. `plot`: where the film strip goes."""
+    office, link = find(), profile(profile_name)
+    if shutil.which("Xvfb") is None:
+        raise OSError("no Xvfb on this machine (apt-get install xvfb)")
+    documents = [page] if page is not None else [DOCUMENTS / name for name in SAMPLES]
+    rows: list[dict[str, Any]] = []
+    checks: dict[str, Check] = {}
+    for document in documents:
+        digest = hashlib.sha256(document.read_bytes()).digest()
+        plain = asyncio.run(_plain(document, link, digest))
+        with _screen() as display:
+            ours = asyncio.run(_ours(document, link, office, display, digest))
+        rows.append(_row(document, plain, ours))
+        print(_line(rows[-1]), flush=True)
+        checks |= _checks(document, link, plain, ours)
+        if plot is not None:
+            _strip(ours).save(plot.with_stem(f"{plot.stem}-{document.stem}"))
+    return {
+        "runs": rows,
+        "checks": checks,
+        "notes": ["HATS paper: all text of a deck of 1.05 MB at 56 kbit/s after 68 s (figure 5)."],
+    }
+
+
+def _row(document: Path, plain: float, ours: Shown) -> dict[str, Any]:
+    return {
+        "document": document.name,
+        "bytes": document.stat().st_size,
+        "plain_s": round(plain, 2),
+        "first_page_s": round(ours.first, 2),
+        "text_s": round(ours.text, 2),
+        "coarse_s": round(ours.coarse, 2),
+        "file_s": round(ours.whole, 2),
+        "complete_s": round(ours.complete, 2),
+        "pictures": ours.pictures,
+    }
+
+
+def _line(row: dict[str, Any]) -> str:
+    return (
+        f"{row['document']}, {row['bytes'] / 1000:.0f} kB: first page {row['first_page_s']} s,"
+        f" all text {row['text_s']} s, {row['pictures']} pictures coarse {row['coarse_s']} s,"
+        f" file {row['file_s']} s, in the window {row['complete_s']} s;"
+        f" plain download {row['plain_s']} s"
+    )
+
+
+def _checks(document: Path, link: Profile, plain: float, ours: Shown) -> dict[str, Check]:
+    name, size = document.name, document.stat().st_size
+    share = ours.whole / plain
+    found = {
+        f"{name}: the file, against a plain download": Check(
+            round(share, 3), "times", f"at most {WHOLE}", share <= WHOLE
+        ),
+        f"{name}: the file is the origin's": Check(
+            "yes" if ours.identical else "no", "", "yes", ours.identical
+        ),
+    }
+    if MEGABYTE[0] <= size <= MEGABYTE[1] and link.name == "56k":
+        for what, at, goal in (("first page", ours.first, FIRST), ("all text", ours.text, TEXT)):
+            found[f"{name}: {what} readable"] = Check(
+                round(at, 2), "s", f"at most {goal}", at <= goal
+            )
+    return found
+
+
+async def _plain(document: Path, link: Profile, digest: bytes) -> float:
+    """Seconds of a download over the bare link."""
+    clock = asyncio.get_running_loop().time
+    async with in_world(DirectPeer(), document.parent, link, backend="relay") as endpoint:
+        url = f"http://{endpoint.resolve[SITE]}/{quote(document.name)}"
+        async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(PATIENCE)) as session:
+            began = clock()
+            async with session.get(url, headers={"Host": SITE}) as response:
+                data = await response.read()
+            taken = clock() - began
+    if hashlib.sha256(data).digest() != digest:
+        raise OSError(f"the plain download of {document.name} is another file")
+    return taken
+
+
+async def _ours(
+    document: Path, link: Profile, office: Office, display: str, digest: bytes
+) -> Shown:
+    shown, clock = Shown(), asyncio.get_running_loop().time
+    async with in_world(SluicePeer(), document.parent, link, backend="relay") as endpoint:
+        proxy = urlsplit(endpoint.proxy or "")
+        assert proxy.hostname is not None
+        assert proxy.port is not None
+        began = clock()
+        async with following(
+            proxy.hostname, proxy.port, endpoint.base + quote(document.name)
+        ) as source:
+            if not isinstance(source, FollowedSource):
+                raise OSError(f"{document.name} did not come in parts")
+            shown.pictures = len(source.outline.media)
+            await _watched(source, office, display, shown, began)
+            found = await asyncio.to_thread(source.path.read_bytes)
+            shown.identical = hashlib.sha256(found).digest() == digest
+    return shown
+
+
+async def _watched(
+    source: FollowedSource, office: Office, display: str, shown: Shown, began: float
+) -> None:
+    """Show it until the window has all of it."""
+    clock = asyncio.get_running_loop().time
+    over = asyncio.Event()
+
+    def heard(event: Event) -> None:
+        at = clock() - began
+        match event.kind:
+            case Kind.OPENED:
+                shown.first = at
+            case Kind.TEXT:
+                shown.text = shown.coarse = at
+            case Kind.COARSE:
+                shown.coarse = at
+            case Kind.COMPLETE:
+                shown.complete = at
+                over.set()
+            case Kind.FAILED | Kind.CLOSED:
+                over.set()
+
+    def came() -> None:
+        if source.complete and not shown.whole:
+            shown.whole = clock() - began
+
+    unwatch = source.watch(came)
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["DISPLAY"] = display
+        showing = asyncio.create_task(
+            show(source, on_event=heard, office=office, keep=Path(folder))
+        )
+        showing.add_done_callback(lambda _: over.set())
+        async with _filmed(display, shown, began), asyncio.timeout(PATIENCE):
+            await over.wait()
+            await asyncio.sleep(2 * EVERY)
+        if showing.done():
+            await showing  # it says why
+        showing.cancel()
+        await asyncio.gather(showing, return_exceptions=True)
+    unwatch()
+    if not shown.complete:
+        raise OSError(f"{source.name} was not shown to its end: {source.failure or 'closed'}")
+
+
+@contextlib.asynccontextmanager
+async def _filmed(display: str, shown: Shown, began: float) -> AsyncIterator[None]:
+    async def film() -> None:
+        clock = asyncio.get_running_loop().time
+        while True:
+            seen = await asyncio.to_thread(ImageGrab.grab, None, False, False, display)
+            small = seen.resize(THUMB, Image.Resampling.LANCZOS)
+            if not shown.film or shown.film[-1][1].tobytes() != small.tobytes():
+                shown.film.append((clock() - began, small))
+            await asyncio.sleep(EVERY)
+
+    filming = asyncio.create_task(film())
+    try:
+        yield
+    finally:
+        filming.cancel()
+        await asyncio.gather(filming, return_exceptions=True)
+
+
+def _strip(shown: Shown) -> Image.Image:
+    """Some of the film: what is new first, with its times."""
+    frames = _spread(shown.film, 3 * COLUMNS)
+    rows = -(-len(frames) // COLUMNS)
+    sheet = Image.new("RGB", (COLUMNS * (THUMB[0] + 8), rows * (THUMB[1] + 24)), "white")
+    draw = ImageDraw.Draw(sheet)
+    for index, (at, image) in enumerate(frames):
+        x, y = index % COLUMNS * (THUMB[0] + 8), index // COLUMNS * (THUMB[1] + 24)
+        draw.text((x + 4, y + 4), f"{at:.1f} s", fill="black")
+        sheet.paste(image, (x, y + 20))
+    return sheet
+
+
+def _spread(
+    film: Sequence[tuple[float, Image.Image]], count: int
+) -> list[tuple[float, Image.Image]]:
+    """So many frames at most, the first and the last among them, the beginning denser."""
+    if len(film) <= count:
+        return list(film)
+    last = len(film) - 1
+    chosen = sorted({round(last * (index / (count - 1)) ** 2) for index in range(count)})
+    return [film[index] for index in chosen]
+
+
+@contextlib.contextmanager
+def _screen() -> Iterator[str]:
+    """A display of its own, by its name."""
+    reading, writing = os.pipe()
+    process = subprocess.Popen(
+        ["Xvfb", "-displayfd", str(writing), "-screen", "0", SCREEN, "-noreset"],
+        pass_fds=[writing],
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(writing)
+    with os.fdopen(reading) as told:
+        number = told.readline().strip()
+    try:
+        yield f":{number}"
+    finally:
+        process.terminate()
+        process.wait()
