@@ -18,7 +18,9 @@ MIMETYPE: Final = "mimetype"
 CONTENT: Final = "content.xml"
 STYLES: Final = "styles.xml"
 MAIN: Final = (MIMETYPE, CONTENT, STYLES)
-_FRAME: Final = (MIMETYPE, "META-INF/manifest.xml", STYLES, CONTENT)
+_SIDES: Final = ("settings.xml", "meta.xml", "manifest.rdf")
+"""1 KB, and a program takes a document for damaged in which one of them is empty."""
+_FRAME: Final = (MIMETYPE, "META-INF/manifest.xml", *_SIDES, STYLES, CONTENT)
 _KINDS: Final = {
     "presentation": DocumentKind.ODP,
     "text": DocumentKind.ODT,

@@ -26,6 +26,7 @@ _END: Final = struct.Struct("<4s4H2LH")
 _START: Final = 42
 """Offset of the local header's offset in a record of the central directory (4.3.12)."""
 _VERSION: Final = 20
+_OPEN_DOCUMENT: Final = (DocumentKind.ODP, DocumentKind.ODT, DocumentKind.ODS)
 _MIDNIGHT_1980: Final = (0, 0x21)
 """MS-DOS time and date."""
 _SLIDE: Final = re.compile(r"(?P<folder>.*/)slides/(?P<name>[^/]+\.xml)")
@@ -68,8 +69,8 @@ def survey(directory: Directory, outline: Outline, present: Callable[[str], bool
     sizes = {entry.name: entry.size for entry in directory.entries}
     others = [e for e in outline.others if sizes[e] and not _UNSEEN.match(e) and not present(e)]
     whole_text = pages == len(outline.pages) and not texts
-    if not whole_text and not any(page.entries for page in outline.pages[1:]):
-        pages = 0  # one text for all pages: the little that lacks is not worth loading it twice
+    if outline.kind in _OPEN_DOCUMENT and pages < len(outline.pages):
+        pages = 0  # all its pages are one text, in which an embedded object must not be empty
     return View(pages, whole_text, marks, (*unmarked, *texts, *others))
 
 

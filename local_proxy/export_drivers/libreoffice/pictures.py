@@ -52,9 +52,10 @@ class Pictures:
 
     def _is_shown(self, number: int) -> bool:
         """Whether the document uses it, as far as is known; slides tell, texts don't."""
-        outline = self._source.outline
-        slides = outline.kind is DocumentKind.PPTX
-        return bool(outline.media[number - 1].pages) or not slides
+        media = self._source.outline.media[number - 1]
+        if self._source.outline.kind is DocumentKind.PPTX:
+            return bool(media.pages)
+        return not media.entry.startswith("Thumbnails/")
 
     def entry(self, number: int) -> str:
         return self._source.outline.media[number - 1].entry
