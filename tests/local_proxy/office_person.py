@@ -98,6 +98,16 @@ class Person:
     def read_to_the_end(self) -> None:
         self.model.getCurrentController().getViewCursor().gotoEnd(False)
 
+    def present(self) -> None:
+        """Returns when the slide show runs."""
+        presentation = self.model.getPresentation()
+        presentation.start()
+        while not presentation.isRunning():
+            time.sleep(0.05)
+
+    def end_presenting(self) -> None:
+        self.model.getPresentation().end()
+
     def save_as(self, path: str, kind: str) -> None:
         self.model.storeAsURL("file://" + path, properties(FilterName=kind))
 

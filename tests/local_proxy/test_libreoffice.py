@@ -213,6 +213,25 @@ def test_the_pictures_on_the_screen_of_a_text_come_next(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
+def test_a_slide_show_is_not_disturbed(tmp_path: Path) -> None:
+    """Its pictures get better; the document is replaced when it is over."""
+
+    async def scenario() -> None:
+        async with desk("deck_pictures.pptx", tmp_path) as at:
+            at.source.feed_page(1)
+            await at.until(Kind.OPENED)
+            await at.person("present")
+            at.source.feed_texts()
+            at.source.feed([at.source.outline.media[0].entry])
+            await at.until(Kind.PICTURE)
+            assert at.count(Kind.TEXT) == 0
+            await at.person("end_presenting")
+            await at.until(Kind.TEXT)
+            await at.close()
+
+    asyncio.run(scenario())
+
+
 def test_saving_waits_for_all_pictures(tmp_path: Path) -> None:
     saved = tmp_path / "saved.odp"
 

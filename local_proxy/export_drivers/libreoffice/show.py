@@ -79,6 +79,7 @@ class _Driver:
         self._ready = False
         self._closed = False
         self._held = False
+        self._busy = False
         self._undone = False
         self._saved_coarse = ""
         self._to_warn = False
@@ -151,14 +152,24 @@ class _Driver:
             await self._show(session, files, picture.number, final=picture.final)
             return True
         if self._source.complete:
-            return await self._finish(session, files)
+            return not self._busy and await self._finish(session, files)
         return await self._give_up(session)
 
     def _due(self, view: View, session: Session) -> bool:
         """Whether this view is to be opened."""
         if self._view is None:
             return view.pages > 0
-        return view.whole_text and not self._editable and not session.edited
+        return view.whole_text and not self._editable and not session.edited and not self._busy
+
+    def _later(self) -> bool:
+        """The document can't be replaced now; its pictures still can."""
+        self._busy = True
+        self._loop.call_later(_AGAIN, self._not_busy)
+        return True
+
+    def _not_busy(self) -> None:
+        self._busy = False
+        self.changed.set()
 
     async def _open(self, session: Session, files: Files, view: View) -> bool:
         first = self._view is None
@@ -177,8 +188,7 @@ class _Driver:
 
     async def _not_opened(self, error: str) -> bool:
         if error == "busy":
-            await asyncio.sleep(_AGAIN)
-            return True
+            return self._later()
         if self._view is None:
             self._failure = f"LibreOffice could not open the document: {error}"
             raise OfficeFailed(self._failure)
@@ -208,8 +218,7 @@ class _Driver:
         if self._lacks_something() and not session.edited:
             answer = await session.ask("open", path=str(await files.whole()), editable=True)
             if answer.get("error") == "busy":
-                await asyncio.sleep(_AGAIN)
-                return True
+                return self._later()
         if session.edited:
             kept = await asyncio.to_thread(originals.keep, self._source, self._keep)
             where = str(kept)
