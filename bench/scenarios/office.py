@@ -59,6 +59,7 @@ class Shown:
 
     first: float = 0.0
     text: float = 0.0
+    editable: float = 0.0
     coarse: float = 0.0
     whole: float = 0.0
     """The file is here."""
@@ -103,6 +104,7 @@ def _row(document: Path, plain: float, ours: Shown) -> dict[str, Any]:
         "plain_s": round(plain, 2),
         "first_page_s": round(ours.first, 2),
         "text_s": round(ours.text, 2),
+        "editable_s": round(ours.editable, 2),
         "coarse_s": round(ours.coarse, 2),
         "file_s": round(ours.whole, 2),
         "complete_s": round(ours.complete, 2),
@@ -188,6 +190,8 @@ async def _watched(
                 shown.first = at
             case Kind.TEXT:
                 shown.text = shown.coarse = at
+            case Kind.EDITABLE:
+                shown.editable = at
             case Kind.COARSE:
                 shown.coarse = at
             case Kind.COMPLETE:

@@ -93,9 +93,9 @@ class Desk:
         return sum(event.kind is kind for event in self.events)
 
     async def text_shown(self) -> None:
-        """The whole text, no picture."""
+        """The whole text, to be edited; no picture."""
         self.source.feed_texts()
-        await self.until(Kind.TEXT)
+        await self.until(Kind.EDITABLE)
 
     async def person(self, name: str, **arguments: object) -> Any:
         """Have the person do something."""

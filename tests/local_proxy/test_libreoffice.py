@@ -224,9 +224,29 @@ def test_a_slide_show_is_not_disturbed(tmp_path: Path) -> None:
             at.source.feed_texts()
             at.source.feed([at.source.outline.media[0].entry])
             await at.until(Kind.PICTURE)
-            assert at.count(Kind.TEXT) == 0
+            assert at.count(Kind.EDITABLE) == 0
             await at.person("end_presenting")
+            await at.until(Kind.EDITABLE)
+            await at.close()
+
+    asyncio.run(scenario())
+
+
+def test_all_slides_can_be_read_before_their_notes_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("local_proxy.export_drivers.libreoffice.show._WAITED_FOR", 0)
+
+    async def scenario() -> None:
+        async with desk("deck_pictures.pptx", tmp_path) as at:
+            for page in range(1, len(at.source.outline.pages) + 1):
+                at.source.feed_page(page)
             await at.until(Kind.TEXT)
+            assert at.count(Kind.EDITABLE) == 0
+            assert (await at.person("state"))["readonly"]
+            await at.text_shown()
+            assert not (await at.person("state"))["readonly"]
+            assert at.count(Kind.TEXT) == 1
             await at.close()
 
     asyncio.run(scenario())

@@ -59,7 +59,9 @@ def line(event: Event) -> str:
     if event.kind is Kind.OPENED:
         return "the first page can be read"
     if event.kind is Kind.TEXT:
-        return "all text can be read and edited"
+        return "all text can be read"
+    if event.kind is Kind.EDITABLE:
+        return "and edited"
     if event.kind is Kind.HELD:
         return f"{event.text.removeprefix('.uno:')} waits for the pictures"
     if event.kind is Kind.COMPLETE:

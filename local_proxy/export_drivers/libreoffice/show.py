@@ -33,6 +33,8 @@ __all__ = ["Event", "Kind", "OfficeFailed", "show"]
 
 _AGAIN: Final = 1.0
 """Seconds until a document is replaced that could not be, during a slide show."""
+_WAITED_FOR: Final = 8192
+"""Bytes that are waited for rather than open a document twice: a second of a modem."""
 _SAVED: Final = ("OnSaveDone", "OnSaveAsDone")
 _COARSE_FILE: Final = "The document was saved before all of its pictures were here."
 _SAVE_AGAIN: Final = "Save it once more when the title no longer says that it is loading."
@@ -73,6 +75,8 @@ class _Driver:
         self._began = self._loop.time()
         self._tracker = Tracker(source)
         self._view: View | None = None
+        self._read = False
+        """All pages can be."""
         self._editable = False
         self._pictures = Pictures(source)
         self._said = ""
@@ -159,7 +163,20 @@ class _Driver:
         """Whether this view is to be opened."""
         if self._view is None:
             return view.pages > 0
-        return view.whole_text and not self._editable and not session.edited and not self._busy
+        if self._editable or session.edited or self._busy:
+            return False
+        return view.whole_text or (self._more(view) and self._lacking(view) > _WAITED_FOR)
+
+    def _more(self, view: View) -> bool:
+        """Whether all pages could be read, and can't be yet."""
+        assert self._view is not None
+        return self._view.pages < view.pages == len(self._source.outline.pages)
+
+    def _lacking(self, view: View) -> int:
+        """Bytes of texts that no page needs, but whoever edits: notes, other layouts."""
+        lacking = set(view.empty).intersection(self._source.outline.texts)
+        entries = self._source.directory.entries
+        return sum(entry.end - entry.start for entry in entries if entry.name in lacking)
 
     def _later(self) -> bool:
         """The document can't be replaced now; its pictures still can."""
@@ -182,8 +199,11 @@ class _Driver:
         self._tracker.places(self._pictures.places)
         if first:
             self._tell(Kind.OPENED)
-        if view.whole_text:
+        if view.pages == len(self._source.outline.pages) and not self._read:
+            self._read = True
             self._tell(Kind.TEXT)
+        if view.whole_text:
+            self._tell(Kind.EDITABLE)
         return True
 
     async def _not_opened(self, error: str) -> bool:
