@@ -57,9 +57,9 @@ SCENARIOS: Final = (
         "office",
         "when a document can be read in LibreOffice while it comes, and a plain download",
         "bench.scenarios.office",
-        takes=120,
-        quick_takes=30,
-        quick={"profile_name": "384k"},
+        takes=90,
+        quick_takes=12,
+        quick={"profile_name": "384k", "samples": ("deck_pictures.pptx",)},
     ),
     Scenario(
         "two-documents",

@@ -71,13 +71,17 @@ class Shown:
 
 
 def run(
-    *, profile_name: str = "56k", page: Path | None = None, plot: Path | None = None
+    *,
+    profile_name: str = "56k",
+    page: Path | None = None,
+    plot: Path | None = None,
+    samples: Sequence[str] = SAMPLES,
 ) -> dict[str, Any]:
     """Measure. `page`: a document; else small samples. `plot`: where the film strip goes."""
     office, link = find(), profile(profile_name)
     if shutil.which("Xvfb") is None:
         raise OSError("no Xvfb on this machine (apt-get install xvfb)")
-    documents = [page] if page is not None else [DOCUMENTS / name for name in SAMPLES]
+    documents = [page] if page is not None else [DOCUMENTS / name for name in samples]
     rows: list[dict[str, Any]] = []
     checks: dict[str, Check] = {}
     for document in documents:
