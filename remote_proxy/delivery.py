@@ -16,6 +16,7 @@ import structlog
 from policies.plan import Decision
 from remote_proxy.decoding import decode
 from remote_proxy.failures import Failure, OriginError
+from remote_proxy.heads import fits, no_transform, told
 from remote_proxy.jobs import Job, is_download, kind_of
 from remote_proxy.limits import Devices
 from remote_proxy.obedience import Obedience
@@ -40,13 +41,6 @@ from wire.skeleton import Kind, Use
 SMALL: Final = 4096
 """Bytes below which a picture is left alone (HATS, section 4.1.1); so many are gathered before
 the length counts."""
-MAX_HEADERS: Final = 60_000
-"""Bytes of a response's header fields: with its message they must fit a frame (MAX_MESSAGE)."""
-UNTOLD: Final = frozenset(("alt-svc",))
-"""Fields that stay here: another way to the origin (HTTP/3, RFC 7838) would lead past the proxies,
-over the slow link and unadapted."""
-FIELD: Final = 8
-"""Bytes that HPACK adds to a field at most, for its lengths (RFC 7541, 6.2)."""
 TEXTS: Final = frozenset((Kind.TEXT, Kind.STYLE, Kind.SCRIPT))
 MAX_REASON: Final = 2000
 """Characters of a failure's reason: what was asked for may be in it, and it must fit a frame."""
@@ -192,8 +186,8 @@ class Delivery:
             and response.status == 200
             and content_type.startswith("image/")
             and not self._decision(Kind.IMAGE, response.length).untouched
-            and not _no_transform(response.headers)
-            and not _no_transform(self.job.headers)
+            and not no_transform(response.headers)
+            and not no_transform(self.job.headers)
             and not header(response.headers, "content-encoding")
         )
 
@@ -324,8 +318,8 @@ class Delivery:
     def _head(
         self, response: OriginResponse, headers: Headers, *, length: int | None, coding: str = ""
     ) -> None:
-        headers = [(name, value) for name, value in headers if name not in UNTOLD]
-        if _size(headers) > MAX_HEADERS:
+        headers = told(headers)
+        if not fits(headers):
             raise OriginError(Failure.PROTOCOL, "the response's header is too large")
         head = m.Head(
             self.job.component,
@@ -338,8 +332,8 @@ class Delivery:
 
     def _hint(self, status: int, headers: Headers) -> None:
         """An interim answer of the origin: said at once."""
-        headers = [(name, value) for name, value in headers if name not in UNTOLD]
-        if _size(headers) <= MAX_HEADERS:
+        headers = told(headers)
+        if fits(headers):
             self._sender.say(m.Hint(self.job.component, status, b""), headers)
 
     def _trail(self, response: OriginResponse) -> None:
@@ -373,16 +367,6 @@ class Delivery:
             self._sender.say(m.Failed(component, status, reason, retry))
         else:
             self._sender.say(m.Reset(component, reason))
-
-
-def _size(headers: Headers) -> int:
-    """Bytes on the link at most."""
-    return sum(len(name) + len(value) + FIELD for name, value in headers)
-
-
-def _no_transform(headers: Headers) -> bool:
-    """Other pixels would be a transformation, link coding is none (RFC 9111, 5.2.1.6, 5.2.2.6)."""
-    return "no-transform" in header(headers, "cache-control").lower()
 
 
 def _pieces(chunk: bytes, *, first: int) -> Iterator[bytes]:

@@ -19,6 +19,7 @@ from msgspec import structs
 from office.extents import Extents, Range
 from office.parts import Part, Picture, parts_of
 from remote_proxy.failures import OriginError
+from remote_proxy.heads import no_transform
 from remote_proxy.jobs import Job
 from remote_proxy.obedience import Obedience
 from remote_proxy.package_document import Document
@@ -31,7 +32,7 @@ from transport.outbox import TreeOutbox
 from transport.outgoing import Outgoing
 from wire import messages as m
 from wire.package import ranges_of
-from wire.session import Headers, Session, header
+from wire.session import Headers, Session
 from wire.skeleton import Kind, Level, Use
 
 SMALL: Final = 16_384
@@ -95,10 +96,7 @@ class PackageDelivery:
         self._entered: list[int] = []
         self._there_coarse: frozenset[int] = frozenset()
         """Where pictures begin whose coarse versions are there."""
-        self._adapted = (
-            job.treatment is m.Treatment.ADAPTED
-            and "no-transform" not in header(document.headers, "cache-control").lower()
-        )
+        self._adapted = job.treatment is m.Treatment.ADAPTED and not no_transform(document.headers)
 
     async def run(self) -> None:
         """Deliver. Failures are told to the local proxy once the parts have been announced."""

@@ -1,0 +1,30 @@
+"""What of a response's header fields goes over the link, and what they allow. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from wire.session import Headers, header
+
+MAX_HEADERS: Final = 60_000
+"""Bytes of a response's header fields: with its message they must fit a frame (MAX_MESSAGE)."""
+UNTOLD: Final = frozenset(("alt-svc",))
+"""Fields that stay here: another way to the origin (HTTP/3, RFC 7838) would lead past the proxies,
+over the slow link and unadapted."""
+FIELD: Final = 8
+"""Bytes that HPACK adds to a field at most, for its lengths (RFC 7541, 6.2)."""
+
+
+def told(headers: Headers) -> Headers:
+    """Those that the device is to know."""
+    return [(name, value) for name, value in headers if name not in UNTOLD]
+
+
+def fits(headers: Headers) -> bool:
+    """Whether they can cross the link."""
+    return sum(len(name) + len(value) + FIELD for name, value in headers) <= MAX_HEADERS
+
+
+def no_transform(headers: Headers) -> bool:
+    """Other pixels would be a transformation, link coding is none (RFC 9111, 5.2.1.6, 5.2.2.6)."""
+    return "no-transform" in header(headers, "cache-control").lower()
