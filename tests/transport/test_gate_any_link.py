@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import math
 
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from bench.links.memory import LinkModel
 from bench.scenarios.gate_virtual import simulate
 from transport.quantum import SEGMENT
 
+LEAST = 1 / 8
+"""Of what the path holds: a queue that drops and is shorter is another matter. With a 27th of 440 KB
+a quarter of the link is used."""
+
 links = st.builds(
     lambda rate, share, rtt, jitter, queue, droptail, seed: LinkModel(
-        max(1_500.0, rate * share), rate, rtt / 2, jitter, queue, droptail, seed, SEGMENT, 52
+        max(1_500.0, rate * share),
+        rate,
+        rtt / 2,
+        jitter,
+        max(queue, int(rate * rtt * LEAST)),
+        droptail,
+        seed,
+        SEGMENT,
+        52,
     ),
     rate=st.floats(math.log(3_500), math.log(1_250_000)).map(math.exp),
     share=st.sampled_from([1.0, 0.25, 0.1]),
@@ -25,7 +37,7 @@ links = st.builds(
 )
 
 
-@settings(max_examples=40, derandomize=True)
+@settings(max_examples=40, derandomize=True, phases=[Phase.generate])
 @given(links)
 def test_no_steady_link_is_left_unused_or_overfilled(model: LinkModel) -> None:
     outcome = simulate(model, quantum=None, bypass=False, warm_up=8, seconds=22)
