@@ -12,8 +12,8 @@ from bench.scenarios.gate_virtual import simulate
 from transport.quantum import SEGMENT
 
 LEAST = 1 / 8
-"""Of what the path holds: a queue that drops and is shorter is another matter. With a 27th of 440 KB
-a quarter of the link is used."""
+"""Of what the path holds: a queue that drops and is shorter is another matter. With a 27th of
+440 KB a quarter of the link is used."""
 
 links = st.builds(
     lambda rate, share, rtt, jitter, queue, droptail, seed: LinkModel(
