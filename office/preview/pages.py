@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from office.extents import Extents
 from office.outline import DocumentKind, Outline
 from office.preview.deck import Deck
-from office.preview.markup import limited
+from office.preview.markup import Pictures, limited
 from office.preview.parts import Parts, Read
 from office.zip_directory import Directory
 
 
 class _Kind(Protocol):
+    def __init__(self, parts: Parts, outline: Outline, pictures: Pictures) -> None: ...
     def size(self) -> tuple[float, float]: ...
     def blocks(self, page: int) -> list[str]: ...
 
@@ -26,6 +27,8 @@ class Shown:
     """Pieces of HTML, each one element; none: its text is not here."""
     missing: frozenset[str]
     """Entries with which it would look otherwise."""
+    growing: frozenset[str] = frozenset()
+    """Of these: entries that are shown as far as they are here."""
 
 
 class Preview:
@@ -49,7 +52,7 @@ class Preview:
             blocks = limited(self._kind.blocks(number))
         except RecursionError:
             blocks = ()
-        return Shown(blocks, frozenset(self._parts.missing))
+        return Shown(blocks, frozenset(self._parts.missing), frozenset(self._parts.growing_ones))
 
 
 _KINDS: Final[dict[DocumentKind, type[_Kind]]] = {DocumentKind.PPTX: Deck}

@@ -17,7 +17,7 @@ from office.errors import Unreadable
 from office.extents import Extents
 from office.preview.tree import inside
 from office.xml import Element, local, parsed, resolved
-from office.zip_directory import Directory, Entry
+from office.zip_directory import Directory
 
 MAX_BEGINNING: Final = 4 << 20
 """Bytes of a text that is read while it comes."""
@@ -49,11 +49,16 @@ class Parts:
         self._cache: dict[str, Element | None] = {}
         self.missing: set[str] = set()
         """Entries that were asked for and are not here, or not all of them."""
+        self.growing_ones: set[str] = set()
+        """Those of them that are read as far as they are here."""
+        self._grown: dict[str, tuple[int, Element | None]] = {}
+        """What was read of them, and how far they were: offsets."""
 
     def now(self, there: Extents) -> None:
         """This much of the file is here; nothing has been asked for."""
         self._there = there
         self.missing = set()
+        self.growing_ones = set()
 
     def here(self, name: str) -> bool:
         """All of that entry is."""
@@ -99,7 +104,15 @@ class Parts:
         if entry is None or self.here(name):
             return self.tree(name)
         self.missing.add(name)
-        return _recovered(self._beginning(entry))
+        self.growing_ones.add(name)
+        reach = min(self._there.reaches(entry.start), entry.end, entry.start + MAX_BEGINNING)
+        before = self._grown.get(name)
+        if before is None or before[0] != reach:
+            data = b""
+            if reach > entry.start:
+                data = beginning(entry, self._read(entry.start, reach), MAX_BEGINNING)
+            before = self._grown[name] = reach, _recovered(data)
+        return before[1]
 
     def relations(self, name: str) -> dict[str, Relation]:
         """What a part refers to, by the ids that it uses."""
@@ -121,12 +134,6 @@ class Parts:
         """The first part of that kind that `name` refers to; "" for none that is known."""
         relations = self.relations(name).values()
         return next((one.target for one in relations if one.kind == kind), "")
-
-    def _beginning(self, entry: Entry) -> bytes:
-        reach = min(self._there.reaches(entry.start), entry.end, entry.start + MAX_BEGINNING)
-        if reach <= entry.start:
-            return b""
-        return beginning(entry, self._read(entry.start, reach), MAX_BEGINNING)
 
 
 def _recovered(data: bytes) -> Element | None:

@@ -1,4 +1,4 @@
-"""A slide of a presentation (Office Open XML): boxes where the slide, its layout or its master says.
+"""A slide (Office Open XML): boxes where the slide, its layout or its master says.
 
 Pure. Source: ECMA-376-1, 19.3 (slides, placeholders), 20.1.7 (transforms), 21.1.3 (tables).
 """
@@ -110,7 +110,7 @@ class Slide:
                 continue
             properties = child(background, "bgPr")
             blip = child(properties, "blipFill", "blip")
-            style = "left:0;top:0;width:100%;height:100%"
+            style = Box(0, 0, 1, 1).style
             if blip is not None:
                 self._light_text = True
                 under = markup.element(
@@ -120,9 +120,7 @@ class Slide:
             colour = self._theme.fill(properties) or self._theme.of(child(background, "bgRef"))
             if colour:
                 self._light_text = True
-                return [
-                    markup.element("div", "", classes="box", style=f"{style};background:{colour}")
-                ]
+                return [_under(style, colour)]
         return []
 
     def _drawn(self, part: str, *, own: bool) -> list[str]:
@@ -313,6 +311,10 @@ class Slide:
         relation = self._parts.relations(part).get(attribute(blip, "embed"))
         entry = relation.target if relation is not None and not relation.external else ""
         return markup.picture(self._pictures.get(entry), alt=alt, style=style, classes="box pic")
+
+
+def _under(style: str, colour: str) -> str:
+    return markup.element("div", "", classes="box", style=f"{style};background:{colour}")
 
 
 def _placeholder(shape: Element) -> Element | None:

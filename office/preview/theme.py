@@ -12,8 +12,14 @@ from office.preview.tree import attribute, child, children, inside, number
 from office.xml import Element, local
 
 _NAMES: Final = {
-    **{"black": "#000000", "white": "#ffffff", "red": "#ff0000", "green": "#008000"},
-    **{"blue": "#0000ff", "yellow": "#ffff00", "gray": "#808080", "grey": "#808080"},
+    "black": "#000000",
+    "white": "#ffffff",
+    "red": "#ff0000",
+    "green": "#008000",
+    "blue": "#0000ff",
+    "yellow": "#ffff00",
+    "gray": "#808080",
+    "grey": "#808080",
 }
 _MAP: Final = {"tx1": "dk1", "bg1": "lt1", "tx2": "dk2", "bg2": "lt2"}
 _PER_MILLE: Final = 100_000.0
