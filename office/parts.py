@@ -5,14 +5,14 @@ Every byte but the directory's is in exactly one. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from office.extents import Range, joined
 from office.outline import Media, Outline
-from office.sorting import RASTERS
-from office.zip_directory import Directory
+from office.sorting import RASTERS, is_own
+from office.zip_directory import Directory, Entry
 
 MAX_TEXTS: Final = 512
 """Components of texts; the pages beyond share the last."""
@@ -20,6 +20,8 @@ MAX_PICTURES: Final = 1024
 """Components of pictures; the pictures beyond are among what comes last."""
 MAX_RANGES: Final = 1000
 """Of one part: it must fit a message."""
+WORTH: Final = 1_024
+"""Bytes of all else that a page needs from which its own text goes before that."""
 LARGE: Final = 16_384
 """Bytes from which what is no text and no picture is a component of its own."""
 
@@ -62,7 +64,8 @@ def parts_of(directory: Directory, outline: Outline) -> list[Part]:
 
     parts: list[Part] = []
     for page, names in _texts(outline):
-        parts += (Texts(page, ranges) for ranges in cut(names))
+        for those in _own_first(page, tuple(names), entries):
+            parts += (Texts(page, ranges) for ranges in cut(those))
     for media in outline.media[:MAX_PICTURES]:
         raster = media.entry.lower().endswith(RASTERS)
         parts += (Picture(media, ranges, raster) for ranges in cut([media.entry]))
@@ -76,6 +79,16 @@ def parts_of(directory: Directory, outline: Outline) -> list[Part]:
         else:
             small.append(name)
     return [*parts, *(Rest(ranges) for ranges in cut(small))]
+
+
+def _own_first(
+    page: int, names: tuple[str, ...], entries: Mapping[str, Entry]
+) -> list[tuple[str, ...]]:
+    """A page's own text before what says how it looks, where that is worth a part of its own."""
+    own = tuple(name for name in names if is_own(name))
+    look = tuple(name for name in names if not is_own(name))
+    size = sum(entries[name].end - entries[name].start for name in look)
+    return [own, look] if page and own and size >= WORTH else [names]
 
 
 def _texts(outline: Outline) -> Iterator[tuple[int, Iterable[str]]]:

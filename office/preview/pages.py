@@ -9,7 +9,10 @@ from office.extents import Extents
 from office.outline import DocumentKind, Outline
 from office.preview.deck import Deck
 from office.preview.markup import Pictures, limited
+from office.preview.odf import OdfDeck, OdfText
 from office.preview.parts import Parts, Read
+from office.preview.sheets import OdfSheets, Workbook
+from office.preview.word import Word
 from office.zip_directory import Directory
 
 
@@ -55,4 +58,11 @@ class Preview:
         return Shown(blocks, frozenset(self._parts.missing), frozenset(self._parts.growing_ones))
 
 
-_KINDS: Final[dict[DocumentKind, type[_Kind]]] = {DocumentKind.PPTX: Deck}
+_KINDS: Final[dict[DocumentKind, type[_Kind]]] = {
+    DocumentKind.PPTX: Deck,
+    DocumentKind.DOCX: Word,
+    DocumentKind.XLSX: Workbook,
+    DocumentKind.ODP: OdfDeck,
+    DocumentKind.ODT: OdfText,
+    DocumentKind.ODS: OdfSheets,
+}

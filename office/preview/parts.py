@@ -114,6 +114,11 @@ class Parts:
             before = self._grown[name] = reach, _recovered(data)
         return before[1]
 
+    def settled(self, name: str) -> None:
+        """What is still to come of it makes no difference to what was asked for."""
+        self.missing.discard(name)
+        self.growing_ones.discard(name)
+
     def relations(self, name: str) -> dict[str, Relation]:
         """What a part refers to, by the ids that it uses."""
         folder, base = posixpath.split(name)

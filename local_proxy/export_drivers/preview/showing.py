@@ -110,7 +110,8 @@ class Showing:
             if there.covers(entry.start, entry.end):
                 return True
             before = self._reached.get(name)
-            if before is not None and there.reaches(entry.start) >= before + GROWTH:
+            more = there.reaches(entry.start) - (before or 0)
+            if before is not None and more >= max(GROWTH, (before - entry.start) // 8):
                 return True
         return False
 
