@@ -54,6 +54,13 @@ SCENARIOS: Final = (
         quick={"profile_name": "1.6M", "policies": ("default",)},
     ),
     Scenario(
+        "office-preview",
+        "how soon an office document behind a link can be read in Chromium, while it comes",
+        "bench.scenarios.office_preview",
+        takes=60,
+        quick_takes=20,
+    ),
+    Scenario(
         "two-documents",
         "how soon a page opened over a loading one gets its text; who has the link after a switch",
         "bench.scenarios.two_documents",
