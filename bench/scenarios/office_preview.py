@@ -77,7 +77,7 @@ async def load(document: Path, profile_name: str, *, whole: bool) -> dict[str, A
             before = endpoint.statistics().bytes_down
             row = await _watch(tab, endpoint.base + document.name, whole=whole)
             row["bytes_down"] = endpoint.statistics().bytes_down - before
-    row = {"document": document.name, "size": document.stat().st_size, **row}
+    row = {"document": document.name, **row}
     print(row)
     return row
 
@@ -90,7 +90,7 @@ async def _watch(tab: Tab, url: str, *, whole: bool) -> dict[str, Any]:
     while clock() - began < LIMIT:
         state = json.loads(await tab.evaluate(_STATE))
         texts = state["pages"] and state["filled"] == state["pages"]
-        texts = texts and ("text" not in state["progress"] or _all_texts(state))
+        texts = texts and "still coming" not in state["progress"]
         found = {
             "text_1_s": state["text_1"],
             "text_s": texts,
@@ -105,7 +105,3 @@ async def _watch(tab: Tab, url: str, *, whole: bool) -> dict[str, Any]:
         await asyncio.sleep(_LOOK_EVERY)
     await going
     return {**seen, "pages": state["pages"], "pictures": state["pictures"]}
-
-
-def _all_texts(state: dict[str, Any]) -> bool:
-    return f"text {state['pages']} of {state['pages']}" in state["progress"]

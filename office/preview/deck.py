@@ -31,6 +31,9 @@ class Deck:
             return []
         return Slide(self._parts, name, size=self.size(), pictures=self._pictures).blocks()
 
+    def forget(self) -> None:
+        """There is nothing to forget."""
+
     def _main(self) -> str:
         return self._parts.related("", "officeDocument") or "ppt/presentation.xml"
 

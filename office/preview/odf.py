@@ -36,6 +36,10 @@ class _Document:
         self._pictures = pictures
         self._known: tuple[Element | None, Element | None, Styles] | None = None
 
+    def forget(self) -> None:
+        """Of the text and its styles."""
+        self._known = None
+
     def _body(self, kind: str) -> Element | None:
         return child(self._parts.growing(CONTENT), "body", kind)
 

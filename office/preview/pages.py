@@ -19,6 +19,7 @@ from office.zip_directory import Directory
 class _Kind(Protocol):
     def __init__(self, parts: Parts, outline: Outline, pictures: Pictures) -> None: ...
     def size(self) -> tuple[float, float]: ...
+    def forget(self) -> None: ...
     def blocks(self, page: int) -> list[str]: ...
 
 
@@ -47,6 +48,11 @@ class Preview:
         """Width and height of its pages, in any unit; as much is said of those that have none."""
         self._parts.now(there)
         return self._kind.size()
+
+    def forget(self) -> None:
+        """Hold no more than it needs to begin again."""
+        self._parts.forget()
+        self._kind.forget()
 
     def page(self, number: int, there: Extents) -> Shown:
         """A page, from 1, when these bytes of the file are here."""

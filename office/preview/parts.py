@@ -21,6 +21,8 @@ from office.zip_directory import Directory
 
 MAX_BEGINNING: Final = 4 << 20
 """Bytes of a text that is read while it comes."""
+MAX_PARSED: Final = 16 << 20
+"""Bytes of one part's XML that is read at all: its tree takes ten times as much."""
 MAX_CACHED: Final = 64
 """Parts kept parsed: layouts, masters and styles that many pages share."""
 
@@ -60,6 +62,11 @@ class Parts:
         self.missing = set()
         self.growing_ones = set()
 
+    def forget(self) -> None:
+        """Keep nothing parsed: all pages are made."""
+        self._cache.clear()
+        self._grown.clear()
+
     def here(self, name: str) -> bool:
         """All of that entry is."""
         entry = self._entries.get(name)
@@ -72,7 +79,7 @@ class Parts:
     def data(self, name: str) -> bytes | None:
         """An entry's bytes; None: not here (noted), not there at all, or damaged."""
         entry = self._entries.get(name)
-        if entry is None:
+        if entry is None or entry.size > MAX_PARSED:
             return None
         if not self._there.covers(entry.start, entry.end):
             self.missing.add(name)

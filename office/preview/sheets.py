@@ -68,6 +68,9 @@ class Workbook:
     def size(self) -> tuple[float, float]:
         return (1.0, 1.0)
 
+    def forget(self) -> None:
+        """There is nothing to forget."""
+
     def blocks(self, page: int) -> list[str]:
         main = self._parts.related("", "officeDocument") or "xl/workbook.xml"
         sheets = list(children(child(self._parts.tree(main), "sheets"), "sheet"))
@@ -178,6 +181,9 @@ class OdfSheets:
 
     def size(self) -> tuple[float, float]:
         return (1.0, 1.0)
+
+    def forget(self) -> None:
+        """There is nothing to forget."""
 
     def blocks(self, page: int) -> list[str]:
         """All sheets on the one page that such a file is known to have."""

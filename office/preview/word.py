@@ -38,6 +38,9 @@ class Word:
     def size(self) -> tuple[float, float]:
         return (1.0, 1.0)
 
+    def forget(self) -> None:
+        """There is nothing to forget."""
+
     def blocks(self, page: int) -> list[str]:
         if page != 1:
             return []

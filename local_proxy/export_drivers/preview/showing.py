@@ -46,6 +46,9 @@ class Showing:
         self._reached: dict[str, int] = {}
         """How far a text was that was shown while it came, offsets in the file."""
         self._making = asyncio.Lock()
+        self._size: tuple[float, float] | None = None
+        self._missing = True
+        """Pages would look otherwise with what is to come."""
 
     # -- pages -------------------------------------------------------------------------------------
 
@@ -91,7 +94,13 @@ class Showing:
                 made = await asyncio.to_thread(self._made, numbers, there)
                 self._pages.update(zip(numbers, made, strict=True))
             self._note_growing(there)
-            return await asyncio.to_thread(self._preview.size, there)
+            if not stale and self._size is not None and not self._missing:
+                return self._size
+            self._size = await asyncio.to_thread(self._preview.size, there)
+            self._missing = any(shown.missing for shown in self._pages.values())
+            if not self._missing:
+                self._preview.forget()
+            return self._size
 
     def _made(self, numbers: list[int], there: Extents) -> list[Shown]:
         return [self._preview.page(one, there) for one in numbers]
@@ -186,6 +195,8 @@ class Showing:
         words = []
         if pages > 1:
             words.append(f"text {sum(map(bool, told.values()))} of {pages} {self._unit()}")
+        elif self._reached or not any(told.values()):
+            words.append("text still coming")
         if media:
             fine = sum(level == "full" for level in pictures.values())
             coarse = f" ({len(pictures)} coarse)" if fine < len(pictures) else ""
