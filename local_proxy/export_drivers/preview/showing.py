@@ -18,7 +18,7 @@ from office.sorting import RASTERS
 
 AT_ONCE: Final = 16
 """Pages made in one go, between which others have their turn."""
-GROWTH: Final = 4_096
+GROWTH: Final = 1_024
 """Bytes more of a text that is still coming for which its page is made again."""
 SOON: Final = 0.25
 """Seconds between two looks at a text that is still coming."""
@@ -93,7 +93,8 @@ class Showing:
                 numbers = stale[at : at + AT_ONCE]
                 made = await asyncio.to_thread(self._made, numbers, there)
                 self._pages.update(zip(numbers, made, strict=True))
-            self._note_growing(there)
+            if stale:
+                self._note_growing(there)
             if not stale and self._size is not None and not self._missing:
                 return self._size
             self._size = await asyncio.to_thread(self._preview.size, there)
