@@ -12,6 +12,7 @@ from typing import Final
 from office.preview import markup
 from office.preview.markup import Look
 from office.preview.odf_styles import Styles
+from office.preview.theme import is_light
 from office.preview.tree import attribute, child, children, inside, number
 from office.xml import Element, local
 
@@ -47,7 +48,8 @@ class Context:
 
     def look(self, *nearer: tuple[str, str]) -> Look:
         found = self.styles.look([*nearer, *self.names], self.size)
-        return found if self.light else replace(found, colour="")
+        hidden = not self.light and bool(found.colour) and is_light(found.colour)
+        return replace(found, colour="") if hidden else found
 
 
 def blocks(parent: Element | None, context: Context, *, level: int = 0) -> Iterator[str]:
