@@ -193,7 +193,7 @@ class ProxyCore:
             response = await self._answer(request, component)
         except NoPreview:
             self.asking.close_document(component.id)
-            request.original = True
+            self._previews.give_up(request)
             return await self._fetch(request, document, Mode.ORIGINAL)
         finally:
             self._previews.forget(component)

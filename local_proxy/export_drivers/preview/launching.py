@@ -32,6 +32,8 @@ MAX_LINES: Final = 20
 """Of what a program says that are kept."""
 REFRESH: Final = 2
 """Seconds between two looks at a program that runs."""
+_COMMAND: Final = Path(__file__).resolve().parents[3] / "sluice.py"
+"""The program that this is a part of, whatever else is installed."""
 _LOOPBACK: Final = ("127.0.0.1", "::1")
 _HEADERS: Final[Headers] = [
     ("content-type", "text/html; charset=utf-8"),
@@ -62,7 +64,7 @@ async def open_document(url: str, *, proxy: str) -> asyncio.subprocess.Process:
     """
     downloads = Path.home() / "Downloads"
     return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "sluice", "open", "--proxy", proxy, "--", url),
+        *(sys.executable, str(_COMMAND), "open", "--proxy", proxy, "--", url),
         cwd=downloads if downloads.is_dir() else None,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,

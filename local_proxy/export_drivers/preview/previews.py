@@ -113,6 +113,12 @@ class Previews:
         request.takes |= Takes.PACKAGE | Takes.INLINE
         return True
 
+    @staticmethod
+    def give_up(request: Request) -> None:
+        """It is to be asked once more, for the file itself."""
+        request.takes &= ~(Takes.PACKAGE | Takes.INLINE)
+        request.original = True
+
     def expect(self, component: Component) -> None:
         """It is about to be asked for."""
         self._answers[component.id] = Answer(component)
@@ -226,6 +232,7 @@ class Previews:
         """The file that the origin has, as if there were no preview."""
         incoming = window.showing.incoming
         if incoming.failure:
+            self._close_document(incoming.document)  # the rest need not come beside it
             asked = window.request
             again = Request("GET", asked.url, asked.headers, original=True, reached=asked.reached)
             response = await self._fetch(again)
