@@ -14,14 +14,15 @@ from typing import Final
 from policies.api import (
     Command,
     ComponentView,
+    Defer,
     DocumentClosed,
     DocumentView,
     Event,
-    Fetch,
     FocusChanged,
     Kind,
     Progress,
     Raise,
+    Resume,
     Rule,
     ScrolledInView,
     SessionView,
@@ -29,7 +30,6 @@ from policies.api import (
     SetScheduler,
     SkeletonGrew,
 )
-from policies.plan import StopLevel
 
 ON_SCREEN: Final = 1
 """Urgency of what is on the screen."""
@@ -46,47 +46,27 @@ def decks(view: SessionView) -> Iterator[DocumentView]:
             yield document
 
 
-class _Grows:
-    """Answers once for each document, as soon as it is known to be one of these."""
-
-    def __init__(self) -> None:
-        self._known: set[int] = set()
-
-    def of(self, event: Event, view: SessionView) -> list[DocumentView] | None:
-        """All of them, if that has changed."""
-        if not isinstance(event, SkeletonGrew | DocumentClosed):
-            return None
-        found = list(decks(view))
-        ids = {document.id for document in found}
-        if ids == self._known:
-            return None
-        self._known = ids
-        return found
-
-
-def _up_to(level: StopLevel, documents: Iterable[DocumentView]) -> SetPlan:
-    """Their pictures to that level and no further."""
-    return SetPlan(
-        tuple(
-            Rule(kind=kind, document=document.id, level=level)
-            for document in documents
-            for kind in _PICTURES
-        )
-    )
-
-
 class DeckText:
     """Text only: pictures do not come. The file is complete when another policy lets them."""
 
     name = "deck_text"
 
     def __init__(self) -> None:
-        self._grows = _Grows()
+        self._known: set[int] = set()
 
     def react(self, event: Event, view: SessionView) -> Iterable[Command]:
-        found = self._grows.of(event, view)
-        if found is not None:
-            yield _up_to("none", found)
+        if not isinstance(event, SkeletonGrew | DocumentClosed):
+            return
+        found = {document.id for document in decks(view)}
+        if found != self._known:
+            self._known = found
+            yield SetPlan(
+                tuple(
+                    Rule(kind=kind, document=document, level="none")
+                    for document in sorted(found)
+                    for kind in _PICTURES
+                )
+            )
 
 
 class DeckInOrder:
@@ -122,24 +102,35 @@ class DeckInView:
 
 
 class DeckCurrentSlide:
-    """Full fidelity for the current slide alone: all pictures coarse, fine where a person looks."""
+    """Full fidelity for the current slide alone: all pictures coarse, fine where a person looks.
+
+    A picture that is coarse is held back until its slide is on the screen.
+    """
 
     name = "deck_current_slide"
 
     def __init__(self) -> None:
-        self._grows = _Grows()
-        self._fetched: set[int] = set()
+        self._held: set[int] = set()
+        self._raised: set[int] = set()
 
     def react(self, event: Event, view: SessionView) -> Iterable[Command]:
-        found = self._grows.of(event, view)
-        if found is not None:
-            yield _up_to("low", found)
-        self._fetched.intersection_update(view.components)
-        if isinstance(event, ScrolledInView | SkeletonGrew | Progress):
-            for part in _on_screen(view):
-                if part.id not in self._fetched:
-                    self._fetched.add(part.id)
-                    yield Fetch(part.id, "original", priority=ON_SCREEN)
+        if not isinstance(event, ScrolledInView | SkeletonGrew | Progress | DocumentClosed):
+            return
+        shown = {part.id for part in _on_screen(view)}
+        coarse = {
+            part.id
+            for document in decks(view)
+            for part in view.parts(document.id)
+            if part.kind in _PICTURES and not part.complete
+            if part.level or part.kind is Kind.MEDIA  # of these there are no coarse versions
+        } - shown
+        for id in sorted(shown - self._raised):
+            yield Resume(id)
+            yield Raise(id, ON_SCREEN)
+        for id in sorted(coarse - self._held):
+            yield Raise(id, 0)
+            yield Defer(id)
+        self._held, self._raised = coarse, shown
 
 
 def _on_screen(view: SessionView) -> Iterator[ComponentView]:
