@@ -144,6 +144,9 @@ class Previews:
                 raise
             _log.info("no preview", url=request.url, why=failure.reason)
             raise NoPreview from failure
+        except asyncio.CancelledError:
+            self._close_document(component.id)  # its parts would come for nobody
+            raise
         window = _Window(
             secrets.token_urlsafe(24),
             number,
@@ -170,7 +173,9 @@ class Previews:
             ("referrer-policy", "no-referrer"),
             ("x-content-type-options", "nosniff"),
         ]
-        return Response(200, headers, body.encode())
+        response = Response(200, headers, body.encode())
+        response.on_done.append(lambda whole: None if whole else self._end(window))
+        return response
 
     def address(self, key: str) -> tuple[str, str] | None:
         """Address and name of the document of a window that is open; None: there is none."""
@@ -278,6 +283,8 @@ class Previews:
         window.ending = loop.call_later(seconds, self._end, window)
 
     def _end(self, window: _Window) -> None:
+        if window.ending is not None:
+            window.ending.cancel()
         if self._windows.pop(window.key, None) is not None:
             self._packages.close(window.number, taken=window.component.id)
             self._close_document(window.component.id)
