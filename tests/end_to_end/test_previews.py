@@ -250,6 +250,20 @@ def test_a_window_that_has_gone_stops_its_document(monkeypatch: pytest.MonkeyPat
     run(main())
 
 
+def test_who_leaves_before_there_is_a_page_leaves_nothing_behind() -> None:
+    async def main() -> None:
+        async with slow_three() as (origin, remote, both):
+            going = asyncio.ensure_future(both.browser.navigate(served(origin, LARGE)))
+            await until(lambda: origin.asked)
+            going.cancel()
+            await asyncio.gather(going, return_exceptions=True)
+            await until(lambda: not remote.sessions[0].statistics().held)
+            assert not len(both.local.previews)
+            assert not both.local.packages._open
+
+    run(main())
+
+
 def test_only_the_preview_itself_is_answered() -> None:
     async def main() -> None:
         async with all_three() as (origin, both):
