@@ -62,6 +62,13 @@ SCENARIOS: Final = (
         quick={"profile_name": "384k", "samples": ("deck_pictures.pptx",)},
     ),
     Scenario(
+        "office-preview",
+        "how soon an office document behind a link can be read in Chromium, while it comes",
+        "bench.scenarios.office_preview",
+        takes=10,
+        quick_takes=7,
+    ),
+    Scenario(
         "two-documents",
         "how soon a page opened over a loading one gets its text; who has the link after a switch",
         "bench.scenarios.two_documents",

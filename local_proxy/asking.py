@@ -6,7 +6,7 @@ A navigation opens a document. Must not know: promises, how answers are written.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Final, Protocol
 
 from local_proxy.browser_caches import BrowserCaches
@@ -77,8 +77,12 @@ class Asking:
         *,
         site: str = "",
         mode: Mode = Mode.ADAPT,
+        expect: Callable[[Component], None] | None = None,
     ) -> Component:
-        """Ask the remote for it; a navigation opens a document, which belongs to `site`."""
+        """Ask the remote for it; a navigation opens a document, which belongs to `site`.
+
+        `expect` is given the component before it is asked for.
+        """
         component_id = session.new_id()
         navigation = is_navigation(request)
         component = Component(
@@ -95,6 +99,8 @@ class Asking:
             # Its parts come as promises: a browser that was told of them would ask for them, too.
             takes &= ~Takes.HINTS
         component.on_hint = request.on_hint
+        if expect is not None:
+            expect(component)
         session.request(
             component,
             method=request.method,

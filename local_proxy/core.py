@@ -19,6 +19,7 @@ from local_proxy.components import Component, ComponentFailed, Head
 from local_proxy.documents import Documents
 from local_proxy.error_page import error_page
 from local_proxy.export_drivers.browser import BrowserExport
+from local_proxy.export_drivers.preview.previews import NoPreview, Previews
 from local_proxy.http import Duplex, Headers, Request, Response, header
 from local_proxy.intent import is_navigation, subject_of
 from local_proxy.promise_keeper import Kept, PromiseKeeper, wants_picture
@@ -58,6 +59,7 @@ class ProxyCore:
         sites: Sites,
         find: Callable[[int, str], Component | None],
         caches: BrowserCaches,
+        previews: Previews,
         patience: float,
         notice: float,
     ) -> None:
@@ -81,6 +83,7 @@ class ProxyCore:
             caches=caches,
         )
         self._caches = caches
+        self._previews = previews
         self._patience = patience
         self._notice = min(notice, patience)
 
@@ -90,6 +93,9 @@ class ProxyCore:
             return await self._pages.handle(request)
         own_address = not request.original  # else its answer goes to another address of ours
         document = self._documents.of(header(request.headers, "referer"))
+        own = await self._previews.own(request)
+        if own is not None:
+            return own
         own = await self._export.own(request)
         if own is not None:
             return self._noted(request, own, document) if self._export.keeps(request) else own
@@ -180,9 +186,17 @@ class ProxyCore:
         if self._plan(subject_of(request, document)).fetch == "never":
             return error_page(403, "A policy keeps this from being fetched.")
         site = self._switches.site(request, document)
-        component = self.asking.ask(session, request, document, site=site, mode=mode)
+        expect = self._previews.expect if self._previews.prepare(request) else None
+        component = self.asking.ask(session, request, document, site=site, mode=mode, expect=expect)
         self.asking.follow(request, component)
-        response = await self._answer(request, component)
+        try:
+            response = await self._answer(request, component)
+        except NoPreview:
+            self.asking.close_document(component.id)
+            self._previews.give_up(request)
+            return await self._fetch(request, document, Mode.ORIGINAL)
+        finally:
+            self._previews.forget(component)
         if mode is Mode.TEXT_ONLY and component.use is not Use.DOCUMENT:
             return self._switches.without(request, response, component)
         return response
@@ -192,6 +206,9 @@ class ProxyCore:
     async def _answer(self, request: Request, component: Component) -> Response:
         try:
             head = await component.wait_head()
+            preview = await self._previews.response(request, component)
+            if preview is not None:
+                return preview
             if component.levels and wants_picture(request):
                 picture = await self._export.picture(component, request)
                 return self._watched(picture, component)

@@ -20,6 +20,8 @@ from local_proxy.components import Component
 from local_proxy.core import ProxyCore
 from local_proxy.documents import Documents
 from local_proxy.export_drivers.browser import BrowserExport
+from local_proxy.export_drivers.preview import launching
+from local_proxy.export_drivers.preview.previews import Previews
 from local_proxy.front import Front
 from local_proxy.http import Request, Response
 from local_proxy.https import Https
@@ -35,7 +37,7 @@ from local_proxy.savings import Savings
 from local_proxy.sites import Mode, Sites
 from local_proxy.status.control import Control
 from local_proxy.status.page import StatusPage
-from local_proxy.status.setup import Setup
+from local_proxy.status.setup import HOST, Setup
 from local_proxy.store import OTHERS, Store, Sum, Unavailable
 from local_proxy.tracking_drivers.browser import Tracker
 from local_proxy.uplink import Connect, Uplink
@@ -151,6 +153,13 @@ class LocalProxy:
             self.sites, self.savings, store=store, https=lambda: self.https, now=loop.time
         )
         self.export = export = self._new_export(bridge)
+        self.previews = Previews(
+            self.packages,
+            fetch=self._handle,
+            close_document=self._close_document,
+            launch=f"http://{HOST}{launching.PATH}",
+        )
+        self._launching = launching.Launching(self.previews.address, self._open_document)
         self.core = ProxyCore(
             uplink=self.uplink,
             export=export,
@@ -162,11 +171,13 @@ class LocalProxy:
                 setup=self._setup,
                 control=control,
                 documents=DocumentsPage(self.packages, ours=control.is_ours).handle,
+                launching=self._launching.handle,
             ),
             plan=self._decide,
             sites=self.sites,
             find=self.components.find,
             caches=self.caches,
+            previews=self.previews,
             patience=settings.patience,
             notice=settings.notice,
         )
@@ -230,6 +241,8 @@ class LocalProxy:
                     tasks.create_task(self.https.lessons.run())
         finally:
             watch.close()
+            self.previews.close()
+            self._launching.close()
             self.packages.close_all()
             await self._arithmetic.close()
             await self._enlarger.close()
@@ -287,6 +300,13 @@ class LocalProxy:
         session = self.uplink.session
         if session is not None:
             session.say(Hold(component.id, on=False))
+
+    def _close_document(self, document: int) -> None:
+        self.core.close_document(document)
+
+    async def _open_document(self, url: str) -> asyncio.subprocess.Process:
+        host, port = self._setup.address
+        return await launching.open_document(url, proxy=f"{host}:{port}")
 
     async def _handle(self, request: Request) -> Response:
         return await self.core.handle(request)

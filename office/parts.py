@@ -5,14 +5,14 @@ Every byte but the directory's is in exactly one. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from office.extents import Range, joined
 from office.outline import Media, Outline
-from office.sorting import RASTERS
-from office.zip_directory import Directory
+from office.sorting import RASTERS, is_own
+from office.zip_directory import Directory, Entry
 
 MAX_TEXTS: Final = 512
 """Components of texts; the pages beyond share the last."""
@@ -24,6 +24,8 @@ SMALL: Final = 4000
 """Bytes of a component of texts that no page needs: small things go before pictures are refined
 (hats/tiers.py), wherever an entry ends."""
 MAX_SMALL: Final = 64
+WORTH: Final = 1_024
+"""Bytes of all else that a page needs from which its own text goes before that."""
 LARGE: Final = 16_384
 """Bytes from which what is no text and no picture is a component of its own."""
 
@@ -66,7 +68,8 @@ def parts_of(directory: Directory, outline: Outline) -> list[Part]:
 
     parts: list[Part] = []
     for page, names in _texts(outline):
-        parts += (Texts(page, ranges) for ranges in cut(names))
+        for those in _own_first(page, tuple(names), entries):
+            parts += (Texts(page, ranges) for ranges in cut(those))
     for unread in cut(outline.texts):
         parts += (Texts(0, piece) for piece in _small(unread))
     for media in outline.media[:MAX_PICTURES]:
@@ -82,6 +85,16 @@ def parts_of(directory: Directory, outline: Outline) -> list[Part]:
         else:
             small.append(name)
     return [*parts, *(Rest(ranges) for ranges in cut(small))]
+
+
+def _own_first(
+    page: int, names: tuple[str, ...], entries: Mapping[str, Entry]
+) -> list[tuple[str, ...]]:
+    """A page's own text before what says how it looks, where that is worth a part of its own."""
+    own = tuple(name for name in names if is_own(name))
+    look = tuple(name for name in names if not is_own(name))
+    size = sum(entries[name].end - entries[name].start for name in look)
+    return [own, look] if page and own and size >= WORTH else [names]
 
 
 def _texts(outline: Outline) -> Iterator[tuple[int, Iterable[str]]]:

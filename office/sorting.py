@@ -15,12 +15,18 @@ PICTURES: Final = (
     *RASTERS,
     *(".bmp", ".tif", ".tiff", ".emf", ".wmf", ".emz", ".wmz", ".svg", ".svm"),
 )
+_PROSE: Final = ("content.xml", "word/document.xml", "word/_rels/document.xml.rels")
 THUMBNAILS: Final = ("docProps/thumbnail", "Thumbnails/")
 
 
 def is_text(name: str) -> bool:
     """It can be read, or says where to read on."""
     return name.lower().endswith(TEXTS) or name == "mimetype"
+
+
+def is_own(name: str) -> bool:
+    """It is what people read of a page, and not what says how that looks."""
+    return name in _PROSE or "/slides/" in name
 
 
 def is_picture(name: str) -> bool:

@@ -20,6 +20,7 @@ from policies.api import Policy
 from policies.attention import Attention
 from policies.callback_priorities import CallbackPriorities
 from policies.checks import suggest
+from policies.decks import DeckCurrentSlide, DeckInOrder, DeckInView, DeckText
 from policies.default import Default
 from policies.equal import Equal
 from policies.focus import Focus
@@ -41,6 +42,10 @@ BUILT_IN: Final = (
     SaveData,
     Modal,
     CallbackPriorities,
+    DeckText,
+    DeckInOrder,
+    DeckInView,
+    DeckCurrentSlide,
 )
 
 

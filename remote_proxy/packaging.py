@@ -82,6 +82,7 @@ class Packaging:
             and self._spooled + length <= MAX_SPOOLED
             and not header(response.headers, "content-encoding")
             and _may_be_document(job.url, response.headers)
+            and not (job.takes & m.Takes.INLINE and _is_to_be_left(response.headers))
         )
 
     async def deliver(
@@ -167,6 +168,15 @@ async def _directory(gathering: Gathering) -> Directory:
             return parse(tail, length=gathering.length)
         except NeedsMore as more:
             tail = await gathering.tail(gathering.length - more.start)
+
+
+def _is_to_be_left(headers: Headers) -> bool:
+    """Whether it is to be put away (RFC 6266, 4.2), or not to be changed (RFC 9111, 5.2.2.6)."""
+    disposition = header(headers, "content-disposition").partition(";")[0].strip().lower()
+    return (
+        disposition not in ("", "inline")
+        or "no-transform" in header(headers, "cache-control").lower()
+    )
 
 
 def _may_be_document(url: str, headers: Headers) -> bool:

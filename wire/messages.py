@@ -61,6 +61,8 @@ class Takes(IntFlag):
     """Fields behind the body (RFC 9110, 6.5)."""
     PACKAGE = 4
     """An office document in parts (Package)."""
+    INLINE = 8
+    """With PACKAGE: only of a response that is to be shown and may be changed on its way."""
 
 
 class Message(msgspec.Struct, frozen=True, array_like=True):

@@ -49,13 +49,18 @@ class Observer(Protocol):
     def component_requested(self, component: Component) -> None: ...
 
 
-class _Answer:
+class Answer:
     """A request for a document, and what has come of it."""
 
     def __init__(self, component: Component) -> None:
         self.component = component
         self.packages: list[tuple[Package, list[Component]]] = []
         component.on_package = lambda *package: self.packages.append(package)
+
+    @property
+    def in_parts(self) -> bool:
+        """Known when the component has its head."""
+        return bool(self.packages)
 
 
 class Packages:
@@ -93,7 +98,7 @@ class Packages:
 
         Raises ComponentFailed.
         """
-        if len(self._open) >= MAX_OPEN or self._kept() > MAX_KEPT:
+        if self.full:
             raise ComponentFailed(503, _TOO_MANY)
         number, self._next = self._next, self._next + 1
         for _ in range(MAX_REDIRECTS + 1):
@@ -104,12 +109,33 @@ class Packages:
             url = opened
         raise ComponentFailed(502, "its address leads in circles")
 
-    def close(self, number: int) -> None:
-        """Nobody wants it any more; its file is removed."""
+    @property
+    def full(self) -> bool:
+        """No more can be opened now."""
+        return len(self._open) >= MAX_OPEN or self._kept() > MAX_KEPT
+
+    async def take(self, answer: Answer, headers: Headers) -> tuple[int, Incoming]:
+        """The document that somebody else has asked for and that comes in parts. `close` it.
+
+        `headers`: what the rest is asked with, should the link break. Raises ComponentFailed.
+        """
+        if self.full:
+            raise ComponentFailed(503, _TOO_MANY)
+        number, self._next = self._next, self._next + 1
+        opened = await self._opened(answer.component.url, answer, headers)
+        if not isinstance(opened, Incoming):
+            raise ComponentFailed(502, BROKEN)
+        self._open[number] = opened
+        return number, opened
+
+    def close(self, number: int, *, taken: int = 0) -> None:
+        """Nobody wants it any more; its file is removed. `taken`: the id of a document that its
+        opener ends himself."""
         opened = self._open.pop(number, None)
         if opened is not None:
             opened.close()
-            self._end(opened.document)
+            if opened.document != taken:
+                self._end(opened.document)
             self._folder.remove(opened.file)
 
     def close_all(self) -> None:
@@ -125,21 +151,21 @@ class Packages:
     async def _find(self, url: str) -> Incoming | Whole | str:
         """What is there, or another address at which it is. Raises ComponentFailed."""
         while True:
-            answer = await self._ask(url, None)
+            answer = await self._ask(url, _HEADERS, None)
             try:
                 head = await answer.component.wait_head()
                 location = header(head.headers, "location")
                 if head.status in _REDIRECTS and location:
                     self._end(answer.component.id)
                     return _redirected(url, location)
-                return await self._opened(url, answer)
+                return await self._opened(url, answer, _HEADERS)
             except BaseException as error:
                 self._end(answer.component.id)
                 if isinstance(error, ComponentFailed) and error.reason == LOST:
                     continue  # where there is no link again in time, asking says so
                 raise
 
-    async def _ask(self, url: str, held: Held | None) -> _Answer:
+    async def _ask(self, url: str, headers: Headers, held: Held | None) -> Answer:
         """Ask for it in parts. Raises ComponentFailed without a link, or for a tunnel."""
         parts = urlsplit(url)
         mode = self._mode(parts.hostname or "")
@@ -149,19 +175,24 @@ class Packages:
         if session is None:
             raise ComponentFailed(504, "there is no link to the remote proxy")
         treatment = TREATMENTS.get(mode, Treatment.ADAPTED)
-        return self._asked(session, url, held, treatment)
+        return self._asked(session, url, headers, held, treatment)
 
     def _asked(
-        self, session: LocalSession, url: str, held: Held | None, treatment: Treatment
-    ) -> _Answer:
+        self,
+        session: LocalSession,
+        url: str,
+        headers: Headers,
+        held: Held | None,
+        treatment: Treatment,
+    ) -> Answer:
         id_ = session.new_id()
         component = Component(id_, id_, url, Kind.TEXT, Use.DOCUMENT)
-        answer = _Answer(component)
+        answer = Answer(component)
         self._observer.document_opened(id_, url, save_data=False)
         session.request(
             component,
             method="GET",
-            headers=_HEADERS,
+            headers=headers,
             body=False,
             levels=False,
             treatment=treatment,
@@ -177,7 +208,7 @@ class Packages:
         self._uplink.close_document(document)
         self._observer.document_closed(document)
 
-    async def _opened(self, url: str, answer: _Answer) -> Incoming | Whole:
+    async def _opened(self, url: str, answer: Answer, headers: Headers) -> Incoming | Whole:
         component = answer.component
         head = await component.wait_head()
         kind = _kind(answer)
@@ -186,7 +217,11 @@ class Packages:
             if kind is None:
                 return Whole(url, file.path.name, file, component)
             incoming = Incoming(
-                url, file.path.name, file, look=self._look, lost=lambda: self._again(incoming)
+                url,
+                file.path.name,
+                file,
+                look=self._look,
+                lost=lambda: self._again(incoming, headers),
             )
             self._bring(incoming, answer)
             await component.wait(lambda: incoming.known or bool(incoming.failure))
@@ -204,7 +239,7 @@ class Packages:
             reason = f"there is no place for the document: {error.strerror or error}"
             raise ComponentFailed(507, reason) from error
 
-    def _bring(self, incoming: Incoming, answer: _Answer) -> None:
+    def _bring(self, incoming: Incoming, answer: Answer) -> None:
         """What the answer brings is the document, or its rest."""
         incoming.begin(answer.component)
         try:
@@ -214,21 +249,21 @@ class Packages:
             incoming.give_up(BROKEN)
         answer.component.notify()
 
-    def _again(self, incoming: Incoming) -> None:
+    def _again(self, incoming: Incoming, headers: Headers) -> None:
         """Its link is lost: ask for the rest."""
-        task = asyncio.ensure_future(self._rest(incoming))
+        task = asyncio.ensure_future(self._rest(incoming, headers))
         self._asking.add(task)
         task.add_done_callback(self._asking.discard)
 
-    async def _rest(self, incoming: Incoming) -> None:
+    async def _rest(self, incoming: Incoming, headers: Headers) -> None:
         self._end(incoming.document)
         try:
-            answer = await self._ask(incoming.url, incoming.held())
+            answer = await self._ask(incoming.url, headers, incoming.held())
             incoming.document = answer.component.id
             await answer.component.wait_head()
         except ComponentFailed as failure:
             if failure.reason == LOST:
-                self._again(incoming)
+                self._again(incoming, headers)
             else:
                 incoming.give_up(failure.reason)
             return
@@ -264,7 +299,7 @@ def _redirected(url: str, location: str) -> str:
     raise ComponentFailed(502, f"it leads to {location[:200]!r}, which is no address of the web")
 
 
-def _kind(answer: _Answer) -> DocumentKind | None:
+def _kind(answer: Answer) -> DocumentKind | None:
     if not answer.packages:
         return None
     try:

@@ -25,6 +25,7 @@ from local_proxy.status.snapshot import HistoryStatus, StatusSnapshot
 INTERVAL: Final = 0.5
 """Seconds between two events of a stream."""
 DOCUMENTS: Final = "/documents"
+LAUNCHING: Final = "/documents/open/"
 MAX_STREAMS: Final = 16
 """Open pages at a time."""
 _OVERLAP: Final = 4
@@ -60,14 +61,16 @@ class StatusPage:
         setup: Setup | None = None,
         control: Control | None = None,
         documents: Handler | None = None,
+        launching: Handler | None = None,
         interval: float = INTERVAL,
     ) -> None:
         """`snapshot` is called on the event loop and must be quick. `documents` answers POSTs to
-        /documents and below it."""
+        /documents and below it, `launching` what comes to LAUNCHING."""
         self._snapshot = snapshot
         self._setup = setup or Setup()
         self._control = control
         self._documents = documents
+        self._launching = launching
         self._interval = interval
         self._streams = 0
 
@@ -77,6 +80,8 @@ class StatusPage:
         if self._control is not None and request.method == "POST" and path in CHANGE:
             status, body = await self._control.change(request)
             return _answer(status, body, "application/json")
+        if self._launching is not None and path.startswith(LAUNCHING):
+            return await self._launching(request)
         if self._documents is not None and request.method == "POST" and path.startswith(DOCUMENTS):
             return await self._documents(request)
         if request.method not in ("GET", "HEAD"):

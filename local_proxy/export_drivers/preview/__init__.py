@@ -1,0 +1,1 @@
+"""Office documents shown by a browser while they come, and the file itself beside them."""
