@@ -21,7 +21,8 @@ from urllib.parse import urlsplit
 from local_proxy.freshness import constant, freshness, tells_freshness
 from local_proxy.http import Headers, Request, header
 from local_proxy.promises import directives
-from wire.messages import MAX_NAMES, Kept, name_of, names_in
+from wire.messages import Kept
+from wire.names import MAX_NAMES, name_of, names_in
 
 MAX_KEPT: Final = 16_384
 """Responses believed in, of all browsers; those not seen for longest go first."""

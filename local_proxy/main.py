@@ -139,19 +139,9 @@ class LocalProxy:
         self._overview = Overview(
             self.uplink, self._runtime, saved=self._saved, why_not_udp=self._why_not_udp
         )
-        self.packages = Packages(
-            self.uplink,
-            Folder(Path(settings.state) / "documents" if store is not None else None),
-            bridge,
-            hear=self._runtime.hear,
-            mode=self.sites.mode,
-            patience=settings.patience,
-        )
+        self.packages = self._new_packages(bridge)
         trusted = authority.certificate_pem if authority is not None else None
         self._setup = Setup(trusted, secure=authority is not None)
-        control = Control(
-            self.sites, self.savings, store=store, https=lambda: self.https, now=loop.time
-        )
         self.export = export = self._new_export(bridge)
         self.previews = Previews(
             self.packages,
@@ -166,13 +156,7 @@ class LocalProxy:
             promises=promises,
             documents=self._documents,
             observer=bridge,
-            pages=StatusPage(
-                self._overview.snapshot,
-                setup=self._setup,
-                control=control,
-                documents=DocumentsPage(self.packages, ours=control.is_ours).handle,
-                launching=self._launching.handle,
-            ),
+            pages=self._new_pages(loop),
             plan=self._decide,
             sites=self.sites,
             find=self.components.find,
@@ -189,6 +173,31 @@ class LocalProxy:
             runtime=self._runtime,
             overview=self._overview,
             close_document=self.core.close_document,
+        )
+
+    def _new_packages(self, bridge: Bridge) -> Packages:
+        settings = self._settings
+        kept = Path(settings.state) / "documents" if self._store is not None else None
+        return Packages(
+            self.uplink,
+            Folder(kept),
+            bridge,
+            hear=self._runtime.hear,
+            mode=self.sites.mode,
+            patience=settings.patience,
+        )
+
+    def _new_pages(self, loop: asyncio.AbstractEventLoop) -> StatusPage:
+        """The local proxy's own pages, and what they may change."""
+        control = Control(
+            self.sites, self.savings, store=self._store, https=lambda: self.https, now=loop.time
+        )
+        return StatusPage(
+            self._overview.snapshot,
+            setup=self._setup,
+            control=control,
+            documents=DocumentsPage(self.packages, ours=control.is_ours).handle,
+            launching=self._launching.handle,
         )
 
     def _new_export(self, tracker: Tracker) -> BrowserExport:

@@ -13,6 +13,7 @@ from typing import Final
 from local_proxy.arrivals import Arrival
 from local_proxy.components import Component, Head
 from wire import messages as m
+from wire.names import name_of
 from wire.session import Headers, header
 
 CHANGED: Final = "the response has changed while the link was down"
@@ -53,7 +54,7 @@ class Memory:
         """The remote sends these without being asked."""
         names = self._promised.setdefault(document, set())
         for component in components:
-            names.add(m.name_of(component.url))
+            names.add(name_of(component.url))
             self.next_promise = max(self.next_promise, component.id + 2)
 
     def close_document(self, document: int) -> None:

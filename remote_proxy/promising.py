@@ -18,7 +18,7 @@ from remote_proxy.plan import Plan
 from remote_proxy.prefetch import Document, Prefetch
 from remote_proxy.tree import Tree
 from wire import messages as m
-from wire.messages import known_names, name_of, names_in
+from wire.names import known_names, name_of, names_in
 from wire.session import Headers, Session, header
 from wire.skeleton import Kind, Use
 

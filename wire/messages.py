@@ -9,7 +9,6 @@ promises with even ones. Both count upwards and never reuse one within a session
 
 from __future__ import annotations
 
-import zlib
 from enum import IntEnum, IntFlag
 from typing import Any, Final
 
@@ -137,29 +136,6 @@ class Resume(msgspec.Struct, frozen=True, array_like=True):
     """Of a promise: the `Accept` with which its document was asked for."""
     held: Held | None = None
     """Of a document that comes in parts, of which `received` says nothing."""
-
-
-NAME: Final = 4
-"""Bytes that stand for a URL in `Resume.known`."""
-
-
-def name_of(url: str) -> bytes:
-    """What stands for a URL: two that share it cost one of them a round trip, no more."""
-    return zlib.crc32(url.encode()).to_bytes(NAME, "big")
-
-
-def known_names(resume: Resume | None) -> frozenset[bytes]:
-    """The names in `known`."""
-    return names_in(resume.known if resume is not None else b"")
-
-
-def names_in(names: bytes) -> frozenset[bytes]:
-    """What was written one behind the other."""
-    return frozenset(names[at : at + NAME] for at in range(0, len(names), NAME))
-
-
-MAX_NAMES: Final = 64
-"""Names in a Kept that anybody sends: 256 bytes, 60 ms of a modem's way up."""
 
 
 class Kept(msgspec.Struct, frozen=True, array_like=True):

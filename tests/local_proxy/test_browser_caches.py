@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from local_proxy.browser_caches import Belief, BrowserCaches
 from local_proxy.http import Headers, Request
-from wire.messages import MAX_NAMES, NAME, name_of, names_in
+from wire.names import MAX_NAMES, NAME, name_of, names_in
 
 HOST = "http://a.test"
 AGENT = ("user-agent", "B")

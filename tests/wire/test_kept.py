@@ -5,8 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from wire import messages as m
+from wire.names import name_of, names_in
 
-REQUEST = m.Request(1, 1, "GET", "http://a.test/", b"", kept=m.Kept(m.name_of("a"), b""))
+REQUEST = m.Request(1, 1, "GET", "http://a.test/", b"", kept=m.Kept(name_of("a"), b""))
 
 
 def test_an_end_that_does_not_know_of_it_is_understood() -> None:
@@ -28,7 +29,7 @@ def test_most_requests_pay_one_byte_for_it() -> None:
 
 
 def test_names_are_cut_where_they_end() -> None:
-    names = m.name_of("a") + m.name_of("b")
-    assert m.names_in(names) == {m.name_of("a"), m.name_of("b")}
-    assert len(m.names_in(names + b"x")) == 3  # a broken one names nothing
-    assert m.names_in(b"") == frozenset()
+    names = name_of("a") + name_of("b")
+    assert names_in(names) == {name_of("a"), name_of("b")}
+    assert len(names_in(names + b"x")) == 3  # a broken one names nothing
+    assert names_in(b"") == frozenset()
