@@ -67,12 +67,24 @@ class Slot:
             await asyncio.wait((child.full, child.gone), return_when=asyncio.FIRST_COMPLETED)
         finally:
             transport.close()  # kills the child if it still runs
-            await child.gone
+            await _ended(child.gone)
         if child.full.done():
             raise FilterFailed(f"{command[0]}: more than {limit} bytes of output")
         if code := transport.get_returncode():
             raise FilterFailed(f"{command[0]} exited with {code}")
         return bytes(child.output)
+
+
+async def _ended(gone: asyncio.Future[None]) -> None:
+    """Until the child has been waited for, however often we are cancelled meanwhile."""
+    cancelled = None
+    while not gone.done():
+        try:
+            await asyncio.shield(gone)
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
 
 
 class _Child(asyncio.SubprocessProtocol):

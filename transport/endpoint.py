@@ -62,6 +62,7 @@ class Endpoint:
         self._outbox = outbox
         self._retained = Retained()
         self._resumed_from = 0
+        self._asked_at = now
         """Bytes that the peer had when the present connection began."""
         self._replayed = 0
         self._padding_sent = self._padding_received = 0
@@ -96,6 +97,7 @@ class Endpoint:
 
         What it returns counts as sent: the edge must send all of it, in order.
         """
+        self._asked_at = now
         report = b"" if self._retained.cut else self._report(now)
         frame = self._replay(now) if self._retained.replaying else self._frame(now)
         if not report and not frame:
@@ -186,7 +188,10 @@ class Endpoint:
 
     def next_time(self, now: float) -> float | None:
         """When to ask `next_chunk` again though nothing happened."""
-        times = [time for time in (self.gate.next_time(now),) if time is not None and time > now]
+        # As the gate saw it when it was asked: what it waited for may have come to pass since.
+        asked_at = self._asked_at
+        due = self.gate.next_time(asked_at)
+        times = [due] if due is not None and due > asked_at else []
         if self._countable > self._reported:
             times.append(max(now, self._reported_at + self._report_every(now)))
         return min(times, default=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from pathlib import Path
 
@@ -133,6 +134,32 @@ def test_a_filter_that_is_cancelled_is_gone(tmp_path: Path) -> None:
         await workers.close()
 
     asyncio.run(run())
+
+
+def test_a_filter_that_is_cancelled_twice_is_gone_too() -> None:
+    """As when a session ends and then the program does. What is left behind warns when collected."""
+
+    async def run() -> None:
+        workers = Workers(workers=1, waiting=0)
+        begun = asyncio.Event()
+
+        async def go() -> None:
+            async with workers.slot() as slot:
+                begun.set()
+                await slot.filter(("sleep", "600"), b"", limit=10)
+
+        task = asyncio.create_task(go())
+        await begun.wait()
+        await asyncio.sleep(0.05)
+        for _ in range(3):
+            task.cancel()
+            await asyncio.sleep(0)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await workers.close()
+
+    asyncio.run(run())
+    gc.collect()
 
 
 @pytest.mark.parametrize(("workers", "waiting"), [(0, 1), (1, -1)])
