@@ -137,7 +137,7 @@ def test_a_filter_that_is_cancelled_is_gone(tmp_path: Path) -> None:
 
 
 def test_a_filter_that_is_cancelled_twice_is_gone_too() -> None:
-    """As when a session ends and then the program does. What is left behind warns when collected."""
+    """As when a session ends and then the program does. What is left behind warns."""
 
     async def run() -> None:
         workers = Workers(workers=1, waiting=0)
