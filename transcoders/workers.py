@@ -15,7 +15,7 @@ import contextlib
 import os
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar, cast
 
@@ -126,6 +126,9 @@ class Workers:
         self._places = asyncio.Semaphore(workers)
         self._max_waiting = waiting
         self._closed = False
+        self._jobs = 0
+        self._resting = asyncio.Event()
+        self._resting.set()
         self.waiting = 0
         """Jobs in line now."""
 
@@ -134,16 +137,34 @@ class Workers:
         """A place, in order of asking. Raises Busy at once when too many wait."""
         if self._closed or (self._places.locked() and self.waiting >= self._max_waiting):
             raise Busy("closed" if self._closed else f"{self.waiting} jobs are waiting")
-        self.waiting += 1
+        with self._busy():
+            self.waiting += 1
+            try:
+                await self._places.acquire()
+            finally:
+                self.waiting -= 1
+            slot = Slot(self._executor, nice=self._nice)
+            try:
+                yield slot
+            finally:
+                self._give_back(slot)
+
+    async def rest(self, *, limit: float) -> None:
+        """Until there is no job, waiting or under way, `limit` seconds at most."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(limit):
+                await self._resting.wait()
+
+    @contextlib.contextmanager
+    def _busy(self) -> Iterator[None]:
+        self._jobs += 1
+        self._resting.clear()
         try:
-            await self._places.acquire()
+            yield
         finally:
-            self.waiting -= 1
-        slot = Slot(self._executor, nice=self._nice)
-        try:
-            yield slot
-        finally:
-            self._give_back(slot)
+            self._jobs -= 1
+            if not self._jobs:
+                self._resting.set()
 
     def _give_back(self, slot: Slot) -> None:
         """Free the place, but not before a thread that was given up on has returned."""

@@ -257,3 +257,27 @@ def test_a_coarse_version_is_avif_where_the_browser_takes_it(
     low = Image.open(io.BytesIO(files(avif)[0]))
     assert low.size == Image.open(io.BytesIO(pictures[name])).size
     assert files(avif)[-1] == pictures[name]
+
+
+def test_no_finer_level_is_made_while_a_low_one_is(pictures: dict[str, bytes]) -> None:
+    large = io.BytesIO()
+    Image.radial_gradient("L").resize((2400, 1800)).save(large, "PNG", compress_level=1)
+    options = PictureOptions(webp=True, sketch=True)
+    order: list[str] = []
+
+    async def levels(transcoders: Transcoders, data: bytes) -> None:
+        low = await transcoders.low(data, "image/png", options)
+        order.append("low")
+        await transcoders.finish(data, "image/png", options, low)
+        order.append("finer")
+
+    async def run() -> None:
+        transcoders = Transcoders(workers=2, jpegtran=None)
+        slow = levels(transcoders, large.getvalue())
+        try:
+            await asyncio.gather(slow, levels(transcoders, pictures["palette.png"]))
+        finally:
+            await transcoders.close()
+
+    asyncio.run(run())
+    assert order == ["low", "low", "finer", "finer"]

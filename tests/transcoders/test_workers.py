@@ -51,6 +51,31 @@ def test_the_line_is_bounded_and_in_order() -> None:
     assert asyncio.run(run()) == ["C busy", "A", "B"]
 
 
+def test_rest_is_when_nothing_waits_or_runs_or_patience_ends() -> None:
+    async def run() -> list[str]:
+        workers = Workers(workers=1, waiting=2)
+        await workers.rest(limit=10)  # nothing has begun
+        order: list[str] = []
+
+        async def job(name: str) -> None:
+            async with workers.slot() as slot:
+                order.append(await slot.call(lambda: name))
+
+        async def later() -> None:
+            await workers.rest(limit=10)
+            order.append("rest")
+
+        async with workers.slot():
+            tasks = [asyncio.create_task(one) for one in (job("A"), later(), job("B"))]
+            await workers.rest(limit=0.01)
+            order.append("no patience left")
+        await asyncio.gather(*tasks)
+        await workers.close()
+        return order
+
+    assert asyncio.run(run()) == ["no patience left", "A", "B", "rest"]
+
+
 def test_a_thread_given_up_on_keeps_its_place_until_it_returns() -> None:
     async def run() -> None:
         workers = Workers(workers=1, waiting=1)
