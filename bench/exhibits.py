@@ -15,7 +15,7 @@ import msgspec
 from PIL import Image
 
 from bench.capture import Frame
-from bench.page_load import PageLoad
+from bench.page_result import PageLoad
 from bench.visual import State
 
 FILM_FRAMES: Final = 8

@@ -1,6 +1,7 @@
 /* Runs in an isolated world of every document under test: the page can't see it. Reports through
  * the binding `benchReport` when the text is readable, when something was painted first and when
- * the load event has come, in seconds since navigation. EXPECTED is the text's length; it is put in front of this function. */
+ * the load event has come, in seconds since navigation; and each time that a whole version of a picture
+ * was painted, by the mark it gets here. EXPECTED is the text's length; it is put in front of this function. */
 (EXPECTED => {
   'use strict';
   if (window !== window.top || !location.protocol.startsWith('http')) return;
@@ -18,11 +19,19 @@
     }
     return sum;
   }
-  const report = (name, at = performance.now()) =>
-    benchReport(JSON.stringify({name, at: at / 1000, origin: performance.timeOrigin / 1000}));
-  let changed = true, complete = false, hidden_since = null;
-  new MutationObserver(() => { changed = true; })
-    .observe(document, {childList: true, characterData: true, subtree: true});
+  const report = (name, at = performance.now(), more = {}) =>
+    benchReport(JSON.stringify({name, at: at / 1000, origin: performance.timeOrigin / 1000, ...more}));
+  let changed = true, complete = false, hidden_since = null, marks = 0;
+  // Element Timing (W3C) tells of what has this attribute.
+  function mark(node) {
+    const images = node.nodeName === 'IMG' ? [node] : node.querySelectorAll?.('img') ?? [];
+    for (const image of images)
+      if (!image.hasAttribute('elementtiming')) image.setAttribute('elementtiming', `bench-${marks++}`);
+  }
+  new MutationObserver(records => {
+    changed = true;
+    for (const record of records) record.addedNodes.forEach(mark);
+  }).observe(document, {childList: true, characterData: true, subtree: true});
 
   function text_complete() {
     if (changed && !complete && document.body) {
@@ -49,5 +58,9 @@
   new PerformanceObserver(list => {
     for (const entry of list.getEntriesByName('first-paint')) report('first-paint', entry.startTime);
   }).observe({type: 'paint', buffered: true});
+  new PerformanceObserver(list => {
+    for (const entry of list.getEntries())
+      report('picture', entry.renderTime || entry.loadTime, {mark: entry.identifier});
+  }).observe({type: 'element', buffered: true});
   window.addEventListener('load', () => report('load'));
 })

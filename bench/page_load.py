@@ -5,7 +5,8 @@ measures: text readable, every picture painted, good, final, the load event, Spe
 What Chromium asks for on its own account is counted apart (bench/chatter.py).
 
 text      the parser has reached the end of the text, style sheets apply, and a frame was produced
-painted, good, final      from pixels: bench/visual.py
+painted   Chromium's clock (Element Timing), where a frame bears it out; else a frame
+good, final               from pixels: bench/visual.py
 pixels_90 nine tenths of the pixels that the page paints show their last colour, and stay so
 load      the document's load event
 
@@ -20,28 +21,27 @@ of. DOMContentLoaded is no measure of text: a script at the end of the body dela
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, Protocol
+from typing import Final
 
 from cryptography import x509
 
 from bench import chatter
 from bench.capture import Capture, Frame, capturing
 from bench.cdp import Browser, Tab, launch
-from bench.har import Recorder, Requests
-from bench.links.hosts import HERE, Host
-from bench.visual import CAPTURE_SCALE, Box, Moment, Scene, State, reached, since, speed_index
-from bench.watch import Watch
+from bench.endpoint import Endpoint
+from bench.har import Recorder
+from bench.page_result import PageLoad, earliest_paint
+from bench.visual import CAPTURE_SCALE, Box, Moment, Scene
+from bench.watch import SHOWN, Watch
 from local_proxy.certificates import spki_sha256
 
 WIDTH: Final = 1280
 """CSS pixels of the viewport. It is as high as the page, so that every picture is in view."""
-PAINTED: Final = 0.001
-"""Share of a page's pixels from which on a frame shows something; JPEG's noise is below it."""
 QUIET: Final = 2.0
 """Seconds without traffic after the load event that end a load."""
 QUIET_BYTES: Final = 4096
@@ -50,7 +50,8 @@ SETTLING: Final = 1.5
 """Seconds a new browser is left alone before it is told to go anywhere. Its own start takes both of
 two processors for about as long, which delays whoever answers there, a pair of proxies most."""
 UNFILMED: Final = 1.0
-"""Seconds without frames while the text is on its way: they would delay it (bench/capture.py)."""
+"""Seconds without frames, unless all pictures are there before: frames would delay both text and
+pictures (bench/capture.py), and Chromium has a clock for the two."""
 DRAWING: Final = 1.5
 """Seconds given to decoding and drawing after a load; 0.3 is too little on a busy machine. To ask
 pictures whether they are decoded would not do: it has Chromium decode them in full, and what was
@@ -60,52 +61,6 @@ LIMIT: Final = 400.0
 """Seconds after which a load is given up; the slowest direct load of the corpus takes 300."""
 CLOCKS: Final = 0.02
 """Seconds by which a frame's time and a first paint's may differ: about one display's frame."""
-MOST: Final = 0.9
-"""Of the page's final pixels, in `pixels_90_s`."""
-
-
-class LinkCount(Protocol):
-    """What crossed the slow link so far, as bench.links.relay counts it."""
-
-    @property
-    def bytes_up(self) -> int: ...
-    @property
-    def bytes_down(self) -> int: ...
-    @property
-    def connections(self) -> int: ...
-
-
-@dataclass(frozen=True, slots=True)
-class _NoLink:
-    bytes_up: int = 0
-    bytes_down: int = 0
-    connections: int = 0
-
-
-def no_link() -> LinkCount:
-    """The count where there is no slow link."""
-    return _NoLink()
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """How a browser gets at the pages."""
-
-    base: str
-    """URL of the origin's root, with its final slash."""
-    statistics: Callable[[], LinkCount]
-    proxy: str | None = None
-    resolve: Mapping[str, str] = field(default_factory=dict)
-    browser_flags: Sequence[str] = ()
-    """Chromium's."""
-    authority: bytes | None = None
-    """PEM of the one that vouches for https, if the system knows it not; see bench/windows.py."""
-    host: Host = HERE
-    """Where the browser runs."""
-    backend: str = "relay"
-    """What emulates the link."""
-    rewind: Callable[[], None] = lambda: None
-    """Called when a load begins: a link's trace starts there too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,73 +73,6 @@ class PageStudy:
     text_length: int
     """Characters that are not white space, of the HTML as it comes from the origin."""
     scene: Scene
-
-
-@dataclass(frozen=True, slots=True)
-class PageLoad:
-    """One measured load. Times in seconds since navigation; None: it did not happen."""
-
-    peer: str
-    page: str
-    policy: str
-    text_s: float | None
-    load_s: float | None
-    bytes_down: int
-    bytes_up: int
-    connections: int
-    moments: Sequence[Moment]
-    frames: Sequence[Frame]
-    """With times since navigation; as many as moments."""
-    first_paint_s: float | None = None
-    requests: Requests | None = None
-    chatter: Mapping[str, Any] | None = None
-    """The browser's own requests; None: not known."""
-
-    def as_json(self) -> dict[str, Any]:
-        """The run's form in a report."""
-        at = {
-            "text_s": self.text_s,
-            "first_paint_s": self.first_paint_s,
-            "painted_s": reached(self.moments, State.PAINTED),
-            "good_s": reached(self.moments, State.GOOD),
-            "final_s": reached(self.moments, State.FINAL),
-            "load_s": self.load_s,
-            "speed_index_s": speed_index(self.moments),
-            "pixels_90_s": since(self.moments, lambda moment: moment.pixels >= MOST),
-        }
-        rounded = {name: None if value is None else round(value, 3) for name, value in at.items()}
-        return {
-            "peer": self.peer,
-            "page": self.page,
-            "policy": self.policy,
-            **rounded,
-            "bytes_down": self.bytes_down,
-            "bytes_up": self.bytes_up,
-            "connections": self.connections,
-            "pictures_over_time": shares_over_time(self.moments),
-            **({} if self.chatter is None else {"chatter": dict(self.chatter)}),
-        }
-
-
-def earliest_paint(said: float | None, moments: Sequence[Moment]) -> float | None:
-    """Seconds until something was painted: the browser's word, unless a frame shows it before.
-
-    Chromium without a display says so when it presents, 0.3 s behind its frames of a tall page.
-    """
-    seen = (moment.at for moment in moments if moment.pixels >= PAINTED)
-    times = [time for time in (said, next(seen, None)) if time is not None]
-    return min(times, default=None)
-
-
-def shares_over_time(moments: Sequence[Moment]) -> list[list[float]]:
-    """Seconds, and the shares of the pictures painted, good, final; a row where one changes."""
-    rows: list[list[float]] = []
-    for moment in moments:
-        states = (State.PAINTED, State.GOOD, State.FINAL)
-        shares = [round(moment.share(state), 3) for state in states]
-        if not rows or rows[-1][1:] != shares:
-            rows.append([round(moment.at, 3), *shares])
-    return rows
 
 
 @asynccontextmanager
@@ -288,7 +176,7 @@ class View:
         async with capturing(tab, width=width, at_once=False) as capture:
             await asyncio.sleep(SETTLING)
             before = endpoint.statistics()
-            filming = asyncio.create_task(_film(capture, watch))
+            filming = asyncio.create_task(_film(capture, watch, len(known.scene.boxes)))
             try:
                 await watch.navigate(endpoint.base + known.page)
                 await until_quiet(endpoint, watch, limit=limit, quiet=quiet)
@@ -297,6 +185,7 @@ class View:
             after = endpoint.statistics()
             await asyncio.sleep(DRAWING)
             last = await capture.current()
+            said = await watch.painted()
         first_paint, load_s = (watch.times.get(name) for name in ("first-paint", "load"))
         frames = self._of_this_page(capture.frames, last, first_paint)
         moments = await asyncio.to_thread(judge, known.scene, frames)
@@ -312,6 +201,7 @@ class View:
             connections=after.connections,
             moments=moments,
             frames=frames,
+            said=said,
             first_paint_s=earliest_paint(first_paint, moments),
             requests=self._recorder.take(f"{known.page}, {peer}", load_s=load_s),
         )
@@ -325,9 +215,9 @@ class View:
         return found or [Frame(first_paint or max(0.0, last.at - origin), last.jpeg)]
 
 
-async def _film(capture: Capture, watch: Watch) -> None:
-    """From the moment that the text is readable on, or what there is when that takes long."""
-    await watch.until("text", limit=UNFILMED)
+async def _film(capture: Capture, watch: Watch, pictures: int) -> None:
+    """From the moment that all pictures are painted on, or what there is when that takes long."""
+    await watch.until_painted(pictures, limit=UNFILMED)
     await capture.start()
 
 
@@ -381,10 +271,9 @@ fetch(location.href).then(answer => answer.text()).then(html => {
   return page.body.textContent.replace(/\\s+/g, '').length;
 })"""
 
-PICTURES: Final = """
+PICTURES: Final = f"""
 /* Boxes of the pictures, CSS pixels: left, top, width, height. */
-[...document.images].map(image => image.getBoundingClientRect())
-  .filter(box => box.width >= 2 && box.height >= 2)
+{SHOWN}.map(image => image.getBoundingClientRect())
   .map(box => [box.x, box.y, box.width, box.height])"""
 
 # Moves the contents of every picture out of its box; box and background stay.

@@ -18,12 +18,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, Protocol, runtime_checkable
 
+from bench.endpoint import Endpoint
 from bench.links.cables import World
 from bench.links.hosts import HERE, Host
 from bench.links.relay_world import relay
 from bench.links.world import AUTO, emulate
 from bench.origin import Address, listening, spawn
-from bench.page_load import Endpoint
 from bench.profiles import Profile
 from local_proxy.authority import PUBLIC
 from pairing.kept import keep

@@ -19,8 +19,8 @@ import aiohttp
 import lxml.html
 from PIL import Image, UnidentifiedImageError
 
+from bench.endpoint import Endpoint, LinkCount
 from bench.links.inside import connector
-from bench.page_load import Endpoint, LinkCount
 from bench.visual import mean_difference
 
 NOTE: Final = (

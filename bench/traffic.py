@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from bench.page_load import Endpoint
+from bench.endpoint import Endpoint
 from local_proxy.status.client import NoAnswer, fetch
 from local_proxy.status.snapshot import StatusSnapshot
 

@@ -200,11 +200,39 @@ def since(moments: Sequence[Moment], holds: Callable[[Moment], bool]) -> float |
     return began
 
 
-def speed_index(moments: Sequence[Moment]) -> float | None:
-    """Seconds: what is missing, integrated from navigation to the last frame; None: no frame."""
+def painted_times(moments: Sequence[Moment], said: Sequence[float | None]) -> list[float | None]:
+    """By picture: seconds until it was painted, for good; None: that never happened.
+
+    `said`: when the browser painted a whole version of each; empty: it does not tell. That counts
+    where it is sooner than a frame and the next frame bears it out: a browser calls an empty
+    placeholder painted, a frame comes up to a quarter of a second late.
+    """
+    count = len(moments[-1].states) if moments else 0
+    clocks = said if len(said) == count else [None] * count
+    return [_painted(moments, number, at) for number, at in enumerate(clocks)]
+
+
+def _painted(moments: Sequence[Moment], number: int, said: float | None) -> float | None:
+    seen = since(moments, lambda moment: moment.states[number] >= State.PAINTED)
+    if seen is None or said is None or said >= seen:
+        return seen
+    frame = next(moment.at for moment in moments if moment.at >= said)
+    return said if frame == seen else seen
+
+
+def speed_index(moments: Sequence[Moment], *, begun: float | None = None) -> float | None:
+    """Seconds: what is missing, integrated from navigation to the last frame; None: no frame.
+
+    From the first paint, `begun`, to the first frame progress is taken to grow evenly.
+    """
     if not moments:
         return None
+    first = moments[0]
     total, before, missing = 0.0, 0.0, 1.0
+    if begun is not None and begun < first.at:
+        total, before = begun, first.at
+        total += (first.at - begun) * (2.0 - first.progress) / 2
+        missing = 1.0 - first.progress
     for moment in moments:
         total += (moment.at - before) * missing
         before, missing = moment.at, 1.0 - moment.progress

@@ -1,4 +1,4 @@
-"""Hears from inside a tab when its text is readable, what was painted first, and the load event.
+"""Hears from inside a tab when text is readable, pictures were painted, and the load event came.
 
 The script that looks is bench/observer.js, in an isolated world that the page can't see. Knows
 that script and CDP; knows nothing of pixels or links.
@@ -16,6 +16,13 @@ from bench.cdp import BrowserError, Tab
 
 _WORLD: Final = "bench"
 
+SHOWN: Final = """[...document.images].filter(image => {
+  const box = image.getBoundingClientRect();
+  return box.width >= 2 && box.height >= 2;
+})"""
+"""The pictures of a page, as JavaScript."""
+_MARKS: Final = f"{SHOWN}.map(image => image.getAttribute('elementtiming'))"
+
 
 class Watch:
     """Hears the observer script of one tab. Made by `on`."""
@@ -27,6 +34,10 @@ class Watch:
         """Chromium's name of the observer of coming documents."""
         self.times: dict[str, float] = {}
         """Seconds since navigation of "text", "first-paint" and "load"."""
+        self.pictures: dict[str, float] = {}
+        """By mark: seconds until a whole version of the picture was painted first."""
+        self._wanted = 0
+        self._enough = asyncio.Event()
         self.origin = 0.0
         """The navigation's start, seconds on the wall clock."""
 
@@ -67,11 +78,38 @@ class Watch:
             async with asyncio.timeout(limit):
                 await self._reached[name].wait()
 
+    async def until_painted(self, count: int, *, limit: float) -> None:
+        """Wait until that many pictures have been painted, `limit` seconds at most."""
+        self._wanted = count
+        self._enough.clear()
+        self._look()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(limit):
+                await self._enough.wait()
+
+    async def painted(self) -> list[float | None]:
+        """Seconds until each picture of the page was first painted, as the browser says.
+
+        In the order of `document.images`, those left out that have no size. None: it did not say.
+        """
+        marks = await self._tab.evaluate(_MARKS)
+        return [self.pictures.get(mark) for mark in marks]
+
     def _reported(self, params: dict[str, Any]) -> None:
         said = json.loads(params["payload"])
-        self.times[said["name"]] = said["at"]
+        if said["origin"] != self.origin:  # what was said of the page before
+            self.pictures.clear()
         self.origin = said["origin"]
+        if said["name"] == "picture":
+            self.pictures.setdefault(said["mark"], said["at"])
+            self._look()
+            return
+        self.times[said["name"]] = said["at"]
         self._reached[said["name"]].set()
+
+    def _look(self) -> None:
+        if len(self.pictures) >= self._wanted:
+            self._enough.set()
 
 
 def _observer() -> str:

@@ -12,7 +12,8 @@ from typing import Any, Final, Literal, Protocol
 
 from bench import bidi
 from bench.cdp import BrowserError, Tab, find_chromium
-from bench.page_load import Endpoint, opened
+from bench.endpoint import Endpoint
+from bench.page_load import opened
 
 BrowserName = Literal["chromium", "firefox"]
 

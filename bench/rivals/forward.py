@@ -10,8 +10,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from bench.endpoint import Endpoint
 from bench.origin import Address
-from bench.page_load import Endpoint
 from bench.peers import relay
 from bench.profiles import Profile
 

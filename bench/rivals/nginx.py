@@ -17,8 +17,8 @@ from typing import Final, NamedTuple
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from bench.endpoint import Endpoint
 from bench.origin import GZIP_LEVEL, Address
-from bench.page_load import Endpoint
 from bench.peers import SITE, relay
 from bench.profiles import Profile
 from bench.rivals.program import HOST, find, free_port, program

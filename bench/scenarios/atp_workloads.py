@@ -6,9 +6,7 @@ priority, over modelled TCP, in virtual time. What counts is that all of a messa
 receiver within its time, for all implementations alike; `said` is the sender's word, as the paper
 has it. 1 KB is 1000 bytes, as in the trace. Trials differ in when messages enter.
 
-Priorities are strict: who delivers more of the higher ones has less of a faded link for the lowest.
-So the estimators are compared by what arrives of a priority and all above it; and a lower priority
-is compared with those variants over TCP alone that match ATP at high.
+A lower priority is compared with those variants over TCP alone that match ATP at high.
 """
 
 from __future__ import annotations
@@ -148,7 +146,7 @@ def run(
     return {
         "runs": found,
         "exhibits": exhibits,
-        "checks": _checks(found, shares, workloads),
+        "checks": _checks(shares, workloads),
         "notes": notes,
     }
 
@@ -219,23 +217,7 @@ def _unmatched(shares: Shares, workloads: Sequence[str]) -> list[str]:
     ]
 
 
-def _upwards(rows: Sequence[dict[str, Any]], workload: str, name: str, level: int) -> float:
-    """The share in time of the messages of a priority and of all above it."""
-    own = [row for row in rows if (row["workload"], row["implementation"]) == (workload, name)]
-    words = [word for above, word in LEVELS.items() if above >= level]
-    counts = [
-        (row[f"{word}_messages"], row[f"{word}_in_time"])
-        for row in own
-        for word in words
-        if f"{word}_messages" in row
-    ]
-    share: float = sum(many * part for many, part in counts) / sum(many for many, _ in counts)
-    return share
-
-
-def _checks(
-    rows: Sequence[dict[str, Any]], shares: Shares, workloads: Sequence[str]
-) -> dict[str, Check]:
+def _checks(shares: Shares, workloads: Sequence[str]) -> dict[str, Check]:
     checks: dict[str, Check] = {}
     others = OVER_TCP
     for workload in workloads:
@@ -251,9 +233,9 @@ def _checks(
                 checks[title] = _least(less, 0.0)
         for level, word in LEVELS.items():
             if (workload, OURS, level) in shares:
-                ours, papers = (_upwards(rows, workload, one, level) for one in (OURS, PAPERS))
-                title = f"{workload}: {word} priority and above, ours less the paper's estimator"
-                checks[title] = _least(ours - papers, 0.0)
+                more = shares[workload, OURS, level] - shares[workload, PAPERS, level]
+                title = f"{workload}: {word} priority, ours less the paper's estimator"
+                checks[title] = _least(more, 0.0)
     if "filesystem" in workloads:
         best = max(shares["filesystem", name, HIGH] for name in others if "MTCP" in name)
         times = shares["filesystem", "ATP", HIGH] / best

@@ -18,8 +18,9 @@ from typing import Any, Final
 
 from bench import bulk_origin
 from bench.bulk_client import Download, upload
+from bench.endpoint import Endpoint
 from bench.origin import Address, spawn
-from bench.page_load import LIMIT, Endpoint, PageStudy, load, study
+from bench.page_load import LIMIT, PageStudy, load, study
 from bench.peers import LOOPBACK, relay
 from bench.processes import proxy, text
 from bench.profiles import Profile, profile

@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from bench.endpoint import Endpoint
 from bench.origin import Address, spawn
-from bench.page_load import Endpoint, PageLoad, PageStudy, View, opened, study
+from bench.page_load import PageStudy, View, opened, study
+from bench.page_result import PageLoad
 from bench.peers import DirectPeer, Peer, SluicePeer
 from bench.profiles import profile
 from bench.report import Check, table

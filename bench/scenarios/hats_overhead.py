@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
 from bench import origin, scripted
-from bench.page_load import Endpoint
+from bench.endpoint import Endpoint
 from bench.peers import DirectPeer, Peer, SluicePeer
 from bench.profiles import Profile
 from bench.profiles import profile as named

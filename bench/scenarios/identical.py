@@ -16,8 +16,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from bench.ending import GOAL, End, differences, end_of
+from bench.endpoint import Endpoint, no_link
 from bench.origin import Address, serve
-from bench.page_load import Endpoint, no_link
 from bench.peers import Peer, peers
 from bench.profiles import Profile, profile
 from bench.report import Check

@@ -15,8 +15,10 @@ from typing import Any, Final
 from bench import comparison, scripted
 from bench.cdp import find_chromium
 from bench.conditions import Conditions, Watched, until_fit
+from bench.endpoint import Endpoint
 from bench.origin import spawn
-from bench.page_load import Endpoint, PageLoad, PageStudy, load, study
+from bench.page_load import PageStudy, load, study
+from bench.page_result import PageLoad
 from bench.peers import DirectPeer, Peer, in_world
 from bench.profiles import Profile, profile
 from bench.report import Check, medians, table

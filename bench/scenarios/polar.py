@@ -22,10 +22,10 @@ from typing import Any, Final
 from aiohttp import web
 
 from bench import scripted
+from bench.endpoint import Endpoint
 from bench.links.relay import Relay
 from bench.links.secured import paired
 from bench.origin import Address, Site
-from bench.page_load import Endpoint
 from bench.profiles import Profile, profile
 from bench.report import Check
 from bench.scenarios.page_load import SITE

@@ -14,10 +14,11 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final
 
+from bench.endpoint import Endpoint
 from bench.exhibits import Bands, Mark, of_documents
 from bench.har import Recorder
 from bench.origin import spawn
-from bench.page_load import LIMIT, QUIET, Endpoint, PageStudy, opened, study, until_quiet
+from bench.page_load import LIMIT, QUIET, PageStudy, opened, study, until_quiet
 from bench.peers import DirectPeer, Peer, in_world, peers
 from bench.profiles import Profile, profile
 from bench.report import Check, seconds

@@ -9,9 +9,11 @@ import pytest
 
 from bench.capture import INTERVAL, interval
 from bench.cdp import BrowserError, arguments, find_chromium, launch
+from bench.endpoint import Endpoint, no_link
 from bench.har import encode
 from bench.origin import Address, spawn
-from bench.page_load import Endpoint, PageLoad, load, no_link, study
+from bench.page_load import load, study
+from bench.page_result import PageLoad
 from bench.scenarios.page_load import SITE
 from bench.scripted import Resource, resources_of
 from bench.scripted import load as load_by_script

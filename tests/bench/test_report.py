@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,8 @@ from bench.exhibits import (
     of_loads,
 )
 from bench.figure import draw
-from bench.page_load import PageLoad, earliest_paint, in_order
+from bench.page_load import in_order
+from bench.page_result import PageLoad, earliest_paint
 from bench.profiles import profile, profiles
 from bench.report import Check, comparable, medians, report, seconds, table, write
 from bench.report_html import page as page_html
@@ -77,10 +79,19 @@ def test_a_run_has_the_fields_and_the_figures() -> None:
     run = load("sluice", speed=1.0).as_json()
     assert run == {
         "peer": "sluice", "page": "news/index.html", "policy": "", "text_s": 1.0, "painted_s": 2.0,
-        "good_s": 4.0, "final_s": 4.0, "load_s": 3.0, "speed_index_s": 2.0, "bytes_down": 600_000,
+        "good_s": 4.0, "final_s": 4.0, "load_s": 3.0, "speed_index_s": 1.9, "bytes_down": 600_000,
         "bytes_up": 7_000, "connections": 6, "first_paint_s": 0.5, "pixels_90_s": 2.0,
         "pictures_over_time": [[1.0, 0.0, 0.0, 0.0], [2.0, 1.0, 0.5, 0.0], [4.0, 1.0, 1.0, 1.0]],
     }  # fmt: skip
+
+
+def test_what_the_browser_says_of_pictures_is_in_a_run() -> None:
+    run = replace(load("sluice", speed=1.0), said=(1.2, 1.5)).as_json()
+    assert run["painted_s"] == 1.5
+    assert run["pictures_over_time"] == [
+        [1.0, 0.0, 0.0, 0.0], [1.2, 0.5, 0.0, 0.0], [1.5, 1.0, 0.0, 0.0], [2.0, 1.0, 0.5, 0.0],
+        [4.0, 1.0, 1.0, 1.0],
+    ]  # fmt: skip
 
 
 def test_a_report_describes_itself_and_survives_json() -> None:
@@ -122,7 +133,7 @@ def test_the_table_shows_medians_in_three_digits() -> None:
     runs = [load("direct", speed=speed).as_json() for speed in (1.0, 30.0, 2.0)]
     assert medians(runs)[0]["painted_s"] == 4.0
     line = table(runs).splitlines()[1].split()
-    assert line == ["direct", "2.00", "4.00", "8.00", "8.00", "6.00", "4.00", "600", "7.0"]
+    assert line == ["direct", "2.00", "4.00", "8.00", "8.00", "6.00", "3.80", "600", "7.0"]
 
 
 def test_a_figure_that_one_run_lacks_has_no_median() -> None:

@@ -15,6 +15,7 @@ from bench.visual import (
     State,
     mean_difference,
     painted_share,
+    painted_times,
     picture_state,
     reached,
     similarity,
@@ -167,6 +168,39 @@ def test_speed_index_is_the_area_over_the_progress_curve() -> None:
     assert speed_index([moment(1, progress=0.5), moment(3, progress=1.0)]) == pytest.approx(2.0)
     assert speed_index([moment(4, progress=1.0)]) == pytest.approx(4.0)
     assert speed_index([]) is None
+
+
+def test_between_the_first_paint_and_the_first_frame_progress_is_even() -> None:
+    moments = [moment(2, progress=0.5), moment(3, progress=1.0)]
+    assert speed_index(moments, begun=1.0) == pytest.approx(1 + 0.75 + 0.5)
+    assert speed_index(moments, begun=2.5) == speed_index(moments)
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (None, 3),
+        (2.5, 2.5),  # the next frame bears it out
+        (3.5, 3),  # a frame had it before
+        (1.5, 3),  # a placeholder: the next frame shows nothing of it
+        (0.5, 3),  # it was there and went
+    ],
+)
+def test_the_browsers_clock_counts_where_a_frame_bears_it_out(
+    said: float | None, expected: float
+) -> None:
+    frames = [
+        moment(1, State.PAINTED, State.PAINTED),
+        moment(2, State.BLANK, State.PAINTED),
+        moment(3, State.GOOD, State.BLANK),
+    ]
+    assert painted_times(frames, [said, 0.2]) == [expected, None]
+
+
+def test_without_the_browsers_word_on_all_pictures_frames_tell() -> None:
+    frames = [moment(1, State.BLANK), moment(2, State.PAINTED)]
+    assert painted_times(frames, []) == painted_times(frames, [1.5, 1.5]) == [2]
+    assert painted_times([], [1.5]) == []
 
 
 def test_sooner_progress_gives_a_lower_speed_index() -> None:

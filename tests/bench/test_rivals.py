@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from bench.endpoint import Endpoint
 from bench.origin import Address, serve
-from bench.page_load import Endpoint
 from bench.peers import NAMES, peers
 from bench.profiles import profile
 from bench.rivals import mitmproxy, nginx, squid, ziproxy

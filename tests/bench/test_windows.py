@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from bench.ending import differences, end_of
+from bench.endpoint import Endpoint, no_link
 from bench.origin import serve
-from bench.page_load import Endpoint, no_link
 from bench.windows import BrowserName, missing, window
 
 PAGE = """<!doctype html><meta http-equiv=content-security-policy content="img-src 'none'">

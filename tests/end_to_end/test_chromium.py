@@ -11,8 +11,8 @@ import pytest
 
 from bench.cdp import Tab, find_chromium, launch
 from bench.ending import GOAL, End, differences, end_of
+from bench.endpoint import Endpoint, no_link
 from bench.origin import Address, serve
-from bench.page_load import Endpoint, no_link
 from bench.windows import window
 from tests.end_to_end.pair import FakeOrigin, Pair, all_three, pair, until
 from tests.local_proxy.site import progressive

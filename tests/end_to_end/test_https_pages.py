@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from bench.ending import GOAL, End, differences, end_of
+from bench.endpoint import Endpoint, no_link
 from bench.links.relay import Relay
 from bench.origin import Address, serve
-from bench.page_load import Endpoint, no_link
 from bench.windows import BrowserName, missing, window
 from local_proxy.authority import Authority
 from remote_proxy.certificates import client_context
