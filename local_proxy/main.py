@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 from urllib.parse import urlsplit
@@ -18,6 +17,7 @@ from local_proxy.bridge import Bridge, Components
 from local_proxy.browser_caches import BrowserCaches
 from local_proxy.components import Component
 from local_proxy.core import ProxyCore
+from local_proxy.dialing import Dialer
 from local_proxy.documents import Documents
 from local_proxy.export_drivers.browser import BrowserExport
 from local_proxy.export_drivers.preview import launching
@@ -30,6 +30,7 @@ from local_proxy.packages.opening import Packages
 from local_proxy.packages.page import DocumentsPage
 from local_proxy.packages.sparse_file import Folder
 from local_proxy.paired import Remote
+from local_proxy.picture_decoding import PictureDecoding
 from local_proxy.policy_runtime import PolicyRuntime
 from local_proxy.policy_worker import PolicyWorker, Worker
 from local_proxy.promise_keeper import PromiseKeeper
@@ -44,16 +45,9 @@ from local_proxy.uplink import Connect, Uplink
 from policies.api import Policy, SessionOpened
 from policies.loader import load
 from policies.plan import Decision, Subject, decide
-from transcoders.arithmetic import ArithmeticDecoder
-from transcoders.sketch import Enlarger
-from transport.connection import Connection
-from transport.handshakes import dial_secured
 from transport.interfaces import Change, InterfaceWatch
-from transport.lasting import LastingLink, in_segments
-from transport.link import Link
-from transport.preferring_udp import PreferringUdp, dial_udp
-from transport.spp.keys import ClientKeys
-from wire.messages import ARITHMETIC, SKETCH, Hold, Raise
+from transport.link import LinkError
+from wire.messages import Hold, Raise
 
 URGENT: Final = 2
 """Urgency of a component whose head a browser waits for: before all tiers."""
@@ -109,9 +103,6 @@ class LocalProxy:
         among the system's temporary ones.
         """
         self._settings = settings
-        self._remote = remote or paired.remote(settings)
-        self._lasting: LastingLink | None = None
-        self._preferring: PreferringUdp | None = None
         loop = asyncio.get_running_loop()
         self.promises = promises = PromiseKeeper(
             self._urge, release=self._release, unwanted=self._unwanted, later=loop.call_later
@@ -125,19 +116,19 @@ class LocalProxy:
         bridge = Bridge(self.components, promises, self.caches, now=loop.time)
         self.tracker: Tracker = bridge
         """Told what users do, by whatever watches them."""
-        self._arithmetic = ArithmeticDecoder(jpegtran)
-        self._enlarger = Enlarger()
+        self._decoding = PictureDecoding(jpegtran, streams=settings.export == "stream")
+        self._dialer = self._new_dialer(remote or paired.remote(settings))
         self.uplink = Uplink(
-            connect or self._connect,
+            connect or self._dialer.dial,
             bridge,
-            remote=self._remote.address,
+            remote=self._dialer.address,
             device=settings.device,
             patience=settings.patience,
-            accepts=self._accepts,
+            accepts=self._decoding.accepts,
         )
         self._runtime = PolicyRuntime(policies, send=bridge.command, worker=worker)
         self._overview = Overview(
-            self.uplink, self._runtime, saved=self._saved, why_not_udp=self._why_not_udp
+            self.uplink, self._runtime, saved=self._saved, why_not_udp=self._dialer.why_not_udp
         )
         self.packages = self._new_packages(bridge)
         trusted = authority.certificate_pem if authority is not None else None
@@ -175,6 +166,16 @@ class LocalProxy:
             close_document=self.core.close_document,
         )
 
+    def _new_dialer(self, remote: Remote) -> Dialer:
+        settings = self._settings
+        return Dialer(
+            settings,
+            remote,
+            congestion=settings.congestion,
+            patience=settings.patience,
+            on_change=self._link_changed,
+        )
+
     def _new_packages(self, bridge: Bridge) -> Packages:
         settings = self._settings
         kept = Path(settings.state) / "documents" if self._store is not None else None
@@ -208,8 +209,8 @@ class LocalProxy:
             fetch=self._handle,
             multipart=None if settings.export == "auto" else settings.export == "multipart",
             swap=settings.export != "stream",
-            decode=self._arithmetic.huffman,
-            enlarge=self._enlarger.enlarge,
+            decode=self._decoding.decode,
+            enlarge=self._decoding.enlarge,
             growing=self._growing,
         )
 
@@ -220,12 +221,6 @@ class LocalProxy:
             tunnelled=self.sites.tunnelled,
             store=self._store if self._settings.history else None,  # it names hosts
         )
-
-    def _accepts(self) -> tuple[str, ...]:
-        """What of pictures is undone here."""
-        if self._settings.export == "stream":  # there a picture is one response, as it comes
-            return ()
-        return (SKETCH, ARITHMETIC) if self._arithmetic.works else (SKETCH,)
 
     async def listen(self) -> tuple[str, int]:
         """Take browsers' connections; the address as bound. Raises OSError."""
@@ -239,8 +234,7 @@ class LocalProxy:
         self._runtime.hear(SessionOpened())  # what policies set first stands before any request
         watch = InterfaceWatch(self._network_changed)
         try:
-            if self._settings.export != "stream":  # there a picture is one response, as it comes
-                await self._arithmetic.probe()
+            await self._decoding.probe()
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self.uplink.run())
                 tasks.create_task(self.uplink.keep_alive())
@@ -253,8 +247,7 @@ class LocalProxy:
             self.previews.close()
             self._launching.close()
             self.packages.close_all()
-            await self._arithmetic.close()
-            await self._enlarger.close()
+            await self._decoding.close()
             await self._front.close()
             self._runtime.close()
             await self.savings.flush()
@@ -286,8 +279,10 @@ class LocalProxy:
 
     def _network_changed(self, change: Change) -> None:
         self.uplink.hurry()
-        if self._lasting is not None:
-            self._lasting.network_changed(change.gone)
+        self._dialer.network_changed(change)
+
+    def _link_changed(self, error: LinkError | None) -> None:
+        self.uplink.link_changed(error)
 
     def _decide(self, subject: Subject) -> Decision:
         return decide(self._runtime.rules, subject)
@@ -319,34 +314,6 @@ class LocalProxy:
 
     async def _handle(self, request: Request) -> Response:
         return await self.core.handle(request)
-
-    async def _connect(self) -> Link:
-        host, _, number = self._remote.address.rpartition(":")
-        host, port = host.strip("[]"), int(number)
-
-        segments = self._settings.transport == "atp-tcp"
-
-        async def tcp() -> Connection:
-            connection = await dial_secured(host, port, security=self._remote.security)
-            return await in_segments(connection) if segments else connection
-
-        async def udp(keys: ClientKeys) -> Connection:
-            return await dial_udp(host, port, keys=keys)
-
-        keys = self._remote.keys
-        if keys is not None and self._preferring is None:
-            self._preferring = PreferringUdp(partial(udp, keys), tcp)
-        self._lasting = LastingLink(
-            self._preferring.dial if self._preferring is not None else tcp,
-            congestion=self._settings.congestion,
-            patience=self._settings.patience,
-            on_change=self.uplink.link_changed,
-            better=self._preferring,
-        )
-        return await self._lasting.open()
-
-    def _why_not_udp(self) -> str:
-        return self._preferring.why_not if self._preferring is not None else ""
 
 
 def open_authority(settings: Settings) -> Authority | None:
