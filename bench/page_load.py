@@ -176,12 +176,9 @@ class View:
         async with capturing(tab, width=width, at_once=False) as capture:
             await asyncio.sleep(SETTLING)
             before = endpoint.statistics()
-            filming = asyncio.create_task(_film(capture, watch, len(known.scene.boxes)))
-            try:
+            async with _filming(capture, watch, len(known.scene.boxes)):
                 await watch.navigate(endpoint.base + known.page)
                 await until_quiet(endpoint, watch, limit=limit, quiet=quiet)
-            finally:
-                filming.cancel()
             after = endpoint.statistics()
             await asyncio.sleep(DRAWING)
             last = await capture.current()
@@ -215,10 +212,19 @@ class View:
         return found or [Frame(first_paint or max(0.0, last.at - origin), last.jpeg)]
 
 
-async def _film(capture: Capture, watch: Watch, pictures: int) -> None:
+@asynccontextmanager
+async def _filming(capture: Capture, watch: Watch, pictures: int) -> AsyncIterator[None]:
     """From the moment that all pictures are painted on, or what there is when that takes long."""
-    await watch.until_painted(pictures, limit=UNFILMED)
-    await capture.start()
+
+    async def film() -> None:
+        await watch.until_painted(pictures, limit=UNFILMED)
+        await capture.start()
+
+    task = asyncio.create_task(film())
+    try:
+        yield
+    finally:
+        task.cancel()
 
 
 def in_order(

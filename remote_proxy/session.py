@@ -42,6 +42,9 @@ SWEEP: Final = 32
 _log = structlog.get_logger("sluice.remote")
 
 
+_SETTINGS: Final = (m.SetScheduler, m.SetWeight, m.SetQuantum, m.SetPlan, m.Raise)
+
+
 @dataclass(slots=True)
 class _Running:
     """A delivery under way."""
@@ -115,19 +118,18 @@ class RemoteSession:
         self._documents: dict[int, set[int]] = {}
         self._closed: asyncio.Future[LinkError | None] = self._loop.create_future()
         self._tasks: asyncio.TaskGroup | None = None
-        self._handlers: dict[type[m.Message], Callable[[m.Message, Headers], None]] = {
+        self._handlers = self._handling()
+
+    def _handling(self) -> dict[type[m.Message], Callable[[m.Message, Headers], None]]:
+        return {
             m.Hello: self._on_hello,
             m.Request: self._on_request,
             m.Credit: self._on_credit,
             m.Cancel: self._on_cancel,
             m.Reset: self._on_reset,
             m.CloseDocument: self._on_close_document,
-            m.SetScheduler: self._on_setting,
-            m.SetWeight: self._on_setting,
-            m.SetQuantum: self._on_setting,
-            m.SetPlan: self._on_setting,
+            **dict.fromkeys(_SETTINGS, self._on_setting),
             m.Fetch: self._on_fetch,
-            m.Raise: self._on_setting,
             m.Hold: self._on_hold,
             m.Growing: self._on_growing,
             m.Ping: self._on_ping,
