@@ -2,8 +2,8 @@
 
 Every name of the central directory is in it, for programs call a file broken where a name is
 missing. What is here is copied as it lies in the original; pictures have stand-ins that can be told
-apart; slides behind the last readable one are empty ones of the first one's layout; the rest is 0
-bytes long. Nothing is recompressed. Must not know: programs, links, files on disks. Pure.
+apart; slides behind the last readable one are empty ones of the first one's layout; a text view
+stands for what it is a view of; the rest is 0 bytes long. Nothing is recompressed. Must not know: programs, links, files on disks. Pure.
 
 Source: measured with LibreOffice 7.4 (which names may be left out: none); APPNOTE.TXT 6.3.10, 4.3.
 """
@@ -19,6 +19,7 @@ from typing import Final
 
 from office import placeholders
 from office.outline import DocumentKind, Outline
+from office.text_view.records import CONTENT, STYLES, TextView
 from office.zip_directory import LOCAL, STORED, UTF_8, Directory, Entry
 
 _CENTRAL: Final = struct.Struct("<4s6H3L5H2L")
@@ -48,15 +49,20 @@ class View:
     pages: int
     """Pages from the first that have all their texts; 0: it can't be opened yet."""
     whole_text: bool
-    """All texts are here, those that no page needs too."""
+    """All texts are here, those that no page needs too, and nothing stands for any."""
     marks: Mapping[int, str]
     """Number of a stand-in -> the picture's entry."""
     empty: tuple[str, ...]
     """Entries that stay 0 bytes long, or whose stand-in can't be found: for the complete file."""
 
 
-def survey(directory: Directory, outline: Outline, present: Callable[[str], bool]) -> View:
-    """What is here."""
+def survey(
+    directory: Directory,
+    outline: Outline,
+    present: Callable[[str], bool],
+    text: TextView | None = None,
+) -> View:
+    """What is here. `text`: a view of it, as far as that is."""
     pages = 0
     for page in outline.pages:
         if not all(present(entry) for entry in page.entries):
@@ -71,6 +77,9 @@ def survey(directory: Directory, outline: Outline, present: Callable[[str], bool
     whole_text = pages == len(outline.pages) and not texts
     if outline.kind in _OPEN_DOCUMENT and pages < len(outline.pages):
         pages = 0  # all its pages are one text, in which an embedded object must not be empty
+    if _stands_in(text, present) and all(map(present, outline.pages[0].entries)):
+        assert text is not None
+        pages = text.pages
     return View(pages, whole_text, marks, (*unmarked, *texts, *others))
 
 
@@ -79,10 +88,13 @@ def chunks(
     outline: Outline,
     present: Callable[[str], bool],
     read: Callable[[int, int], bytes],
+    text: TextView | None = None,
 ) -> Iterator[bytes]:
     """The partial file. `read(start, end)` gives bytes of the original that are here."""
     here = {entry.name for entry in directory.entries if present(entry.name)}
     stand_ins = _stand_ins(directory, outline, here)
+    if text is not None and _stands_in(text, present):
+        stand_ins |= text.parts()
     here -= stand_ins.keys()  # a slide is of no use before its layout
     records = {entry.name: raw for entry, raw in _records(directory)}
     central: dict[str, bytes] = {}
@@ -103,6 +115,11 @@ def chunks(
     listing = b"".join(central[entry.name] for entry in directory.entries)
     count = len(directory.entries)
     yield listing + _END.pack(b"PK\x05\x06", 0, 0, count, count, len(listing), at, 0)
+
+
+def _stands_in(text: TextView | None, present: Callable[[str], bool]) -> bool:
+    """Whether the view is shown: in the place of both its parts, for they go together."""
+    return bool(text is not None and text.pages and not (present(CONTENT) and present(STYLES)))
 
 
 def _stand_ins(directory: Directory, outline: Outline, here: set[str]) -> dict[str, bytes]:
