@@ -14,7 +14,7 @@ from typing import Final
 from xml.sax.saxutils import escape
 
 from office.errors import Unreadable
-from office.text_view.vocabulary import INDENTS, LEVELS, MAX_VALUE, PROPERTIES, Attributes
+from office.text_view.vocabulary import INDENTS, LABELS, LEVELS, MAX_VALUE, PROPERTIES, Attributes
 
 MAX_STYLES: Final = 100_000
 """Of one part."""
@@ -145,6 +145,8 @@ class _Open:
                 self._levels.append(f"<{tag}{attributes(_bullet(kept(said, LEVELS[tag])))}>")
         elif tag == "style:list-level-properties" and self._level:
             self._levels[-1] += f"<{tag}{attributes(kept(said, INDENTS))}/>"
+        elif tag == "style:text-properties" and self._level:
+            self._levels[-1] += f"<{tag}{attributes(kept(said, LABELS))}/>"
         elif tag in PROPERTIES and tag not in self._groups and self.tag != "text:list-style":
             found = kept(said, PROPERTIES[tag])
             found = _filled(found) if tag in _FILLS else found

@@ -99,8 +99,10 @@ _SPANS: Final = dict.fromkeys(
     ),
     same,
 )
+FRAME: Final = "draw:frame"
+TEXT: Final = "draw:text-box"
 BOX: Final = "draw:rect"
-"""What shapes with text become; their outlines are not kept."""
+"""What shapes become: a frame with their text, or a coloured box. Their outlines are not kept."""
 SHAPES: Final = frozenset(
     f"draw:{name}"
     for name in (
@@ -174,6 +176,9 @@ PROPERTIES: Final[Mapping[str, Attributes]] = {
         "fo:text-align": same,
         "fo:margin-left": length,
         "fo:text-indent": length,
+        "fo:margin-top": length,
+        "fo:margin-bottom": length,
+        "fo:line-height": same,
         "fo:break-before": same,
     },
     "style:graphic-properties": {
@@ -182,6 +187,9 @@ PROPERTIES: Final[Mapping[str, Attributes]] = {
         "draw:stroke": same,
         "draw:textarea-vertical-align": same,
         "draw:fit-to-size": same,
+        "draw:auto-grow-width": same,
+        "draw:auto-grow-height": same,
+        "fo:wrap-option": same,
         "fo:clip": same,
         **dict.fromkeys((f"style:{where}-{what}" for where in ("horizontal", "vertical")
                          for what in ("pos", "rel")), same),
@@ -214,3 +222,4 @@ INDENTS: Final[Attributes] = {
     **dict.fromkeys(("text:space-before", "text:min-label-width"), length),
     **dict.fromkeys(("fo:margin-left", "fo:text-indent"), length),
 }
+LABELS: Final[Attributes] = {"fo:font-size": size, "fo:color": same}

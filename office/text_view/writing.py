@@ -11,7 +11,16 @@ from typing import Final
 from xml.sax.saxutils import escape
 
 from office.text_view.styles import Properties, Style, Styles, attributes, kept, merged
-from office.text_view.vocabulary import BOX, ELEMENTS, STYLED, UNREAD, Attributes, How
+from office.text_view.vocabulary import (
+    BOX,
+    ELEMENTS,
+    FRAME,
+    STYLED,
+    TEXT,
+    UNREAD,
+    Attributes,
+    How,
+)
 
 _NAMED_STYLES: Final = ("draw:style-name", "table:style-name", "text:style-name")
 _RUN: Final = "style:text-properties"
@@ -115,7 +124,11 @@ class Writer:
         elif done.how is How.SHAPE and not done.visible:
             return
         inner = "".join(done.parts)
-        tag = BOX if done.how is How.SHAPE else done.tag
+        tag = done.tag
+        if done.how is How.SHAPE:
+            tag = FRAME if inner else BOX
+            inner = f"<{TEXT}>{inner}</{TEXT}>" if inner else ""
+            done.head = tag + done.head
         written = f"<{done.head}>{inner}</{tag}>" if inner else f"<{done.head}/>"
         paragraph = self._paragraph()
         if paragraph is not None:
@@ -135,7 +148,7 @@ class Writer:
         self.used.masters.update(
             (value, None) for name, value in place if name == "draw:master-page-name"
         )
-        opened.head = (BOX if opened.how is How.SHAPE else tag) + attributes(place)
+        opened.head = ("" if opened.how is How.SHAPE else tag) + attributes(place)
         family = STYLED.get(tag)
         if family is not None:
             opened.head += self._styled(opened, family, said)
