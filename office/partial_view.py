@@ -19,7 +19,7 @@ from typing import Final
 
 from office import placeholders
 from office.outline import DocumentKind, Outline
-from office.text_view.records import CONTENT, STYLES, TextView
+from office.text_view.records import VIEWED, TextView
 from office.zip_directory import LOCAL, STORED, UTF_8, Directory, Entry
 
 _CENTRAL: Final = struct.Struct("<4s6H3L5H2L")
@@ -52,6 +52,8 @@ class View:
     """All texts are here, those that no page needs too, and nothing stands for any."""
     marks: Mapping[int, str]
     """Number of a stand-in -> the picture's entry."""
+    viewed: bool
+    """A view stands for its texts."""
     empty: tuple[str, ...]
     """Entries that stay 0 bytes long, or whose stand-in can't be found: for the complete file."""
 
@@ -77,10 +79,10 @@ def survey(
     whole_text = pages == len(outline.pages) and not texts
     if outline.kind in _OPEN_DOCUMENT and pages < len(outline.pages):
         pages = 0  # all its pages are one text, in which an embedded object must not be empty
-    if _stands_in(text, present) and all(map(present, outline.pages[0].entries)):
-        assert text is not None
+    viewed = text is not None and text.pages > 0 and not all(map(present, VIEWED))
+    if text is not None and viewed and all(map(present, outline.pages[0].entries)):
         pages = text.pages
-    return View(pages, whole_text, marks, (*unmarked, *texts, *others))
+    return View(pages, whole_text, marks, viewed, (*unmarked, *texts, *others))
 
 
 def chunks(
@@ -88,13 +90,13 @@ def chunks(
     outline: Outline,
     present: Callable[[str], bool],
     read: Callable[[int, int], bytes],
-    text: TextView | None = None,
+    instead: Mapping[str, bytes] | None = None,
 ) -> Iterator[bytes]:
-    """The partial file. `read(start, end)` gives bytes of the original that are here."""
+    """The partial file. `read(start, end)` gives bytes of the original that are here, `instead` has
+    what stands for texts (TextView.instead)."""
     here = {entry.name for entry in directory.entries if present(entry.name)}
     stand_ins = _stand_ins(directory, outline, here)
-    if text is not None and _stands_in(text, present):
-        stand_ins |= text.parts()
+    stand_ins |= instead or {}
     here -= stand_ins.keys()  # a slide is of no use before its layout
     records = {entry.name: raw for entry, raw in _records(directory)}
     central: dict[str, bytes] = {}
@@ -115,11 +117,6 @@ def chunks(
     listing = b"".join(central[entry.name] for entry in directory.entries)
     count = len(directory.entries)
     yield listing + _END.pack(b"PK\x05\x06", 0, 0, count, count, len(listing), at, 0)
-
-
-def _stands_in(text: TextView | None, present: Callable[[str], bool]) -> bool:
-    """Whether the view is shown: in the place of both its parts, for they go together."""
-    return bool(text is not None and text.pages and not (present(CONTENT) and present(STYLES)))
 
 
 def _stand_ins(directory: Directory, outline: Outline, here: set[str]) -> dict[str, bytes]:

@@ -193,4 +193,3 @@ class _Records:
                     break
                 found.append(style.xml(one))
         return found
-

@@ -8,7 +8,7 @@ Source: ODF 1.3 part 3, 3.1 (document roots); ISO 646, 4.1.10 (information separ
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass
 from typing import Final
 
@@ -20,6 +20,8 @@ from office.text_view.vocabulary import SPACES
 
 CONTENT: Final = "content.xml"
 STYLES: Final = "styles.xml"
+VIEWED: Final = (CONTENT, STYLES)
+"""The parts that a view is of."""
 MAX_VIEW: Final = 2 << 20
 """Bytes of a view, outside of what codes it on the way."""
 MAX_RECORDS: Final = 8192
@@ -65,7 +67,8 @@ class TextView:
         self._of = pages
         self._records: list[Record] = []
         self._rest = b""
-        self._size = 0
+        self.data = bytearray()
+        """What has come of it."""
         self.whole = False
         """Nothing more of it comes."""
 
@@ -78,17 +81,21 @@ class TextView:
 
     @property
     def size(self) -> int:
-        """Bytes that have come: another size, another view."""
-        return self._size
+        """Bytes that have come."""
+        return len(self.data)
+
+    def instead(self, present: Callable[[str], bool]) -> dict[str, bytes]:
+        """The parts that it stands for, while one of them is not here: they go together."""
+        return {} if all(map(present, VIEWED)) else self.parts()
 
     def add(self, data: bytes) -> bool:
         """More of it has come; whether that ends a record. Raises Unreadable for what can't be."""
-        self._size += len(data)
+        self.data += data
         *ended, self._rest = (self._rest + data).split(_END)
         for raw in ended:
             self._records.append(_record(raw))
         limit = self._of if self._kind is DocumentKind.ODP else MAX_RECORDS
-        if self._kind not in BODIES or self._size > MAX_VIEW or len(self._records) > limit:
+        if self._kind not in BODIES or len(self.data) > MAX_VIEW or len(self._records) > limit:
             raise Unreadable("a text view that can't be")
         return bool(ended)
 

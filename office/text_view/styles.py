@@ -160,7 +160,7 @@ class _Open:
 
     def style(self) -> Style:
         if self.family in _FILLED and not self._parent:
-            none = dict((("draw:fill", "none"), ("draw:stroke", "none")))
+            none = {"draw:fill": "none", "draw:stroke": "none"}
             group = "style:graphic-properties"
             self._groups[group] = _in_order(none | dict(self._groups.get(group, ())))
         return Style(

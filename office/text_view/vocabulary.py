@@ -149,7 +149,7 @@ ELEMENTS: Final[Mapping[str, tuple[How, Attributes]]] = {
     "text:note-citation": (How.KEPT, {}),
     "text:note-body": (How.KEPT, {}),
     "text:span": (How.RUN, {}),
-    **{name: (How.SHAPE, _PLACE) for name in SHAPES},
+    **dict.fromkeys(SHAPES, (How.SHAPE, _PLACE)),
 }
 UNREAD: Final = frozenset(
     (

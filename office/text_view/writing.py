@@ -139,9 +139,7 @@ class Writer:
 
     # -- shapes and tables -------------------------------------------------------------------------
 
-    def _begin(
-        self, opened: _Open, tag: str, said: Mapping[str, str], wanted: Attributes
-    ) -> None:
+    def _begin(self, opened: _Open, tag: str, said: Mapping[str, str], wanted: Attributes) -> None:
         place = kept(said, wanted)
         if said.get("text:c") == "1":
             place = ()

@@ -8,6 +8,8 @@ from pathlib import Path
 from office.contents import unpacked
 from office.outline import Outline
 from office.reading import read
+from office.text_view.making import records_of
+from office.text_view.records import VIEWED, TextView
 from office.zip_directory import Directory, parse
 
 
@@ -24,6 +26,7 @@ class FakeSource:
         self.directory: Directory = parse(data, length=len(data))
         self.outline: Outline = outline or read(self.directory, self.content)
         self.failure = ""
+        self.text: TextView | None = None
         self.focused: list[tuple[int, tuple[str, ...]]] = []
         self._here: set[str] = set()
         self._low: dict[str, bytes] = {}
@@ -82,6 +85,17 @@ class FakeSource:
 
     def feed_rest(self) -> None:
         self.feed([e.name for e in self.directory.entries if e.name not in self._here])
+
+    def feed_view(self, pages: int | None = None) -> None:
+        """So many records of a view of the texts; None: all of it."""
+        text = TextView(self.outline.kind, len(self.outline.pages))
+        content, styles = map(self.content, VIEWED)
+        for record in records_of(self.outline.kind, content, styles)[:pages]:
+            text.add(record.packed())
+        if pages is None:
+            text.end()
+        self.text = text
+        self._changed()
 
     def fail(self, reason: str) -> None:
         self.failure = reason
