@@ -2,8 +2,9 @@
 
 Every name of the central directory is in it, for programs call a file broken where a name is
 missing. What is here is copied as it lies in the original; pictures have stand-ins that can be told
-apart; slides behind the last readable one are empty ones of the first one's layout; a text view
-stands for what it is a view of; the rest is 0 bytes long. Nothing is recompressed. Must not know: programs, links, files on disks. Pure.
+apart; a view of texts stands for them; slides behind the last readable one are empty ones of the
+first one's layout; the rest is 0 bytes long. Nothing is recompressed. Must not know: programs,
+links, files on disks. Pure.
 
 Source: measured with LibreOffice 7.4 (which names may be left out: none); APPNOTE.TXT 6.3.10, 4.3.
 """
