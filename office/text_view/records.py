@@ -1,6 +1,7 @@
 """What a text view is made of: a record for each page, or piece of a text, in the order of reading.
 
-On the way its parts are between control characters, which no XML has. The device puts what is here
+On the way its parts are between control characters, which no XML has, and others of them stand for
+what is said most (shorthand.py). The device puts what is here
 together to a `content.xml` and a `styles.xml`, with empty pages for those that are not. Pure.
 
 Source: ODF 1.3 part 3, 3.1 (document roots); ISO 646, 4.1.10 (information separators).
@@ -16,6 +17,7 @@ from lxml import etree
 
 from office.errors import Unreadable
 from office.outline import DocumentKind
+from office.text_view import shorthand
 from office.text_view.vocabulary import SPACES
 
 CONTENT: Final = "content.xml"
@@ -23,7 +25,7 @@ STYLES: Final = "styles.xml"
 VIEWED: Final = (CONTENT, STYLES)
 """The parts that a view is of."""
 MAX_VIEW: Final = 2 << 20
-"""Bytes of a view, outside of what codes it on the way."""
+"""Bytes of a view as it is written, and on the way, where it is shorter."""
 MAX_RECORDS: Final = 8192
 BODIES: Final[Mapping[DocumentKind, str]] = {
     DocumentKind.ODP: "office:presentation",
@@ -31,7 +33,7 @@ BODIES: Final[Mapping[DocumentKind, str]] = {
 }
 """Kinds that have views, and the element that is their body. The texts of a spreadsheet are nearly
 all of it: nothing would be gained."""
-_FIELD: Final = b"\x1f"
+_FIELD: Final = "\x1f"
 _END: Final = b"\x1e"
 _NAMES: Final = "".join(f' xmlns:{prefix}="{space}"' for prefix, space in SPACES.items())
 _OPEN: Final = f'{_NAMES} office:version="1.2">'
@@ -55,7 +57,7 @@ class Record:
     """Pages, or paragraphs."""
 
     def packed(self) -> bytes:
-        return _FIELD.join(part.encode() for part in astuple(self)) + _END
+        return shorthand.short(_FIELD.join(astuple(self))).encode() + _END
 
 
 class TextView:
@@ -66,6 +68,7 @@ class TextView:
         self._kind = kind
         self._of = pages
         self._records: list[Record] = []
+        self._room = MAX_VIEW
         self._rest = b""
         self.data = bytearray()
         """What has come of it."""
@@ -93,7 +96,9 @@ class TextView:
         self.data += data
         *ended, self._rest = (self._rest + data).split(_END)
         for raw in ended:
-            self._records.append(_record(raw))
+            record = _record(raw, self._room)
+            self._room -= sum(map(len, astuple(record)))
+            self._records.append(record)
         limit = self._of if self._kind is DocumentKind.ODP else MAX_RECORDS
         if self._kind not in BODIES or len(self.data) > MAX_VIEW or len(self._records) > limit:
             raise Unreadable("a text view that can't be")
@@ -132,11 +137,15 @@ class TextView:
         return {CONTENT: content.encode(), STYLES: styles.encode()}
 
 
-def _record(raw: bytes) -> Record:
+def _record(raw: bytes, room: int) -> Record:
+    """`room`: bytes that it may have."""
     try:
-        fields = raw.decode().split(_FIELD.decode())
+        text = raw.decode()
     except UnicodeDecodeError:
         raise Unreadable("a text view that is no text") from None
+    if shorthand.length(text) > room:
+        raise Unreadable("a text view that is too long")
+    fields = shorthand.long(text).split(_FIELD)
     if len(fields) != 5:
         raise Unreadable("a record of a text view that can't be")
     return Record(*fields)
