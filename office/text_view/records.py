@@ -36,7 +36,8 @@ all of it: nothing would be gained."""
 _FIELD: Final = "\x1f"
 _END: Final = b"\x1e"
 _NAMES: Final = "".join(f' xmlns:{prefix}="{space}"' for prefix, space in SPACES.items())
-_OPEN: Final = f'{_NAMES} office:version="1.2">'
+_OPEN: Final = f"{_NAMES}>"
+"""Of no version: LibreOffice takes a package for broken whose manifest says another."""
 _XML: Final = '<?xml version="1.0" encoding="UTF-8"?>\n'
 _EMPTY: Final = "<draw:page/>"
 

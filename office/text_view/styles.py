@@ -137,9 +137,13 @@ class _Open:
         self._groups: dict[str, Properties] = {}
         self._levels: list[str] = []
         self._level = ""
+        self._nested = False
+        """Within a list style that a style of another family has for itself."""
 
     def start(self, tag: str, said: Mapping[str, str]) -> None:
-        if tag in LEVELS and self.tag == "text:list-style":
+        if self._nested or tag == "text:list-style":
+            self._nested = True
+        elif tag in LEVELS and self.tag == "text:list-style":
             self._level = tag if said.get("text:level") in _LEVELS else ""
             if self._level:
                 self._levels.append(f"<{tag}{attributes(_bullet(kept(said, LEVELS[tag])))}>")
@@ -157,6 +161,8 @@ class _Open:
         if tag and tag == self._level:
             self._levels[-1] += f"</{tag}>"
             self._level = ""
+        elif tag == "text:list-style":
+            self._nested = False
 
     def style(self) -> Style:
         if self.family in _FILLED and not self._parent:

@@ -7,7 +7,6 @@ Source: ODF 1.3 part 3, 5 to 7 (text), 9 (tables), 10 (shapes), 16 (styles), 20 
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping
 from enum import Enum, auto
@@ -51,12 +50,13 @@ def qualified(name: str) -> str:
 
 @lru_cache(maxsize=4096)
 def length(value: str) -> str:
-    """In whole millimetres: half of one is no matter to who reads."""
+    """In whole millimetres: half of one is no matter to who reads. What is not 0 stays so: programs
+    refuse tables with columns of no width."""
     found = _LENGTH.fullmatch(value.strip())
     if found is None or found[1] in ("", "-"):
         return value
     size = float(found[1]) * _MILLIMETRES[found[2]]
-    return f"{round(size)}mm" if math.isfinite(size) else ""
+    return f"{round(size) or round(size, 2):g}mm"
 
 
 @lru_cache(maxsize=1024)

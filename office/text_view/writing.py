@@ -119,6 +119,8 @@ class Writer:
             above.parts += done.parts
             above.visible = above.visible or done.visible
             return
+        if done.tag == "draw:image":
+            done.parts.clear()
         if done.how is How.PARAGRAPH:
             self._finish(done)
         elif done.how is How.SHAPE and not done.visible:
