@@ -214,7 +214,8 @@ class PackageDelivery:
         directory.finish()
         by_kind: dict[Kind, list[_Sending]] = {}
         for one in sending:
-            self._size(one, one.size)
+            if one.size:
+                self._size(one, one.size)
             by_kind.setdefault(kind_of(one.part), []).append(one)
         texts, pictures = by_kind.pop(Kind.TEXT, []), by_kind.pop(Kind.IMAGE, [])
         rest = [one for those in by_kind.values() for one in those]

@@ -191,11 +191,14 @@ class Incoming:
         if not may or self.pages > MAX_RECORDS:
             raise PeerError("a view of texts that can't be")
         view = self._viewing = TextView(self.kind, self.pages)
-        self._watched.append(component.watch(partial(self._view_came, component, view)))
+        self._watched.append(
+            component.watch(partial(self._view_came, component, view, slice_.view))
+        )
 
     # -- as it comes ---------------------------------------------------------------------------
 
-    def _view_came(self, component: Component, view: TextView) -> None:
+    def _view_came(self, component: Component, view: TextView, size: int) -> None:
+        """`size`: bytes that it is to have."""
         if component.failure is not None:
             self._failed(component)
             return
@@ -208,6 +211,9 @@ class Incoming:
             if component.complete:
                 view.end()
         except Unreadable:
+            self._fail(BROKEN)
+            return
+        if view.size > size or (view.whole and view.size != size):
             self._fail(BROKEN)
             return
         if self.text is None or view.whole or view.pages > self.text.pages:

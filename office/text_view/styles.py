@@ -147,6 +147,8 @@ class _Open:
             self._level = tag if said.get("text:level") in _LEVELS else ""
             if self._level:
                 self._levels.append(f"<{tag}{attributes(_bullet(kept(said, LEVELS[tag])))}>")
+        elif self._level and len(self._levels[-1]) > MAX_VALUE:
+            pass
         elif tag == "style:list-level-properties" and self._level:
             self._levels[-1] += f"<{tag}{attributes(kept(said, INDENTS))}/>"
         elif tag == "style:text-properties" and self._level:

@@ -59,7 +59,9 @@ class _Open:
     """... that is a named one."""
     run: Run = _PLAIN
     """What holds for the text in it."""
-    runs: list[tuple[Run, str]] = field(default_factory=list)
+    paragraph: _Open | None = None
+    """The one that text in it belongs to."""
+    runs: list[tuple[Run, list[str]]] = field(default_factory=list)
     """A paragraph's."""
 
 
@@ -95,18 +97,19 @@ class Writer:
         if how is How.PARAGRAPH:
             opened.style, opened.name = self._style("paragraph", said.get("text:style-name", ""))
             opened.head = tag + attributes(kept(said, wanted))
-            opened.run = _PLAIN
+            opened.run, opened.paragraph = _PLAIN, opened
         elif how is How.RUN:
             opened.run = self._run(above.run, said.get("text:style-name", ""))
-        elif how is not How.OPENED:
+            opened.paragraph = above.paragraph
+        elif how is How.OPENED:
+            opened.paragraph = above.paragraph
+        else:
             self._begin(opened, tag, said, wanted)
         self._stack.append(opened)
 
     def data(self, text: str) -> None:
-        if self._left_out:
-            return
-        paragraph = self._paragraph()
-        if paragraph is not None:
+        paragraph = self._stack[-1].paragraph
+        if paragraph is not None and not self._left_out:
             self._add(paragraph, escape(text), visible=True)
 
     def end(self) -> None:
@@ -132,7 +135,7 @@ class Writer:
             inner = f"<{TEXT}>{inner}</{TEXT}>" if inner else ""
             done.head = tag + done.head
         written = f"<{done.head}>{inner}</{tag}>" if inner else f"<{done.head}/>"
-        paragraph = self._paragraph()
+        paragraph = above.paragraph
         if paragraph is not None:
             self._add(paragraph, written, visible=done.visible)
         else:
@@ -173,21 +176,12 @@ class Writer:
 
     # -- text --------------------------------------------------------------------------------------
 
-    def _paragraph(self) -> _Open | None:
-        """The one that text belongs to now."""
-        for one in reversed(self._stack):
-            if one.how is How.PARAGRAPH:
-                return one
-            if one.how is not How.RUN and one.how is not How.OPENED:
-                return None
-        return None
-
     def _add(self, paragraph: _Open, written: str, *, visible: bool) -> None:
         run = self._stack[-1].run
         if paragraph.runs and paragraph.runs[-1][0] == run:
-            paragraph.runs[-1] = run, paragraph.runs[-1][1] + written
+            paragraph.runs[-1][1].append(written)
         else:
-            paragraph.runs.append((run, written))
+            paragraph.runs.append((run, [written]))
         paragraph.visible = paragraph.visible or visible
 
     def _run(self, outer: Run, name: str) -> Run:
@@ -200,7 +194,8 @@ class Writer:
     def _finish(self, paragraph: _Open) -> None:
         """Write its runs: how most of its text looks is said once, by the paragraph's style."""
         weights: dict[Properties, int] = {}
-        for (parent, own), text in paragraph.runs:
+        runs = [(run, "".join(texts)) for run, texts in paragraph.runs]
+        for (parent, own), text in runs:
             if not parent:
                 weights[own] = weights.get(own, 0) + len(text)
         most = max(weights, key=lambda own: weights[own], default=())
@@ -210,7 +205,7 @@ class Writer:
             style = merged(style or Style("paragraph", name), most)
         paragraph.head += self._named("text:style-name", style, name)
         paragraph.parts = []
-        for (parent, own), text in paragraph.runs:
+        for (parent, own), text in runs:
             said = {key: before[key] for key, _ in most if key in before} | dict(own)
             if not parent and (own == most or said == dict(most)):
                 paragraph.parts.append(text)

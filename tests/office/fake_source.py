@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from office.contents import unpacked
-from office.outline import Outline
+from office.outline import Outline, Page
 from office.reading import read
 from office.text_view.making import records_of
 from office.text_view.records import VIEWED, TextView
@@ -57,7 +58,18 @@ class FakeSource:
         entry = self.directory.by_name[name]
         return unpacked(entry, self._data[entry.start : entry.end])
 
+    def raw(self, start: int, end: int) -> bytes:
+        return self._data[start:end]
+
     # What the test does.
+
+    def hold_back_texts(self) -> None:
+        """Have those that there is a view of come last, as the remote sends them."""
+        first, *others = self.outline.pages
+        names = tuple(name for name in first.entries if name not in VIEWED)
+        self.outline = replace(
+            self.outline, pages=(Page(names), *others), texts=(*self.outline.texts, *VIEWED)
+        )
 
     def feed(self, entries: Iterable[str]) -> None:
         by_name = self.directory.by_name
