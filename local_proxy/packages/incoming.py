@@ -68,8 +68,6 @@ class Incoming:
         self._coarse: dict[str, bytes] = {}
         self.text: TextView | None = None
         """The view of its texts, as far as it has come."""
-        self._viewing: TextView | None = None
-        """... that is coming: after a break another, which takes the first one's place."""
         self._parts: list[IncomingPart] = []
         self._own: Component | None = None
         self._digest: Component | None = None
@@ -190,10 +188,8 @@ class Incoming:
         may = self.kind in BODIES and slice_.view <= MAX_VIEW and not ranges
         if not may or self.pages > MAX_RECORDS:
             raise PeerError("a view of texts that can't be")
-        view = self._viewing = TextView(self.kind, self.pages)
-        self._watched.append(
-            component.watch(partial(self._view_came, component, view, slice_.view))
-        )
+        came = partial(self._view_came, component, TextView(self.kind, self.pages), slice_.view)
+        self._watched.append(component.watch(came))
 
     # -- as it comes ---------------------------------------------------------------------------
 
@@ -217,7 +213,7 @@ class Incoming:
             self._fail(BROKEN)
             return
         if self.text is None or view.whole or view.pages > self.text.pages:
-            self.text = view
+            self.text = view  # after a break another comes, from its beginning
         if self.known and (news or view.whole):
             self._tell()
 
