@@ -25,6 +25,7 @@ from tests.end_to_end.pair import (
     slow_three,
     until,
 )
+from tests.office.styled_deck import styled_deck
 from tests.office_files import DECK, FILES, LARGE, mutated, with_film
 
 DOCUMENTS = {path.name: path.read_bytes() for path in FILES}
@@ -123,6 +124,23 @@ def test_a_restarted_remote_sends_only_what_is_not_here() -> None:
             assert content(document) == DECK
             (session,) = remote.sessions
             assert session.outbox.payload_sent <= len(DECK) - before + 3000
+
+    run(main())
+
+
+def test_a_restarted_remote_sends_a_view_of_the_text_once() -> None:
+    async def main() -> None:
+        async with slow_three(patience=20.0) as (origin, remote, both):
+            data = styled_deck(30, noise=200_000)
+            _, document = await opened(origin, both, data, "styled.odp")
+            await until(lambda: document.text is not None and document.text.whole)
+            text = document.text
+            assert not document.present("content.xml")
+            await remote.stop()
+            await remote.start()
+            await ended(document)
+            assert document.text is text
+            assert content(document) == data
 
     run(main())
 

@@ -96,7 +96,7 @@ def test_every_style_that_a_view_names_is_in_it(document: str) -> None:
 def test_styles_that_are_alike_are_one_and_the_rest_is_little() -> None:
     made = whole(DocumentKind.ODP, RECORDS).parts()
     assert made[CONTENT].count(b"<style:style ") <= 4
-    assert len(PACKED) * 20 < len(CONTENT_XML)
+    assert len(PACKED) * 15 < len(CONTENT_XML)
     first = etree.fromstring(made[CONTENT]).find(".//{*}page")
     assert first is not None
     bold = [str(one.text) for one in first.iter("{*}span")]

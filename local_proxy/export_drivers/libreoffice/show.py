@@ -170,7 +170,8 @@ class _Driver:
             return False
         if view.whole_text and self._view.viewed and not self._source.failure:
             return self._source.complete or self._missing() > _SOON
-        return view.whole_text or (self._more(view) and self._lacking(view) > _WAITED_FOR)
+        worth = view.viewed or self._lacking(view) > _WAITED_FOR
+        return view.whole_text or (self._more(view) and worth)
 
     def _more(self, view: View) -> bool:
         """Whether all pages could be read, and can't be yet."""
