@@ -190,6 +190,7 @@ class Incoming:
             raise PeerError("a view of texts that can't be")
         came = partial(self._view_came, component, TextView(self.kind, self.pages), slice_.view)
         self._watched.append(component.watch(came))
+        came()  # some of it may be here: who asked may not have known what to do with it
 
     # -- as it comes ---------------------------------------------------------------------------
 

@@ -131,7 +131,7 @@ def test_a_restarted_remote_sends_only_what_is_not_here() -> None:
 def test_a_restarted_remote_sends_a_view_of_the_text_once() -> None:
     async def main() -> None:
         async with slow_three(patience=20.0) as (origin, remote, both):
-            data = styled_deck(30, noise=200_000)
+            data = styled_deck(90, noise=300_000)
             _, document = await opened(origin, both, data, "styled.odp")
             await until(lambda: document.text is not None and document.text.whole)
             text = document.text

@@ -276,3 +276,15 @@ def test_a_view_is_told_of_and_not_sent_again_once_it_is_here(world: World) -> N
     held = world.document.held()
     assert held is not None
     assert held.view
+
+
+def test_a_view_that_came_before_anybody_wanted_it_is_taken(world: World) -> None:
+    """As for a preview, which waits for the head before it is known who is to have the parts."""
+    kept: list[tuple[m.Package, list[Component]]] = []
+    world.own.on_package = lambda *package: kept.append(package)
+    world.package([VIEW, *ALL], kind="odp")
+    world.data(2, RECORD)
+    world.document.announced(*kept[0])
+    world.directory()
+    assert world.document.text is not None
+    assert world.document.text.whole
