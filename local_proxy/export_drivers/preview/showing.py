@@ -47,7 +47,7 @@ class Showing:
         """What stands for texts that are not here,"""
         self._viewed = 0
         """... made of so many bytes."""
-        self._preview = Preview(incoming.directory, incoming.outline, self._read, self._instead.get)
+        self._preview = Preview(incoming.directory, incoming.outline, self._read, self._stands_for)
         self._pages: dict[int, Shown] = {}
         self._made_with: dict[int, int] = {}
         """Bytes of a view of the texts that were there when a page was made."""
@@ -141,6 +141,9 @@ class Showing:
             if before is not None and more >= max(GROWTH, (before - entry.start) // 8):
                 return True
         return False
+
+    def _stands_for(self, name: str) -> bytes | None:
+        return self._instead.get(name)
 
     def _note_view(self) -> None:
         text = self.incoming.text
