@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from local_proxy.components import ComponentFailed
+from local_proxy.export_drivers.preview.showing import Showing
 from local_proxy.packages.client import FollowedSource, following
 from local_proxy.packages.command import run as command
 from local_proxy.packages.incoming import CHANGED, Incoming
@@ -141,6 +142,24 @@ def test_a_restarted_remote_sends_a_view_of_the_text_once() -> None:
             await ended(document)
             assert document.text is text
             assert content(document) == data
+
+    run(main())
+
+
+def test_a_preview_shows_a_view_of_the_text_as_it_comes() -> None:
+    async def main() -> None:
+        async with slow_three() as (origin, _, both):
+            data = styled_deck(90, noise=300_000)
+            _, document = await opened(origin, both, data, "styled.odp")
+            showing = Showing(document, now=asyncio.get_running_loop().time)
+            seen = ""
+            async for events in showing.news():
+                seen += str(events)
+                if "Of the 90. bridge" in seen:
+                    break
+            assert "Of the 1. bridge" in seen
+            assert not document.present("content.xml")
+            await ended(document)
 
     run(main())
 
