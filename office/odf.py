@@ -20,7 +20,8 @@ STYLES: Final = "styles.xml"
 MAIN: Final = (MIMETYPE, CONTENT, STYLES)
 _SIDES: Final = ("settings.xml", "meta.xml", "manifest.rdf")
 """1 KB, and a program takes a document for damaged in which one of them is empty."""
-_FRAME: Final = (MIMETYPE, "META-INF/manifest.xml", *_SIDES, STYLES, CONTENT)
+FRAME: Final = (MIMETYPE, "META-INF/manifest.xml", *_SIDES, STYLES, CONTENT)
+"""What no program opens a document without."""
 _KINDS: Final = {
     "presentation": DocumentKind.ODP,
     "text": DocumentKind.ODT,
@@ -42,7 +43,7 @@ def read(directory: Directory, content: Callable[[str], bytes]) -> Outline:
             name = _reference(attributes)
             if is_picture(name):
                 shown.setdefault(name, ())
-    pages[0] = [*_FRAME, *pages[0]]
+    pages[0] = [*FRAME, *pages[0]]
     return outline(kind, directory, pages, shown)
 
 

@@ -2,8 +2,9 @@
 
 Every name of the central directory is in it, for programs call a file broken where a name is
 missing. What is here is copied as it lies in the original; pictures have stand-ins that can be told
-apart; slides behind the last readable one are empty ones of the first one's layout; the rest is 0
-bytes long. Nothing is recompressed. Must not know: programs, links, files on disks. Pure.
+apart; a view of texts stands for them; slides behind the last readable one are empty ones of the
+first one's layout; the rest is 0 bytes long. Nothing is recompressed. Must not know: programs,
+links, files on disks. Pure.
 
 Source: measured with LibreOffice 7.4 (which names may be left out: none); APPNOTE.TXT 6.3.10, 4.3.
 """
@@ -19,6 +20,7 @@ from typing import Final
 
 from office import placeholders
 from office.outline import DocumentKind, Outline
+from office.text_view.records import VIEWED, TextView
 from office.zip_directory import LOCAL, STORED, UTF_8, Directory, Entry
 
 _CENTRAL: Final = struct.Struct("<4s6H3L5H2L")
@@ -48,15 +50,22 @@ class View:
     pages: int
     """Pages from the first that have all their texts; 0: it can't be opened yet."""
     whole_text: bool
-    """All texts are here, those that no page needs too."""
+    """All texts are here, those that no page needs too, and nothing stands for any."""
     marks: Mapping[int, str]
     """Number of a stand-in -> the picture's entry."""
+    viewed: bool
+    """A view stands for its texts."""
     empty: tuple[str, ...]
     """Entries that stay 0 bytes long, or whose stand-in can't be found: for the complete file."""
 
 
-def survey(directory: Directory, outline: Outline, present: Callable[[str], bool]) -> View:
-    """What is here."""
+def survey(
+    directory: Directory,
+    outline: Outline,
+    present: Callable[[str], bool],
+    text: TextView | None = None,
+) -> View:
+    """What is here. `text`: a view of it, as far as that is."""
     pages = 0
     for page in outline.pages:
         if not all(present(entry) for entry in page.entries):
@@ -71,7 +80,10 @@ def survey(directory: Directory, outline: Outline, present: Callable[[str], bool
     whole_text = pages == len(outline.pages) and not texts
     if outline.kind in _OPEN_DOCUMENT and pages < len(outline.pages):
         pages = 0  # all its pages are one text, in which an embedded object must not be empty
-    return View(pages, whole_text, marks, (*unmarked, *texts, *others))
+    viewed = text is not None and text.pages > 0 and not all(map(present, VIEWED))
+    if text is not None and viewed and all(map(present, outline.pages[0].entries)):
+        pages = text.pages
+    return View(pages, whole_text, marks, viewed, (*unmarked, *texts, *others))
 
 
 def chunks(
@@ -79,10 +91,13 @@ def chunks(
     outline: Outline,
     present: Callable[[str], bool],
     read: Callable[[int, int], bytes],
+    instead: Mapping[str, bytes] | None = None,
 ) -> Iterator[bytes]:
-    """The partial file. `read(start, end)` gives bytes of the original that are here."""
+    """The partial file. `read(start, end)` gives bytes of the original that are here, `instead` has
+    what stands for texts (TextView.instead)."""
     here = {entry.name for entry in directory.entries if present(entry.name)}
     stand_ins = _stand_ins(directory, outline, here)
+    stand_ins |= instead or {}
     here -= stand_ins.keys()  # a slide is of no use before its layout
     records = {entry.name: raw for entry, raw in _records(directory)}
     central: dict[str, bytes] = {}

@@ -6,12 +6,14 @@ Every byte but the directory's is in exactly one. Pure.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from office.extents import Range, joined
-from office.outline import Media, Outline
+from office.odf import FRAME
+from office.outline import Media, Outline, Page
 from office.sorting import RASTERS, is_own
+from office.text_view.records import VIEWED
 from office.zip_directory import Directory, Entry
 
 MAX_TEXTS: Final = 512
@@ -48,17 +50,28 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
+class Viewed:
+    """A view of texts that come later: nothing of the file."""
+
+    pages: int
+    """How many the document has."""
+    size: int
+    """Bytes of the view."""
+    ranges: tuple[Range, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Rest:
-    """Fonts, films, what is embedded."""
+    """Fonts, films, what is embedded; texts that there is a view of."""
 
     ranges: tuple[Range, ...]
 
 
-Part = Texts | Picture | Rest
+Part = Texts | Viewed | Picture | Rest
 
 
-def parts_of(directory: Directory, outline: Outline) -> list[Part]:
-    """All parts in the order in which they are of use."""
+def parts_of(directory: Directory, outline: Outline, *, view: int = 0) -> list[Part]:
+    """All parts in the order in which they are of use. `view`: bytes of a view of its texts."""
     entries = directory.by_name
 
     def cut(names: Iterable[str]) -> Iterator[tuple[Range, ...]]:
@@ -67,6 +80,14 @@ def parts_of(directory: Directory, outline: Outline) -> list[Part]:
             yield tuple(ranges[at : at + MAX_RANGES])
 
     parts: list[Part] = []
+    viewed: list[str] = []
+    if view:
+        texts = [name for page in outline.pages for name in page.entries]
+        frame = [name for name in texts if name in FRAME and name not in VIEWED]
+        viewed = [name for name in texts if name not in frame]
+        parts += (Texts(1, ranges) for ranges in cut(frame))
+        parts.append(Viewed(len(outline.pages), view))
+        outline = replace(outline, pages=(Page(()),))
     for page, names in _texts(outline):
         for those in _own_first(page, tuple(names), entries):
             parts += (Texts(page, ranges) for ranges in cut(those))
@@ -75,6 +96,7 @@ def parts_of(directory: Directory, outline: Outline) -> list[Part]:
     for media in outline.media[:MAX_PICTURES]:
         raster = media.entry.lower().endswith(RASTERS)
         parts += (Picture(media, ranges, raster) for ranges in cut([media.entry]))
+    parts += (Rest(ranges) for ranges in cut(viewed))
     small: list[str] = []
     large = 0
     for name in (*outline.others, *(media.entry for media in outline.media[MAX_PICTURES:])):

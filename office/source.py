@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from office.outline import Outline
+from office.text_view.records import TextView
 from office.zip_directory import Directory
 
 
@@ -49,6 +50,10 @@ class Source(Protocol):
 
     def low(self, entry: str) -> bytes | None:
         """A coarse file of a picture (WebP, JPEG or PNG, whatever its entry is), once here."""
+
+    @property
+    def text(self) -> TextView | None:
+        """A view of its texts, as far as it has come; None: there is none, or not yet."""
 
     def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
         """Have `changed` called after anything above has changed; what is returned ends that."""

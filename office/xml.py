@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, Protocol
 from urllib.parse import unquote
 
 from lxml import etree
@@ -27,6 +27,24 @@ MAX_KEPT: Final = 50_000
 def elements(data: bytes, name: str, keep: Callable[[str, Attributes], object]) -> list[Element]:
     """The elements that are to be kept, in order. Raises Unreadable where it is no XML."""
     target = _Target(name, keep)
+    _parse(data, name, target)
+    return target.kept
+
+
+class Reader(Protocol):
+    """Is told of elements and texts as they pass by; may raise Unreadable."""
+
+    def start(self, tag: str, attributes: Attributes) -> None: ...
+    def data(self, text: str) -> None: ...
+    def end(self, tag: str) -> None: ...
+
+
+def walk(data: bytes, name: str, reader: Reader) -> None:
+    """Have all of it read. Raises Unreadable where it is no XML, or too much of it."""
+    _parse(data, name, _Walk(name, reader))
+
+
+def _parse(data: bytes, name: str, target: _Target | _Walk) -> None:
     parser = etree.XMLParser(
         target=target,  # type: ignore[arg-type]  # the stub names a class that lxml has not
         resolve_entities=False,
@@ -38,7 +56,26 @@ def elements(data: bytes, name: str, keep: Callable[[str, Attributes], object]) 
         etree.fromstring(data, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
         raise Unreadable(f"{name!r} is no XML: {error}") from None
-    return target.kept
+
+
+class _Walk:
+    """Counts what passes by."""
+
+    def __init__(self, name: str, reader: Reader) -> None:
+        self.end = reader.end
+        self.data = reader.data
+        self._name = name
+        self._reader = reader
+        self._count = 0
+
+    def start(self, tag: str, attributes: Attributes) -> None:
+        self._count += 1
+        if self._count > MAX_ELEMENTS:
+            raise Unreadable(f"{self._name!r} has too many elements")
+        self._reader.start(tag, attributes)
+
+    def close(self) -> None:
+        """All has been parsed."""
 
 
 class _Target:

@@ -17,13 +17,15 @@ import structlog
 from msgspec import structs
 
 from office.extents import Extents, Range
-from office.parts import Part, Picture, parts_of
+from office.parts import Part, Picture, Viewed, parts_of
+from office.text_view.records import VIEWED
 from remote_proxy.failures import OriginError
 from remote_proxy.heads import no_transform
 from remote_proxy.jobs import Job
 from remote_proxy.obedience import Obedience
 from remote_proxy.package_document import Document
 from remote_proxy.package_slices import batches, kind_of, slice_of, without
+from remote_proxy.package_view import TextVersion, text_version
 from remote_proxy.tree import Tree
 from transcoders.registry import Transcoders
 from transcoders.sniff import Format
@@ -94,6 +96,7 @@ class PackageDelivery:
         self._sender = sender
         self._transcoders = transcoders
         self._entered: list[int] = []
+        self._view: TextVersion | None = None
         self._there_coarse: frozenset[int] = frozenset()
         """Where pictures begin whose coarse versions are there."""
         self._adapted = job.treatment is m.Treatment.ADAPTED and not no_transform(document.headers)
@@ -102,10 +105,13 @@ class PackageDelivery:
         """Deliver. Failures are told to the local proxy once the parts have been announced."""
         there = self._there()
         outline = await self._document.measured()
+        self._view = await self._text_version()
         parts = [
             (part, ranges)
-            for part in parts_of(self._directory, outline)
-            if (ranges := without(part, there or Extents()))
+            for part in parts_of(
+                self._directory, outline, view=self._view.size if self._view else 0
+            )
+            if (ranges := without(part, there or Extents())) or self._lacks_view(part, there)
         ]
         ids = [self._sender.session.new_component() for _ in parts]
         digest = self._sender.session.new_component()
@@ -137,6 +143,21 @@ class PackageDelivery:
             return None
         self._there_coarse = frozenset(held.coarse)
         return Extents(ranges_of(held.ranges, length=self._directory.length))
+
+    async def _text_version(self) -> TextVersion | None:
+        if not self._adapted or not self._job.takes & m.Takes.VIEWS:
+            return None
+        return await asyncio.to_thread(text_version, self._document)
+
+    def _lacks_view(self, part: Part, there: Extents | None) -> bool:
+        """It is the view, and the local side has neither that nor what it is a view of."""
+        if not isinstance(part, Viewed):
+            return False
+        held = self._job.resume.held if there is not None and self._job.resume else None
+        entries = [self._directory.by_name[name] for name in VIEWED]
+        return not (held and held.view) and not (
+            there and all(there.covers(entry.start, entry.end) for entry in entries)
+        )
 
     # -- what is to come -----------------------------------------------------------------------
 
@@ -193,7 +214,8 @@ class PackageDelivery:
         directory.finish()
         by_kind: dict[Kind, list[_Sending]] = {}
         for one in sending:
-            self._size(one, one.size)
+            if one.size:
+                self._size(one, one.size)
             by_kind.setdefault(kind_of(one.part), []).append(one)
         texts, pictures = by_kind.pop(Kind.TEXT, []), by_kind.pop(Kind.IMAGE, [])
         rest = [one for those in by_kind.values() for one in those]
@@ -205,7 +227,20 @@ class PackageDelivery:
 
     async def _in_order(self, sending: Sequence[_Sending]) -> None:
         for one in sending:
-            await self._raw(one)
+            await (self._viewed(one) if isinstance(one.part, Viewed) else self._raw(one))
+
+    async def _viewed(self, one: _Sending) -> None:
+        """The view of the texts: its first page while the others are being coded."""
+        view = self._view
+        assert view is not None
+        self._sender.say(
+            m.Head(one.outgoing.component, 200, b"", length=view.size, coding="br"), []
+        )
+        one.outgoing.write(view.first)
+        rest = await asyncio.to_thread(view.rest)
+        self._size(one, len(view.first) + len(rest))
+        one.outgoing.write(rest)
+        one.outgoing.finish()
 
     async def _pictures(self, sending: Sequence[_Sending]) -> None:
         """Coarse versions of all, before memory is used for the whole of any."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from office.extents import Extents, Range, joined
-from office.parts import Part, Picture, Texts
+from office.parts import Part, Picture, Texts, Viewed
 from wire.package import Slice, flat
 from wire.skeleton import Kind
 
@@ -21,6 +21,8 @@ def kind_of(part: Part) -> Kind:
     match part:
         case Texts(page=page):
             return Kind.TEXT if page else Kind.OTHER
+        case Viewed():
+            return Kind.TEXT
         case Picture(raster=raster):
             return Kind.IMAGE if raster else Kind.MEDIA
     return Kind.OTHER
@@ -33,14 +35,16 @@ def without(part: Part, there: Extents) -> tuple[Range, ...]:
 
 def slice_of(part: Part, ranges: tuple[Range, ...]) -> Slice:
     pages: tuple[int, ...] = ()
-    width = height = 0
+    width = height = view = 0
     match part:
         case Texts(page=page):
             pages = (page,) if page else ()
+        case Viewed(pages=of, size=view):
+            pages = tuple(range(1, of + 1))
         case Picture(media=media):
             pages, width, height = media.pages, media.width, media.height
     runs = joined((page, page + 1) for page in pages)[:MAX_RUNS]
-    return Slice(kind_of(part), flat(ranges), flat(runs), width, height)
+    return Slice(kind_of(part), flat(ranges), flat(runs), width, height, view)
 
 
 def batches(slices: list[Slice]) -> Iterator[tuple[list[Slice], bool]]:

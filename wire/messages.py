@@ -62,6 +62,8 @@ class Takes(IntFlag):
     """An office document in parts (Package)."""
     INLINE = 8
     """With PACKAGE: only of a response that is to be shown and may be changed on its way."""
+    VIEWS = 16
+    """With PACKAGE: a view of texts in front of texts that are long (Slice.view)."""
 
 
 class Message(msgspec.Struct, frozen=True, array_like=True):
@@ -324,9 +326,9 @@ class Expired(Message, tag=39, frozen=True):
 
 class Package(Message, tag=40, frozen=True):
     """The document comes in parts, whose components have the even ids from `first` on and need no
-    Head. Its own component carries the file's directory, which lies at the end of the file; behind
-    the last part comes a component with the SHA-256 of the file. All comes unasked. A long list
-    is in several messages."""
+    Head, unless they are coded. Its own component carries the file's directory, which lies at the
+    end of the file; behind the last part comes a component with the SHA-256 of the file. All comes
+    unasked. A long list is in several messages."""
 
     document: int
     length: int

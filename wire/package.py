@@ -34,6 +34,9 @@ class Slice(msgspec.Struct, frozen=True, array_like=True):
     width: int = 0
     """Pixels; 0: not known, or no picture."""
     height: int = 0
+    view: int = 0
+    """Bytes of a view of the document's texts, which it brings instead of ranges: for who takes
+    VIEWS, in office.text_view.records' form, coded as its Head says."""
 
 
 class Held(msgspec.Struct, frozen=True, array_like=True):
@@ -45,6 +48,8 @@ class Held(msgspec.Struct, frozen=True, array_like=True):
     """As `flat` has them."""
     coarse: list[int] = []
     """Offsets at which pictures begin whose versions are here."""
+    view: bool = False
+    """All of the view of its texts is here."""
 
 
 def flat(ranges: Iterable[Range]) -> list[int]:

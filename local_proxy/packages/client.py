@@ -31,6 +31,7 @@ from local_proxy.status.client import NoAnswer, fetch
 from local_proxy.status.control import TOKEN
 from office.errors import NeedsMore, Unreadable
 from office.outline import Media, Outline, Page
+from office.text_view.records import TextView
 from office.zip_directory import Directory, parse
 
 MAX_LINE: Final = 32 << 20
@@ -119,6 +120,7 @@ class FollowedSource(Followed):
             tuple(begun.texts),
             tuple(begun.others),
         )
+        self.text: TextView | None = None
         self._look = look
         self._here: set[str] = set()
         self._low: dict[str, bytes] = {}
@@ -136,7 +138,19 @@ class FollowedSource(Followed):
         if isinstance(line, News):
             self._here.update(line.here)
             self._low.update(line.low)
+            if line.text or line.text_ends:
+                self._read(line)
         super().hear(line)
+
+    def _read(self, news: News) -> None:
+        if self.text is None or not news.text_at:
+            self.text = TextView(self.outline.kind, len(self.outline.pages))
+        try:
+            self.text.add(news.text)
+            if news.text_ends:
+                self.text.end()
+        except Unreadable as error:
+            raise Failed(f"the local proxy is of another version: {error.reason}") from error
 
 
 @asynccontextmanager

@@ -19,7 +19,9 @@ from local_proxy.packages.part import Broken, IncomingPart
 from local_proxy.packages.sparse_file import SparseFile
 from local_proxy.resumption import LOST
 from office.errors import NeedsMore, Unreadable
+from office.extents import Range
 from office.outline import DocumentKind, Outline
+from office.text_view.records import BODIES, MAX_RECORDS, MAX_VIEW, TextView
 from office.zip_directory import Directory, Entry, parse
 from wire.errors import PeerError
 from wire.messages import Package
@@ -64,6 +66,8 @@ class Incoming:
         self._outline: Outline | None = None
         self._slices: list[Slice] = []
         self._coarse: dict[str, bytes] = {}
+        self.text: TextView | None = None
+        """The view of its texts, as far as it has come."""
         self._parts: list[IncomingPart] = []
         self._own: Component | None = None
         self._digest: Component | None = None
@@ -139,7 +143,8 @@ class Incoming:
             if (entry := self.directory.find(name)) is not None and not self.present(name)
         ]
         digest = hashlib.sha256(self.directory.raw).digest()
-        return Held(digest, flat(there[:MAX_HELD]), coarse)
+        view = self.text is not None and self.text.whole
+        return Held(digest, flat(there[:MAX_HELD]), coarse, view)
 
     def begin(self, component: Component) -> None:
         """The component that carries the directory; its Package has come or is about to."""
@@ -166,6 +171,9 @@ class Incoming:
         self.length, self.pages = package.length, package.pages
         for slice_, component in zip(package.slices, components, strict=False):
             ranges = ranges_of(slice_.ranges, length=package.directory)
+            if slice_.view:
+                self._expect_view(slice_, ranges, component)
+                continue
             part = IncomingPart(component, ranges)
             self._parts.append(part)
             if not package.goes_on:
@@ -175,7 +183,40 @@ class Incoming:
             self._digest = components[-1]
             self._watched.append(components[-1].watch(self._check))
 
+    def _expect_view(self, slice_: Slice, ranges: list[Range], component: Component) -> None:
+        """A component brings a view of the texts. Raises PeerError where it can't."""
+        may = self.kind in BODIES and slice_.view <= MAX_VIEW and not ranges
+        if not may or self.pages > MAX_RECORDS:
+            raise PeerError("a view of texts that can't be")
+        came = partial(self._view_came, component, TextView(self.kind, self.pages), slice_.view)
+        self._watched.append(component.watch(came))
+        came()  # some of it may be here: who asked may not have known what to do with it
+
     # -- as it comes ---------------------------------------------------------------------------
+
+    def _view_came(self, component: Component, view: TextView, size: int) -> None:
+        """`size`: bytes that it is to have."""
+        if component.failure is not None:
+            self._failed(component)
+            return
+        if self.failure or view.whole:
+            return
+        more = bytes(component.data[view.size - component.trimmed :])
+        try:
+            news = view.add(more)
+            component.release(component.received)
+            if component.complete:
+                view.end()
+        except Unreadable:
+            self._fail(BROKEN)
+            return
+        if view.size > size or (view.whole and view.size != size):
+            self._fail(BROKEN)
+            return
+        if self.text is None or view.whole or view.pages > self.text.pages:
+            self.text = view  # after a break another comes, from its beginning
+        if self.known and (news or view.whole):
+            self._tell()
 
     def _directory_came(self) -> None:
         own = self._own

@@ -196,7 +196,7 @@ class Packages:
             body=False,
             levels=False,
             treatment=treatment,
-            takes=Takes.PACKAGE,
+            takes=Takes.PACKAGE | Takes.VIEWS,
             held=held,
         )
         self._observer.component_requested(component)

@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec import structs
 
 from local_proxy.components import ComponentFailed
 from local_proxy.http import Request, Response
@@ -31,6 +33,7 @@ from local_proxy.packages.report import (
     encoder,
 )
 from local_proxy.packages.whole import Whole
+from office.text_view.records import TextView
 
 PATH: Final = "/documents"
 MAX_BODY: Final = 65_536
@@ -115,12 +118,13 @@ async def _news(opened: Incoming | Whole) -> AsyncIterator[Line | None]:
     unwatch = opened.watch(changed.set)
     told: set[str] = set()
     coarse: set[str] = set()
+    text = _Text()
     ended = False
     try:
         while True:
             changed.clear()
             if not ended:
-                yield _since(opened, told, coarse)
+                yield structs.replace(_since(opened, told, coarse), **text.since(opened))
                 ended = opened.complete or bool(opened.failure)
                 if ended:
                     yield Ended(opened.sha256.hex(), opened.failure)
@@ -132,6 +136,26 @@ async def _news(opened: Incoming | Whole) -> AsyncIterator[Line | None]:
             await asyncio.sleep(INTERVAL)
     finally:
         unwatch()
+
+
+@dataclass(slots=True)
+class _Text:
+    """What has been told of the view of a document's texts."""
+
+    view: TextView | None = None
+    size: int = 0
+    ended: bool = False
+
+    def since(self, opened: Incoming | Whole) -> dict[str, bytes | int | bool]:
+        """What is new of it, as News has it."""
+        view = opened.text if isinstance(opened, Incoming) else None
+        if view is not self.view:
+            self.view, self.size, self.ended = view, 0, False
+        if view is None or self.ended or (view.size == self.size and not view.whole):
+            return {}
+        more, at = bytes(view.data[self.size :]), self.size
+        self.size, self.ended = view.size, view.whole
+        return {"text": more, "text_at": at, "text_ends": view.whole}
 
 
 def _since(opened: Incoming | Whole, told: set[str], coarse: set[str]) -> News:

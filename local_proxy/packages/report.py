@@ -57,6 +57,12 @@ class News(Line, frozen=True, tag="news"):
     """Entries."""
     low: dict[str, bytes] = {}
     """Coarse files of pictures, by entry."""
+    text: bytes = b""
+    """More of a view of its texts (office.text_view.records.TextView)"""
+    text_at: int = 0
+    """... behind so many bytes of it: 0 where another begins,"""
+    text_ends: bool = False
+    """... and all of it is here."""
 
 
 class Ended(Line, frozen=True, tag="ended"):

@@ -10,7 +10,7 @@ from office.outline import DocumentKind, Outline
 from office.preview.deck import Deck
 from office.preview.markup import Pictures, limited
 from office.preview.odf import OdfDeck, OdfText
-from office.preview.parts import Parts, Read
+from office.preview.parts import Instead, Parts, Read
 from office.preview.sheets import OdfSheets, Workbook
 from office.preview.word import Word
 from office.zip_directory import Directory
@@ -38,9 +38,16 @@ class Shown:
 class Preview:
     """One document. Not for two threads at a time."""
 
-    def __init__(self, directory: Directory, outline: Outline, read: Read) -> None:
-        """`read`: bytes of the file from an offset to another, which are here."""
-        self._parts = Parts(directory, read)
+    def __init__(
+        self,
+        directory: Directory,
+        outline: Outline,
+        read: Read,
+        instead: Instead = lambda name: None,
+    ) -> None:
+        """`read`: bytes of the file from an offset to another, which are here. `instead`: what
+        stands for a text that is not."""
+        self._parts = Parts(directory, read, instead)
         pictures = {one.entry: at for at, one in enumerate(outline.media)}
         self._kind: _Kind = _KINDS[outline.kind](self._parts, outline, pictures)
 

@@ -30,6 +30,9 @@ MAX_CACHED: Final = 64
 Read = Callable[[int, int], bytes]
 """Bytes of the file from an offset to another, which are here."""
 
+Instead = Callable[[str], bytes | None]
+"""What stands for an entry that is not here; None: nothing does."""
+
 
 class Relation(NamedTuple):
     """What a part names by an id."""
@@ -44,10 +47,13 @@ class Relation(NamedTuple):
 class Parts:
     """One document's, for one thread at a time."""
 
-    def __init__(self, directory: Directory, read: Read) -> None:
+    def __init__(self, directory: Directory, read: Read, instead: Instead) -> None:
         self.directory = directory
         self._entries = directory.by_name
         self._read = read
+        self._instead = instead
+        self._views: dict[str, tuple[bytes, Element | None]] = {}
+        """What stood for texts, and what was read of it."""
         self._there = Extents()
         self._cache: dict[str, Element | None] = {}
         self.missing: set[str] = set()
@@ -67,6 +73,7 @@ class Parts:
         """Keep nothing parsed: all pages are made."""
         self._cache.clear()
         self._grown.clear()
+        self._views.clear()
 
     def here(self, name: str) -> bool:
         """All of that entry is."""
@@ -94,6 +101,8 @@ class Parts:
         """The root of a part's XML; None as in `data`."""
         if name in self._cache:
             return self._cache[name]
+        if (data := self._instead(name)) is not None:
+            return self._view(name, data)
         data = self.data(name)
         if data is None:
             return None
@@ -109,7 +118,7 @@ class Parts:
     def growing(self, name: str) -> Element | None:
         """As `tree`; of a part that is still coming, what of it can be read already."""
         entry = self._entries.get(name)
-        if entry is None or self.here(name):
+        if entry is None or self.here(name) or self._instead(name) is not None:
             return self.tree(name)
         self.missing.add(name)
         self.growing_ones.add(name)
@@ -120,6 +129,18 @@ class Parts:
             if reach > entry.start:
                 data = beginning(entry, self._read(entry.start, reach), MAX_BEGINNING)
             before = self._grown[name] = reach, _recovered(data)
+        return before[1]
+
+    def _view(self, name: str, data: bytes) -> Element | None:
+        """What stands for a text that is not here."""
+        self.missing.add(name)
+        before = self._views.get(name)
+        if before is None or before[0] is not data:
+            try:
+                before = data, parsed(data, name)
+            except Unreadable:
+                before = data, None
+            self._views[name] = before
         return before[1]
 
     def settled(self, name: str) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from local_proxy.components import ComponentFailed
+from local_proxy.export_drivers.preview.showing import Showing
 from local_proxy.packages.client import FollowedSource, following
 from local_proxy.packages.command import run as command
 from local_proxy.packages.incoming import CHANGED, Incoming
@@ -25,6 +26,7 @@ from tests.end_to_end.pair import (
     slow_three,
     until,
 )
+from tests.office.styled_deck import styled_deck
 from tests.office_files import DECK, FILES, LARGE, mutated, with_film
 
 DOCUMENTS = {path.name: path.read_bytes() for path in FILES}
@@ -123,6 +125,41 @@ def test_a_restarted_remote_sends_only_what_is_not_here() -> None:
             assert content(document) == DECK
             (session,) = remote.sessions
             assert session.outbox.payload_sent <= len(DECK) - before + 3000
+
+    run(main())
+
+
+def test_a_restarted_remote_sends_a_view_of_the_text_once() -> None:
+    async def main() -> None:
+        async with slow_three(patience=20.0) as (origin, remote, both):
+            data = styled_deck(90, noise=300_000)
+            _, document = await opened(origin, both, data, "styled.odp")
+            await until(lambda: document.text is not None and document.text.whole)
+            text = document.text
+            assert not document.present("content.xml")
+            await remote.stop()
+            await remote.start()
+            await ended(document)
+            assert document.text is text
+            assert content(document) == data
+
+    run(main())
+
+
+def test_a_preview_shows_a_view_of_the_text_as_it_comes() -> None:
+    async def main() -> None:
+        async with slow_three() as (origin, _, both):
+            data = styled_deck(90, noise=300_000)
+            _, document = await opened(origin, both, data, "styled.odp")
+            showing = Showing(document, now=asyncio.get_running_loop().time)
+            told: list[object] = []
+            async for events in showing.news():
+                told += [event["p"] for event in events if "p" in event]
+                if 90 in told:
+                    break
+            assert told[0] == 1
+            assert not document.present("content.xml")
+            await ended(document)
 
     run(main())
 

@@ -17,6 +17,7 @@ from policies.default import Default
 from policies.equal import Equal
 from policies.text_first import TextFirst
 from remote_proxy.delivery import Services
+from tests.office.styled_deck import styled_deck
 from tests.office_files import LARGE
 from tests.watched import until
 from transcoders.picture import Unfit
@@ -25,6 +26,7 @@ from transcoders.thumbnail import thumbnail
 
 MODEM = LinkModel(rate_up=4_200, rate_down=7_000, delay=0.05)
 URL = "http://two.test/large.pptx"
+STYLED_URL = "http://two.test/styled.odp"
 BESIDE = page("http://one.test/", text=20_000, large=150_000)
 
 
@@ -103,3 +105,39 @@ def test_a_deck_is_readable_at_once_and_complete_as_soon_as_a_plain_file() -> No
     assert found["text"] < 2.0
     assert found["complete"] < 1.02 * plain
     assert 0 < found["overhead"] < 0.01
+
+
+STYLED = styled_deck(60, noise=300_000)
+
+
+def styled_shelf() -> Shelf:
+    deck = Page(STYLED_URL, {STYLED_URL: File("application/octet-stream", STYLED)})
+    return Shelf([deck])
+
+
+async def viewed() -> dict[str, float]:
+    """When what of a presentation with all its text in one entry can be read, seconds."""
+    loop = asyncio.get_running_loop()
+    services = Services(styled_shelf(), AtOnce(jpegtran=None))
+    async with memory_pair(MODEM, services, [Default()]) as pair:
+        await asyncio.sleep(3.0)
+        began = loop.time()
+        _, deck = await pair.local.packages.open(STYLED_URL)
+        assert isinstance(deck, Incoming)
+        found = {}
+        await until(lambda: deck.text is not None and deck.text.pages > 0, seconds=60)
+        found["first"] = loop.time() - began
+        await until(lambda: deck.text is not None and deck.text.whole, seconds=60)
+        found["text"] = loop.time() - began
+        assert not deck.present("content.xml")
+        await until(lambda: deck.complete or bool(deck.failure), seconds=600)
+        assert deck.path.read_bytes() == STYLED
+        found["complete"] = loop.time() - began
+        return found
+
+
+def test_a_view_makes_a_presentation_in_one_entry_readable_at_once() -> None:
+    found = run(viewed())
+    assert found["first"] < 1.0
+    assert found["text"] < 2.0
+    assert found["complete"] < 1.03 * (len(STYLED) / MODEM.rate_down + 4 * MODEM.delay)

@@ -80,6 +80,10 @@ class Person:
             self.model.getCurrentController().select(shape)
             self.dispatch(".uno:Delete")
 
+    def page(self) -> int:
+        """The slide that is shown."""
+        return int(self.model.getCurrentController().getCurrentPage().getPropertyValue("Number"))
+
     def text_on(self, page: int) -> str:
         return "\n".join(shape.getString() for shape in self._texts(page))
 

@@ -221,3 +221,70 @@ def test_no_room_on_disk_is_said(world: World) -> None:
     world.document.file.close()
     world.data(2, DECK[:START])
     assert "could not be kept" in world.document.failure
+
+
+# -- views of texts --------------------------------------------------------------------------------
+
+RECORD = b"\x1f\x1f\x1f\x1f<draw:page/>\x1e"
+VIEW = Slice(Kind.TEXT, [], [1, 1], view=len(RECORD))
+
+
+@pytest.mark.parametrize(
+    ("kind", "slice_"),
+    [
+        ("pptx", VIEW),
+        ("ods", VIEW),
+        ("odp", Slice(Kind.TEXT, [], [1, 1], view=1 << 30)),
+        ("odp", Slice(Kind.TEXT, [0, 10], [1, 1], view=10)),
+    ],
+)
+def test_views_that_can_not_be_break_the_protocol(world: World, kind: str, slice_: Slice) -> None:
+    with pytest.raises(PeerError):
+        world.package([slice_, *ALL], kind=kind)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        RECORD[:-1],
+        RECORD * 2,
+        RECORD.replace(b"page", b"page>"),
+        b"\xff" * 40 + b"\x1e",
+        b"\x1f\x1f\x1f\x1f" + b"\x01" * 65_000 + b"\x1e",
+    ],
+)
+def test_a_view_that_is_none_ends_the_document(world: World, data: bytes) -> None:
+    world.package([VIEW, *ALL], kind="odp")
+    world.directory()
+    world.data(2, data)
+    assert world.document.failure == BROKEN
+
+
+def test_a_view_is_told_of_and_not_sent_again_once_it_is_here(world: World) -> None:
+    told = []
+    world.document.watch(lambda: told.append(world.document.text))
+    world.package([VIEW, *ALL], kind="odp")
+    world.directory()
+    held = world.document.held()
+    assert held is not None
+    assert not held.view
+    world.data(2, RECORD)
+    assert world.document.text is not None
+    assert told[-1] is world.document.text
+    assert world.document.text.whole
+    held = world.document.held()
+    assert held is not None
+    assert held.view
+
+
+def test_a_view_that_came_before_anybody_wanted_it_is_taken(world: World) -> None:
+    """As for a preview, which waits for the head before it is known who is to have the parts."""
+    kept: list[tuple[m.Package, list[Component]]] = []
+    world.own.on_package = lambda *package: kept.append(package)
+    world.package([VIEW, *ALL], kind="odp")
+    world.data(2, RECORD)
+    world.document.announced(*kept[0])
+    world.directory()
+    assert world.document.text is not None
+    assert world.document.text.whole

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from office.contents import unpacked
-from office.outline import Outline
+from office.outline import Outline, Page
 from office.reading import read
+from office.text_view.making import records_of
+from office.text_view.records import VIEWED, TextView
 from office.zip_directory import Directory, parse
 
 
@@ -24,6 +27,7 @@ class FakeSource:
         self.directory: Directory = parse(data, length=len(data))
         self.outline: Outline = outline or read(self.directory, self.content)
         self.failure = ""
+        self.text: TextView | None = None
         self.focused: list[tuple[int, tuple[str, ...]]] = []
         self._here: set[str] = set()
         self._low: dict[str, bytes] = {}
@@ -54,7 +58,18 @@ class FakeSource:
         entry = self.directory.by_name[name]
         return unpacked(entry, self._data[entry.start : entry.end])
 
+    def raw(self, start: int, end: int) -> bytes:
+        return self._data[start:end]
+
     # What the test does.
+
+    def hold_back_texts(self) -> None:
+        """Have those that there is a view of come last, as the remote sends them."""
+        first, *others = self.outline.pages
+        names = tuple(name for name in first.entries if name not in VIEWED)
+        self.outline = replace(
+            self.outline, pages=(Page(names), *others), texts=(*self.outline.texts, *VIEWED)
+        )
 
     def feed(self, entries: Iterable[str]) -> None:
         by_name = self.directory.by_name
@@ -82,6 +97,17 @@ class FakeSource:
 
     def feed_rest(self) -> None:
         self.feed([e.name for e in self.directory.entries if e.name not in self._here])
+
+    def feed_view(self, pages: int | None = None) -> None:
+        """So many records of a view of the texts; None: all of it."""
+        text = TextView(self.outline.kind, len(self.outline.pages))
+        content, styles = map(self.content, VIEWED)
+        for record in records_of(self.outline.kind, content, styles)[:pages]:
+            text.add(record.packed())
+        if pages is None:
+            text.end()
+        self.text = text
+        self._changed()
 
     def fail(self, reason: str) -> None:
         self.failure = reason

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from office.contents import unpacked
@@ -31,7 +32,8 @@ class Files:
             return await self.whole()
         path = self._next(source.name)
         here = {entry.name for entry in source.directory.entries if source.present(entry.name)}
-        await asyncio.to_thread(self._write_view, path, here)
+        instead = source.text.instead(source.present) if source.text is not None else {}
+        await asyncio.to_thread(self._write_view, path, here, instead)
         return path
 
     async def whole(self) -> Path:
@@ -57,7 +59,7 @@ class Files:
         folder.mkdir()
         return folder / (Path(name).name or "document")
 
-    def _write_view(self, path: Path, here: set[str]) -> None:
+    def _write_view(self, path: Path, here: set[str], instead: Mapping[str, bytes]) -> None:
         source = self._source
         with source.path.open("rb") as original, path.open("wb") as view:
 
@@ -65,7 +67,9 @@ class Files:
                 original.seek(start)
                 return original.read(end - start)
 
-            view.writelines(chunks(source.directory, source.outline, here.__contains__, read))
+            view.writelines(
+                chunks(source.directory, source.outline, here.__contains__, read, instead)
+            )
 
     def _unpack(self, name: str, path: Path) -> None:
         entry = self._source.directory.find(name)

@@ -35,6 +35,8 @@ _AGAIN: Final = 1.0
 """Seconds until a document is replaced that could not be, during a slide show."""
 _WAITED_FOR: Final = 8192
 """Bytes that are waited for rather than open a document twice: a second of a modem."""
+_SOON: Final = 65_536
+"""Bytes that are waited for, so that a person who reads a view of the text is interrupted once."""
 _SAVED: Final = ("OnSaveDone", "OnSaveAsDone")
 _COARSE_FILE: Final = "The document was saved before all of its pictures were here."
 _SAVE_AGAIN: Final = "Save it once more when the title no longer says that it is loading."
@@ -143,7 +145,8 @@ class _Driver:
         """Do what is due next; whether there was anything."""
         if self._finished:
             return await self._mend(session, files)
-        view = survey(self._source.directory, self._source.outline, self._source.present)
+        source = self._source
+        view = survey(source.directory, source.outline, source.present, source.text)
         if self._due(view, session):
             return await self._open(session, files, view)
         if self._view is None:
@@ -165,12 +168,20 @@ class _Driver:
             return view.pages > 0
         if self._editable or session.edited or self._busy:
             return False
-        return view.whole_text or (self._more(view) and self._lacking(view) > _WAITED_FOR)
+        if view.whole_text and self._view.viewed and not self._source.failure:
+            return self._source.complete or self._missing() > _SOON
+        worth = view.viewed or self._lacking(view) > _WAITED_FOR
+        return view.whole_text or (self._more(view) and worth)
 
     def _more(self, view: View) -> bool:
         """Whether all pages could be read, and can't be yet."""
         assert self._view is not None
         return self._view.pages < view.pages == len(self._source.outline.pages)
+
+    def _missing(self) -> int:
+        """Bytes of what is not here, whatever it is."""
+        entries = self._source.directory.entries
+        return sum(one.end - one.start for one in entries if not self._source.present(one.name))
 
     def _lacking(self, view: View) -> int:
         """Bytes of texts that no page needs, but whoever edits: notes, other layouts."""

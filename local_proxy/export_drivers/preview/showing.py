@@ -13,8 +13,10 @@ from local_proxy.packages.incoming import Incoming
 from office.contents import unpacked
 from office.errors import Unreadable
 from office.extents import Extents
+from office.outline import DocumentKind
 from office.preview.pages import Preview, Shown
 from office.sorting import RASTERS
+from office.text_view.records import VIEWED
 
 AT_ONCE: Final = 16
 """Pages made in one go, between which others have their turn."""
@@ -41,10 +43,18 @@ class Showing:
         self._now = now
         self._began = now()
         self._first = incoming.received
-        self._preview = Preview(incoming.directory, incoming.outline, self._read)
+        self._instead: dict[str, bytes] = {}
+        """What stands for texts that are not here,"""
+        self._viewed = 0
+        """... made of so many bytes."""
+        self._preview = Preview(incoming.directory, incoming.outline, self._read, self._stands_for)
         self._pages: dict[int, Shown] = {}
+        self._made_with: dict[int, int] = {}
+        """Bytes of a view of the texts that were there when a page was made."""
         self._reached: dict[str, int] = {}
         """How far a text was that was shown while it came, offsets in the file."""
+        self._paged = incoming.outline.kind is DocumentKind.ODP
+        """A view of its text is of whole pages."""
         self._making = asyncio.Lock()
         self._size: tuple[float, float] | None = None
         self._missing = True
@@ -88,11 +98,13 @@ class Showing:
         """Make the pages that would look otherwise than they were made; the size of all."""
         async with self._making:
             there = Extents(self.incoming.file.there)
+            self._note_view()
             stale = [number for number in self._numbers() if self._stale(number, there)]
             for at in range(0, len(stale), AT_ONCE):
                 numbers = stale[at : at + AT_ONCE]
                 made = await asyncio.to_thread(self._made, numbers, there)
                 self._pages.update(zip(numbers, made, strict=True))
+                self._made_with.update(dict.fromkeys(numbers, self._viewed))
             if stale:
                 self._note_growing(there)
             if not stale and self._size is not None and not self._missing:
@@ -114,6 +126,11 @@ class Showing:
         if shown is None:
             return True
         for name in shown.missing:
+            if name in self._instead:
+                grown = self._viewed > self._made_with[number]
+                if grown and (not shown.blocks or not self._paged):
+                    return True
+                continue
             entry = self.incoming.directory.find(name)
             if entry is None:
                 continue
@@ -124,6 +141,16 @@ class Showing:
             if before is not None and more >= max(GROWTH, (before - entry.start) // 8):
                 return True
         return False
+
+    def _stands_for(self, name: str) -> bytes | None:
+        return self._instead.get(name)
+
+    def _note_view(self) -> None:
+        text = self.incoming.text
+        if text is None or all(map(self.incoming.present, VIEWED)):
+            self._instead = {}
+        elif text.size != self._viewed:
+            self._instead, self._viewed = text.parts(), text.size
 
     def _note_growing(self, there: Extents) -> None:
         self._reached.clear()
@@ -196,7 +223,7 @@ class Showing:
         words = []
         if pages > 1:
             words.append(f"text {sum(map(bool, told.values()))} of {pages} {self._unit()}")
-        elif self._reached or not any(told.values()):
+        elif self._reached or not any(told.values()) or not self._text_is_here:
             words.append("text still coming")
         if media:
             fine = sum(level == "full" for level in pictures.values())
@@ -208,6 +235,11 @@ class Showing:
             left = (incoming.length - incoming.received) * elapsed / got
             words.append(f"{elapsed:.0f} of {elapsed + left:.0f} s")
         return {"s": ", ".join(words), "done": incoming.received / max(incoming.length, 1)}
+
+    @property
+    def _text_is_here(self) -> bool:
+        """All of it, or all of a view of it."""
+        return not self._instead or (self.incoming.text is not None and self.incoming.text.whole)
 
     def _unit(self) -> str:
         kind = self.incoming.outline.kind.value
