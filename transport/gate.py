@@ -388,7 +388,7 @@ class Gate:
 
     @property
     def _drain_interval(self) -> float:
-        """Seconds. A link that costs much to drain is drained as seldom as its least delay holds."""
+        """Seconds: the more a drain costs, but no longer than a least delay holds."""
         cheap = min(MEMORY, self._target / _DRAIN_COST) if self._drains else 0.0
         return max(_DRAIN_EVERY, _DRAIN_ROUNDS * self.window, cheap)
 

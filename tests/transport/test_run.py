@@ -49,9 +49,9 @@ def test_without_a_record_nothing_goes_together() -> None:
 def test_a_run_costs_less_and_an_urgent_quantum_behind_it_is_hardly_later(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(gate_virtual, "_CHUNK_EVERY", LONG + 1.31)
-    long = simulate(MODEM, quantum=None, chunk=None, bypass=False, seconds=60)
+    monkeypatch.setattr(gate_virtual, "_CHUNK_EVERY", 2 * LONG + 1.31)
+    long = simulate(MODEM, quantum=None, chunk=None, bypass=False, seconds=90)
     monkeypatch.setattr("transport.run.LONG", 1e9)
-    short = simulate(MODEM, quantum=None, chunk=None, bypass=False, seconds=60)
+    short = simulate(MODEM, quantum=None, chunk=None, bypass=False, seconds=90)
     assert long.goodput >= short.goodput + 0.008
     assert long.median <= short.median + 0.04
