@@ -14,8 +14,8 @@ the gate needs anyhow (transport/gate.py), and of whole segments, since to begin
 bytes costs as much as to fill it.
 
 Where nothing but one component's bytes has been wanted for a while, a record is as long as a packet
-is: half as long again on slow links. The gate opens for it as for any other, so the first urgent
-quantum after such a time is later by half of what was added, a person's next ones are not.
+is: half as long again on slow links. The gate opens for it as for any other, so an urgent quantum
+behind it is some ms later on average; what follows that is as soon as ever.
 
 Pure: numbers only.
 """

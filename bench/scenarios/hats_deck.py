@@ -71,7 +71,7 @@ def run(*, page: Path | None = None, scale: float = 1.0) -> dict[str, Any]:
     )
     document = page_of("http://document.test/deck.pptx", data)
     services = Services(Shelf([beside, document]), prepared([beside]))
-    runs = []
+    runs: list[dict[str, Any]] = []
     for name, policy in (("equal", Equal()), ("text_first", TextFirst())):
         took, own, html = run_virtually(_texts(beside, document, services, policy))
         runs.append({"policy": name, "text_s": round(took, 2), "text": own, "page_text": html})

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from bench.decks import deck
 from bench.scenarios import hats_deck, office_jump
+from bench.scenarios.hats import saving
 from bench.scenarios.hats_text_first import GOAL
 
 
 def test_text_first_halves_the_time_to_a_decks_text_as_the_paper_says() -> None:
     report = hats_deck.run(scale=0.3)
     equal, first = report["runs"]
-    assert hats_deck.saving(equal["text_s"], first["text_s"]) >= GOAL - 1  # the page is as long
+    assert saving(equal["text_s"], first["text_s"]) >= GOAL - 1  # the page is as long
     assert report["checks"]
 
 
