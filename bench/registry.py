@@ -62,6 +62,14 @@ SCENARIOS: Final = (
         quick={"profile_name": "384k", "samples": ("deck_pictures.pptx",)},
     ),
     Scenario(
+        "office-jump",
+        "how soon a slide's picture comes once a reader jumps to it, also in LibreOffice",
+        "bench.scenarios.office_jump",
+        takes=45,
+        quick_takes=2,
+        quick={"real": False},
+    ),
+    Scenario(
         "office-preview",
         "how soon an office document behind a link can be read in Chromium, while it comes",
         "bench.scenarios.office_preview",
@@ -114,6 +122,14 @@ SCENARIOS: Final = (
         "bench.scenarios.hats_text_first",
         takes=10,
         quick_takes=10,
+        virtual=True,
+    ),
+    Scenario(
+        "hats-deck",
+        "the same with a real presentation in parts beside a page; another one by --page",
+        "bench.scenarios.hats_deck",
+        takes=4,
+        quick_takes=4,
         virtual=True,
     ),
     Scenario(

@@ -22,13 +22,15 @@ from PIL import Image
 
 from remote_proxy.origin import FetchRequest, Origin, OriginResponse
 from transcoders.low import Low
-from transcoders.picture import Picture, PictureOptions, up_to
+from transcoders.picture import Picture, PictureOptions, Unfit, up_to
 from transcoders.registry import Transcoders
 from transcoders.text import TextEncoder, quality_for
+from transcoders.thumbnail import thumbnail
 
 PICTURES: Final = Path(__file__).parents[1] / "demo" / "site" / "news" / "img"
 SMALL: Final = 2_500
 """Bytes, about, of a picture that is too small for levels (HATS, 4.1.1: less than 4 KB)."""
+_MOST_PIXELS: Final = 1 << 24
 _CHUNK: Final = 65_536
 _PARAGRAPH: Final = 60
 """Words."""
@@ -140,6 +142,13 @@ class Prepared(Transcoders):
     ) -> Picture | None:
         made = (self._sketched if options.sketch else self._made).get(data)
         return up_to(made, options.stop) if made is not None else None
+
+    async def thumbnail(self, data: bytes) -> bytes | None:
+        """The coarse version of a document's picture, made at once."""
+        try:
+            return thumbnail(data, max_pixels=_MOST_PIXELS)
+        except Unfit:
+            return None
 
 
 async def _transcode(sources: Iterable[bytes], *, sketch: bool) -> dict[bytes, Picture]:

@@ -14,7 +14,8 @@ from collections import deque
 from typing import Final
 
 MEMORY: Final = 30.0
-"""Seconds a minimum holds: three drains (transport/gate.py), and clocks drift by about 1 ms."""
+"""Seconds a minimum holds: three drains, on slow links one (transport/gate.py), and clocks drift by
+about 1 ms."""
 _ROUND_FLOOR: Final = 0.02
 """Seconds; a round of a very short path still has a few reports."""
 _MOST_JITTER: Final = 0.1

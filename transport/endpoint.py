@@ -28,6 +28,7 @@ from transport.quantum import Chunks
 from transport.rate_filter import RateFilter
 from transport.report_spacing import REPORT_EVERY, REPORT_EVERY_THIN, THIN
 from transport.retained import Retained
+from transport.run import Run
 from wire.errors import PeerError
 from wire.frames import CLOCK_TICK, END, PADDING, Control, Data, FrameReader, FrameWriter, Report
 
@@ -60,6 +61,7 @@ class Endpoint:
         self._reporting = True
         """The ends report to each other; else the connection knows what has arrived."""
         self._outbox = outbox
+        self._run = Run()
         self._retained = Retained()
         self._resumed_from = 0
         self._asked_at = now
@@ -260,27 +262,33 @@ class Endpoint:
         A small chunk waits for nothing but the gate, which opens for a whole one.
         """
         quantum = self._outbox.quantum
-        together = 1 if self.gate.starting else self.chunks.frames
-        most = self.gate.quantum = quantum * together
-        if self.gate.may_send(now, most):
-            return self._chunk(now, quantum, most) or self._padding(now)
+        self.gate.quantum = quantum * (1 if self.gate.starting else self.chunks.frames)
+        if self.gate.may_send(now, self.gate.quantum):
+            return self._chunk(now, quantum) or self._padding(now)
         if self.gate.may_send(now, 1, urgent=True):
             frame = self._outbox.next_frame(now=now, urgent=True)
             return b"" if frame is None else self._encoded(frame, quantum)
         return b""
 
-    def _chunk(self, now: float, quantum: int, most: int) -> bytes:
-        """Frames, chosen now: one, or as many as share a chunk.
+    def _most(self, now: float, quantum: int) -> int:
+        """Bytes of payload in the next chunk at most."""
+        if self.gate.starting or not self._run.is_long(now):
+            return self.gate.quantum
+        return quantum * self.chunks.frames_of_run(quantum)
+
+    def _chunk(self, now: float, quantum: int) -> bytes:
+        """Frames, chosen now: one, or as many as share a chunk; of a run more, until it ends.
 
         A component's end is waited for, and a record opens when all of it has come: what follows
         goes by itself, unless the record would have little in it.
         """
         frames = b""
-        while len(frames) < most - quantum // 2:
+        while len(frames) < self._most(now, quantum) - quantum // 2:
             frame = self._outbox.next_frame(now=now, urgent=False)
             if frame is None:
                 break
             frames += self._encoded(frame, quantum)
+            self._run.sent(now, frame)
             if isinstance(frame, Data) and frame.last and len(frames) > quantum // 2:
                 break
         return frames

@@ -13,6 +13,10 @@ to 8.5 % are spent. On a fast link it takes no time: there a chunk is half of th
 the gate needs anyhow (transport/gate.py), and of whole segments, since to begin another for a few
 bytes costs as much as to fill it.
 
+Where nothing but one component's bytes has been wanted for a while, a record is as long as a packet
+is: half as long again on slow links. The gate opens for it as for any other, so an urgent quantum
+behind it is some ms later on average; what follows that is as soon as ever.
+
 Pure: numbers only.
 """
 
@@ -54,6 +58,12 @@ class Chunks:
     """Bytes of payload in a packet, at most."""
     whole: bool = False
     """Whatever the link: what is not filled of a packet is sent all the same."""
+
+    def frames_of_run(self, quantum: int) -> int:
+        """Quanta of that size that share a record in a run (transport/run.py): a packet of them."""
+        if not self.record:
+            return self.frames
+        return max(self.frames, (self.segment - self.record) // (quantum + _FRAME))
 
     def quantum(self, rate: float) -> int:
         """Bytes of a quantum that suit a link of `rate` bytes/second."""

@@ -87,7 +87,7 @@ def run(
     for document in documents:
         digest = hashlib.sha256(document.read_bytes()).digest()
         plain = asyncio.run(_plain(document, link, digest))
-        with _screen() as display:
+        with shown_on_screen() as display:
             ours = asyncio.run(_ours(document, link, office, display, digest))
         rows.append(_row(document, plain, ours))
         print(_line(rows[-1]), flush=True)
@@ -271,7 +271,7 @@ def _spread(
 
 
 @contextlib.contextmanager
-def _screen() -> Iterator[str]:
+def shown_on_screen() -> Iterator[str]:
     """A display of its own, by its name."""
     reading, writing = os.pipe()
     process = subprocess.Popen(

@@ -1,0 +1,253 @@
+"""A reader jumps to another slide while a deck loads: when does its picture come next?
+
+From the jump to the first byte of that slide's picture at the device, and how many bytes of other
+components came between. In virtual time, where jumps are told at once, and in a real LibreOffice
+over kernel TCP and TLS, where UNO has to tell first: that is counted apart. Goal: one latency of
+reallocation (docs/figures.md).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import statistics
+import tempfile
+from collections.abc import AsyncIterator, Iterable
+from pathlib import Path
+from typing import Any, Final
+
+from bench.decks import deck, large_pictures, opened, page_of, present, texts
+from bench.links.memory import LinkModel
+from bench.pair import CONTROL, Pair, memory_pair, tcp_pair
+from bench.profiles import Profile, profile
+from bench.report import Check
+from bench.scenarios.office import DOCUMENTS, shown_on_screen
+from bench.scenarios.priority import HEADER, SEGMENT
+from bench.synthetic import Prepared, Shelf
+from bench.virtual_time import run as run_virtually
+from local_proxy.export_drivers.libreoffice.events import Event, Kind
+from local_proxy.export_drivers.libreoffice.find import Office, find
+from local_proxy.export_drivers.libreoffice.show import show
+from local_proxy.packages.incoming import Incoming
+from policies.api import Command, ScrolledInView, SessionView
+from policies.api import Event as PolicyEvent
+from policies.default import Default
+from remote_proxy.delivery import Services
+from transport.run import LONG
+from transport.tls import RECORD_OVERHEAD
+
+LATENCY: Final = {"56k": 0.34, "384k": 0.09}
+"""Seconds, the goal by profile: of an urgent quantum (bench/scenarios/priority.py)."""
+JUMPS: Final = 8
+EVERY: Final = 7.3
+"""Seconds between jumps; longer than it takes until bulk goes in long records."""
+PERSON: Final = DOCUMENTS.parents[1] / "local_proxy" / "office_person.py"
+_URL: Final = "http://document.test/deck.pptx"
+_LOOK_EVERY: Final = 0.002
+_COMING: Final = 1.0
+"""Seconds before a jump in which a picture that moves is one whose turn it is."""
+_SETTLED: Final = 3.0
+_PATIENCE: Final = 120.0
+
+
+class Sights:
+    """A policy that commands nothing and remembers what the reader has come to see."""
+
+    name = "sights"
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[int, ...]] = []
+        """Components of pictures."""
+
+    def react(self, event: PolicyEvent, view: SessionView) -> Iterable[Command]:
+        if isinstance(event, ScrolledInView):
+            self.seen.append(event.components)
+        return ()
+
+
+async def _first_byte(pair: Pair, sights: Sights, *, told: int, at: float) -> dict[str, Any]:
+    """What came from `at` on, until a byte of what was seen after `told` sights.
+
+    What was coming already does not count.
+    """
+    coming = {one.component for one in pair.tap.arrivals if at - _COMING < one.at <= at}
+    async with asyncio.timeout(_PATIENCE):
+        while True:
+            wanted = {one for pictures in sights.seen[told:] for one in pictures} - coming
+            after = [one for one in pair.tap.arrivals if one.at > at and one.component != CONTROL]
+            for number, arrival in enumerate(after):
+                if arrival.component in wanted:
+                    others = sum(one.size for one in after[:number])
+                    return {"seconds": round(arrival.at - at, 3), "others": others}
+            await asyncio.sleep(_LOOK_EVERY)
+
+
+async def _virtual(link: Profile, *, jumps: int) -> list[dict[str, Any]]:
+    model = LinkModel(
+        rate_up=link.rate_up,
+        rate_down=link.rate_down,
+        delay=link.delay,
+        queue=link.queue,
+        segment=SEGMENT,
+        header=HEADER,
+        record=RECORD_OVERHEAD,
+    )
+    size = int(link.rate_down * (jumps + 6) * EVERY)
+    document = page_of(_URL, deck(text=20_000, pictures=size))
+    sights, loop = Sights(), asyncio.get_running_loop()
+    services = Services(Shelf([document]), Prepared({}))
+    async with memory_pair(model, services, [Default(), sights]) as pair:
+        await asyncio.sleep(_SETTLED)
+        found = await opened(pair, _URL)
+        await present(found, texts(found))
+        rows = []
+        for picture in list(reversed(found.outline.media))[:jumps]:
+            await asyncio.sleep(EVERY)
+            told, at = len(sights.seen), loop.time()
+            found.focus(len(found.outline.pages), (picture.entry,))
+            rows.append(await _first_byte(pair, sights, told=told, at=at))
+        return rows
+
+
+async def _real(link: Profile, office: Office, data: bytes) -> dict[str, Any]:
+    """The last slide that has a picture of its own, in LibreOffice, once all pages are shown.
+
+    And once the pictures are here that it shares with the first slide: those came anyway.
+    """
+    document, sights = page_of(_URL, data), Sights()
+    services = Services(Shelf([document]), Prepared({}))
+    loop = asyncio.get_running_loop()
+    async with tcp_pair(link, services, [Default(), sights], secure=True) as pair:
+        await asyncio.sleep(_SETTLED)
+        found = await opened(pair, _URL)
+        page, entry = _last(found)
+        events: list[tuple[float, Event]] = []
+        news = asyncio.Event()
+
+        def heard(event: Event) -> None:
+            events.append((loop.time(), event))
+            if event.kind is Kind.PAGE:  # no window manager says here that the window is in front
+                found.focus(event.page)
+            news.set()
+
+        async def until(kind: Kind, page: int = 0) -> float:
+            while True:
+                for at, event in events:
+                    if event.kind is kind and event.page == page:
+                        return at
+                news.clear()
+                await asyncio.wait_for(news.wait(), _PATIENCE)
+
+        with tempfile.TemporaryDirectory() as folder:
+            tempfile.tempdir, before = folder, tempfile.tempdir
+            showing = asyncio.create_task(
+                show(found, on_event=heard, office=office, keep=Path(folder))
+            )
+            try:
+                await until(Kind.EDITABLE)
+                async with _person(office, Path(folder)) as person:
+                    await person("state")
+                    media = found.outline.media
+                    await present(found, [m.entry for m in media if {1, page} <= {*m.pages}])
+                    await asyncio.sleep(LONG)
+                    if found.present(entry):
+                        raise OSError("the deck was here before anybody could jump: a larger one")
+                    told, at = len(sights.seen), loop.time()
+                    await person("go", page=page)
+                    seen_at = await until(Kind.PAGE, page)
+                    row = await _first_byte(pair, sights, told=told, at=seen_at)
+            finally:
+                tempfile.tempdir = before
+                showing.cancel()
+                await asyncio.gather(showing, return_exceptions=True)
+        return row | {"told_s": round(seen_at - at, 3)}
+
+
+def _last(document: Incoming) -> tuple[int, str]:
+    """The last page with a picture that no other page has, and that picture."""
+    own = [(one.pages[0], one.entry) for one in document.outline.media if len(one.pages) == 1]
+    if not own:
+        raise OSError("the deck has no slide with a picture of its own")
+    return max(own)
+
+
+@contextlib.asynccontextmanager
+async def _person(office: Office, folder: Path) -> AsyncIterator[Any]:
+    """Somebody who does things in the LibreOffice whose files are in `folder`."""
+    process = await asyncio.create_subprocess_exec(
+        office.python,
+        str(PERSON),
+        _pipe(folder),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+
+    async def does(name: str, **arguments: object) -> Any:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps([name, arguments]).encode() + b"\n")
+        answer = json.loads(await process.stdout.readline())
+        if "error" in answer:
+            raise OSError(answer["error"])
+        return answer["result"]
+
+    try:
+        yield does
+    finally:
+        process.stdin.close()
+        await process.wait()
+
+
+def _pipe(folder: Path) -> str:
+    """The name of the pipe on which the LibreOffice whose files are in `folder` listens."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            line = (process / "cmdline").read_bytes().decode(errors="replace")
+            if str(folder) in line and (found := re.search(r"--accept=pipe,name=([^;]+);", line)):
+                return found[1]
+    raise OSError("LibreOffice does not run")
+
+
+def run(
+    *, profile_name: str = "56k", page: Path | None = None, jumps: int = JUMPS, real: bool = True
+) -> dict[str, Any]:
+    """In virtual time, and if `real` once in LibreOffice. `page`: the deck there; else a sample."""
+    link, goal = profile(profile_name), LATENCY.get(profile_name)
+    rows = run_virtually(_virtual(link, jumps=jumps))
+    times = sorted(row["seconds"] for row in rows)
+    median, others = statistics.median(times), max(row["others"] for row in rows)
+    runs: list[dict[str, Any]] = [{"how": "virtual", "jumps": rows, "median_s": round(median, 3)}]
+    print(
+        f"virtual time, {len(rows)} jumps: first byte after {median:.3f} s, median, {times[-1]:.3f}"
+        f" at most; {others} bytes of others between at most"
+    )
+    checks = {}
+    if goal is not None:
+        checks["virtual: the slide's picture comes after"] = Check(
+            round(median, 3), "s, median", f"<= {goal:g}", median <= goal
+        )
+    if real:
+        row = _in_libreoffice(link, page)
+        runs.append({"how": "libreoffice", **row})
+        print(
+            f"LibreOffice: told after {row['told_s']:.3f} s, first byte {row['seconds']:.3f} s"
+            f" later; {row['others']} bytes of others between"
+        )
+        if goal is not None:
+            late = row["seconds"]
+            checks["LibreOffice: after the slide change was told"] = Check(
+                late, "s", f"<= {goal:g}", late <= goal
+            )
+    return {"runs": runs, "checks": checks}
+
+
+def _in_libreoffice(link: Profile, page: Path | None) -> dict[str, Any]:
+    data = page.read_bytes() if page is not None else large_pictures()
+    with shown_on_screen() as display:
+        os.environ["DISPLAY"] = display
+        return asyncio.run(_real(link, find(), data))
