@@ -150,6 +150,9 @@ class Prepared(Transcoders):
         except Unfit:
             return None
 
+    async def exact(self, *_: object, **__: object) -> None:
+        """Pictures in documents go as they are: threads know no virtual time."""
+
 
 async def _transcode(sources: Iterable[bytes], *, sketch: bool) -> dict[bytes, Picture]:
     transcoders, options = Transcoders(workers=1), PictureOptions(sketch=sketch)

@@ -186,6 +186,7 @@ class LocalProxy:
             hear=self._runtime.hear,
             mode=self.sites.mode,
             patience=settings.patience,
+            undo=self._decoding.undo,
         )
 
     def _new_pages(self, loop: asyncio.AbstractEventLoop) -> StatusPage:

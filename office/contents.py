@@ -9,6 +9,7 @@ import zlib
 from typing import Final
 
 from office.errors import Unreadable
+from office.extents import Range
 from office.zip_directory import LOCAL, STORED, Directory, Entry
 
 MAX_PART: Final = 32 << 20
@@ -26,13 +27,21 @@ def check_ratio(directory: Directory) -> None:
         raise Unreadable(f"it would unpack to {size} bytes")
 
 
-def beginning(entry: Entry, raw: bytes, size: int) -> bytes:
-    """The first `size` bytes of an entry, or fewer, from the beginning of its range. Unchecked."""
+def extent(entry: Entry, raw: bytes) -> Range | None:
+    """Where in its range an entry's own bytes are, as they are in the zip; None: nowhere."""
     if len(raw) < LOCAL.size or raw[:4] != b"PK\x03\x04":
-        return b""
+        return None
     fields = LOCAL.unpack_from(raw)
     begin = LOCAL.size + fields[9] + fields[10]
-    data = raw[begin : begin + entry.compressed]
+    return begin, begin + entry.compressed
+
+
+def beginning(entry: Entry, raw: bytes, size: int) -> bytes:
+    """The first `size` bytes of an entry, or fewer, from the beginning of its range. Unchecked."""
+    place = extent(entry, raw)
+    if place is None:
+        return b""
+    data = raw[slice(*place)]
     if entry.method == STORED:
         return data[:size]
     try:
@@ -43,13 +52,12 @@ def beginning(entry: Entry, raw: bytes, size: int) -> bytes:
 
 def unpacked(entry: Entry, raw: bytes) -> bytes:
     """The bytes of an entry from its raw range. Raises Unreadable if they are not what it says."""
-    if len(raw) < LOCAL.size or raw[:4] != b"PK\x03\x04":
+    place = extent(entry, raw)
+    if place is None:
         raise Unreadable(f"{entry.name!r} has no header of its own")
     if entry.size > MAX_PART:
         raise Unreadable(f"{entry.name!r} has {entry.size} bytes")
-    fields = LOCAL.unpack_from(raw)
-    begin = LOCAL.size + fields[9] + fields[10]
-    data = raw[begin : begin + entry.compressed]
+    data = raw[slice(*place)]
     if entry.method != STORED:
         inflate = zlib.decompressobj(_RAW_DEFLATE)
         try:

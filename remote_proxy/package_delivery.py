@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
@@ -24,7 +24,8 @@ from remote_proxy.heads import no_transform
 from remote_proxy.jobs import Job
 from remote_proxy.obedience import Obedience
 from remote_proxy.package_document import Document
-from remote_proxy.package_slices import batches, kind_of, slice_of, without
+from remote_proxy.package_exact import ExactForms
+from remote_proxy.package_slices import batches, cut, kind_of, slice_of, without
 from remote_proxy.package_view import TextVersion, text_version
 from remote_proxy.tree import Tree
 from transcoders.registry import Transcoders
@@ -59,6 +60,9 @@ class Sender(Protocol):
 
     @property
     def device(self) -> str: ...
+    @property
+    def rate(self) -> float | None: ...
+    def accepts(self, coding: str) -> bool: ...
 
     def say(self, message: m.Message, headers: Headers | None = None) -> None: ...
     def count(self, amount: int) -> None: ...
@@ -73,6 +77,10 @@ class _Sending:
     part: Part
     ranges: tuple[Range, ...]
     outgoing: Outgoing
+    low: int = 0
+    """Bytes of the coarse version in front."""
+    unsettled: bool = False
+    """What follows that is not said yet: there may be an exact form of it."""
 
     @property
     def size(self) -> int:
@@ -100,6 +108,14 @@ class PackageDelivery:
         self._there_coarse: frozenset[int] = frozenset()
         """Where pictures begin whose coarse versions are there."""
         self._adapted = job.treatment is m.Treatment.ADAPTED and not no_transform(document.headers)
+        exact = job.takes & m.Takes.EXACT and sender.accepts(m.EXACT)
+        self._exact = (
+            ExactForms(
+                document, transcoders, scans=sender.accepts(m.ARITHMETIC), rate=lambda: sender.rate
+            )
+            if exact
+            else None
+        )  # the origin's bytes to the last, whatever the site's switch says
 
     async def run(self) -> None:
         """Deliver. Failures are told to the local proxy once the parts have been announced."""
@@ -260,19 +276,25 @@ class PackageDelivery:
     async def _begin(self, one: _Sending) -> None:
         """A coarse version in front of a picture. Without one, a small one is coarse as it is."""
         low = await self._coarse_version(one)
-        component, size = one.outgoing.component, one.size
-        marks = [size] if size <= SMALL else [1, size]
-        if low is not None:
-            size += len(low)
-            marks = [len(low), size]
-            levels = [
-                Level("low", 0, len(low), Format.WEBP.value),
-                Level("original", len(low), size, ""),
-            ]
-            one.outgoing.introduce(m.Levels(component, levels, size))
-            self._size(one, size)
-        self._sender.tree.set_marks(self._job.component, component, marks, marks)
+        one.low = len(low or b"")
+        one.unsettled = self._exact is not None and self._exact.may_have(one.part, one.ranges)
+        self._settle(one, one.size, "")
         one.outgoing.write(low or b"")
+
+    def _settle(self, one: _Sending, size: int, coding: str) -> None:
+        """Say of what it consists: `size` bytes behind the coarse version, so coded."""
+        component, low, whole = one.outgoing.component, one.low, one.low + size
+        levels = [
+            *([Level("low", 0, low, Format.WEBP.value)] if low else ()),
+            Level("original", low, whole, ""),
+        ]
+        if low and one.unsettled:
+            one.outgoing.introduce(m.Levels(component, levels[:1], 0))
+        elif low or coding:
+            one.outgoing.introduce(m.Levels(component, levels, whole, coding))
+        self._size(one, whole)
+        marks = [low, whole] if low else [whole] if one.size <= SMALL else [1, whole]
+        self._sender.tree.set_marks(self._job.component, component, marks, marks)
 
     async def _coarse_version(self, one: _Sending) -> bytes | None:
         """None: there is none, or it is there already."""
@@ -283,9 +305,22 @@ class PackageDelivery:
         return await self._transcoders.thumbnail(data) if data is not None else None
 
     async def _raw(self, one: _Sending) -> None:
-        """The bytes of the file, as the link takes them."""
+        """The bytes of the file, as the link takes them, or a form of them."""
         await self._gathering.need(one.ranges)
-        for piece in self._gathering.spool.pieces(one.ranges):
+        if self._exact is None or not one.unsettled:
+            await self._pieces(one, self._gathering.spool.pieces(one.ranges))
+            return
+        async with self._exact.form(one.part) as form:
+            one.unsettled = False
+            if form is None:
+                self._settle(one, one.size, "")
+                await self._pieces(one, self._gathering.spool.pieces(one.ranges))
+            else:
+                self._settle(one, len(form), m.EXACT)
+                await self._pieces(one, cut(form))
+
+    async def _pieces(self, one: _Sending, pieces: Iterable[bytes]) -> None:
+        for piece in pieces:
             await one.outgoing.room()
             if one.outgoing.closed:
                 return

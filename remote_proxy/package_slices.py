@@ -12,6 +12,8 @@ from wire.skeleton import Kind
 
 MAX_SLICES: Final = 40_000
 """Bytes of slices in one message."""
+PIECE: Final = 16_384
+"""Bytes of what is handed to the link at a time."""
 MAX_RUNS: Final = 64
 """Of pages on which a picture is said to be seen."""
 
@@ -45,6 +47,11 @@ def slice_of(part: Part, ranges: tuple[Range, ...]) -> Slice:
             pages, width, height = media.pages, media.width, media.height
     runs = joined((page, page + 1) for page in pages)[:MAX_RUNS]
     return Slice(kind_of(part), flat(ranges), flat(runs), width, height, view)
+
+
+def cut(data: bytes) -> Iterator[bytes]:
+    """In pieces that the link takes one after the other."""
+    return (data[at : at + PIECE] for at in range(0, len(data), PIECE))
 
 
 def batches(slices: list[Slice]) -> Iterator[tuple[list[Slice], bool]]:

@@ -20,13 +20,14 @@ from typing import Final
 
 from transcoders import jpeg, lossless, still
 from transcoders.arithmetic import ArithmeticEncoder
+from transcoders.exact.coder import ExactEncoder
 from transcoders.low import Low, as_it_is, in_front
 from transcoders.picture import Picture, PictureOptions, Unfit, up_to
 from transcoders.reencode import Encoded, reencode
 from transcoders.sketch import MAX_SHARE, draw
 from transcoders.sniff import Format, animated, declared_picture, dimensions, sniff
 from transcoders.thumbnail import thumbnail
-from transcoders.workers import Busy, Slot, Workers
+from transcoders.workers import Busy, FilterFailed, Slot, Workers
 from wire.skeleton import Level
 
 __all__ = ["Picture", "PictureOptions", "TranscoderStatistics", "Transcoders"]
@@ -77,6 +78,7 @@ class Transcoders:
         self._workers = Workers(workers=workers, waiting=MAX_WAITING, nice=NICE)
         self._rearranger = jpeg.Rearranger(jpegtran) if jpegtran else None
         self._arithmetic = ArithmeticEncoder(jpegtran) if jpegtran else None
+        self._exact = ExactEncoder(jpegtran)
         self._timeout = timeout
         self._max_pixels = max_pixels
         self._max_bytes = max_bytes
@@ -149,6 +151,22 @@ class Transcoders:
 
     def _fit(self, data: bytes, content_type: str, options: PictureOptions) -> bool:
         return self.wants(content_type, data, len(data), min_bytes=options.min_bytes)
+
+    async def exact(
+        self, data: bytes, *, start: int, length: int, deflated: bool, scans: bool
+    ) -> bytes | None:
+        """A denser form of bytes with a picture in them (transcoders/exact); None: it has none.
+
+        `start`, `length`: where the picture is, `deflated` or not; `scans`: whoever undoes it has
+        jpegtran. Never raises for what is in `data`.
+        """
+        try:
+            async with self._later() as slot, asyncio.timeout(self._timeout):
+                return await self._exact.form(
+                    data, slot, start=start, length=length, deflated=deflated, scans=scans
+                )
+        except (Unfit, FilterFailed, Busy, TimeoutError):
+            return None
 
     async def thumbnail(self, data: bytes) -> bytes | None:
         """A small coarse version of a picture in a document; None: do without. Never raises."""

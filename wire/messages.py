@@ -29,6 +29,9 @@ ARITHMETIC: Final = "arithmetic"
 level is to be Huffman-coded again before anybody gets it."""
 SKETCH: Final = "sketch"
 """Who accepts it enlarges low levels that are small WebP pictures (skeleton.Level.width)."""
+EXACT: Final = "exact"
+"""The coding of a picture in a document's part as an exact form (transcoders/exact): it is to be
+undone before the bytes are put into the file. Who accepts it can; Takes.EXACT asks for it."""
 PACKED: Final = "packed"
 """Who accepts it inflates Packed messages."""
 GROWING: Final = "growing"
@@ -64,6 +67,8 @@ class Takes(IntFlag):
     """With PACKAGE: only of a response that is to be shown and may be changed on its way."""
     VIEWS = 16
     """With PACKAGE: a view of texts in front of texts that are long (Slice.view)."""
+    EXACT = 32
+    """With PACKAGE: pictures coded as EXACT."""
 
 
 class Message(msgspec.Struct, frozen=True, array_like=True):
@@ -83,7 +88,7 @@ class Hello(Message, tag=1, frozen=True):
     first_promise: int = 2
     """The id from which the remote numbers what it promises: earlier ones are taken."""
     accepts: list[str] = []
-    """What of PACKED, ARITHMETIC, SKETCH the sender can undo, and whether it takes GROWING."""
+    """What of PACKED, ARITHMETIC, SKETCH, EXACT it can undo, and whether it takes GROWING."""
     patience: int = 0
     """Seconds for which the sender tries to get a lost link back; 0: it does not say."""
 

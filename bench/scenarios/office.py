@@ -12,9 +12,8 @@ import contextlib
 import hashlib
 import os
 import shutil
-import subprocess
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -26,6 +25,7 @@ from PIL import Image, ImageDraw, ImageGrab
 from bench.peers import SITE, DirectPeer, SluicePeer, in_world
 from bench.profiles import Profile, profile
 from bench.report import Check
+from bench.screen import screen
 from local_proxy.export_drivers.libreoffice.events import Event, Kind
 from local_proxy.export_drivers.libreoffice.find import Office, find
 from local_proxy.export_drivers.libreoffice.show import show
@@ -47,7 +47,6 @@ EVERY: Final = 0.5
 """Seconds between looks at the screen."""
 PATIENCE: Final = 1800.0
 """Seconds for one document."""
-SCREEN: Final = "1280x900x24"
 THUMB: Final = (320, 225)
 COLUMNS: Final = 5
 """Pictures in a row of the film strip."""
@@ -87,7 +86,7 @@ def run(
     for document in documents:
         digest = hashlib.sha256(document.read_bytes()).digest()
         plain = asyncio.run(_plain(document, link, digest))
-        with shown_on_screen() as display:
+        with screen() as display:
             ours = asyncio.run(_ours(document, link, office, display, digest))
         rows.append(_row(document, plain, ours))
         print(_line(rows[-1]), flush=True)
@@ -268,22 +267,3 @@ def _spread(
     last = len(film) - 1
     chosen = sorted({round(last * (index / (count - 1)) ** 2) for index in range(count)})
     return [film[index] for index in chosen]
-
-
-@contextlib.contextmanager
-def shown_on_screen() -> Iterator[str]:
-    """A display of its own, by its name."""
-    reading, writing = os.pipe()
-    process = subprocess.Popen(
-        ["Xvfb", "-displayfd", str(writing), "-screen", "0", SCREEN, "-noreset"],
-        pass_fds=[writing],
-        stderr=subprocess.DEVNULL,
-    )
-    os.close(writing)
-    with os.fdopen(reading) as told:
-        number = told.readline().strip()
-    try:
-        yield f":{number}"
-    finally:
-        process.terminate()
-        process.wait()

@@ -24,8 +24,9 @@ from bench.links.memory import LinkModel
 from bench.pair import CONTROL, Pair, memory_pair, tcp_pair
 from bench.profiles import Profile, profile
 from bench.report import Check
-from bench.scenarios.office import DOCUMENTS, shown_on_screen
+from bench.scenarios.office import DOCUMENTS
 from bench.scenarios.priority import HEADER, SEGMENT
+from bench.screen import screen
 from bench.synthetic import Prepared, Shelf
 from bench.virtual_time import run as run_virtually
 from local_proxy.export_drivers.libreoffice.events import Event, Kind
@@ -248,6 +249,6 @@ def run(
 
 def _in_libreoffice(link: Profile, page: Path | None) -> dict[str, Any]:
     data = page.read_bytes() if page is not None else large_pictures()
-    with shown_on_screen() as display:
+    with screen() as display:
         os.environ["DISPLAY"] = display
         return asyncio.run(_real(link, find(), data))

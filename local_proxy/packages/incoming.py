@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Protocol
+
+import structlog
 
 from local_proxy.components import Component
 from local_proxy.packages.outlining import entries_in, in_place, outline_of
@@ -23,6 +25,7 @@ from office.extents import Range
 from office.outline import DocumentKind, Outline
 from office.text_view.records import BODIES, MAX_RECORDS, MAX_VIEW, TextView
 from office.zip_directory import Directory, Entry, parse
+from transcoders.exact.coder import Undone
 from wire.errors import PeerError
 from wire.messages import Package
 from wire.package import Held, Slice, flat, ranges_of
@@ -31,7 +34,15 @@ MAX_HELD: Final = 4000
 """Ranges that a request can say are here."""
 BROKEN: Final = "the remote proxy sent what is no document"
 CHANGED: Final = "the document has changed on its server; open it again"
+_log = structlog.get_logger("sluice.local")
 WRONG: Final = "the document is not what the server has; open it again"
+
+
+class Undo(Protocol):
+    """Makes the bytes of an exact form."""
+
+    def __call__(self, data: bytes, *, size: int) -> Coroutine[Any, Any, bytes]:
+        """The `size` bytes. Raises Undone."""
 
 
 class Incoming:
@@ -45,9 +56,10 @@ class Incoming:
         *,
         look: Callable[[int, Sequence[Component]], None],
         lost: Callable[[], None],
+        undo: Undo,
     ) -> None:
         """`look`: a person looks at these components of the document of that id; `lost`: the rest
-        of it has to be asked for again."""
+        of it has to be asked for again; `undo` makes bytes of their exact form."""
         self.url = url
         self.name = name
         self.file = file
@@ -62,6 +74,10 @@ class Incoming:
         """Of the file, once it is complete."""
         self._look = look
         self._lost = lost
+        self._undo = undo
+        self._undoing: set[asyncio.Future[bytes]] = set()
+        self.exact = True
+        """Exact forms could be undone so far."""
         self._directory: Directory | None = None
         self._outline: Outline | None = None
         self._slices: list[Slice] = []
@@ -257,7 +273,28 @@ class Incoming:
         if news or component.complete or coarse is not None:
             self._tell()
         if component.complete:
+            form = part.form()
+            if form is not None:
+                task = asyncio.ensure_future(self._undo(form, size=part.size))
+                self._undoing.add(task)
+                task.add_done_callback(partial(self._undone, part))
             self._check()
+
+    def _undone(self, part: IncomingPart, task: asyncio.Future[bytes]) -> None:
+        self._undoing.discard(task)
+        if task.cancelled():
+            return
+        try:
+            data = task.result()
+        except Undone as error:
+            _log.info("pictures come as they are from now on", reason=str(error))
+            self.exact = False
+            self._forget()
+            self._lost()
+            return
+        part.put(data, self._write)
+        self._tell()
+        self._check()
 
     def _write(self, at: int, data: bytes) -> None:
         try:
@@ -320,7 +357,11 @@ class Incoming:
         for unwatch in self._watched:
             unwatch()
         self._watched.clear()
+        for part in self._parts:
+            part.close()
         self._parts.clear()
+        for task in self._undoing:
+            task.cancel()
         self._own = self._digest = None
 
     def _tell(self) -> None:

@@ -14,7 +14,7 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 from local_proxy.asking import TREATMENTS
 from local_proxy.components import Component, ComponentFailed
 from local_proxy.http import Headers, header
-from local_proxy.packages.incoming import BROKEN, CHANGED, Incoming
+from local_proxy.packages.incoming import BROKEN, CHANGED, Incoming, Undo
 from local_proxy.packages.naming import file_name
 from local_proxy.packages.sparse_file import Folder, SparseFile
 from local_proxy.packages.whole import Whole
@@ -75,15 +75,19 @@ class Packages:
         hear: Callable[[e.Event], None],
         mode: Callable[[str], Mode],
         patience: float,
+        undo: Undo,
     ) -> None:
         """`hear`: policies' ears. `mode`: the switch of a host. `patience`: seconds to wait for a
-        link."""
+        link. `undo` makes bytes of their exact form."""
         self._uplink = uplink
         self._folder = folder
         self._observer = observer
         self._hear = hear
         self._mode = mode
         self._patience = patience
+        self._undo = undo
+        self._exact = True
+        """No document's pictures have come in forms that can't be undone here."""
         self._open: dict[int, Incoming | Whole] = {}
         """By a number of their own: what brings them may change."""
         self._next = 1
@@ -113,6 +117,12 @@ class Packages:
     def full(self) -> bool:
         """No more can be opened now."""
         return len(self._open) >= MAX_OPEN or self._kept() > MAX_KEPT
+
+    @property
+    def takes(self) -> Takes:
+        """What to ask for a document with."""
+        takes = Takes.PACKAGE | Takes.VIEWS
+        return takes | Takes.EXACT if self._exact else takes
 
     async def take(self, answer: Answer, headers: Headers) -> tuple[int, Incoming]:
         """The document that somebody else has asked for and that comes in parts. `close` it.
@@ -196,7 +206,7 @@ class Packages:
             body=False,
             levels=False,
             treatment=treatment,
-            takes=Takes.PACKAGE | Takes.VIEWS,
+            takes=self.takes,
             held=held,
         )
         self._observer.component_requested(component)
@@ -222,6 +232,7 @@ class Packages:
                 file,
                 look=self._look,
                 lost=lambda: self._again(incoming, headers),
+                undo=self._undo,
             )
             self._bring(incoming, answer)
             await component.wait(lambda: incoming.known or bool(incoming.failure))
@@ -256,6 +267,7 @@ class Packages:
         task.add_done_callback(self._asking.discard)
 
     async def _rest(self, incoming: Incoming, headers: Headers) -> None:
+        self._exact &= incoming.exact
         self._end(incoming.document)
         try:
             answer = await self._ask(incoming.url, headers, incoming.held())

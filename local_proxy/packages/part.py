@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from tempfile import SpooledTemporaryFile
 from typing import Final
 
 from local_proxy.components import Component
 from office.extents import Range
+from wire.messages import EXACT
 
 MAX_COARSE: Final = 1 << 18
 """Bytes of one picture's coarse version."""
+
+
+MAX_FORM: Final = 1 << 18
+"""Bytes of an exact form that are in memory; the rest is in a file."""
 
 
 class Broken(Exception):
@@ -29,6 +35,8 @@ class IncomingPart:
     """The range that the next byte of the file belongs to."""
     at: int = -1
     """Its place in the file."""
+    _form: SpooledTemporaryFile[bytes] | None = field(default=None, repr=False)
+    """What has come of an exact form of the ranges."""
 
     def brings(self, ends: Sequence[int]) -> bool:
         """Whether it brings the last byte before any of these offsets."""
@@ -50,6 +58,9 @@ class IncomingPart:
         Raises Broken.
         """
         component = self.component
+        if component.coding == EXACT:
+            self._keep()
+            return False
         ended = False
         while self._coarse <= self.taken < component.received:
             if self.index == len(self.ranges):
@@ -66,6 +77,46 @@ class IncomingPart:
                 self.index += 1
         component.release(self.taken)
         return ended
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file that it brings."""
+        return sum(end - start for start, end in self.ranges)
+
+    def form(self) -> bytes | None:
+        """All of an exact form that came instead of the bytes, once; None: they came."""
+        if self._form is None:
+            return None
+        with self._form as file:
+            self._form = None
+            file.seek(0)
+            return file.read()
+
+    def put(self, data: bytes, write: Callable[[int, bytes], None]) -> None:
+        """Put away the bytes that it was the form of."""
+        at = 0
+        for start, end in self.ranges:
+            write(start, data[at : at + end - start])
+            at += end - start
+
+    def close(self) -> None:
+        """Nothing more of it is wanted."""
+        if self._form is not None:
+            self._form.close()
+            self._form = None
+
+    def _keep(self) -> None:
+        """Raises Broken where it is no smaller than what it is the form of."""
+        component, coarse = self.component, self._coarse
+        if component.received - coarse > self.size:
+            raise Broken
+        if component.received > max(self.taken, coarse):
+            self.taken = max(self.taken, coarse)
+            if self._form is None:
+                self._form = SpooledTemporaryFile(MAX_FORM)  # noqa: SIM115 - closed by `form`, `close`
+            self._form.write(component.data[self.taken - component.trimmed :])
+            self.taken = component.received
+        component.release(self.taken)
 
     @property
     def _coarse(self) -> int:

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import re
 import shutil
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,61 +11,18 @@ import pytest
 
 from local_proxy.export_drivers.preview import launching, previews
 from local_proxy.packages.incoming import Incoming
-from tests.end_to_end.client import Answer, Browser
+from tests.end_to_end.client import Browser
 from tests.end_to_end.pair import (
     PLAIN,
-    FakeOrigin,
-    Pair,
     all_three,
     run,
     slow_three,
     until,
 )
+from tests.end_to_end.preview_windows import TYPE, base_of, events, served, shown
 from tests.office_files import DECK, FILES, LARGE
 
-TYPE = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
 OPENER = "http://sluice.local" + launching.PATH
-
-
-def served(origin: FakeOrigin, data: bytes = DECK, **more: Any) -> str:
-    origin.serve("/deck.pptx", data, TYPE, **more)
-    return origin.base + "/deck.pptx"
-
-
-def base_of(page: Answer) -> str:
-    """The path below which a preview asks."""
-    found = re.search(rb'data-base="([^"]+)"', page.body)
-    assert found, page
-    return found[1].decode()
-
-
-async def events(both: Pair, address: str) -> AsyncIterator[dict[str, Any]]:
-    """What a window hears, until nothing more comes of the document."""
-    async with both.client.open(address + "events") as answer:
-        assert answer.status == 200, answer
-        rest = b""
-        async for chunk in answer.stream:
-            *lines, rest = (rest + chunk).split(b"\n")
-            for line in lines:
-                if line.startswith(b"data: "):
-                    said = json.loads(line[6:])
-                    yield said
-                    if "end" in said:
-                        return
-
-
-async def shown(both: Pair, address: str) -> tuple[dict[int, str], dict[int, str], str]:
-    """Pages and pictures at the end, and the last word."""
-    pages: dict[int, list[str]] = {}
-    pictures: dict[int, str] = {}
-    word = ""
-    async for said in events(both, address):
-        word = said.get("s", word)
-        if "m" in said:
-            pictures.update(dict.fromkeys(said["m"], said["l"]))
-        if "p" in said:
-            pages[said["p"]] = [*pages.get(said["p"], [])[: said["k"]], said["h"]]
-    return {number: "".join(blocks) for number, blocks in pages.items()}, pictures, word
 
 
 def test_a_window_gets_a_preview_that_fills_in_and_the_file_beside_it() -> None:
@@ -290,88 +243,6 @@ def test_only_the_preview_itself_is_answered() -> None:
                     origin.base + base + "focus", method="POST", body=body
                 ) as answer:
                     assert answer.status == status
-
-    run(main())
-
-
-# -- programs --------------------------------------------------------------------------------------
-
-
-@asynccontextmanager
-async def pressing(both: Pair, key: str, body: bytes, **fields: str) -> AsyncIterator[Answer]:
-    headers = [(name.replace("_", "-"), value) for name, value in fields.items()]
-    async with both.client.open(OPENER + key, headers, method="POST", body=body) as answer:
-        yield answer
-
-
-def test_a_document_opens_in_a_program_by_the_proxy_s_own_page_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "Downloads").mkdir()
-    monkeypatch.setenv("HOME", str(tmp_path))
-
-    async def main() -> None:
-        async with all_three() as (origin, both):
-            page = await both.browser.navigate(served(origin))
-            key = base_of(page).split("/")[-2]
-            assert (OPENER + key).encode() in page.body
-            question = await both.client.get(OPENER + key)
-            assert "frame-ancestors 'none'" in question.header("content-security-policy")
-            assert question.header("access-control-allow-origin") == ""
-            found = re.search(rb'name=secret value="([^"]+)"', question.body)
-            assert found
-            body = b"secret=" + found[1]
-            own = "http://sluice.local"
-            for wrong, fields in (
-                (b"", {"origin": own}),
-                (b"secret=" + b"x" * 32, {"origin": own}),
-                (body, {"origin": origin.base}),
-                (body, {"origin": "null"}),
-                (body, {}),
-                (body, {"origin": own, "sec_fetch_site": "cross-site"}),
-            ):
-                async with pressing(both, key, wrong, **fields) as answer:
-                    assert answer.status == 403
-            assert not both.local._launching._running
-            async with pressing(both, key, body, origin=own) as answer:
-                assert answer.status == 303
-                assert answer.header("location") == launching.PATH + key
-            started = both.local._launching._running[key]
-            await until(lambda: started.code is not None)
-            state = await both.client.get(OPENER + key)
-            assert started.code == 0, started.lines
-            assert b"kept as deck.pptx" in state.body
-            assert (tmp_path / "Downloads" / "deck.pptx").read_bytes() == DECK
-            async with pressing(both, key, body, origin=own) as answer:  # it was good once
-                assert answer.status == 403
-
-    run(main(), timeout=40)
-
-
-def test_a_program_that_fails_says_why() -> None:
-    async def main() -> None:
-        async with all_three() as (origin, both):
-            page = await both.browser.navigate(served(origin))
-            key = base_of(page).split("/")[-2]
-
-            async def start(url: str) -> asyncio.subprocess.Process:
-                return await asyncio.create_subprocess_exec(
-                    *("sh", "-c", "echo no office suite; exit 3"),
-                    stdout=asyncio.subprocess.PIPE,
-                )
-
-            both.local._launching._start = start
-            question = await both.client.get(OPENER + key)
-            found = re.search(rb'name=secret value="([^"]+)"', question.body)
-            assert found
-            body = b"secret=" + found[1]
-            async with pressing(both, key, body, origin="http://sluice.local") as answer:
-                assert answer.status == 303
-            await until(lambda: both.local._launching._running[key].code == 3)
-            state = await both.client.get(OPENER + key)
-            assert b"could not be opened" in state.body
-            assert b"no office suite" in state.body
-            assert (await both.client.get(OPENER + "x" * 32)).status == 404
 
     run(main())
 

@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -38,25 +38,6 @@ def missing() -> str:
     except NoOffice as error:
         return str(error)
     return ""
-
-
-@contextlib.contextmanager
-def screen() -> Iterator[str]:
-    """A display of its own, by its name."""
-    reading, writing = os.pipe()
-    process = subprocess.Popen(
-        ["Xvfb", "-displayfd", str(writing), "-screen", "0", "1280x900x24", "-noreset"],
-        pass_fds=[writing],
-        stderr=subprocess.DEVNULL,
-    )
-    os.close(writing)
-    with os.fdopen(reading) as told:
-        number = told.readline().strip()
-    try:
-        yield f":{number}"
-    finally:
-        process.terminate()
-        process.wait()
 
 
 class Desk:

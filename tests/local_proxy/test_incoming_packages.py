@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from local_proxy.resumption import Memory
 from office.zip_directory import parse
 from tests.office_files import DECK
 from tests.watched import run, until
+from transcoders.exact.coder import Undone
 from wire import messages as m
 from wire.errors import PeerError
 from wire.frames import Data
@@ -37,7 +40,7 @@ class World:
         self.losses = 0
         self.arriving = Arriving(
             Memory(),
-            accepts=(),
+            accepts=(m.EXACT,),
             say=self.said.append,
             progressed=lambda component, amount: None,
             ended=lambda component: None,
@@ -48,8 +51,15 @@ class World:
             SparseFile(folder / "deck.pptx"),
             look=lambda document, components: None,
             lost=self._lost,
+            undo=self._undone,
         )
         self._ask(1, takes)
+
+    async def _undone(self, data: bytes, *, size: int) -> bytes:
+        try:
+            return zlib.decompress(data)
+        except zlib.error as error:
+            raise Undone(str(error)) from error
 
     def _lost(self) -> None:
         self.losses += 1
@@ -288,3 +298,68 @@ def test_a_view_that_came_before_anybody_wanted_it_is_taken(world: World) -> Non
     world.directory()
     assert world.document.text is not None
     assert world.document.text.whole
+
+
+def coded(world: World, form: bytes, *, low: bytes = b"") -> None:
+    """All of the document as one picture's exact form, behind a coarse version."""
+    world.package([Slice(Kind.IMAGE, [0, START], [1, 1])])
+    world.directory()
+    levels = [Level("original", len(low), len(low) + len(form), "")]
+    if low:
+        levels.insert(0, Level("low", 0, len(low), "image/webp"))
+        world.arriving.levels(m.Levels(2, levels[:1], 0))
+        world.data(2, low, last=False)
+    world.arriving.levels(m.Levels(2, levels, len(low) + len(form), m.EXACT))
+    world.data(2, form)
+
+
+@pytest.mark.parametrize("low", [b"", b"coarse"])
+def test_an_exact_form_is_undone_into_the_file(tmp_path: Path, low: bytes) -> None:
+    async def main() -> None:
+        world = World(tmp_path)
+        coded(world, zlib.compress(DECK[:START]), low=low)
+        assert not world.document.present(DIRECTORY.entries[0].name)
+        assert [world.document.low(one.name) for one in DIRECTORY.entries].count(low) == bool(low)
+        world.data(4, hashlib.sha256(DECK).digest())
+        await until(lambda: world.document.complete)
+        assert world.document.path.read_bytes() == DECK
+        assert world.document.exact
+
+    run(main())
+
+
+def test_a_form_that_can_not_be_undone_is_asked_for_as_it_is(tmp_path: Path) -> None:
+    async def main() -> None:
+        world = World(tmp_path)
+        coded(world, b"what other tools have made")
+        await until(lambda: world.losses)
+        assert not world.document.exact
+        assert not world.document.failure
+        assert world.document.held() is not None
+        world._ask(9, m.Takes.PACKAGE)
+        slices = [Slice(Kind.TEXT, [0, START], [1, 1])]
+        world.package(slices, goes_on=True, first=10)
+        world.arriving.head(m.Head(9, 200, b""), [])
+        world.data(10, DECK[:START])
+        world.data(12, hashlib.sha256(DECK).digest())
+        await until(lambda: world.document.complete)
+        assert world.document.path.read_bytes() == DECK
+
+    run(main())
+
+
+def test_a_form_larger_than_its_bytes_ends_the_document(world: World) -> None:
+    coded(world, bytes(START + 1))
+    assert world.document.failure == BROKEN
+
+
+def test_a_document_that_is_closed_undoes_nothing(tmp_path: Path) -> None:
+    async def main() -> None:
+        world = World(tmp_path)
+        coded(world, zlib.compress(DECK[:START]))
+        world.document.close()
+        world.document.file.close()
+        await asyncio.sleep(0)
+        assert not world.document.received > len(DIRECTORY.raw)
+
+    run(main())

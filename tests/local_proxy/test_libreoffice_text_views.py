@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,27 +15,10 @@ from tests.local_proxy.office_desk import (
     desk,
     difference,
     needs_libreoffice,
-    processes,
-    screen,
 )
 
-pytestmark = needs_libreoffice
+pytestmark = [needs_libreoffice, pytest.mark.usefixtures("at_a_desk")]
 DECK = "deck_pictures.odp"
-
-
-@pytest.fixture(scope="module")
-def display() -> Iterator[str]:
-    with screen() as name:
-        yield name
-
-
-@pytest.fixture(autouse=True)
-def at_a_desk(display: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("DISPLAY", display)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    yield
-    assert not processes(tmp_path)
 
 
 async def texts(at: Desk) -> list[str]:

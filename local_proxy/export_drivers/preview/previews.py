@@ -110,13 +110,13 @@ class Previews:
         """Whether a document may come in parts for this; then it is asked for so."""
         if not may_be_previewed(request) or self._packages.full:
             return False
-        request.takes |= Takes.PACKAGE | Takes.INLINE | Takes.VIEWS
+        request.takes |= self._packages.takes | Takes.INLINE
         return True
 
     @staticmethod
     def give_up(request: Request) -> None:
         """It is to be asked once more, for the file itself."""
-        request.takes &= ~(Takes.PACKAGE | Takes.INLINE | Takes.VIEWS)
+        request.takes &= ~(Takes.PACKAGE | Takes.INLINE | Takes.VIEWS | Takes.EXACT)
         request.original = True
 
     def expect(self, component: Component) -> None:

@@ -1,0 +1,83 @@
+"""Pictures of a document in exact forms (transcoders/exact), where a slow link makes that worth it.
+
+Must not know: components, frames.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Final
+
+from office.contents import extent
+from office.extents import Range
+from office.parts import Part, Picture
+from office.zip_directory import STORED
+from remote_proxy.package_document import Document
+from transcoders.exact.coder import LEAST
+from transcoders.exact.form import MAX_BYTES
+from transcoders.registry import Transcoders
+
+SLOW: Final = 100_000.0
+"""Bytes/second of a link from which on forms would be made too slowly: 2 to 4 s of a processor for
+a deck with 2 to 4 MB of pictures."""
+MAX_HELD: Final = 16 << 20
+"""Bytes of the pictures of one document whose forms are in memory until the link has taken them."""
+AT_A_TIME: Final = 2
+
+
+class ExactForms:
+    """Of one document."""
+
+    def __init__(
+        self,
+        document: Document,
+        transcoders: Transcoders,
+        *,
+        scans: bool,
+        rate: Callable[[], float | None],
+    ) -> None:
+        """`scans`: the device has jpegtran; `rate`: of the link, bytes/second, if known."""
+        self._document = document
+        self._transcoders = transcoders
+        self._scans = scans
+        self._rate = rate
+        self._held = 0
+        self._places = asyncio.Semaphore(AT_A_TIME)
+
+    @staticmethod
+    def may_have(part: Part, ranges: tuple[Range, ...]) -> bool:
+        """Whether it could have one: a picture all of which is to be sent."""
+        whole = isinstance(part, Picture) and len(ranges) == 1 and ranges == part.ranges
+        return whole and LEAST <= ranges[0][1] - ranges[0][0] <= MAX_BYTES
+
+    @asynccontextmanager
+    async def form(self, part: Part) -> AsyncIterator[bytes | None]:
+        """The form, counted as held in the block; None: it goes as it is. Its bytes are here."""
+        assert isinstance(part, Picture)
+        ((start, end),) = part.ranges
+        rate = self._rate()
+        if rate is None or rate > SLOW or self._held + end - start > MAX_HELD:
+            yield None
+            return
+        self._held += end - start
+        try:
+            yield await self._made(part, start, end)
+        finally:
+            self._held -= end - start
+
+    async def _made(self, part: Picture, start: int, end: int) -> bytes | None:
+        entry = self._document.directory.by_name[part.media.entry]
+        async with self._places:
+            data = self._document.gathering.spool.read(start, end)
+            place = extent(entry, data)
+            if place is None:
+                return None
+            return await self._transcoders.exact(
+                data,
+                start=place[0],
+                length=place[1] - place[0],
+                deflated=entry.method != STORED,
+                scans=self._scans,
+            )

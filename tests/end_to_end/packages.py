@@ -1,0 +1,28 @@
+"""Documents that are opened over the pair, to their end."""
+
+from __future__ import annotations
+
+from local_proxy.packages.incoming import Incoming
+from local_proxy.packages.whole import Whole
+from tests.end_to_end.pair import (
+    FakeOrigin,
+    Pair,
+    until,
+)
+
+TYPE = "application/octet-stream"
+
+
+async def opened(origin: FakeOrigin, both: Pair, data: bytes, name: str) -> tuple[int, Incoming]:
+    origin.serve(f"/{name}", data, TYPE)
+    number, document = await both.local.packages.open(f"{origin.base}/{name}")
+    assert isinstance(document, Incoming)
+    return number, document
+
+
+async def ended(document: Incoming | Whole) -> None:
+    await until(lambda: document.complete or bool(document.failure))
+
+
+def content(document: Incoming | Whole) -> bytes:
+    return document.file.path.read_bytes()

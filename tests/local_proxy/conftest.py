@@ -1,0 +1,28 @@
+"""A desk to work at, for tests in which a person uses a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bench.screen import screen
+from tests.local_proxy.office_desk import processes
+
+
+@pytest.fixture(scope="session")
+def display() -> Iterator[str]:
+    with screen() as name:
+        yield name
+
+
+@pytest.fixture
+def at_a_desk(display: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Sessions live in the test's folder, so whatever is left behind is found."""
+    monkeypatch.setenv("DISPLAY", display)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    yield
+    assert not processes(tmp_path)
+    assert not list(tmp_path.glob("sluice-open-*"))
