@@ -108,14 +108,7 @@ class PackageDelivery:
         self._there_coarse: frozenset[int] = frozenset()
         """Where pictures begin whose coarse versions are there."""
         self._adapted = job.treatment is m.Treatment.ADAPTED and not no_transform(document.headers)
-        exact = job.takes & m.Takes.EXACT and sender.accepts(m.EXACT)
-        self._exact = (
-            ExactForms(
-                document, transcoders, scans=sender.accepts(m.ARITHMETIC), rate=lambda: sender.rate
-            )
-            if exact
-            else None
-        )  # the origin's bytes to the last, whatever the site's switch says
+        self._exact = self._forms() if job.takes & m.Takes.EXACT else None
 
     async def run(self) -> None:
         """Deliver. Failures are told to the local proxy once the parts have been announced."""
@@ -173,6 +166,21 @@ class PackageDelivery:
         entries = [self._directory.by_name[name] for name in VIEWED]
         return not (held and held.view) and not (
             there and all(there.covers(entry.start, entry.end) for entry in entries)
+        )
+
+    def _forms(self) -> ExactForms | None:
+        """Of pictures: the origin's bytes to the last, whatever the site's switch says."""
+        sender = self._sender
+        if not sender.accepts(m.EXACT):
+            return None
+        return ExactForms(
+            self._document,
+            self._transcoders,
+            scans=sender.accepts(m.ARITHMETIC),
+            rate=lambda: sender.rate,
+            waiting=lambda: any(
+                one.held for id_ in self._entered if (one := sender.outbox.get(id_)) is not None
+            ),
         )
 
     # -- what is to come -----------------------------------------------------------------------

@@ -25,6 +25,10 @@ a deck with 2 to 4 MB of pictures."""
 MAX_HELD: Final = 16 << 20
 """Bytes of the pictures of one document whose forms are in memory until the link has taken them."""
 AT_A_TIME: Final = 2
+PATIENCE: Final = 1.0
+"""Seconds until the rate of a link that has just begun must be known; else it counts as fast. Not
+waited for where nothing waits for the link."""
+_LOOK: Final = 0.05
 
 
 class ExactForms:
@@ -37,12 +41,15 @@ class ExactForms:
         *,
         scans: bool,
         rate: Callable[[], float | None],
+        waiting: Callable[[], bool],
     ) -> None:
-        """`scans`: the device has jpegtran; `rate`: of the link, bytes/second, if known."""
+        """`scans`: the device has jpegtran; `rate`: of the link, bytes/second, if known; `waiting`:
+        whether bytes of the document wait for it."""
         self._document = document
         self._transcoders = transcoders
         self._scans = scans
         self._rate = rate
+        self._waiting = waiting
         self._held = 0
         self._places = asyncio.Semaphore(AT_A_TIME)
 
@@ -57,8 +64,7 @@ class ExactForms:
         """The form, counted as held in the block; None: it goes as it is. Its bytes are here."""
         assert isinstance(part, Picture)
         ((start, end),) = part.ranges
-        rate = self._rate()
-        if rate is None or rate > SLOW or self._held + end - start > MAX_HELD:
+        if not await self._is_slow() or self._held + end - start > MAX_HELD:
             yield None
             return
         self._held += end - start
@@ -66,6 +72,14 @@ class ExactForms:
             yield await self._made(part, start, end)
         finally:
             self._held -= end - start
+
+    async def _is_slow(self) -> bool:
+        for _ in range(int(PATIENCE / _LOOK)):
+            if self._rate() is not None or not self._waiting():
+                break
+            await asyncio.sleep(_LOOK)
+        rate = self._rate()
+        return rate is not None and rate <= SLOW
 
     async def _made(self, part: Picture, start: int, end: int) -> bytes | None:
         entry = self._document.directory.by_name[part.media.entry]
