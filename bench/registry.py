@@ -50,7 +50,7 @@ SCENARIOS: Final = (
         "pages one after another in one browser, caches warm, under several policies",
         "bench.scenarios.browse",
         takes=180,
-        quick_takes=70,
+        quick_takes=68,
         quick={"profile_name": "1.6M", "policies": ("default",)},
     ),
     Scenario(
@@ -81,7 +81,7 @@ SCENARIOS: Final = (
         "how soon a page opened over a loading one gets its text; who has the link after a switch",
         "bench.scenarios.two_documents",
         takes=300,
-        quick_takes=70,
+        quick_takes=55,
         full={"runs": 5},
     ),
     Scenario(
@@ -89,7 +89,7 @@ SCENARIOS: Final = (
         "that every page ends up as it does without a proxy, pixels and console",
         "bench.scenarios.identical",
         takes=60,
-        quick_takes=30,
+        quick_takes=28,
         quick={"page": ARTICLE},
     ),
     Scenario(
@@ -105,7 +105,7 @@ SCENARIOS: Final = (
         "how much later a WebSocket's echo is beside a transfer that fills the link, over real TCP",
         "bench.scenarios.websocket",
         takes=240,
-        quick_takes=60,
+        quick_takes=95,
         quick={"profile_name": "384k"},
     ),
     Scenario(
@@ -113,7 +113,7 @@ SCENARIOS: Final = (
         "how much of the link two loading pages use, what frames cost, idle gaps; over real TCP",
         "bench.scenarios.utilisation",
         takes=240,
-        quick_takes=80,
+        quick_takes=62,
         quick={"profile": "384k"},
     ),
     Scenario(
@@ -153,7 +153,7 @@ SCENARIOS: Final = (
         "what the proxies cost a page without adaptation, over real TCP (HATS, figure 8)",
         "bench.scenarios.hats_overhead",
         takes=1500,
-        quick_takes=60,
+        quick_takes=15,
         quick={"profile": "384k", "size": 193_000},
     ),
     Scenario(
@@ -252,7 +252,7 @@ SCENARIOS: Final = (
         "how late an urgent kilobyte is behind a bulk transfer, over real TCP",
         "bench.scenarios.gate",
         takes=200,
-        quick_takes=35,
+        quick_takes=14,
         quick={"seconds": 8.0, "profiles": ("isdn-dsl-tunnel",)},
     ),
     Scenario(
@@ -260,7 +260,7 @@ SCENARIOS: Final = (
         "what pictures cost at each level, in bytes and processor time, and what sketches show",
         "bench.scenarios.transcode",
         takes=40,
-        quick_takes=10,
+        quick_takes=5,
         quick={"repeat": 1},
     ),
     Scenario(
@@ -268,7 +268,7 @@ SCENARIOS: Final = (
         "that cuts, silences, restarts and new addresses cost pages and downloads a pause, no more",
         "bench.scenarios.faults",
         takes=660,
-        quick_takes=60,
+        quick_takes=95,
         quick={"runs": 8, "long_silence": 15.0},
     ),
     Scenario(
@@ -276,7 +276,7 @@ SCENARIOS: Final = (
         "that noise at every port costs nothing but logged errors: memory, a page after it",
         "bench.scenarios.random_bytes",
         takes=75,
-        quick_takes=20,
+        quick_takes=18,
         quick={"seconds": 8.0},
     ),
     Scenario(
@@ -284,7 +284,7 @@ SCENARIOS: Final = (
         "that emulated links are what their profiles say: rate, delay, loss, queue",
         "bench.scenarios.links",
         takes=80,
-        quick_takes=25,
+        quick_takes=15,
         quick={"backend": "relay"},
     ),
     Scenario(
@@ -292,7 +292,7 @@ SCENARIOS: Final = (
         "that neither proxy holds a gigabyte whose reader rests",
         "bench.scenarios.bulk",
         takes=300,
-        quick_takes=30,
+        quick_takes=22,
         quick={"size": 50_000_000},
     ),
     Scenario(
@@ -300,7 +300,7 @@ SCENARIOS: Final = (
         "that a page in Chromium is no later beside a download or an upload",
         "bench.scenarios.beside",
         takes=540,
-        quick_takes=100,
+        quick_takes=90,
         quick={"runs": 1, "profile_name": "1.6M"},
     ),
     Scenario(

@@ -26,6 +26,8 @@ MAX_PARTS: Final = 1 << 20
 MIN_QUANTUM: Final = 64
 MAX_QUANTUM: Final = 16_384
 """Bytes that a policy may set; 0 leaves the choice to the session."""
+SETTINGS: Final = (m.SetScheduler, m.SetWeight, m.SetQuantum, m.SetPlan, m.Raise)
+"""What policies command of schedulers and plans."""
 _log = structlog.get_logger("sluice.remote")
 
 
@@ -66,6 +68,20 @@ class Obedience:
         self._fetched.intersection_update(live)
 
     # -- commands ----------------------------------------------------------------------------------
+
+    def obey(self, message: m.Message) -> None:
+        """Carry out one of SETTINGS."""
+        match message:
+            case m.SetScheduler():
+                self.set_scheduler(message)
+            case m.SetWeight():
+                self.set_weight(message)
+            case m.SetQuantum():
+                self.set_quantum(message)
+            case m.SetPlan():
+                self.set_plan(message)
+            case m.Raise():
+                self.move(message)
 
     def set_scheduler(self, command: m.SetScheduler) -> None:
         """Install a scheduler at all nodes that the path names."""

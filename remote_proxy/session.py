@@ -18,7 +18,7 @@ from remote_proxy.delivery import Delivery, Services
 from remote_proxy.failures import Failure, OriginError
 from remote_proxy.jobs import Job
 from remote_proxy.limits import UsageStatistics
-from remote_proxy.obedience import Obedience
+from remote_proxy.obedience import SETTINGS, Obedience
 from remote_proxy.packaging import Packaging
 from remote_proxy.plan import Plan
 from remote_proxy.promising import Promising
@@ -40,9 +40,6 @@ together look like a link of gigabits, and a quantum fitted to that is seconds o
 SWEEP: Final = 32
 """Deliveries begun between two looks for what can be forgotten."""
 _log = structlog.get_logger("sluice.remote")
-
-
-_SETTINGS: Final = (m.SetScheduler, m.SetWeight, m.SetQuantum, m.SetPlan, m.Raise)
 
 
 @dataclass(slots=True)
@@ -128,7 +125,7 @@ class RemoteSession:
             m.Cancel: self._on_cancel,
             m.Reset: self._on_reset,
             m.CloseDocument: self._on_close_document,
-            **dict.fromkeys(_SETTINGS, self._on_setting),
+            **dict.fromkeys(SETTINGS, self._on_setting),
             m.Fetch: self._on_fetch,
             m.Hold: self._on_hold,
             m.Growing: self._on_growing,
@@ -353,17 +350,7 @@ class RemoteSession:
         self.tree.close_document(message.document)
 
     def _on_setting(self, message: m.Message, _: Headers) -> None:
-        match message:
-            case m.SetScheduler():
-                self.obedience.set_scheduler(message)
-            case m.SetWeight():
-                self.obedience.set_weight(message)
-            case m.SetQuantum():
-                self.obedience.set_quantum(message)
-            case m.SetPlan():
-                self.obedience.set_plan(message)
-            case m.Raise():
-                self.obedience.move(message)
+        self.obedience.obey(message)
 
     def _on_fetch(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Fetch)

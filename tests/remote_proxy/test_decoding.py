@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 import brotli
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from remote_proxy.decoding import FREE_DECODED, decode
@@ -92,6 +92,7 @@ def test_bombs(coding: str) -> None:
         undo("gzip, gzip" if coding == "gzip" else coding, data, max_bytes=2 * FREE_DECODED)
 
 
+@example(coding="x-gzip", flips=[(183, 0)], size=1)
 @settings(max_examples=150, deadline=None)
 @given(
     coding=st.sampled_from(sorted(CODED)),
@@ -104,5 +105,9 @@ def test_any_bytes_either_decode_or_raise_ours(
     data = bytearray(CODED[coding][:400])
     for at, value in flips:
         data[at % len(data)] = value
-    with pytest.raises(OriginError):
-        undo(coding, bytes(data), size=size)
+    try:
+        made = undo(coding, bytes(data), size=size)
+    except OriginError:
+        return
+    assert made == TEXT[:1000]  # what follows the first member is none: padding, as for browsers
+    assert coding == "x-gzip"
