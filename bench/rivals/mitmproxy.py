@@ -13,8 +13,9 @@ from typing import Final
 
 from bench.origin import Address
 from bench.peers import ROOT
+from bench.ports import HOST, free_port
 from bench.rivals.forward import ForwardProxy
-from bench.rivals.program import HOST, find, free_port, program
+from bench.rivals.program import find, program
 
 OWN: Final = ROOT / ".peers" / "mitmproxy" / "bin"
 """Where `make bench-peers` puts it."""

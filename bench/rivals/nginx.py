@@ -20,8 +20,9 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from bench.endpoint import Endpoint
 from bench.origin import GZIP_LEVEL, Address
 from bench.peers import SITE, relay
+from bench.ports import HOST, free_port
 from bench.profiles import Profile
-from bench.rivals.program import HOST, find, free_port, program
+from bench.rivals.program import find, program
 from local_proxy.certificates import key_pem, leaf_certificate, root_certificate
 
 _TYPES: Final = {

@@ -11,16 +11,14 @@ import os
 import select
 import shutil
 import signal
-import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
 from bench.origin import Address
+from bench.ports import HOST
 
-HOST: Final = "127.0.0.1"
-"""Nothing here listens beyond the machine."""
 START_TIMEOUT: Final = 20.0
 """Seconds until it accepts a connection; Python's own take three on a busy machine."""
 _END_AFTER: Final = 5.0
@@ -37,14 +35,6 @@ def find(name: str, *, first: Path | None = None) -> str | None:
     """Path of an executable, or None. `first`: a folder to look in before PATH."""
     path = [str(first)] if first else []
     return shutil.which(name, path=":".join([*path, os.environ.get("PATH", ""), _SYSTEM]))
-
-
-def free_port() -> int:
-    """One that was free a moment ago: these servers can't be asked which one they took."""
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port: int = probe.getsockname()[1]
-    return port
 
 
 @asynccontextmanager

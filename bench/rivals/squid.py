@@ -12,8 +12,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from bench.origin import Address
+from bench.ports import HOST, free_port
 from bench.rivals.forward import ForwardProxy
-from bench.rivals.program import HOST, find, free_port, program
+from bench.rivals.program import find, program
 
 
 def configuration(*, port: int) -> str:

@@ -11,8 +11,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from bench.origin import Address
+from bench.ports import HOST, free_port
 from bench.rivals.forward import ForwardProxy
-from bench.rivals.program import HOST, daemon, find, free_port
+from bench.rivals.program import daemon, find
 
 
 def configuration(*, port: int) -> str:

@@ -17,10 +17,11 @@ from PIL import Image
 from bench.endpoint import Endpoint
 from bench.origin import Address, serve
 from bench.peers import NAMES, peers
+from bench.ports import free_port
 from bench.profiles import profile
 from bench.rivals import mitmproxy, nginx, squid, ziproxy
 from bench.rivals.forward import ForwardProxy
-from bench.rivals.program import daemon, free_port, program
+from bench.rivals.program import daemon, program
 from bench.rivals.registry import RIVALS, Rival, line_up
 
 PAGE = b"<!doctype html><title>x</title><p>" + b"some text " * 400

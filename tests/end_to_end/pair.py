@@ -11,7 +11,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from aiohttp.abc import AbstractResolver
 
 from bench.links.relay import Relay
 from bench.links.secured import paired_twice
+from bench.ports import free_port
 from configuration import LocalSettings
 from local_proxy.authority import Authority
 from local_proxy.http import Headers
@@ -38,7 +39,6 @@ from tests.watched import run, until
 from transcoders.registry import Transcoders
 from transport.security import ServerSecurity
 from transport.spp.keys import ServerKeys
-from transport.tcp import Listener
 
 __all__ = (
     "LOOPBACK",
@@ -76,7 +76,7 @@ class Remote:
         resolver: AbstractResolver | None = None, tls: ssl.SSLContext | None = None,
         security: ServerSecurity | None = None, keys: ServerKeys | None = None,
     ) -> None:  # fmt: skip
-        self.port = 0
+        self.port = free_port()
         self.security = security
         self.keys = keys
         self._tls = tls
@@ -86,38 +86,36 @@ class Remote:
         self._allow = allow
         self._devices = Devices(limits)
         self._resolver = resolver
-        self._origin: Origin | None = None
-        self._transcoders: Transcoders | None = None
         self._server: RemoteServer | None = None
-        self._listener: Listener | None = None
+        self._ending = AsyncExitStack()
 
     @property
     def sessions(self) -> list[RemoteSession]:
         return self._server.sessions if self._server is not None else []
 
     async def start(self) -> None:
-        guard = Guard(self._allow)
-        self._origin = await Origin(
-            self._config, guard=guard, resolver=self._resolver, tls=self._tls
-        ).__aenter__()
-        self._transcoders = Transcoders(workers=2)
-        services = Services(self._origin, self._transcoders, self._devices)
-        self._server = RemoteServer(
-            services, quantum=1024, memory=self._memory, congestion="cubic", patience=self._patience
-        )
-        self._listener = await self._server.listen("127.0.0.1", self.port, security=self.security)
-        self.port = self._listener.address[1]
+        async with AsyncExitStack() as ending:
+            guard = Guard(self._allow)
+            origin = Origin(self._config, guard=guard, resolver=self._resolver, tls=self._tls)
+            await ending.enter_async_context(origin)
+            transcoders = Transcoders(workers=2)
+            ending.push_async_callback(transcoders.close)
+            self._server = RemoteServer(
+                Services(origin, transcoders, self._devices),
+                quantum=1024, memory=self._memory, congestion="cubic", patience=self._patience,
+            )  # fmt: skip
+            ending.push_async_callback(self._server.close)
+            await self._listen(self._server, ending)
+            self._ending = ending.pop_all()
+
+    async def _listen(self, server: RemoteServer, ending: AsyncExitStack) -> None:
+        listener = await server.listen("127.0.0.1", self.port, security=self.security)
+        ending.callback(listener.close)
         if self.keys is not None:
-            await self._server.listen_udp("127.0.0.1", self.port, keys=self.keys)
+            await server.listen_udp("127.0.0.1", self.port, keys=self.keys)
 
     async def stop(self) -> None:
-        if self._server is None:
-            return
-        assert self._listener and self._transcoders and self._origin
-        self._listener.close()
-        await self._server.close()
-        await self._transcoders.close()
-        await self._origin.__aexit__(None, None, None)
+        await self._ending.aclose()
         self._server = None
 
 
@@ -165,8 +163,9 @@ class Pair:
 async def pair(
     *, policy: Iterable[str] = ("default",), patience: float = 2.0, export: str = "auto",
     config: OriginConfig | None = None, memory: int = 64 << 20, start_remote: bool = True,
-    remote_port: int = 0, remote_patience: float = 60.0, tls: ssl.SSLContext | None = None,
-    allow: Sequence[str] = LOOPBACK, limits: Limits | None = None,
+    remote_port: int | None = None, remote_patience: float = 60.0,
+    tls: ssl.SSLContext | None = None, allow: Sequence[str] = LOOPBACK,
+    limits: Limits | None = None,
     resolver: AbstractResolver | None = None, authority: Authority | None = None,
     tunnel: Iterable[str] = (), jpegtran: str | None = shutil.which("jpegtran"),
     secure: bool = False, udp: bool = False, segments: bool = False,
@@ -185,7 +184,7 @@ async def pair(
         config, memory=memory, patience=remote_patience, allow=allow, limits=limits,
         resolver=resolver, tls=tls, security=server, keys=server_keys,
     )  # fmt: skip
-    remote.port = remote_port
+    remote.port = remote_port or remote.port
     if start_remote:
         await remote.start()
     settings = LocalSettings(

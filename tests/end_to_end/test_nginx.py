@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.ports import free_port
 from tests.end_to_end.pair import Client, Pair, pair, run, until
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
@@ -47,10 +48,7 @@ HUGE = 5 << 30
 @asynccontextmanager
 async def nginx(folder: Path) -> AsyncIterator[str]:
     """Serves `folder`/www; its base URL."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    www = folder / "www"
+    port, www = free_port(), folder / "www"
     (www / "put").mkdir(parents=True)
     (www / "data.zip").write_bytes(DATA)
     (www / "small.txt").write_bytes(TEXT)

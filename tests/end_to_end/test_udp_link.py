@@ -10,6 +10,7 @@ import socket
 
 import pytest
 
+from bench.ports import free_port
 from tests.end_to_end.pair import Asked, Pair, all_three, run, until
 from tests.end_to_end.test_sites import PICTURE, furnish
 from transport import lasting, preferring_udp
@@ -110,9 +111,9 @@ def test_where_udp_gets_no_answer_tcp_carries_the_link_until_it_does(
 
     async def go() -> None:
         loop = asyncio.get_running_loop()
+        port = free_port()
         silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        silent.bind(("127.0.0.1", 0))  # as a firewall that eats what comes
-        port = silent.getsockname()[1]
+        silent.bind(("127.0.0.1", port))  # as a firewall that eats what comes
         async with all_three(udp=True, start_remote=False, remote_port=port) as (origin, both):
             keys, both.remote.keys = both.remote.keys, None
             began = loop.time()
