@@ -32,6 +32,7 @@ from transport.gate_statistics import GateStatistics, Phase
 from transport.ledger import Ledger, Progress
 from transport.limits import Limits
 from transport.link import BandwidthEstimate
+from transport.margin import TARGET, Margin
 from transport.pacer import Pacer
 from transport.quantum import SEGMENT
 from transport.rate_filter import RateFilter
@@ -39,15 +40,6 @@ from transport.report_spacing import REPORT_EVERY, REPORT_EVERY_THIN, THIN
 
 _START_QUANTA: Final = 4
 """Quanta under way at the start."""
-_TARGET: Final = 0.010
-"""Seconds of queue that keep the link busy between two reports of the usual spacing."""
-_LARGEST_TARGET: Final = 0.025
-"""Seconds: for a receiver that spares a thin way back and reports every 20 ms."""
-_TARGET_SPACINGS: Final = 1.25
-"""Times the spacing of reports: less leaves the link idle between two."""
-_SPACING_GAIN: Final = 1 / 16
-_MARGIN_QUANTA: Final = 1.25
-"""Margins below it leave the link idle while a quantum waits for the gate."""
 _MOST_GROWTH: Final = 3
 """Doublings of the margin while the gate blocks an empty queue: x8."""
 _EMPTY: Final = 0.5
@@ -107,11 +99,7 @@ class Gate:
         self._burst_at = float("-inf")
         """When a burst of padding had been sent."""
         self._start_cap = 0.0  # bytes; 0: a few quanta
-        self._spacing = 0.0
-        """Seconds between reports while the gate limits, the mean."""
-        self._growth = 0
-        self._step_due = False
-        """One round with an empty queue has passed; after another the margin grows."""
+        self._margin = Margin()
         self._limits = Limits(now=now)
         self._above: _Above | None = None
         self._overfull_at = float("-inf")
@@ -130,8 +118,9 @@ class Gate:
         self._ledger.sent(now, nbytes)
         rate = self.rate
         if rate and self._phase is not Phase.START:
-            growing = self._growth and self.under_way > self._delivered
-            gain = float(1 << self._growth) if growing else _REFILL
+            growth = self._margin.growth
+            growing = growth and self.under_way > self._delivered
+            gain = float(1 << growth) if growing else _REFILL
             self._pacer.sent(now, nbytes, rate=rate * gain, burst=self.margin)
 
     def on_report(self, now: float, received: int, clock: int) -> None:
@@ -152,8 +141,7 @@ class Gate:
     def _hear(self, now: float, progress: Progress) -> None:
         sent_at = progress.sent_at
         if self._limits.gate:
-            spacing = min(now - self._reported_at, _LARGEST_TARGET)
-            self._spacing += (spacing - self._spacing) * _SPACING_GAIN
+            self._margin.reported(now - self._reported_at)
         self._reported_at = now
         self._limits.reported(now, sent_at=sent_at)
         held = REPORT_EVERY_THIN if self.rate < THIN else REPORT_EVERY
@@ -215,7 +203,7 @@ class Gate:
             return max(self._start_cap, float(_START_QUANTA * self.quantum))
         if now < self._drain_end:
             return max(float(self.quantum), self._delivered - self.margin)
-        return self._delivered + self.margin * (1 << self._growth) + self._unheard_of
+        return self._delivered + self.margin * (1 << self._margin.growth) + self._unheard_of
 
     @property
     def starting(self) -> bool:
@@ -230,8 +218,7 @@ class Gate:
     @property
     def margin(self) -> float:
         """Bytes above what the path holds."""
-        target = min(_LARGEST_TARGET, max(_TARGET, _TARGET_SPACINGS * self._spacing))
-        return max(_MARGIN_QUANTA * self.quantum, target * self.rate)
+        return self._margin.nbytes(rate=self.rate, quantum=self.quantum)
 
     @property
     def rate(self) -> float:
@@ -259,7 +246,7 @@ class Gate:
             under_way=self.under_way,
             cap=self.cap(now),
             margin=self.margin,
-            growth=self._growth,
+            growth=self._margin.growth,
             delivered=self._delivered,
             min_delay=self._delay.minimum,
             delay=self._delay.latest,
@@ -311,25 +298,20 @@ class Gate:
                 self._drain(now)
 
     def _grow(self, now: float) -> None:
-        """Every other round: the first one after a step still shows the queue before it."""
+        """After a round."""
         empty = self._delay.least_excess < _EMPTY * (self._target + self._delay.jitter_there)
-        if not (empty and self._limits.gate and self._is_level(now)):
-            self._growth = 0
-            self._step_due = False
-        elif self._step_due:
+        if empty and self._limits.gate and self._is_level(now):
             # A margin that is not used can grow without end, and overflow the queue all at once.
-            most = _MOST_GROWTH if self._limits.cap else 1
-            self._growth = min(most, self._growth + 1)
-            self._step_due = False
+            self._margin.step(most=_MOST_GROWTH if self._limits.cap else 1)
         else:
-            self._step_due = True
+            self._margin.rest()
 
     def _watch_for_drop(self, now: float) -> None:
         excess, jitter = self._delay.excess, self._delay.jitter_there
         if self.under_way > self.cap(now):
             self._overfull_at = now
         if excess > self._target + jitter:
-            self._growth = 0
+            self._margin.growth = 0
         if self._above is None and excess > _BAND * self._target + jitter:
             self._above = _Above(now, _BAND * self._target, self.rate)
         if self._above is None:
@@ -358,7 +340,7 @@ class Gate:
 
     def _drain(self, now: float) -> None:
         self._drains += 1
-        self._growth = 0
+        self._margin.growth = 0
         self._drain_end = now + self.window
         self._level_since = self._drain_end + 2 * self._delay.round
         self._next_drain = now + self._drain_interval
@@ -368,7 +350,7 @@ class Gate:
     @property
     def _target(self) -> float:
         """Seconds of queue that the margin makes."""
-        return self.margin / self.rate if self.rate else _TARGET
+        return self.margin / self.rate if self.rate else TARGET
 
     @property
     def _unheard_of(self) -> float:
@@ -376,7 +358,7 @@ class Gate:
 
         The margin covers what reports wait for each other.
         """
-        return self.rate * max(0.0, self._delay.late_back - self._spacing / 2)
+        return self.rate * max(0.0, self._delay.late_back - self._margin.spacing / 2)
 
     @property
     def _serialisation(self) -> float:

@@ -1,0 +1,52 @@
+"""What may be under way above what the path holds: it keeps the link busy between two reports.
+
+Pure. Knows how reports are spaced and how often the margin has doubled, nothing of delays.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+TARGET: Final = 0.010
+"""Seconds of queue that keep the link busy between two reports of the usual spacing."""
+_LARGEST_TARGET: Final = 0.025
+"""Seconds: for a receiver that spares a thin way back and reports every 20 ms."""
+_TARGET_SPACINGS: Final = 1.25
+"""Times the spacing of reports: less leaves the link idle between two."""
+_SPACING_GAIN: Final = 1 / 16
+_QUANTA: Final = 1.25
+"""Margins below it leave the link idle while a quantum waits for the gate."""
+
+
+class Margin:
+    """One gate's."""
+
+    def __init__(self) -> None:
+        self.spacing = 0.0
+        """Seconds between reports while the gate limits, the mean."""
+        self.growth = 0
+        """Doublings while the gate blocks an empty queue."""
+        self._step_due = False
+        """One round with an empty queue has passed; after another the margin grows."""
+
+    def reported(self, since: float) -> None:
+        """A report came `since` seconds after the one before, while the gate limited."""
+        self.spacing += (min(since, _LARGEST_TARGET) - self.spacing) * _SPACING_GAIN
+
+    def nbytes(self, *, rate: float, quantum: int) -> float:
+        """Before it grows. `rate` in bytes/second."""
+        target = min(_LARGEST_TARGET, max(TARGET, _TARGET_SPACINGS * self.spacing))
+        return max(_QUANTA * quantum, target * rate)
+
+    def step(self, *, most: int) -> None:
+        """A round has left the queue empty. Every other one counts: the first one after a step
+        still shows the queue before it.
+        """
+        if self._step_due:
+            self.growth = min(most, self.growth + 1)
+        self._step_due = not self._step_due
+
+    def rest(self) -> None:
+        """A round has not."""
+        self.growth = 0
+        self._step_due = False
