@@ -56,6 +56,8 @@ COLUMNS: Final = 5
 class Shown:
     """One document as it came. Seconds from the click."""
 
+    started: float = 0.0
+    """LibreOffice is there."""
     first: float = 0.0
     text: float = 0.0
     editable: float = 0.0
@@ -105,6 +107,7 @@ def _row(document: Path, plain: float, ours: Shown) -> dict[str, Any]:
         "document": document.name,
         "bytes": document.stat().st_size,
         "plain_s": round(plain, 2),
+        "started_s": round(ours.started, 2),
         "first_page_s": round(ours.first, 2),
         "text_s": round(ours.text, 2),
         "editable_s": round(ours.editable, 2),
@@ -117,8 +120,8 @@ def _row(document: Path, plain: float, ours: Shown) -> dict[str, Any]:
 
 def _line(row: dict[str, Any]) -> str:
     return (
-        f"{row['document']}, {row['bytes'] / 1000:.0f} kB: first page {row['first_page_s']} s,"
-        f" all text {row['text_s']} s, {row['pictures']} pictures coarse {row['coarse_s']} s,"
+        f"{row['document']}, {row['bytes'] / 1000:.0f} kB: LibreOffice there {row['started_s']} s,"
+        f" first page {row['first_page_s']} s, all text {row['text_s']} s, {row['pictures']} pictures coarse {row['coarse_s']} s,"
         f" file {row['file_s']} s, in the window {row['complete_s']} s;"
         f" plain download {row['plain_s']} s"
     )
@@ -189,6 +192,8 @@ async def _watched(
     def heard(event: Event) -> None:
         at = clock() - began
         match event.kind:
+            case Kind.STARTED:
+                shown.started = at
             case Kind.OPENED:
                 shown.first = at
             case Kind.TEXT:

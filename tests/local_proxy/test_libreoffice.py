@@ -80,6 +80,7 @@ def test_pictures_get_better_where_they_are_shown(document: str, tmp_path: Path)
             source.feed_rest()
             await at.until(Kind.COMPLETE)
             assert (await at.person("state"))["title"] == document
+            assert at.events[0].kind is Kind.STARTED
             await at.close()
 
     asyncio.run(scenario())

@@ -9,6 +9,8 @@ from enum import StrEnum
 class Kind(StrEnum):
     """Past tense, as events are."""
 
+    STARTED = "started"
+    """LibreOffice is there: seconds when it comes from a cold disk."""
     OPENED = "opened"
     """The first page can be read."""
     TEXT = "text"

@@ -98,6 +98,7 @@ class _Driver:
         kind = report["event"]
         if kind == "ready":
             self._ready = True
+            self._tell(Kind.STARTED)
         elif kind == "failed":
             self._failure = report["text"]
         elif kind == "page":
