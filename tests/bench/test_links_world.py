@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
 from bench import virtual_time
-from bench.links import accuracy, netem_world
+from bench.links import accuracy
 from bench.links.accuracy import altered, link
 from bench.links.cables import Cable, NoBackend, World, WorldStatistics, total
 from bench.links.datagrams import Datagrams
 from bench.links.hosts import Space, sweep
 from bench.links.memory_world import MemoryWorld
-from bench.links.netem_world import netem, probe
 from bench.links.world import BACKENDS, emulate, joined
 from bench.profiles import Profile, profile
+from tests.bench.transfers import quiet, transfer
 from tests.watched import run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,54 +42,8 @@ with socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=20) as en
 """
 
 
-@pytest.fixture(scope="module")
-def tun() -> Iterator[None]:
-    """Skips, with the reason, where there are no TUN devices between namespaces."""
-
-    async def made() -> None:
-        async with emulate(profile("fast"), backend="tun"):
-            pass
-
-    try:
-        asyncio.run(made())
-    except NoBackend as error:
-        pytest.skip(str(error))
-    yield
-
-
 def spaces() -> str:
     return subprocess.run(["ip", "netns"], capture_output=True, text=True, check=True).stdout
-
-
-@contextlib.asynccontextmanager
-async def connected(
-    world: World, *, address: str = ""
-) -> AsyncIterator[tuple[socket.socket, socket.socket]]:
-    """A connection's near and far end; `address`: the far one's, and so the path."""
-    loop = asyncio.get_running_loop()
-    with world.far.new_socket() as listener, world.near.new_socket() as near:
-        listener.bind((address or world.far.address, 0))
-        listener.listen()
-        for one in (listener, near):
-            one.setblocking(False)
-        where = await world.reach(listener.getsockname())
-        _, (far, _) = await asyncio.gather(
-            loop.sock_connect(near, where), loop.sock_accept(listener)
-        )
-        with far:
-            yield near, far
-
-
-async def transfer(world: World, size: int, *, address: str = "") -> float:
-    """Seconds for a connection and so many bytes to the near side."""
-    loop = asyncio.get_running_loop()
-    began, got = loop.time(), 0
-    async with connected(world, address=address) as (near, far):
-        sending = asyncio.ensure_future(loop.sock_sendall(far, bytes(size)))
-        while got < size:
-            got += len(await loop.sock_recv(near, 65_536))
-        await sending
-        return loop.time() - began
 
 
 @pytest.mark.parametrize("backend", ["tun", "relay"])
@@ -160,6 +112,7 @@ def test_two_paths_between_two_hosts_have_their_own_rates_and_counts(tun: None) 
         async with emulate(link(8e6), link(2e6), backend="tun") as world:
             assert len(set(world.near.addresses) | set(world.far.addresses)) == 4
             took = [await transfer(world, 50_000, address=to) for to in world.far.addresses]
+            await quiet(world)
             return took, world.statistics(0), world.statistics(1), world.statistics()
 
     took, first, second, both = run(go())
@@ -350,46 +303,3 @@ def test_in_memory_packets_are_lost_and_late_and_all_bytes_come_in_order() -> No
 
 
 SENT = bytes(range(256)) * 470
-
-
-def test_netem_gets_a_profile_in_its_own_words() -> None:
-    one = Profile("x", "", rate_down=125_000, rate_up=25_000, delay=0.1, queue=30_000, loss=0.02)
-    assert netem(one, down=True) == "netem limit 29 delay 100000us loss 2.0000% rate 1000000bit"
-    wandering = altered(one, jitter=0.02, loss_run=4.0, queue_up=3_000)
-    assert netem(wandering, down=False) == (
-        "netem limit 4 delay 110000us 5000us 99% loss gemodel 0.5102% 25.0000% rate 200000bit"
-    )
-    for bad in ("lossy", "wlan", "polar-storm"):
-        with pytest.raises(NoBackend, match=f"{bad}: netem has no"):
-            netem(profile(bad), down=True)
-
-
-def test_netem_is_used_where_the_kernel_has_it_and_the_reason_given_where_not(tun: None) -> None:
-    async def go() -> float:
-        async with emulate(link(4e6, queue=65_536), backend="netem") as world:
-            return await transfer(world, 200_000)
-
-    if reason := probe():
-        assert "netem" in reason
-        with pytest.raises(NoBackend, match="netem"):
-            run(go())
-    else:
-        assert run(go()) >= 0.4
-
-
-def test_a_router_joins_hosts_whatever_shapes_its_interfaces(
-    tun: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # A token bucket in place of netem, which few kernels lack: the same cables and counts.
-    bucket = "tbf rate 4mbit burst 3000 limit 65536"
-    monkeypatch.setattr(netem_world, "netem", lambda *_, **__: bucket)
-    monkeypatch.setattr(netem_world, "probe", lambda: "")
-
-    async def go() -> tuple[float, WorldStatistics]:
-        async with emulate(link(4e6), link(4e6), backend="netem") as world:
-            took = await transfer(world, 200_000, address=world.far.addresses[1])
-            return took, world.statistics(1)
-
-    took, counted = run(go())
-    assert took >= 0.3
-    assert counted.bytes_down > 200_000

@@ -2,77 +2,32 @@
 
 from __future__ import annotations
 
-import io
 import json
-import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PIL import Image
 
-from bench import exhibits, svg_arrows, svg_bars
 from bench.__main__ import main
-from bench.capture import Frame
-from bench.charts import bands, steps
 from bench.ending import Counter, End, differences
 from bench.exhibits import (
-    Arrow,
-    Arrows,
-    Bands,
-    Bars,
-    Curves,
-    Film,
-    Line,
-    Mark,
     film_times,
     frame_at,
     of_loads,
 )
-from bench.figure import draw
 from bench.page_load import in_order
 from bench.page_result import PageLoad, earliest_paint
 from bench.profiles import profile, profiles
-from bench.report import Check, comparable, medians, report, seconds, table, write
+from bench.report import Check, comparable, medians, seconds, table, write
 from bench.report_html import page as page_html
 from bench.scenarios.page_load import checks
 from bench.scenarios.two_documents import checks as two_checks
 from bench.traffic import Traffic, counted
-from bench.visual import Box, Moment, State
+from bench.visual import Box, Moment
 from local_proxy.status.snapshot import HistoryStatus, LinkStatus, StatusSnapshot
-
-
-def frame(at: float, colour: str) -> Frame:
-    out = io.BytesIO()
-    Image.new("RGB", (64, 120), colour).save(out, "JPEG")
-    return Frame(at, out.getvalue())
-
-
-def load(peer: str, *, speed: float, page: str = "news/index.html") -> PageLoad:
-    """A load of two pictures; `speed` scales its times."""
-    moments = [
-        Moment(1 * speed, (State.BLANK, State.BLANK), 0.4, 0.3),
-        Moment(2 * speed, (State.PAINTED, State.GOOD), 0.8, 0.95),
-        Moment(4 * speed, (State.FINAL, State.FINAL), 1.0, 1.0),
-    ]
-    frames = [
-        frame(m.at, colour) for m, colour in zip(moments, ("white", "red", "blue"), strict=True)
-    ]
-    return PageLoad(
-        peer=peer, page=page, policy="", text_s=1 * speed, load_s=3 * speed, bytes_down=600_000,
-        bytes_up=7_000, connections=6, moments=moments, frames=frames, first_paint_s=0.5 * speed,
-    )  # fmt: skip
-
-
-def both() -> list[PageLoad]:
-    return [load("direct", speed=3.0), load("sluice", speed=1.0)]
-
-
-def data(loads: list[PageLoad], **more: Any) -> dict[str, Any]:
-    runs = [one.as_json() for one in loads]
-    return report(scenario="demo", profile="384k", runs=runs, checks=checks(runs), **more)
+from tests.bench.loads import both, data, frame, load
 
 
 def test_a_run_has_the_fields_and_the_figures() -> None:
@@ -239,76 +194,6 @@ def test_two_documents_compare_medians() -> None:
 def test_the_comparable_part_holds_neither_machine_nor_command() -> None:
     made = comparable(data(both()))
     assert set(made) == {"scenario", "seed", "profile", "runs", "checks"}
-
-
-def test_exhibits_survive_json_and_show_a_film_and_curves_of_each_page() -> None:
-    shown = of_loads(both())
-    assert exhibits.decode(exhibits.encode(shown)) == shown
-    film, curves = shown
-    assert isinstance(film, Film)
-    assert isinstance(curves, Curves)
-    assert [row.label for row in film.rows] == ["direct", "sluice"]
-    assert curves.lines[3].points == [(0.0, 0.0), (2.0, 100.0), (12.0, 100.0)]
-
-
-def stack() -> Bands:
-    points = [(0.0, 10.0), (0.5, 30.0), (1.0, 0.0)]
-    lines = [Line("<first>", points), Line("second", [(0.0, 20.0), (0.5, 5.0), (1.0, 0.0)], 1)]
-    return Bands("Who had the link", "kbit/s", lines, 40.0, [Mark(0.5, "back")])
-
-
-def test_bands_lie_upon_each_other_and_close() -> None:
-    drawn = bands(stack())
-    assert drawn.count('<path class="band') == drawn.count("Z") == 2
-    assert "&lt;first&gt;" in drawn
-    assert ">back</text>" in drawn
-
-
-def groups() -> Bars:
-    series = [Line("<ours>", [(0.0, 0.9), (1.0, 0.5)]), Line("theirs", [(1.0, 0.25)], 6)]
-    return Bars("Delivered", "share", ["light", "heavy & long"], series, 1.0)
-
-
-def passed() -> Arrows:
-    arrows = [Arrow(10.0, 10.5, "delivered 1"), Arrow(11.0, 12.0, "delivered <2>", 1)]
-    return Arrows("Timeline", 10.0, 13.0, arrows, [Mark(11.0, "sent")], [Mark(12.5, "dropped")])
-
-
-def test_bars_are_as_high_as_their_values_and_none_where_there_is_none() -> None:
-    drawn = svg_bars.bars(groups())
-    heights = [float(found) for found in re.findall(r'height="([\d.]+)">', drawn)]
-    assert heights == pytest.approx([0.9 * 216, 0.5 * 216, 0.25 * 216], abs=0.1)
-    assert "&lt;ours&gt;: 0.9" in drawn and "heavy &amp; long" in drawn
-    assert drawn.count("band t6") == 1
-
-
-def test_arrows_lead_downwards_from_the_sender_to_the_receiver() -> None:
-    drawn = svg_arrows.arrows(passed())
-    ends = re.findall(r'd="M200 ([\d.]+)L400 ([\d.]+)M', drawn)
-    assert [[float(one) for one in pair] for pair in ends] == [[24, 47], [70, 116]]
-    assert "12.000 delivered &lt;2&gt;" in drawn
-    assert "sent 11.000" in drawn and "12.500 dropped" in drawn
-    kept = [groups(), passed()]
-    assert exhibits.decode(exhibits.encode(kept)) == kept
-
-
-@pytest.mark.parametrize(
-    ("most", "expected"),
-    [(100.0, [0, 25, 50, 75, 100]), (384.0, [0, 100, 200, 300]), (3.95, [0, 1, 2, 3]), (0.0, [0])],
-)
-def test_axes_have_round_steps(most: float, expected: list[float]) -> None:
-    found = steps(most, about=4)
-    assert found == pytest.approx(expected)
-
-
-def test_figures_are_drawn_as_png_or_refused(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    file = tmp_path / "figure.png"
-    draw([*of_loads(both()), stack(), groups(), passed()], file)
-    with Image.open(file) as image:
-        assert image.size[0] == 1300
-    with pytest.raises(ValueError, match="nothing to draw"):
-        draw([], file)
 
 
 def test_the_share_is_of_the_time_in_which_both_documents_load() -> None:

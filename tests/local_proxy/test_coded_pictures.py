@@ -7,19 +7,12 @@ from collections.abc import AsyncIterator, Coroutine
 
 import pytest
 
-from bench.links.memory import LinkModel, MemoryLink, memory_links
-from bench.virtual_time import run as run_virtually
 from local_proxy.components import Component, ComponentFailed, Head
 from local_proxy.export_drivers.browser import BrowserExport
 from local_proxy.export_drivers.level_files import AT_ONCE, HELD, LevelFiles, NoFile
-from local_proxy.http import Headers, Request, Response, header
-from local_proxy.resumption import Memory
-from local_proxy.session import LocalSession
+from local_proxy.http import Request, Response, header
 from tests.local_proxy.site import Quiet
-from transport.link import LinkError
-from wire import messages as m
-from wire.frames import Control
-from wire.skeleton import Kind, Level, Part, Use
+from wire.skeleton import Kind, Level, Use
 
 URL = "http://a.test/p.jpg"
 IMAGE = [("accept", "image/avif,image/*,*/*;q=0.8")]
@@ -297,82 +290,6 @@ def test_a_coded_level_is_never_handed_out_without_a_decoder() -> None:
             await LevelFiles(None).file(one, LEVELS[0])
 
     run(main())
-
-
-class Remote:
-    """Says all it has to say, and hears nothing."""
-
-    quantum = 1024
-
-    def __init__(self, link: MemoryLink, said: list[m.Message]) -> None:
-        self.frames = [Control(m.encode(message)) for message in said]
-        link.start(self, self)
-
-    def next_frame(self, *, now: float, urgent: bool) -> Control | None:
-        return self.frames.pop(0) if self.frames else None
-
-    def frames_received(self, frames: object, *, now: float) -> None: ...
-
-    def link_closed(self, error: LinkError | None) -> None: ...
-
-
-class Ear:
-    """Keeps what was promised."""
-
-    def __init__(self) -> None:
-        self.promised: list[Component] = []
-        self.heads = asyncio.Event()
-
-    def session_opened(self, session: LocalSession) -> None: ...
-
-    def skeleton_grew(
-        self, document: int, components: list[Component], headers: Headers, promised: bool
-    ) -> None:
-        self.promised += components
-
-    def progressed(self, component: Component, amount: int) -> None:
-        if component.head is not None:
-            self.heads.set()
-
-    def expired(self, component: int) -> None: ...
-
-    def session_closed(self, session: LocalSession, error: LinkError | None) -> None: ...
-
-
-HEAD = m.Head(2, 200, b"")
-CODED = m.Levels(2, list(LEVELS), 9, m.ARITHMETIC)
-
-
-@pytest.mark.parametrize(
-    ("accepts", "said", "taken"),
-    [
-        ((m.ARITHMETIC,), [CODED, HEAD], True),
-        ((), [CODED, HEAD], False),
-        ((m.ARITHMETIC,), [m.Head(2, 200, b"", coding=m.ARITHMETIC)], False),
-        (("other",), [CODED, HEAD], False),
-    ],
-    ids=["said", "not said", "without levels", "another said"],
-)
-def test_only_a_coding_that_was_said_to_be_accepted_is(
-    accepts: tuple[str, ...], said: list[m.Message], taken: bool
-) -> None:
-    async def go() -> None:
-        near, far = memory_links(LinkModel(rate_up=1e5, rate_down=1e5, delay=0.01))
-        part = Part(2, URL, Kind.IMAGE, Use.ELEMENT, 1)
-        Remote(far, [m.Hello([1], "test"), m.Skeleton(1, [part], True), *said])
-        ear = Ear()
-        session = LocalSession(near, ear, Memory(), device="test", accepts=accepts)
-        session.start()
-        if taken:
-            await ear.heads.wait()
-            assert [one.coding for one in ear.promised] == [m.ARITHMETIC]
-            session.close()
-        else:
-            error = await session.closed
-            assert error is not None
-            assert "unknown coding" in str(error)
-
-    run_virtually(go())
 
 
 def test_a_crowd_waits_its_turn() -> None:

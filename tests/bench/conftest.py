@@ -1,0 +1,27 @@
+"""What several benches' tests need."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from bench.links.cables import NoBackend
+from bench.links.world import emulate
+from bench.profiles import profile
+
+
+@pytest.fixture(scope="module")
+def tun() -> Iterator[None]:
+    """Skips, with the reason, where there are no TUN devices between namespaces."""
+
+    async def made() -> None:
+        async with emulate(profile("fast"), backend="tun"):
+            pass
+
+    try:
+        asyncio.run(made())
+    except NoBackend as error:
+        pytest.skip(str(error))
+    yield

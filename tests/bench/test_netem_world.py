@@ -1,0 +1,57 @@
+"""The kernel's own emulator, where it has one; and what stands in for it where not."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.links import netem_world
+from bench.links.accuracy import altered, link
+from bench.links.cables import NoBackend, WorldStatistics
+from bench.links.netem_world import netem, probe
+from bench.links.world import emulate
+from bench.profiles import Profile, profile
+from tests.bench.transfers import transfer
+from tests.watched import run
+
+
+def test_netem_gets_a_profile_in_its_own_words() -> None:
+    one = Profile("x", "", rate_down=125_000, rate_up=25_000, delay=0.1, queue=30_000, loss=0.02)
+    assert netem(one, down=True) == "netem limit 29 delay 100000us loss 2.0000% rate 1000000bit"
+    wandering = altered(one, jitter=0.02, loss_run=4.0, queue_up=3_000)
+    assert netem(wandering, down=False) == (
+        "netem limit 4 delay 110000us 5000us 99% loss gemodel 0.5102% 25.0000% rate 200000bit"
+    )
+    for bad in ("lossy", "wlan", "polar-storm"):
+        with pytest.raises(NoBackend, match=f"{bad}: netem has no"):
+            netem(profile(bad), down=True)
+
+
+def test_netem_is_used_where_the_kernel_has_it_and_the_reason_given_where_not(tun: None) -> None:
+    async def go() -> float:
+        async with emulate(link(4e6, queue=65_536), backend="netem") as world:
+            return await transfer(world, 200_000)
+
+    if reason := probe():
+        assert "netem" in reason
+        with pytest.raises(NoBackend, match="netem"):
+            run(go())
+    else:
+        assert run(go()) >= 0.4
+
+
+def test_a_router_joins_hosts_whatever_shapes_its_interfaces(
+    tun: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A token bucket in place of netem, which few kernels lack: the same cables and counts.
+    bucket = "tbf rate 4mbit burst 3000 limit 65536"
+    monkeypatch.setattr(netem_world, "netem", lambda *_, **__: bucket)
+    monkeypatch.setattr(netem_world, "probe", lambda: "")
+
+    async def go() -> tuple[float, WorldStatistics]:
+        async with emulate(link(4e6), link(4e6), backend="netem") as world:
+            took = await transfer(world, 200_000, address=world.far.addresses[1])
+            return took, world.statistics(1)
+
+    took, counted = run(go())
+    assert took >= 0.3
+    assert counted.bytes_down > 200_000
