@@ -189,7 +189,7 @@ async def pair(
         await remote.start()
     settings = LocalSettings(
         listen="127.0.0.1:0",
-        remote=f"127.0.0.1:{remote.port}",
+        remote=f"127.0.0.1:{remote.port if start_remote or remote_port else 0}",
         policy=list(policy),
         device="test",
         security="none",
