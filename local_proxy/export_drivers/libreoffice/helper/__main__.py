@@ -71,6 +71,7 @@ class Session:
         threading.Thread(target=self._await_end, daemon=True).start()
         try:
             self._program.connect()
+            self._program.load(self._window.name)
             self.report("ready")
             while self._do(self._todo.get()):
                 pass
