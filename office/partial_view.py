@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from office import placeholders
+from office.beginnings import begins, main_text
 from office.outline import DocumentKind, Outline
 from office.text_view.records import VIEWED, TextView
 from office.zip_directory import LOCAL, STORED, UTF_8, Directory, Entry
@@ -48,7 +49,9 @@ class View:
     """What a partial file made now would show."""
 
     pages: int
-    """Pages from the first that have all their texts; 0: it can't be opened yet."""
+    """Pages from the first that have all their texts; 0: it can't be opened yet, but if"""
+    begun: bool
+    """the beginning of its one text is here and may be shown (office/beginnings.py)."""
     whole_text: bool
     """All texts are here, those that no page needs too, and nothing stands for any."""
     marks: Mapping[int, str]
@@ -64,8 +67,12 @@ def survey(
     outline: Outline,
     present: Callable[[str], bool],
     text: TextView | None = None,
+    *,
+    reach: int = 0,
 ) -> View:
-    """What is here. `text`: a view of it, as far as that is."""
+    """What is here. `text`: a view of it, as far as that is; `reach`: the offset up to which its
+    main text is here, if it has one.
+    """
     pages = 0
     for page in outline.pages:
         if not all(present(entry) for entry in page.entries):
@@ -83,7 +90,10 @@ def survey(
     viewed = text is not None and text.pages > 0 and not all(map(present, VIEWED))
     if text is not None and viewed and all(map(present, outline.pages[0].entries)):
         pages = text.pages
-    return View(pages, whole_text, marks, viewed, (*unmarked, *texts, *others))
+    main = main_text(outline)
+    frame = (entry for entry in outline.pages[0].entries if entry != main)
+    begun = main != "" and begins(directory.by_name[main], reach) and all(map(present, frame))
+    return View(pages, begun, whole_text, marks, viewed, (*unmarked, *texts, *others))
 
 
 def chunks(

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from office.beginnings import SIZE, main_text
 from office.extents import Range, joined
 from office.odf import FRAME
 from office.outline import Media, Outline, Page
@@ -28,6 +29,8 @@ SMALL: Final = 4000
 MAX_SMALL: Final = 64
 WORTH: Final = 1_024
 """Bytes of all else that a page needs from which its own text goes before that."""
+LONG: Final = 3 * SIZE
+"""Bytes of a text whose beginning goes before how it looks."""
 LARGE: Final = 16_384
 """Bytes from which what is no text and no picture is a component of its own."""
 
@@ -75,9 +78,7 @@ def parts_of(directory: Directory, outline: Outline, *, view: int = 0) -> list[P
     entries = directory.by_name
 
     def cut(names: Iterable[str]) -> Iterator[tuple[Range, ...]]:
-        ranges = joined((entries[name].start, entries[name].end) for name in names)
-        for at in range(0, len(ranges), MAX_RANGES):
-            yield tuple(ranges[at : at + MAX_RANGES])
+        return _cut((entries[name].start, entries[name].end) for name in names)
 
     parts: list[Part] = []
     viewed: list[str] = []
@@ -89,8 +90,7 @@ def parts_of(directory: Directory, outline: Outline, *, view: int = 0) -> list[P
         parts.append(Viewed(len(outline.pages), view))
         outline = replace(outline, pages=(Page(()),))
     for page, names in _texts(outline):
-        for those in _own_first(page, tuple(names), entries):
-            parts += (Texts(page, ranges) for ranges in cut(those))
+        parts += _readable(page, tuple(names), outline, entries)
     for unread in cut(outline.texts):
         parts += (Texts(0, piece) for piece in _small(unread))
     for media in outline.media[:MAX_PICTURES]:
@@ -109,14 +109,33 @@ def parts_of(directory: Directory, outline: Outline, *, view: int = 0) -> list[P
     return [*parts, *(Rest(ranges) for ranges in cut(small))]
 
 
-def _own_first(
-    page: int, names: tuple[str, ...], entries: Mapping[str, Entry]
-) -> list[tuple[str, ...]]:
-    """A page's own text before what says how it looks, where that is worth a part of its own."""
-    own = tuple(name for name in names if is_own(name))
-    look = tuple(name for name in names if not is_own(name))
-    size = sum(entries[name].end - entries[name].start for name in look)
-    return [own, look] if page and own and size >= WORTH else [names]
+def _cut(ranges: Iterable[Range]) -> Iterator[tuple[Range, ...]]:
+    apart = joined(ranges)
+    for at in range(0, len(apart), MAX_RANGES):
+        yield tuple(apart[at : at + MAX_RANGES])
+
+
+def _readable(
+    page: int, names: tuple[str, ...], outline: Outline, entries: Mapping[str, Entry]
+) -> Iterator[Texts]:
+    """A page's own text before what says how it looks, where that is worth a part of its own. Of a
+    long text the beginning alone: with how it looks it can be shown.
+    """
+
+    def ranges(names: Iterable[str]) -> list[Range]:
+        return [(entries[name].start, entries[name].end) for name in names]
+
+    own, look = ranges(filter(is_own, names)), ranges(n for n in names if not is_own(n))
+    pieces = [own + look]
+    if page and own and sum(end - start for start, end in look) >= WORTH:
+        pieces = [own, look]
+        main = entries.get(main_text(outline)) if page == 1 else None
+        if main is not None and main.end - main.start >= LONG:
+            first = main.start + SIZE
+            rest = [(start, end) for start, end in own if start != main.start]
+            pieces = [[(main.start, first)], rest + look, [(first, main.end)]]
+    for piece in pieces:
+        yield from (Texts(page, those) for those in _cut(piece))
 
 
 def _texts(outline: Outline) -> Iterator[tuple[int, Iterable[str]]]:

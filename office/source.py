@@ -48,6 +48,11 @@ class Source(Protocol):
     def present(self, entry: str) -> bool:
         """That raw entry is in the file."""
 
+    @property
+    def reach(self) -> int:
+        """The offset up to which the document's main text (office.beginnings) is in the file, from
+        its entry's start on; 0: it has none."""
+
     def low(self, entry: str) -> bytes | None:
         """A coarse file of a picture (WebP, JPEG or PNG, whatever its entry is), once here."""
 

@@ -121,7 +121,8 @@ def _row(document: Path, plain: float, ours: Shown) -> dict[str, Any]:
 def _line(row: dict[str, Any]) -> str:
     return (
         f"{row['document']}, {row['bytes'] / 1000:.0f} kB: LibreOffice there {row['started_s']} s,"
-        f" first page {row['first_page_s']} s, all text {row['text_s']} s, {row['pictures']} pictures coarse {row['coarse_s']} s,"
+        f" first page {row['first_page_s']} s, all text {row['text_s']} s,"
+        f" {row['pictures']} pictures coarse {row['coarse_s']} s,"
         f" file {row['file_s']} s, in the window {row['complete_s']} s;"
         f" plain download {row['plain_s']} s"
     )

@@ -121,6 +121,7 @@ class FollowedSource(Followed):
             tuple(begun.others),
         )
         self.text: TextView | None = None
+        self.reach = 0
         self._look = look
         self._here: set[str] = set()
         self._low: dict[str, bytes] = {}
@@ -138,6 +139,7 @@ class FollowedSource(Followed):
         if isinstance(line, News):
             self._here.update(line.here)
             self._low.update(line.low)
+            self.reach = line.reach
             if line.text or line.text_ends:
                 self._read(line)
         super().hear(line)

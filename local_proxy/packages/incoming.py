@@ -20,6 +20,7 @@ from local_proxy.packages.outlining import entries_in, in_place, outline_of
 from local_proxy.packages.part import Broken, IncomingPart
 from local_proxy.packages.sparse_file import SparseFile
 from local_proxy.resumption import LOST
+from office.beginnings import main_text
 from office.errors import NeedsMore, Unreadable
 from office.extents import Range
 from office.outline import DocumentKind, Outline
@@ -122,6 +123,11 @@ class Incoming:
     def present(self, entry: str) -> bool:
         found = self.directory.find(entry)
         return found is not None and self.file.there.covers(found.start, found.end)
+
+    @property
+    def reach(self) -> int:
+        main = self.directory.find(main_text(self.outline))
+        return min(main.end, self.file.there.reaches(main.start)) if main is not None else 0
 
     def low(self, entry: str) -> bytes | None:
         return self._coarse.get(entry)

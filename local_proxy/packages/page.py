@@ -174,7 +174,7 @@ def _since(opened: Incoming | Whole, told: set[str], coarse: set[str]) -> News:
     }
     told.update(here)
     coarse.update(low)
-    return News(opened.received, here, low)
+    return News(opened.received, here, low, opened.reach)
 
 
 def _from_here(request: Request) -> bool:

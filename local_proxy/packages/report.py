@@ -57,6 +57,8 @@ class News(Line, frozen=True, tag="news"):
     """Entries."""
     low: dict[str, bytes] = {}
     """Coarse files of pictures, by entry."""
+    reach: int = 0
+    """Offset up to which the main text is here."""
     text: bytes = b""
     """More of a view of its texts (office.text_view.records.TextView)"""
     text_at: int = 0

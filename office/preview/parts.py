@@ -10,13 +10,11 @@ import posixpath
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from lxml import etree
-
 from office.contents import beginning, unpacked
 from office.errors import Unreadable
 from office.extents import Extents
 from office.preview.tree import inside
-from office.preview.xml import Element, local, parsed
+from office.preview.xml import Element, local, parsed, recovered
 from office.xml import resolved
 from office.zip_directory import Directory
 
@@ -128,7 +126,7 @@ class Parts:
             data = b""
             if reach > entry.start:
                 data = beginning(entry, self._read(entry.start, reach), MAX_BEGINNING)
-            before = self._grown[name] = reach, _recovered(data)
+            before = self._grown[name] = reach, recovered(data)
         return before[1]
 
     def _view(self, name: str, data: bytes) -> Element | None:
@@ -168,14 +166,3 @@ class Parts:
         """The first part of that kind that `name` refers to; "" for none that is known."""
         relations = self.relations(name).values()
         return next((one.target for one in relations if one.kind == kind), "")
-
-
-def _recovered(data: bytes) -> Element | None:
-    """What an XML parser makes of a text that breaks off."""
-    parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, huge_tree=False, load_dtd=False, recover=True
-    )
-    try:
-        return etree.fromstring(data, parser) if data else None
-    except (etree.XMLSyntaxError, ValueError):
-        return None

@@ -24,6 +24,17 @@ def parsed(data: bytes, name: str) -> Element:
         raise Unreadable(f"{name!r} is no XML: {error}") from None
 
 
+def recovered(data: bytes) -> Element | None:
+    """What can be read of a text that breaks off; None: nothing."""
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, huge_tree=False, load_dtd=False, recover=True
+    )
+    try:
+        return etree.fromstring(data, parser) if data else None
+    except (etree.XMLSyntaxError, ValueError):
+        return None
+
+
 def local(tag: object) -> str:
     """A name without its namespace, of which there are two for everything (ECMA-376 and ISO)."""
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""

@@ -99,6 +99,10 @@ class Person:
         model = self.model
         model.getCurrentController().setCurrentPage(model.getDrawPages().getByIndex(page - 1))
 
+    def prose(self) -> str:
+        """All of a text, as it is shown."""
+        return str(self.model.getText().getString())
+
     def read_to_the_end(self) -> None:
         self.model.getCurrentController().getViewCursor().gotoEnd(False)
 

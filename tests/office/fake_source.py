@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from office.beginnings import main_text
 from office.contents import unpacked
 from office.outline import Outline, Page
 from office.reading import read
@@ -31,6 +32,7 @@ class FakeSource:
         self.focused: list[tuple[int, tuple[str, ...]]] = []
         self._here: set[str] = set()
         self._low: dict[str, bytes] = {}
+        self._begun = 0
         self._watchers: list[Callable[[], None]] = []
         with path.open("wb") as file:
             file.truncate(self.length)
@@ -43,6 +45,13 @@ class FakeSource:
 
     def present(self, entry: str) -> bool:
         return entry in self._here
+
+    @property
+    def reach(self) -> int:
+        main = self.directory.find(main_text(self.outline))
+        if main is None:
+            return 0
+        return main.end if main.name in self._here else main.start + self._begun
 
     def low(self, entry: str) -> bytes | None:
         return self._low.get(entry)
@@ -83,6 +92,15 @@ class FakeSource:
 
     def feed_page(self, number: int) -> None:
         self.feed(self.outline.pages[number - 1].entries)
+
+    def feed_beginning(self, size: int) -> None:
+        """So many bytes of the main text, and all else that its page needs."""
+        main = self.directory.by_name[main_text(self.outline)]
+        with self.path.open("r+b") as file:
+            file.seek(main.start)
+            file.write(self._data[main.start : main.start + size])
+        self._begun = size
+        self.feed(name for name in self.outline.pages[0].entries if name != main.name)
 
     def feed_texts(self) -> None:
         self.feed([e for page in self.outline.pages for e in page.entries])

@@ -11,10 +11,12 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from office.beginnings import closed, main_text
 from office.contents import unpacked
 from office.errors import Unreadable
 from office.partial_view import chunks
 from office.source import Source
+from office.zip_directory import Entry
 
 
 class Files:
@@ -26,13 +28,18 @@ class Files:
         self._number = 0
 
     async def view(self) -> Path:
-        """What is here now, as a file that can be opened."""
+        """What is here now, as a file that can be opened. Raises Unreadable for the beginning of a
+        text in which nothing can be read yet.
+        """
         source = self._source
         if source.complete:
             return await self.whole()
         path = self._next(source.name)
         here = {entry.name for entry in source.directory.entries if source.present(entry.name)}
         instead = source.text.instead(source.present) if source.text is not None else {}
+        main = source.directory.find(main_text(source.outline))
+        if main is not None and main.name not in here and main.name not in instead:
+            instead = {main.name: await asyncio.to_thread(self._begun, main, source.reach)}
         await asyncio.to_thread(self._write_view, path, here, instead)
         return path
 
@@ -70,6 +77,11 @@ class Files:
             view.writelines(
                 chunks(source.directory, source.outline, here.__contains__, read, instead)
             )
+
+    def _begun(self, main: Entry, reach: int) -> bytes:
+        with self._source.path.open("rb") as original:
+            original.seek(main.start)
+            return closed(self._source.outline.kind, main, original.read(reach - main.start))
 
     def _unpack(self, name: str, path: Path) -> None:
         entry = self._source.directory.find(name)

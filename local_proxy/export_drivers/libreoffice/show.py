@@ -25,6 +25,7 @@ from local_proxy.export_drivers.libreoffice.session import (
     started,
 )
 from local_proxy.tracking_drivers.libreoffice import Tracker
+from office.beginnings import main_text
 from office.errors import Unreadable
 from office.partial_view import View, survey
 from office.source import Source
@@ -77,6 +78,8 @@ class _Driver:
         self._began = self._loop.time()
         self._tracker = Tracker(source)
         self._view: View | None = None
+        self._begins = True
+        """The beginning of a text may be shown while the rest comes."""
         self._read = False
         """All pages can be."""
         self._editable = False
@@ -147,7 +150,9 @@ class _Driver:
         if self._finished:
             return await self._mend(session, files)
         source = self._source
-        view = survey(source.directory, source.outline, source.present, source.text)
+        view = survey(
+            source.directory, source.outline, source.present, source.text, reach=source.reach
+        )
         if self._due(view, session):
             return await self._open(session, files, view)
         if self._view is None:
@@ -166,7 +171,7 @@ class _Driver:
     def _due(self, view: View, session: Session) -> bool:
         """Whether this view is to be opened."""
         if self._view is None:
-            return view.pages > 0
+            return view.pages > 0 or (view.begun and self._begins and self._to_come() > _WAITED_FOR)
         if self._editable or session.edited or self._busy:
             return False
         if view.whole_text and self._view.viewed and not self._source.failure:
@@ -178,6 +183,11 @@ class _Driver:
         """Whether all pages could be read, and can't be yet."""
         assert self._view is not None
         return self._view.pages < view.pages == len(self._source.outline.pages)
+
+    def _to_come(self) -> int:
+        """Bytes of the main text."""
+        main = self._source.directory.by_name[main_text(self._source.outline)]
+        return main.end - self._source.reach
 
     def _missing(self) -> int:
         """Bytes of what is not here, whatever it is."""
@@ -202,9 +212,14 @@ class _Driver:
 
     async def _open(self, session: Session, files: Files, view: View) -> bool:
         first = self._view is None
-        path = await files.view()
+        try:
+            path = await files.view()
+        except Unreadable:
+            return self._not_begun()
         answer = await session.ask("open", path=str(path), editable=view.whole_text)
         if "error" in answer:
+            if view.begun and answer["error"] != "busy":
+                return self._not_begun()
             return await self._not_opened(answer["error"])
         self._view, self._editable = view, view.whole_text
         self._pictures.opened(view.marks, answer["places"])
@@ -216,6 +231,11 @@ class _Driver:
             self._tell(Kind.TEXT)
         if view.whole_text:
             self._tell(Kind.EDITABLE)
+        return True
+
+    def _not_begun(self) -> bool:
+        """The beginning can't be shown; its text can once it is whole."""
+        self._begins = False
         return True
 
     async def _not_opened(self, error: str) -> bool:
