@@ -78,6 +78,8 @@ class Component:
     """Only its head comes, until the remote is told otherwise."""
     carried: int = 0
     """Bytes that came over the link for it, coded as they were."""
+    brings: int | None = None
+    """Of a document's part, the bytes of the file that it brings; others may come instead."""
     told: str = field(default="", repr=False)
     """The level that policies were last told of."""
     on_consumed: Callable[[int], None] | None = field(default=None, repr=False)

@@ -71,7 +71,9 @@ class Overview:
             size = origin_size(component)
             self._origin_bytes += size
             self._link_bytes += component.carried
-            self._saved(component, Sum(size, component.carried, 1, int(_is_picture(component))))
+            requests = int(component.brings is None)  # a document in parts was asked for once
+            pictures = int(_is_picture(component))
+            self._saved(component, Sum(size, component.carried, requests, pictures))
         if component.failure is not None and component.failure.status != 499:
             self.problem(f"{component.url}: {component.failure.reason}")
 
@@ -154,6 +156,8 @@ class Overview:
 
 def origin_size(component: Component) -> int:
     """Bytes the origin's body had: what it announced, else what came, decoded."""
+    if component.brings is not None:
+        return component.brings
     if component.head is not None:
         announced = header(component.head.headers, "content-length")
         if announced.isdecimal():

@@ -84,10 +84,24 @@ async def switch_focus(
     ]
 
 
-async def _virtual(
-    link: Profile, goal: Goal, pages: Sequence[Page], made: Prepared
-) -> list[Switch]:
-    model = LinkModel(
+def median_latency(link: Profile, model: LinkModel) -> float:
+    """Seconds, in virtual time over that model of the link, which has to be one of GOALS."""
+    goal = GOALS[link.name]
+    pages = _pages(link, goal)
+    switches = run_virtually(_virtual(model, goal, pages, prepared(pages)))
+    return float(_row(link, switches, ())["median_s"])
+
+
+def median_latency_over_tls(link: Profile, *, switches: int) -> float:
+    """The same over the kernel's TCP, as between paired devices."""
+    goal = GOALS[link.name]
+    pages = _pages(link, goal)
+    measuring = _measure(link, goal, pages, prepared(pages), secure=True, switches=switches)
+    return float(asyncio.run(measuring)["median_s"])
+
+
+def _model(link: Profile) -> LinkModel:
+    return LinkModel(
         rate_up=link.rate_down,
         rate_down=link.rate_down,
         delay=_RTT / 2,
@@ -95,6 +109,11 @@ async def _virtual(
         segment=SEGMENT,
         header=HEADER,
     )
+
+
+async def _virtual(
+    model: LinkModel, goal: Goal, pages: Sequence[Page], made: Prepared
+) -> list[Switch]:
     async with memory_pair(model, Services(Shelf(pages), made), [Default(share=SHARE)]) as pair:
         documents = await asyncio.gather(*(pair.load(page.url) for page in pages))
         await asyncio.sleep(_WARM_UP)
@@ -102,14 +121,16 @@ async def _virtual(
 
 
 async def _measure(
-    link: Profile, goal: Goal, pages: Sequence[Page], made: Prepared
-) -> dict[str, Any]:
-    async with tcp_pair(link, Services(Shelf(pages), made), [Default(share=SHARE)]) as pair:
+    link: Profile, goal: Goal, pages: Sequence[Page], made: Prepared, *, secure: bool = False,
+    switches: int = SWITCHES,
+) -> dict[str, Any]:  # fmt: skip
+    services = Services(Shelf(pages), made)
+    async with tcp_pair(link, services, [Default(share=SHARE)], secure=secure) as pair:
         documents = await asyncio.gather(*(pair.load(page.url) for page in pages))
         await asyncio.sleep(_WARM_UP)
-        switches = await switch_focus(pair, documents, goal)
+        found = await switch_focus(pair, documents, goal, switches=switches)
         assert pair.relay is not None
-        return _row(link, switches, pair.relay.statistics().lateness)
+        return _row(link, found, pair.relay.statistics().lateness)
 
 
 def _run(link: Profile, goal: Goal, pages: Sequence[Page], made: Prepared) -> dict[str, Any]:
@@ -177,7 +198,7 @@ def _shares(name: str, queues: Sequence[int]) -> dict[str, Any]:
     goal, link = GOALS[name], profiles()[name]
     pages = _pages(link, goal)
     made = prepared(pages)
-    row = _row(link, run_virtually(_virtual(link, goal, pages, made)), ())
+    row = _row(link, run_virtually(_virtual(_model(link), goal, pages, made)), ())
     runs = [row | {"link": "virtual"}]
     print(_line(row, goal) + " virtual time, RTT 80 ms, packets with headers")
     checks = {f"{name}, virtual: new share stands": _check(row, goal)}

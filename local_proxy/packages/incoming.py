@@ -191,8 +191,11 @@ class Incoming:
         except ValueError:
             raise PeerError(f"a document of kind {package.kind!r}") from None
         self.length, self.pages = package.length, package.pages
+        for component in components:
+            component.brings = 0
         for slice_, component in zip(package.slices, components, strict=False):
             ranges = ranges_of(slice_.ranges, length=package.directory)
+            component.brings = sum(end - start for start, end in ranges)
             if slice_.view:
                 self._expect_view(slice_, ranges, component)
                 continue

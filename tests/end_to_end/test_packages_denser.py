@@ -86,6 +86,7 @@ def test_on_a_slow_link_pictures_come_in_exact_forms() -> None:
             await ended(document)
             assert content(document) == data
             assert both.local._overview._link_bytes < 0.9 * len(data)
+            assert both.local._overview._origin_bytes == len(data)  # what the savings are of
 
     run(main(), timeout=60)
 
