@@ -28,8 +28,9 @@ from bench.report import Check
 from bench.screen import screen
 from local_proxy.export_drivers.libreoffice.events import Event, Kind
 from local_proxy.export_drivers.libreoffice.find import Office, find
-from local_proxy.export_drivers.libreoffice.show import show
+from local_proxy.export_drivers.libreoffice.show import show_coming
 from local_proxy.packages.client import FollowedSource, following
+from office.source import Source
 
 DOCUMENTS: Final = Path(__file__).resolve().parents[2] / "tests" / "data" / "office"
 SAMPLES: Final = ("deck_pictures.pptx", "text_pictures.docx", "deck_pictures.odp")
@@ -166,67 +167,86 @@ async def _ours(
     document: Path, link: Profile, office: Office, display: str, digest: bytes
 ) -> Shown:
     shown, clock = Shown(), asyncio.get_running_loop().time
+    os.environ["DISPLAY"] = display
     async with in_world(SluicePeer(), document.parent, link, backend="relay") as endpoint:
         proxy = urlsplit(endpoint.proxy or "")
         assert proxy.hostname is not None
         assert proxy.port is not None
-        began = clock()
-        async with following(
-            proxy.hostname, proxy.port, endpoint.base + quote(document.name)
-        ) as source:
+        url, began = endpoint.base + quote(document.name), clock()
+        async with (
+            _shown(document.name, office, shown, began) as (coming, over),
+            following(proxy.hostname, proxy.port, url) as source,
+        ):
             if not isinstance(source, FollowedSource):
                 raise OSError(f"{document.name} did not come in parts")
             shown.pictures = len(source.outline.media)
-            await _watched(source, office, display, shown, began)
+            coming.set_result(source)
+            await _watched(source, over, display, shown, began)
             found = await asyncio.to_thread(source.path.read_bytes)
             shown.identical = hashlib.sha256(found).digest() == digest
     return shown
 
 
-async def _watched(
-    source: FollowedSource, office: Office, display: str, shown: Shown, began: float
-) -> None:
-    """Show it until the window has all of it."""
-    clock = asyncio.get_running_loop().time
-    over = asyncio.Event()
+@contextlib.asynccontextmanager
+async def _shown(
+    name: str, office: Office, shown: Shown, began: float
+) -> AsyncIterator[tuple[asyncio.Future[Source | None], asyncio.Event]]:
+    """LibreOffice, which starts while the document is asked for, as `sluice open` has it.
+
+    Gives what awaits the document, and an event: all of it is in the window, or nothing more comes.
+    """
+    loop, over = asyncio.get_running_loop(), asyncio.Event()
+    coming: asyncio.Future[Source | None] = loop.create_future()
 
     def heard(event: Event) -> None:
-        at = clock() - began
-        match event.kind:
-            case Kind.STARTED:
-                shown.started = at
-            case Kind.OPENED:
-                shown.first = at
-            case Kind.TEXT:
-                shown.text = shown.coarse = at
-            case Kind.EDITABLE:
-                shown.editable = at
-            case Kind.COARSE:
-                shown.coarse = at
-            case Kind.COMPLETE:
-                shown.complete = at
-                over.set()
-            case Kind.FAILED | Kind.CLOSED:
-                over.set()
+        _note(event, shown, loop.time() - began)
+        if event.kind in (Kind.COMPLETE, Kind.FAILED, Kind.CLOSED):
+            over.set()
+
+    with tempfile.TemporaryDirectory() as folder:
+        showing = asyncio.create_task(
+            show_coming(coming, like=name, on_event=heard, office=office, keep=Path(folder))
+        )
+        showing.add_done_callback(lambda _: over.set())
+        try:
+            yield coming, over
+            if showing.done():
+                await showing  # it says why
+        finally:
+            showing.cancel()
+            await asyncio.gather(showing, return_exceptions=True)
+
+
+def _note(event: Event, shown: Shown, at: float) -> None:
+    match event.kind:
+        case Kind.STARTED:
+            shown.started = event.at
+        case Kind.OPENED:
+            shown.first = at
+        case Kind.TEXT:
+            shown.text = shown.coarse = at
+        case Kind.EDITABLE:
+            shown.editable = at
+        case Kind.COARSE:
+            shown.coarse = at
+        case Kind.COMPLETE:
+            shown.complete = at
+
+
+async def _watched(
+    source: FollowedSource, over: asyncio.Event, display: str, shown: Shown, began: float
+) -> None:
+    """Until the window has all of it."""
+    clock = asyncio.get_running_loop().time
 
     def came() -> None:
         if source.complete and not shown.whole:
             shown.whole = clock() - began
 
     unwatch = source.watch(came)
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["DISPLAY"] = display
-        showing = asyncio.create_task(
-            show(source, on_event=heard, office=office, keep=Path(folder))
-        )
-        showing.add_done_callback(lambda _: over.set())
-        async with _filmed(display, shown, began), asyncio.timeout(PATIENCE):
-            await over.wait()
-            await asyncio.sleep(2 * EVERY)
-        if showing.done():
-            await showing  # it says why
-        showing.cancel()
-        await asyncio.gather(showing, return_exceptions=True)
+    async with _filmed(display, shown, began), asyncio.timeout(PATIENCE):
+        await over.wait()
+        await asyncio.sleep(2 * EVERY)
     unwatch()
     if not shown.complete:
         raise OSError(f"{source.name} was not shown to its end: {source.failure or 'closed'}")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any, Protocol
 
 from local_proxy.packages.client import (
     Failed,
@@ -13,11 +16,19 @@ from local_proxy.packages.client import (
     FollowedWhole,
     following,
 )
+from local_proxy.packages.naming import file_name, is_document
 from local_proxy.status.client import NoAnswer
 from office.source import Source
 
-OpenWith = Callable[[Source], Awaitable[None]]
-"""Shows a document while it comes; returns when the person has closed it."""
+
+class OpenWith(Protocol):
+    """Shows a document while it comes; returns when the person has closed it."""
+
+    def __call__(
+        self, coming: asyncio.Future[Source | None], *, like: str
+    ) -> Coroutine[Any, Any, None]:
+        """`coming`: the document, once it is known; None: it does not come in parts. `like`: the
+        file name that its address has."""
 
 
 async def run(
@@ -34,17 +45,16 @@ async def run(
     `into` None: in the working directory, under its own name.
     """
     began = time.monotonic()
+
+    def say(text: str) -> None:
+        out(f"{time.monotonic() - began:6.1f} s  {text}")
+
     try:
-        async with following(host, port, url) as document:
-            progress = Progress(
-                document, lambda text: out(f"{time.monotonic() - began:6.1f} s  {text}")
-            )
+        async with _shown(open_with, url) as showing, following(host, port, url) as document:
+            progress = Progress(document, say)
             unwatch = document.watch(progress.look)
             progress.look()
-            if open_with is not None and isinstance(document, FollowedSource):
-                await open_with(document)
-            else:
-                await document.ended()
+            await showing(document)
             unwatch()
             if document.failure:
                 raise Failed(document.failure)
@@ -54,6 +64,36 @@ async def run(
         out(f"sluice: {error}")
         return 1
     return 0
+
+
+@asynccontextmanager
+async def _shown(
+    open_with: OpenWith | None, url: str
+) -> AsyncIterator[Callable[[FollowedSource | FollowedWhole], Awaitable[None]]]:
+    """What shows a document starts while that is being asked for, where its address looks like one.
+
+    Gives what waits until a person has closed it, or it is here where nothing shows it.
+    """
+    like = file_name(url, [], None)
+    coming: asyncio.Future[Source | None] = asyncio.get_running_loop().create_future()
+    task: asyncio.Task[None] | None = None
+    if open_with is not None and is_document(like):
+        task = asyncio.create_task(open_with(coming, like=like))
+
+    async def shown(document: FollowedSource | FollowedWhole) -> None:
+        nonlocal task
+        source = document if isinstance(document, FollowedSource) else None
+        coming.set_result(source)
+        if task is None and open_with is not None and source is not None:
+            task = asyncio.create_task(open_with(coming, like=source.name))
+        await (task if task is not None and source is not None else document.ended())
+
+    try:
+        yield shown
+    finally:
+        if task is not None and not task.done():
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
 
 
 class Progress:

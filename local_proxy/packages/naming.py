@@ -23,6 +23,11 @@ _FAMILIES: Final = {
 }
 
 
+def is_document(name: str) -> bool:
+    """It has a suffix that office documents have."""
+    return any(name.lower().endswith(suffixes) for suffixes in _FAMILIES.values())
+
+
 def file_name(url: str, headers: Headers, kind: DocumentKind | None) -> str:
     """As the response says (RFC 6266), or as its address ends; with a suffix of its kind."""
     disposition = Message()

@@ -15,6 +15,7 @@ from local_proxy.packages.client import FollowedSource, following
 from local_proxy.packages.command import run as command
 from local_proxy.packages.incoming import CHANGED, Incoming
 from local_proxy.packages.whole import Whole
+from office.source import Source
 from tests.end_to_end.packages import TYPE, content, ended, opened
 from tests.end_to_end.pair import (
     PLAIN,
@@ -272,6 +273,42 @@ def test_the_command_says_what_has_come(tmp_path: Path) -> None:
     assert said[:2] == [f"deck.pptx: {len(DECK)} bytes, 3 pages", "text of page 1"]
     assert f"complete, SHA-256 {hashlib.sha256(DECK).hexdigest()}" in said
     assert any("404" in line for line in lines[-3:])
+
+
+def test_what_shows_a_document_is_started_before_that_is_known(tmp_path: Path) -> None:
+    """By the name in its address; it is told of a source, or of none, or is left."""
+
+    async def main() -> list[str]:
+        told: list[str] = []
+
+        async def open_with(coming: asyncio.Future[Source | None], *, like: str) -> None:
+            told.append(f"{like}, {'known' if coming.done() else 'not known'}")
+            try:
+                source = await asyncio.shield(coming)
+            except asyncio.CancelledError:
+                told.append("left")
+                raise
+            told.append(source.name if source is not None else "none")
+
+        async with all_three() as (origin, both):
+            origin.serve("/deck.pptx", DECK, TYPE)
+            origin.serve("/broken.pptx", DECK[:90], TYPE)
+            origin.serve("/get", DECK, "application/vnd.openxmlformats-officedocument.pptx")
+            for name in ("deck.pptx", "broken.pptx", "missing.pptx", "get"):
+                await command(
+                    *both.address, f"{origin.base}/{name}", into=tmp_path / name,
+                    out=lambda _: None, open_with=open_with,
+                )  # fmt: skip
+        return told
+
+    assert run(main()) == [
+        *("deck.pptx, not known", "deck.pptx"),
+        *("broken.pptx, not known", "none"),
+        *("missing.pptx, not known", "none"),
+        *("get.pptx, known", "get.pptx"),
+    ]
+    # A window that is closed ends the document; what has no window comes to its end.
+    assert (tmp_path / "broken.pptx").read_bytes() == DECK[:90]
 
 
 def test_nobody_else_may_open_documents() -> None:

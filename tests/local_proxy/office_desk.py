@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,8 @@ from PIL import Image, ImageChops, ImageStat
 
 from local_proxy.export_drivers.libreoffice.events import Event, Kind
 from local_proxy.export_drivers.libreoffice.find import NoOffice, Office, find
-from local_proxy.export_drivers.libreoffice.show import show
+from local_proxy.export_drivers.libreoffice.show import show, show_coming
+from office.source import Source
 from tests.office.fake_source import FakeSource
 
 DATA = Path(__file__).parents[1] / "data" / "office"
@@ -43,16 +44,27 @@ def missing() -> str:
 class Desk:
     """One document on the screen."""
 
-    def __init__(self, source: FakeSource, folder: Path, office: Office) -> None:
+    def __init__(
+        self,
+        source: FakeSource,
+        folder: Path,
+        office: Office,
+        coming: Awaitable[Source | None] | None = None,
+    ) -> None:
+        """`coming`: what tells when `source` is known; it is by itself unless given."""
         self.source = source
         self.folder = folder
         self.events: list[Event] = []
         self._news = asyncio.Event()
         self._office = office
         self._person: asyncio.subprocess.Process | None = None
-        self.showing = asyncio.create_task(
-            show(source, on_event=self._heard, office=office, keep=folder)
-        )
+        if coming is None:
+            showing = show(source, on_event=self._heard, office=office, keep=folder)
+        else:
+            showing = show_coming(
+                coming, like="other.pptx", on_event=self._heard, office=office, keep=folder
+            )
+        self.showing = asyncio.create_task(showing)
         self.showing.add_done_callback(lambda _: self._news.set())
 
     def _heard(self, event: Event) -> None:
@@ -109,10 +121,16 @@ class Desk:
 
 
 @contextlib.asynccontextmanager
-async def desk(document: str, folder: Path, data: Path = DATA) -> AsyncIterator[Desk]:
+async def desk(
+    document: str,
+    folder: Path,
+    data: Path = DATA,
+    *,
+    coming: Awaitable[Source | None] | None = None,
+) -> AsyncIterator[Desk]:
     """Something of `document` is shown as soon as its first page is fed."""
     source = FakeSource(data / document, folder / "sparse")
-    one = Desk(source, folder, find())
+    one = Desk(source, folder, find(), coming)
     try:
         yield one
     finally:

@@ -17,7 +17,8 @@ import pytest
 from local_proxy.export_drivers.libreoffice.events import Kind
 from local_proxy.export_drivers.libreoffice.find import Office, find
 from local_proxy.export_drivers.libreoffice.session import OfficeFailed
-from local_proxy.export_drivers.libreoffice.show import show
+from local_proxy.export_drivers.libreoffice.show import show, show_coming
+from office.source import Source
 from tests.local_proxy.office_desk import (
     DATA,
     desk,
@@ -25,6 +26,7 @@ from tests.local_proxy.office_desk import (
     processes,
 )
 from tests.office.fake_source import FakeSource
+from tests.watched import until
 
 pytestmark = [needs_libreoffice, pytest.mark.usefixtures("at_a_desk")]
 ROOT = Path(__file__).resolve().parents[2]
@@ -86,6 +88,48 @@ def test_killed_while_it_loads(victim: str, tmp_path: Path) -> None:
             with pytest.raises(OfficeFailed, match="ended"):
                 async with asyncio.timeout(20):
                     await at.showing
+
+    asyncio.run(scenario())
+
+
+def runs(program: str, folder: Path) -> bool:
+    return any(program in line for line in processes(folder).values())
+
+
+@pytest.mark.parametrize("comes", [True, False])
+def test_nothing_is_left_where_no_document_comes(comes: bool, tmp_path: Path) -> None:
+    """It has been started for one that comes whole, or that nobody has."""
+
+    async def scenario() -> None:
+        coming: asyncio.Future[Source | None] = asyncio.get_running_loop().create_future()
+        showing = asyncio.create_task(
+            show_coming(coming, like="deck.pptx", on_event=lambda _: None, office=find())
+        )
+        async with asyncio.timeout(20):
+            await until(lambda: runs("soffice", tmp_path))
+            if comes:
+                coming.set_result(None)
+            else:
+                showing.cancel()
+            await asyncio.gather(showing, return_exceptions=True)
+        assert showing.cancelled() is not comes
+
+    asyncio.run(scenario())
+
+
+def test_it_starts_before_the_document_is_known(tmp_path: Path) -> None:
+    """Whose name is its own, and not its address's."""
+
+    async def scenario() -> None:
+        coming: asyncio.Future[Source | None] = asyncio.get_running_loop().create_future()
+        async with desk("deck_pictures.pptx", tmp_path, coming=coming) as at:
+            at.source.feed_texts()
+            await until(lambda: runs("soffice.bin", tmp_path))
+            assert not at.events
+            coming.set_result(at.source)
+            await at.until(Kind.EDITABLE)
+            assert (await at.person("state"))["title"].startswith("deck_pictures.pptx (loading")
+            await at.close()
 
     asyncio.run(scenario())
 

@@ -15,6 +15,7 @@ from local_proxy.export_drivers.libreoffice.find import NoOffice, find
 from local_proxy.export_drivers.libreoffice.pictures import Next, Pictures
 from local_proxy.tracking_drivers.libreoffice import Tracker
 from office.partial_view import survey
+from office.source import Source
 from tests.office.fake_source import FakeSource
 
 DATA = Path(__file__).parents[1] / "data" / "office"
@@ -105,7 +106,15 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("local_proxy.export_drivers.libreoffice.find._FOLDERS", ())
     said: list[str] = []
-    assert suite(said.append) is None
+    opening = suite(said.append)
+    assert opening is not None
+
+    async def opened() -> None:
+        coming: asyncio.Future[Source | None] = asyncio.get_running_loop().create_future()
+        coming.set_result(None)
+        await opening(coming, like="deck.pptx")
+
+    asyncio.run(opened())
     assert "apt-get install libreoffice" in said[0]
     monkeypatch.delenv("DISPLAY")
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)

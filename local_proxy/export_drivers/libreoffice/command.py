@@ -5,45 +5,48 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from functools import partial
 
 from local_proxy.export_drivers.libreoffice.events import Event, Kind
-from local_proxy.export_drivers.libreoffice.find import NoOffice, Office, find
+from local_proxy.export_drivers.libreoffice.find import NoOffice
 from local_proxy.export_drivers.libreoffice.session import OfficeFailed
-from local_proxy.export_drivers.libreoffice.show import show
+from local_proxy.export_drivers.libreoffice.show import show_coming
+from local_proxy.packages.command import OpenWith
 from office.source import Source
 
 Say = Callable[[str], None]
 
 
-def suite(say: Say) -> Callable[[Source], Awaitable[None]] | None:
-    """What shows a document while it comes; None where nothing here can, which is said."""
+def suite(say: Say) -> OpenWith | None:
+    """What shows a document while it comes; None where there is no screen, which is said."""
     if sys.platform == "linux" and not {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys():
         say("no screen here: the document is only fetched")
         return None
-    try:
-        office = find()
-    except NoOffice as error:
-        say(f"{error} The document is only fetched.")
-        return None
-    return lambda source: _open(source, office, say)
+    return partial(_open, say)
 
 
-async def _open(source: Source, office: Office, say: Say) -> None:
-    """Until the window is closed; where it breaks down, until the document is here."""
+async def _open(say: Say, coming: asyncio.Future[Source | None], *, like: str) -> None:
+    """Until the window is closed; where there is none, until the document is here."""
 
     def report(event: Event) -> None:
         if text := line(event):
             say(f"{event.at:6.1f} s  {text}")
 
     try:
-        await show(source, on_event=report, office=office)
+        await show_coming(asyncio.shield(coming), like=like, on_event=report)
+    except NoOffice as error:
+        say(f"{error} The document is only fetched.")
+        await _ended(coming)
     except OfficeFailed as error:
         say(f"sluice: {error} The document is only fetched now.")
-        await _ended(source)
+        await _ended(coming)
 
 
-async def _ended(source: Source) -> None:
+async def _ended(coming: asyncio.Future[Source | None]) -> None:
+    source = await coming
+    if source is None:
+        return
     changed = asyncio.Event()
     unwatch = source.watch(changed.set)
     try:

@@ -37,11 +37,13 @@ class OfficeFailed(Exception):
 class Session:
     """A LibreOffice with one window."""
 
-    def __init__(
-        self, process: asyncio.subprocess.Process, folder: Path, heard: Callable[[Report], None]
-    ) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, folder: Path) -> None:
         self._process = process
-        self._heard = heard
+        self._heard: Callable[[Report], None] | None = None
+        self._unheard: list[Report] = []
+        """Reports that came before anybody wanted them."""
+        self._ready = False
+        """LibreOffice answers."""
         self._answers: asyncio.Queue[Report | None] = asyncio.Queue()
         self._one = asyncio.Lock()
         self.folder = folder
@@ -50,6 +52,13 @@ class Session:
         self.edited = False
         self.over = asyncio.Event()
         """The helper is gone, with the window or before it."""
+
+    def tell(self, heard: Callable[[Report], None]) -> None:
+        """Have `heard` called with each report, those that have come among them."""
+        self._heard = heard
+        for report in self._unheard:
+            heard(report)
+        self._unheard.clear()
 
     async def ask(self, do: str, **fields: object) -> Report:
         """One command, and its answer, which may have `error`. Raises OfficeFailed."""
@@ -85,14 +94,21 @@ class Session:
     def _note(self, report: Report) -> None:
         if report["event"] == "started":
             self.group = report["group"]
+        elif report["event"] == "ready":
+            self._ready = True
         elif report["event"] == "edited":
             self.edited = True
-        self._heard(report)
+        if self._heard is not None:
+            self._heard(report)
+        else:
+            self._unheard.append(report)
 
     async def end(self) -> None:
         """No process and no file is left. What a person has edited he closes himself."""
         if self._process.stdin is not None:
             self._process.stdin.close()
+        if not self._ready and self._process.returncode is None:
+            self._process.kill()  # it has nothing to lose, and waits for what is only starting
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(None if self.edited else _FAREWELL):
                 await self._process.wait()
@@ -108,16 +124,17 @@ class Session:
 
 
 @contextlib.asynccontextmanager
-async def started(
-    office: Office, name: str, heard: Callable[[Report], None]
-) -> AsyncIterator[Session]:
-    """Start the helper, which starts LibreOffice. Raises OfficeFailed."""
+async def started(office: Office, *, like: str) -> AsyncIterator[Session]:
+    """Start the helper, which starts LibreOffice and in it what shows a file of a name `like` this.
+
+    Raises OfficeFailed.
+    """
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
     here = Path(__file__).parent
     try:
         process = await asyncio.create_subprocess_exec(
             office.python, "-m", "helper",
-            "--soffice", office.soffice, "--folder", str(folder), "--name", name,
+            "--soffice", office.soffice, "--folder", str(folder), "--like", like,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             limit=_LONGEST,
@@ -128,7 +145,7 @@ async def started(
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise OfficeFailed(f"{office.python}: {error.strerror or error}") from error
-    session = Session(process, folder, heard)
+    session = Session(process, folder)
     listening = asyncio.create_task(session.listen())
     try:
         yield session

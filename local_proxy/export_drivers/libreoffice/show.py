@@ -9,7 +9,7 @@ thrown away. Must not know: links, UNO.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
@@ -30,7 +30,7 @@ from office.errors import Unreadable
 from office.partial_view import View, survey
 from office.source import Source
 
-__all__ = ["Event", "Kind", "OfficeFailed", "show"]
+__all__ = ["Event", "Kind", "OfficeFailed", "show", "show_coming"]
 
 _AGAIN: Final = 1.0
 """Seconds until a document is replaced that could not be, during a slide show."""
@@ -56,10 +56,33 @@ async def show(
     `keep` is a folder for the original of a document that was edited before it was complete; the
     person's downloads by default. Raises NoOffice, OfficeFailed.
     """
+
+    async def here() -> Source:
+        return source
+
+    await show_coming(here(), like=source.name, on_event=on_event, office=office, keep=keep)
+
+
+async def show_coming(
+    coming: Awaitable[Source | None],
+    *,
+    like: str,
+    on_event: Callable[[Event], None],
+    office: Office | None = None,
+    keep: Path | None = None,
+) -> None:
+    """The same of a document that is not known yet, but that its file may have a name `like` this:
+    LibreOffice starts meanwhile. None comes where there is nothing to show.
+    """
+    began = asyncio.get_running_loop().time()
     if office is None:
         office = await asyncio.to_thread(find)
-    driver = _Driver(source, on_event, keep or originals.folder())
-    async with started(office, source.name, driver.heard) as session:
+    async with started(office, like=like) as session:
+        source = await coming
+        if source is None:
+            return
+        driver = _Driver(source, on_event, keep or originals.folder(), began=began)
+        session.tell(driver.heard)
         unwatch = source.watch(driver.changed.set)
         try:
             await driver.run(session)
@@ -70,12 +93,14 @@ async def show(
 class _Driver:
     """One document. It does one thing at a time, and looks anew for what is due after each."""
 
-    def __init__(self, source: Source, on_event: Callable[[Event], None], keep: Path) -> None:
+    def __init__(
+        self, source: Source, on_event: Callable[[Event], None], keep: Path, *, began: float
+    ) -> None:
         self._source = source
         self._on_event = on_event
         self._keep = keep
         self._loop = asyncio.get_running_loop()
-        self._began = self._loop.time()
+        self._began = began
         self._tracker = Tracker(source)
         self._view: View | None = None
         self._begins = True
@@ -216,7 +241,7 @@ class _Driver:
             path = await files.view()
         except Unreadable:
             return self._not_begun()
-        answer = await session.ask("open", path=str(path), editable=view.whole_text)
+        answer = await self._ask_to_open(session, path, editable=view.whole_text)
         if "error" in answer:
             if view.begun and answer["error"] != "busy":
                 return self._not_begun()
@@ -232,6 +257,10 @@ class _Driver:
         if view.whole_text:
             self._tell(Kind.EDITABLE)
         return True
+
+    async def _ask_to_open(self, session: Session, path: Path, *, editable: bool) -> Report:
+        name = self._source.name
+        return await session.ask("open", path=str(path), name=name, editable=editable)
 
     def _not_begun(self) -> bool:
         """The beginning can't be shown; its text can once it is whole."""
@@ -268,7 +297,7 @@ class _Driver:
             return True
         where = ""
         if self._lacks_something() and not session.edited:
-            answer = await session.ask("open", path=str(await files.whole()), editable=True)
+            answer = await self._ask_to_open(session, await files.whole(), editable=True)
             if answer.get("error") == "busy":
                 return self._later()
         if session.edited:

@@ -1,6 +1,6 @@
 """The loop: commands from the proxy, reports to it, one LibreOffice between them.
 
-    {"do": "open", "path": ..., "editable": true}          -> {"did": "open", "places": {...}}
+    {"do": "open", "path": ..., "name": ..., "editable": true} -> {"did": "open", "places": {...}}
     {"do": "show", "number": 3, "path": ..., "final": true} -> {"did": "show", "places": 1}
     {"do": "find"}                                          -> {"did": "find", "places": {...}}
     {"do": "say", "text": ...}   {"do": "tell", "title": ..., "text": ..., "warn": false}
@@ -42,12 +42,13 @@ _CLOSED = {"do": "closed"}
 class Session:
     """One document from the first view to the closed window."""
 
-    def __init__(self, soffice: str, folder: Path, name: str) -> None:
+    def __init__(self, soffice: str, folder: Path, like: str) -> None:
         self._folder = folder
         self._todo: queue.Queue[dict[str, Any]] = queue.Queue()
         self._writing = threading.Lock()
         self._program = Program(soffice, folder)
-        self._window = Window(self._program, name)
+        self._window = Window(self._program)
+        self._like = like
         self._watcher: Watcher | None = None
         self._gate: Gate | None = None
         self._reader: Reader | None = None
@@ -71,7 +72,7 @@ class Session:
         threading.Thread(target=self._await_end, daemon=True).start()
         try:
             self._program.connect()
-            self._program.load(self._window.name)
+            self._program.load(self._like)
             self.report("ready")
             while self._do(self._todo.get()):
                 pass
@@ -122,11 +123,11 @@ class Session:
         self._write(answer)
         return True
 
-    def _open(self, path: str, editable: bool) -> dict[str, Any]:
+    def _open(self, path: str, name: str, editable: bool) -> dict[str, Any]:
         """Never in the place of what a person has edited."""
         if self._edited or (self._window.model is not None and self._window.model.isModified()):
             raise ValueError("edited")
-        places = self._window.open(Path(path), editable=editable)
+        places = self._window.open(Path(path), name, editable=editable)
         self._watcher = Watcher(self._window, self.report)
         if self._gate is None:
             self._gate = Gate(self._window.frame, self._held, self._ask)
@@ -194,10 +195,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="helper")
     parser.add_argument("--soffice", required=True)
     parser.add_argument("--folder", required=True, type=Path)
-    parser.add_argument("--name", required=True)
+    parser.add_argument("--like", default="")
     options = parser.parse_args()
     try:
-        session = Session(options.soffice, options.folder, options.name)
+        session = Session(options.soffice, options.folder, options.like)
     except OSError as error:
         text = f"{options.soffice}: {error.strerror or error}"
         print(json.dumps({"event": "failed", "text": text}), flush=True)

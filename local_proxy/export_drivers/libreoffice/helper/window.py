@@ -32,9 +32,10 @@ class Busy(Exception):
 class Window:
     """Nothing here lasts longer than one version of the document, but the frame."""
 
-    def __init__(self, program: Program, name: str) -> None:
+    def __init__(self, program: Program) -> None:
         self._program = program
-        self.name = name
+        self.name = ""
+        """Of the document's file, for people."""
         self.frame: Any = None
         self.model: Any = None
         self.album: Album | None = None
@@ -43,12 +44,13 @@ class Window:
         self.saved = False
         """By the person, as a file of his own, which has a name of its own."""
 
-    def open(self, file: Path, *, editable: bool) -> dict[int, list[int]]:
+    def open(self, file: Path, name: str, *, editable: bool) -> dict[int, list[int]]:
         """Show `file`, in place of what is shown; where pictures are that are not final.
 
         A person is left at the page where he was. Raises Busy during a slide show, UnoException.
         """
         where = self._position()
+        self.name = name
         target = "_blank" if self.frame is None else "_self"
         loader = self._program.desktop if self.frame is None else self.frame
         self.opening = True
