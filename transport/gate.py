@@ -15,7 +15,8 @@ blind to what a tunnel or an accelerator buffers, so the receiver reports what a
     freeze  while the application sends less than the cap, the cap keeps its value
 
 Bursts are paced at the delivered rate, so that a queue smaller than the path holds does not
-overflow (transport/pacer.py).
+overflow (transport/pacer.py); faster while the margin grows, or a rate once measured too low, as
+after an outage, would stay for good.
 
 Pure: `now` is an argument, reports are numbers. It knows nothing of sockets and frames.
 """
@@ -115,12 +116,13 @@ class Gate:
     def on_sent(self, now: float, nbytes: int) -> None:
         """`nbytes` were handed to the transport."""
         self._limits.sent(now, last_sent_at=self._ledger.last_sent_at, window=self.window)
+        if not self.under_way:
+            self._pacer.reset()
         self._ledger.sent(now, nbytes)
         rate = self.rate
         if rate and self._phase is not Phase.START:
             growth = self._margin.growth
-            growing = growth and self.under_way > self._delivered
-            gain = float(1 << growth) if growing else _REFILL
+            gain = float(1 << growth) if growth else _REFILL
             self._pacer.sent(now, nbytes, rate=rate * gain, burst=self.margin)
 
     def on_report(self, now: float, received: int, clock: int) -> None:
@@ -182,14 +184,16 @@ class Gate:
         if under_way and under_way + nbytes > self.cap(now) and now < self._stalled_at():
             self._limits.refused_by_cap(now)
             return False
-        if self._pacer.time() > now:
+        if under_way and self._pacer.time() > now:
             self._limits.refused_by_pacer(now, until=self._pacer.time())
             return False
         return True
 
     def next_time(self, now: float) -> float | None:
         """When to ask again though nothing happened; None: only a report can open the gate."""
-        if not self.under_way or self.under_way + self.quantum <= self.cap(now):
+        if not self.under_way:
+            return now
+        if self.under_way + self.quantum <= self.cap(now):
             return max(now, self._pacer.time())
         times = [self._stalled_at()]
         if now < self._drain_end:
