@@ -8,13 +8,15 @@ words and its films. Knows the registry and reports; nothing of what is measured
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from bench import exhibits, report_html
 from bench.registry import SCENARIOS, Scenario, duration
@@ -24,6 +26,8 @@ PATIENCE: Final = 4.0
 """Times the expected time after which a scenario counts as hanging."""
 LEAST: Final = 60.0
 """Seconds that each is given at least."""
+FAREWELL: Final = 20.0
+"""Seconds that one which hangs gets to clear up."""
 
 Say = Callable[[str], None]
 
@@ -76,21 +80,42 @@ def _child(entry: Scenario, folder: Path, quick: bool) -> _Ended:
     words += ["--quick"] if quick else [f"--{key}={value}" for key, value in entry.full.items()]
     began, failure = time.monotonic(), ""
     with (folder / "log.txt").open("w") as log:
-        try:
-            subprocess.run(
-                words,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                timeout=max(LEAST, PATIENCE * _expected(entry, quick)),
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
+        if not _run(words, log, seconds=max(LEAST, PATIENCE * _expected(entry, quick))):
             failure = "it took too long and was ended"
     if not failure and not report.exists():
         last = (folder / "log.txt").read_text(errors="replace").strip().splitlines()[-1:]
         failure = last[0] if last else "it said nothing"
     return _Ended(entry.name, time.monotonic() - began, failure)
+
+
+def _run(words: Sequence[str], log: IO[str], *, seconds: float) -> bool:
+    """Whether the program ended by itself within so many; else what it has started ends with it."""
+    child = subprocess.Popen(
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    try:
+        child.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return False
+    finally:
+        _end(child)
+    return True
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """As Ctrl-C does, so that it clears up; what does not heed that is killed, with its group."""
+    if child.poll() is not None:
+        return
+    child.send_signal(signal.SIGINT)
+    try:
+        child.wait(FAREWELL)
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
 
 
 def _told(ended: _Ended, folder: Path) -> str:

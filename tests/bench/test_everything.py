@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from bench import everything
 from bench.compare import compare, read
@@ -35,3 +39,26 @@ def test_only_what_runs_in_virtual_time_can_be_asked_for(tmp_path: Path) -> None
         everything.run(tmp_path, quick=True, virtual=True, scenarios=chosen, say=said.append) == 0
     )
     assert read(tmp_path / "bench.json")["reports"] == {}
+
+
+HANGS = """
+import signal, subprocess, time
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+print(subprocess.Popen(["sleep", "600"]).pid, flush=True)
+time.sleep(600)
+"""
+
+
+def test_what_hangs_leaves_nothing_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(everything, "FAREWELL", 0.5)
+    log = tmp_path / "log"
+    with log.open("w") as words:
+        assert not everything._run([sys.executable, "-c", HANGS], words, seconds=1.0)
+    pid = int(log.read_text())
+    with contextlib.suppress(FileNotFoundError):  # somebody may not have taken note of its end yet
+        assert Path(f"/proc/{pid}/stat").read_text().split()[2] == "Z"
+
+
+def test_what_ends_by_itself_is_left_alone(tmp_path: Path) -> None:
+    with (tmp_path / "log").open("w") as words:
+        assert everything._run([sys.executable, "-c", "pass"], words, seconds=20.0)
