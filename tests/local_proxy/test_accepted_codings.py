@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
-from bench.links.memory import LinkModel, MemoryLink, memory_links
+from bench.links.memory import LinkModel, memory_links
 from bench.virtual_time import run as run_virtually
-from local_proxy.components import Component
-from local_proxy.http import Headers
 from local_proxy.resumption import Memory
 from local_proxy.session import LocalSession
-from transport.link import LinkError
+from tests.local_proxy.ends import Ear, Remote
 from wire import messages as m
-from wire.frames import Control
 from wire.skeleton import Kind, Level, Part, Use
 
 URL = "http://a.test/p.jpg"
@@ -27,46 +22,6 @@ LEVELS = (
     Level("original", 0, 9, JPEG),
 )
 DATA = b"abcdefg" + END
-
-
-class Remote:
-    """Says all it has to say, and hears nothing."""
-
-    quantum = 1024
-
-    def __init__(self, link: MemoryLink, said: list[m.Message]) -> None:
-        self.frames = [Control(m.encode(message)) for message in said]
-        link.start(self, self)
-
-    def next_frame(self, *, now: float, urgent: bool) -> Control | None:
-        return self.frames.pop(0) if self.frames else None
-
-    def frames_received(self, frames: object, *, now: float) -> None: ...
-
-    def link_closed(self, error: LinkError | None) -> None: ...
-
-
-class Ear:
-    """Keeps what was promised."""
-
-    def __init__(self) -> None:
-        self.promised: list[Component] = []
-        self.heads = asyncio.Event()
-
-    def session_opened(self, session: LocalSession) -> None: ...
-
-    def skeleton_grew(
-        self, document: int, components: list[Component], headers: Headers, promised: bool
-    ) -> None:
-        self.promised += components
-
-    def progressed(self, component: Component, amount: int) -> None:
-        if component.head is not None:
-            self.heads.set()
-
-    def expired(self, component: int) -> None: ...
-
-    def session_closed(self, session: LocalSession, error: LinkError | None) -> None: ...
 
 
 HEAD = m.Head(2, 200, b"")

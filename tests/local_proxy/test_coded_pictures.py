@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -11,6 +11,7 @@ from local_proxy.components import Component, ComponentFailed, Head
 from local_proxy.export_drivers.browser import BrowserExport
 from local_proxy.export_drivers.level_files import AT_ONCE, HELD, LevelFiles, NoFile
 from local_proxy.http import Request, Response, header
+from tests.local_proxy.ends import run, text_of, turns
 from tests.local_proxy.site import Quiet
 from wire.skeleton import Kind, Level, Use
 
@@ -92,22 +93,6 @@ class World:
         self.one.data += DATA[self.one.received : size]
         self.one.complete = size == len(DATA)
         self.one.notify()
-
-
-async def text_of(response: Response | None) -> bytes:
-    assert response is not None
-    if isinstance(response.body, bytes):
-        return response.body
-    return b"".join([chunk async for chunk in response.body])
-
-
-async def turns() -> None:
-    for _ in range(10):
-        await asyncio.sleep(0)
-
-
-def run(work: Coroutine[None, None, None]) -> None:
-    asyncio.run(asyncio.wait_for(work, 10))
 
 
 def test_swap_hands_out_decoded_levels_and_decodes_each_once() -> None:

@@ -15,8 +15,8 @@ from PIL import Image, ImageChops
 from local_proxy.components import Component, ComponentFailed, Head
 from local_proxy.export_drivers.browser import BrowserExport
 from local_proxy.http import Request, Response
+from tests.local_proxy.ends import run, turns
 from tests.local_proxy.site import Quiet
-from tests.local_proxy.test_coded_pictures import run, turns
 from transcoders.arithmetic import LEAST, ArithmeticDecoder, first_step
 from transcoders.jpeg import SNAP
 from transcoders.picture import Picture, PictureOptions, up_to

@@ -16,8 +16,8 @@ from local_proxy.export_drivers.level_files import LevelFiles, NoFile
 from local_proxy.http import Request, Response, header
 from local_proxy.resumption import Memory
 from local_proxy.session import LocalSession
+from tests.local_proxy.ends import Ear, Remote, run, text_of, turns
 from tests.local_proxy.site import Quiet
-from tests.local_proxy.test_coded_pictures import Ear, Remote, run, text_of, turns
 from wire import messages as m
 from wire.frames import Control, Data
 from wire.skeleton import Kind, Level, Part, Use

@@ -17,8 +17,8 @@ from local_proxy.http import Request, header
 from local_proxy.levels import Told
 from local_proxy.resumption import Memory
 from local_proxy.session import LocalSession
+from tests.local_proxy.ends import Ear, Remote, run, text_of, turns
 from tests.local_proxy.export_world import events
-from tests.local_proxy.test_coded_pictures import Ear, Remote, run, text_of, turns
 from tests.local_proxy.test_sketched_pictures import (
     DATA,
     END,

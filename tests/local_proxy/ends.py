@@ -1,0 +1,70 @@
+"""Both ends of a session with a picture in levels, as tests of these need them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+
+from bench.links.memory import MemoryLink
+from local_proxy.components import Component
+from local_proxy.http import Headers, Response
+from local_proxy.session import LocalSession
+from transport.link import LinkError
+from wire import messages as m
+from wire.frames import Control
+
+
+async def text_of(response: Response | None) -> bytes:
+    assert response is not None
+    if isinstance(response.body, bytes):
+        return response.body
+    return b"".join([chunk async for chunk in response.body])
+
+
+async def turns() -> None:
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+def run(work: Coroutine[None, None, None]) -> None:
+    asyncio.run(asyncio.wait_for(work, 10))
+
+
+class Remote:
+    """Says all it has to say, and hears nothing."""
+
+    quantum = 1024
+
+    def __init__(self, link: MemoryLink, said: list[m.Message]) -> None:
+        self.frames = [Control(m.encode(message)) for message in said]
+        link.start(self, self)
+
+    def next_frame(self, *, now: float, urgent: bool) -> Control | None:
+        return self.frames.pop(0) if self.frames else None
+
+    def frames_received(self, frames: object, *, now: float) -> None: ...
+
+    def link_closed(self, error: LinkError | None) -> None: ...
+
+
+class Ear:
+    """Keeps what was promised."""
+
+    def __init__(self) -> None:
+        self.promised: list[Component] = []
+        self.heads = asyncio.Event()
+
+    def session_opened(self, session: LocalSession) -> None: ...
+
+    def skeleton_grew(
+        self, document: int, components: list[Component], headers: Headers, promised: bool
+    ) -> None:
+        self.promised += components
+
+    def progressed(self, component: Component, amount: int) -> None:
+        if component.head is not None:
+            self.heads.set()
+
+    def expired(self, component: int) -> None: ...
+
+    def session_closed(self, session: LocalSession, error: LinkError | None) -> None: ...
