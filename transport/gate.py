@@ -11,6 +11,7 @@ blind to what a tunnel or an accelerator buffers, so the receiver reports what a
             (of padding, if nobody has asked yet: transport/probe.py)
     rise    the delay sits at its minimum while the cap blocks: the margin grows x2, x4, x8
     drop    the delay leaves its band: older maxima are forgotten
+    recover far below what was delivered lately, with nothing queued, the cap doubles each round
     drain   every few seconds the queue runs empty once, to learn the least delay anew
     freeze  while the application sends less than the cap, the cap keeps its value
 
@@ -63,6 +64,9 @@ _URGENT_QUANTA: Final = 4
 """Quanta by which urgent bytes may exceed the cap."""
 _REFILL: Final = 1.0
 """Times the delivered rate: pace of filling an empty path again."""
+_LATE: Final = 15.0
+"""Seconds for which it is known what the path has carried: far below that, with nothing queued,
+what is under way doubles each round, as at the start."""
 _STALLED: Final = 1.0
 """Seconds, or four delays, without a report: one quantum goes to ask for one."""
 _SHORTEST_WINDOW: Final = 0.010
@@ -108,6 +112,8 @@ class Gate:
         """Since when nothing of our own making moves the queue."""
         self._drain_end = now
         self._next_drain = now + _DRAIN_EVERY
+        self._most_of_late, self._most_at = 0.0, now
+        """The most that was delivered in a window, and when."""
         self._drops = 0
         self._drains = 0
 
@@ -207,7 +213,10 @@ class Gate:
             return max(self._start_cap, float(_START_QUANTA * self.quantum))
         if now < self._drain_end:
             return max(float(self.quantum), self._delivered - self.margin)
-        return self._delivered + self.margin * (1 << self._margin.growth) + self._unheard_of
+        more = self.margin * (1 << self._margin.growth)
+        if self._margin.growth and self._delivered < self._most_of_late / 2:
+            more = max(more, self._delivered)  # on a long path a margin is a small part of it
+        return self._delivered + more + self._unheard_of
 
     @property
     def starting(self) -> bool:
@@ -290,6 +299,8 @@ class Gate:
     def _running(self, now: float) -> None:
         """One report in the steady state."""
         self._watch_for_drop(now)
+        if self._delivered >= self._most_of_late or now > self._most_at + _LATE:
+            self._most_of_late, self._most_at = self._delivered, now
         most = self._rate.most_delivered()
         if most > self._delivered or (
             self._limits.gate and self._limits.full(self.window) and self._is_level(now)

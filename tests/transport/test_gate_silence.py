@@ -88,6 +88,16 @@ def test_two_seconds_after_a_silence_the_link_is_used(
     assert still.share(end + 2.0, end + 5.0) > 0.85
 
 
+@pytest.mark.parametrize("rate", [48e3, 200e3, 750e3])
+@pytest.mark.parametrize("lasts", [0.7, 1.5, 3.0, 6.0, 12.0])
+def test_a_satellite_is_used_again_within_seconds(rate: float, lasts: float) -> None:
+    """Five round trips of 600 ms, in which a margin alone would add a tenth to each."""
+    still = Still(rate, 0.3, lasts)
+    end = AT + lasts
+    still.run(end + 6.0)
+    assert still.share(end + 3.0, end + 6.0) > 0.7
+
+
 def test_with_nothing_under_way_no_rate_is_too_low_to_send() -> None:
     gate = Gate(now=0.0, quantum=QUANTUM)
     gate._pacer.sent(0.0, QUANTUM, rate=0.4, burst=1)  # for half an hour
