@@ -10,7 +10,7 @@ class Kind(StrEnum):
     """Past tense, as events are."""
 
     STARTED = "started"
-    """LibreOffice is there: seconds when it comes from a cold disk."""
+    """LibreOffice is there, and the document is known."""
     OPENED = "opened"
     """The first page can be read."""
     TEXT = "text"

@@ -107,7 +107,7 @@ class Session:
         """No process and no file is left. What a person has edited he closes himself."""
         if self._process.stdin is not None:
             self._process.stdin.close()
-        if not self._ready and self._process.returncode is None:
+        if not self._ready and self.group is not None and self._process.returncode is None:
             self._process.kill()  # it has nothing to lose, and waits for what is only starting
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(None if self.edited else _FAREWELL):

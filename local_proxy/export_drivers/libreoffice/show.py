@@ -71,8 +71,8 @@ async def show_coming(
     office: Office | None = None,
     keep: Path | None = None,
 ) -> None:
-    """The same of a document that is not known yet, but that its file may have a name `like` this:
-    LibreOffice starts meanwhile. None comes where there is nothing to show.
+    """Show a document that is not known yet: LibreOffice starts meanwhile, and in it what shows a
+    file of a name `like` this. `coming` gives None where there is nothing to show. Else as `show`.
     """
     began = asyncio.get_running_loop().time()
     if office is None:
