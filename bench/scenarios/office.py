@@ -67,6 +67,8 @@ class Shown:
     """The file is here."""
     complete: float = 0.0
     """And all of it is in the window."""
+    failure: str = ""
+    """Why it was not complete."""
     pictures: int = 0
     identical: bool = False
     film: list[tuple[float, Image.Image]] = field(default_factory=list)
@@ -212,6 +214,8 @@ async def _shown(
             yield coming, over
             if showing.done():
                 await showing  # it says why
+            if not shown.complete:
+                raise OSError(f"{name} was not shown to its end: {shown.failure}")
         finally:
             showing.cancel()
             await asyncio.gather(showing, return_exceptions=True)
@@ -220,7 +224,7 @@ async def _shown(
 def _note(event: Event, shown: Shown, at: float) -> None:
     match event.kind:
         case Kind.STARTED:
-            shown.started = event.at
+            shown.started = at
         case Kind.OPENED:
             shown.first = at
         case Kind.TEXT:
@@ -231,6 +235,8 @@ def _note(event: Event, shown: Shown, at: float) -> None:
             shown.coarse = at
         case Kind.COMPLETE:
             shown.complete = at
+        case Kind.FAILED | Kind.CLOSED:
+            shown.failure = event.text or "closed"
 
 
 async def _watched(
@@ -248,8 +254,6 @@ async def _watched(
         await over.wait()
         await asyncio.sleep(2 * EVERY)
     unwatch()
-    if not shown.complete:
-        raise OSError(f"{source.name} was not shown to its end: {source.failure or 'closed'}")
 
 
 @contextlib.asynccontextmanager

@@ -12,6 +12,18 @@ from local_proxy.session import LocalSession
 from transport.link import LinkError
 from wire import messages as m
 from wire.frames import Control
+from wire.skeleton import Level
+
+URL = "http://a.test/p.jpg"
+IMAGE = [("accept", "image/avif,image/*,*/*;q=0.8")]
+JPEG = "image/jpeg"
+END = b"\xff\xd9"
+LEVELS = (
+    Level("low", 0, 3, JPEG, END),
+    Level("medium", 0, 5, JPEG, END),
+    Level("original", 0, 9, JPEG),
+)
+DATA = b"abcdefg" + END
 
 
 async def text_of(response: Response | None) -> bytes:

@@ -8,21 +8,9 @@ from bench.links.memory import LinkModel, memory_links
 from bench.virtual_time import run as run_virtually
 from local_proxy.resumption import Memory
 from local_proxy.session import LocalSession
-from tests.local_proxy.ends import Ear, Remote
+from tests.local_proxy.ends import LEVELS, URL, Ear, Remote
 from wire import messages as m
-from wire.skeleton import Kind, Level, Part, Use
-
-URL = "http://a.test/p.jpg"
-IMAGE = [("accept", "image/avif,image/*,*/*;q=0.8")]
-JPEG = "image/jpeg"
-END = b"\xff\xd9"
-LEVELS = (
-    Level("low", 0, 3, JPEG, END),
-    Level("medium", 0, 5, JPEG, END),
-    Level("original", 0, 9, JPEG),
-)
-DATA = b"abcdefg" + END
-
+from wire.skeleton import Kind, Part, Use
 
 HEAD = m.Head(2, 200, b"")
 CODED = m.Levels(2, list(LEVELS), 9, m.ARITHMETIC)

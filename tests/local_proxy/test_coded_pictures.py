@@ -11,20 +11,9 @@ from local_proxy.components import Component, ComponentFailed, Head
 from local_proxy.export_drivers.browser import BrowserExport
 from local_proxy.export_drivers.level_files import AT_ONCE, HELD, LevelFiles, NoFile
 from local_proxy.http import Request, Response, header
-from tests.local_proxy.ends import run, text_of, turns
+from tests.local_proxy.ends import DATA, END, IMAGE, JPEG, LEVELS, URL, run, text_of, turns
 from tests.local_proxy.site import Quiet
-from wire.skeleton import Kind, Level, Use
-
-URL = "http://a.test/p.jpg"
-IMAGE = [("accept", "image/avif,image/*,*/*;q=0.8")]
-JPEG = "image/jpeg"
-END = b"\xff\xd9"
-LEVELS = (
-    Level("low", 0, 3, JPEG, END),
-    Level("medium", 0, 5, JPEG, END),
-    Level("original", 0, 9, JPEG),
-)
-DATA = b"abcdefg" + END
+from wire.skeleton import Kind, Use
 
 
 class Codec:
