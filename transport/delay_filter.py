@@ -11,6 +11,7 @@ Pure. Knows neither bytes nor rates.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from typing import Final
 
 MEMORY: Final = 30.0
@@ -44,6 +45,10 @@ class Minimum:
         rising.append((now, value))
         while rising[0][0] < now - self._memory:
             rising.popleft()
+
+    def forget(self) -> None:
+        """Drop all."""
+        self._rising.clear()
 
     def forget_before(self, time: float) -> None:
         """Drop what is older, except the newest value."""
@@ -122,9 +127,10 @@ class DelayFilter:
         receiver may hold a report.
         """
         # By no more than twice: the rate may be wrong, and what is too long does no lasting harm.
-        self._loop.add(now, loop + min(smaller, loop))
+        smaller, back = min(smaller, loop), loop - one_way
+        self._loop.add(now, loop + smaller)
+        one_way += smaller
         self._one_way.add(now, one_way)
-        back = loop - one_way
         self._back.add(now, back)
         late = back - (self._back.value or 0.0)
         self._late_back.add(late)
@@ -135,7 +141,15 @@ class DelayFilter:
         if self.round_ended:
             self._end_round(steady, noise, held)
             self._round_start = now
-        self._round.append((one_way, loop - one_way))
+        self._round.append((one_way, back))
+
+    def begin_anew(self, samples: Iterable[tuple[float, float, float]]) -> None:
+        """What was added is known better now: when, loop and one-way delay of each report."""
+        for minimum in (self._loop, self._one_way):
+            minimum.forget()
+        for at, loop, one_way in samples:
+            self._loop.add(at, loop)
+            self._one_way.add(at, one_way)
 
     def forget_before(self, time: float) -> None:
         """The path has changed: only what came since `time` counts."""
@@ -156,7 +170,7 @@ class DelayFilter:
         least = self._one_way.value
         late = there[len(there) // 2 :]
         self.least_excess = min(late) - (least if least is not None else 0.0)
-        if steady and len(there) > 2:
+        if steady and len(there) > 1:
             forth, home = self._spread(there, noise), self._spread(back, held)
             self.jitter_there += (forth - self.jitter_there) * _JITTER_GAIN
             self.jitter += (forth + home - self.jitter) * _JITTER_GAIN

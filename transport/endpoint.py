@@ -270,26 +270,21 @@ class Endpoint:
             return b"" if frame is None else self._encoded(frame, quantum)
         return b""
 
-    def _most(self, now: float, quantum: int) -> int:
-        """Bytes of payload in the next chunk at most."""
-        if self.gate.starting or not self._run.is_long(now):
-            return self.gate.quantum
-        return quantum * self.chunks.frames_of_run(quantum)
-
     def _chunk(self, now: float, quantum: int) -> bytes:
-        """Frames, chosen now: one, or as many as share a chunk; of a run more, until it ends.
+        """Frames, chosen now: one, or as many as share a chunk.
 
-        A component's end is waited for, and a record opens when all of it has come: what follows
-        goes by itself, unless the record would have little in it.
+        A record opens when all of it has come. A component's end is waited for: what follows goes
+        by itself, unless the record would have little in it. So does the first quantum of what
+        ends a lasting run (transport/run.py).
         """
-        frames = b""
-        while len(frames) < self._most(now, quantum) - quantum // 2:
+        frames, turned = b"", False
+        while len(frames) < self.gate.quantum - quantum // 2:
             frame = self._outbox.next_frame(now=now, urgent=False)
             if frame is None:
                 break
             frames += self._encoded(frame, quantum)
-            self._run.sent(now, frame)
-            if isinstance(frame, Data) and frame.last and len(frames) > quantum // 2:
+            turned |= self._run.sent(now, frame)
+            if isinstance(frame, Data) and (turned or (frame.last and len(frames) > quantum // 2)):
                 break
         return frames
 

@@ -42,11 +42,16 @@ from transport.report_spacing import REPORT_EVERY, REPORT_EVERY_THIN, THIN
 
 _START_QUANTA: Final = 4
 """Quanta under way at the start."""
+_EARLY: Final = 256
+"""Reports at first that are remembered until it is known what a quantum takes."""
 _MOST_GROWTH: Final = 3
 """Doublings of the margin while the gate blocks an empty queue: x8."""
 _EMPTY: Final = 0.5
 """Of the target: a queue below it counts as empty."""
-_BAND: Final = 2.5
+_MOST_EMPTY: Final = 0.0075
+"""Seconds: a queue above it does not. Where a quantum takes long, far less than the target keeps a
+link busy, and a margin that grew nevertheless would be a whole quantum that waits."""
+_BAND: Final = 3.1
 """Times the target: a queue above it means that the link has become slower."""
 _LONGER_PATH: Final = 4
 """Delays that must pass above the band with nothing queued until the path counts as longer."""
@@ -104,6 +109,10 @@ class Gate:
         self._burst_at = float("-inf")
         """When a burst of padding had been sent."""
         self._start_cap = 0.0  # bytes; 0: a few quanta
+        self._early: list[tuple[float, Progress]] = []
+        """The first reports, and when they came."""
+        self._early_quantum = 0
+        """Bytes of that whose delay they have told; 0: the rate is not known yet."""
         self._margin = Margin()
         self._limits = Limits(now=now)
         self._above: _Above | None = None
@@ -152,6 +161,10 @@ class Gate:
             self._margin.reported(now - self._reported_at)
         self._reported_at = now
         self._limits.reported(now, sent_at=sent_at)
+        if len(self._early) < _EARLY:
+            self._early.append((now, progress))
+            if self._early_quantum not in (0, self.quantum):
+                self._judge_early()
         held = REPORT_EVERY_THIN if self.rate < THIN else REPORT_EVERY
         self._delay.add(
             now,
@@ -168,6 +181,7 @@ class Gate:
             window=self.window,
             sent_at=sent_at,
             waited=sent_at - progress.first_sent_at + self._delay.excess,
+            took=progress.size / self.rate if self.rate else 0.0,
         )
         if repaired:
             self._delay.forget_round()
@@ -293,8 +307,19 @@ class Gate:
 
     def _leave_start(self, now: float) -> None:
         self._phase = Phase.STEADY
+        self._judge_early()
         self._level_since = now + 2 * self._delay.round
         self._next_drain = now + self._drain_interval
+
+    def _judge_early(self) -> None:
+        """What was small was sooner than a quantum is, by how much the rate tells."""
+        rate, self._early_quantum = self.rate, self.quantum
+        whole = [(at, one, self._smaller(one.size)) for at, one in self._early]
+        self._delay.begin_anew(
+            (at, at - one.sent_at + more, one.arrived_at - one.sent_at + more)
+            for at, one, more in whole
+        )
+        self._delivered = rate * self.window
 
     def _running(self, now: float) -> None:
         """One report in the steady state."""
@@ -314,7 +339,8 @@ class Gate:
 
     def _grow(self, now: float) -> None:
         """After a round."""
-        empty = self._delay.least_excess < _EMPTY * (self._target + self._delay.jitter_there)
+        queue = min(_MOST_EMPTY, _EMPTY * self._target) + _EMPTY * self._delay.jitter_there
+        empty = self._delay.least_excess < queue
         if empty and self._limits.gate and self._is_level(now):
             # A margin that is not used can grow without end, and overflow the queue all at once.
             self._margin.step(most=_MOST_GROWTH if self._limits.cap else 1)

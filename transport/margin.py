@@ -14,8 +14,6 @@ _LARGEST_TARGET: Final = 0.025
 _TARGET_SPACINGS: Final = 1.25
 """Times the spacing of reports: less leaves the link idle between two."""
 _SPACING_GAIN: Final = 1 / 16
-_QUANTA: Final = 1.25
-"""Margins below it leave the link idle while a quantum waits for the gate."""
 
 
 class Margin:
@@ -34,9 +32,13 @@ class Margin:
         self.spacing += (min(since, _LARGEST_TARGET) - self.spacing) * _SPACING_GAIN
 
     def nbytes(self, *, rate: float, quantum: int) -> float:
-        """Before it grows. `rate` in bytes/second."""
+        """Before it grows. `rate` in bytes/second.
+
+        Less than a quantum leaves the link idle while one waits for the gate. More than that is
+        a whole quantum more under way, where quanta take longer than reports are apart.
+        """
         target = min(_LARGEST_TARGET, max(TARGET, _TARGET_SPACINGS * self.spacing))
-        return max(_QUANTA * quantum, target * rate)
+        return max(quantum, target * rate)
 
     def step(self, *, most: int) -> None:
         """A round has left the queue empty. Every other one counts: the first one after a step

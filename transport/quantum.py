@@ -6,16 +6,11 @@ each chunk its record, each quantum its frame. With o bytes of these, C bytes of
 and r bytes/second
 
     cost    o / (C + o)  of the link
-    delay   C / r        of what is chosen next, and of the gate's margin 1.25 times as much
+    delay   C / r        of what is chosen next, and of the gate's margin as much
 
-So a chunk is no smaller than what keeps the cost at 8 %. Where that takes too long, on a modem, up
-to 8.5 % are spent. On a fast link it takes no time: there a chunk is half of the margin that
-the gate needs anyhow (transport/gate.py), and of whole segments, since to begin another for a few
-bytes costs as much as to fill it.
-
-Where nothing but one component's bytes has been wanted for a while, a record is as long as a packet
-is: half as long again on slow links. The gate opens for it as for any other, so an urgent quantum
-behind it is some ms later on average; what follows that is as soon as ever.
+So a chunk is no smaller than what keeps the cost at 8 %. On a fast link it takes no time: there a
+chunk is half of the margin that the gate needs anyhow (transport/gate.py), and of whole segments,
+since to begin another for a few bytes costs as much as to fill it.
 
 Pure: numbers only.
 """
@@ -25,12 +20,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-_COST: Final = 0.08
-"""Of the link: with 7 % an urgent quantum is later than docs/figures.md allows at 56 kbit/s, with
-9 % goodput is less at 56 and 384."""
-_MOST_COST: Final = 0.085
-_LONG: Final = 0.1
-"""Seconds of the link that no chunk takes only to cost less."""
+_COST: Final = 0.081
+"""Of the link. Goodput at 56 and 384 kbit/s is .921 so, the least that docs/figures.md allows; with
+7 % it is a hundredth more, and an urgent quantum at 56 kbit/s a tenth later."""
 _TIME: Final = 0.005
 """Seconds of the link that a chunk may take anywhere: half of the gate's least margin."""
 _HEADERS: Final = 52
@@ -59,17 +51,10 @@ class Chunks:
     whole: bool = False
     """Whatever the link: what is not filled of a packet is sent all the same."""
 
-    def frames_of_run(self, quantum: int) -> int:
-        """Quanta of that size that share a record in a run (transport/run.py): a packet of them."""
-        if not self.record:
-            return self.frames
-        return max(self.frames, (self.segment - self.record) // (quantum + _FRAME))
-
     def quantum(self, rate: float) -> int:
         """Bytes of a quantum that suit a link of `rate` bytes/second."""
         own = self.record + self.frames * _FRAME
-        cheap, dear = ((_HEADERS + own) * (1 / cost - 1) for cost in (_COST, _MOST_COST))
-        size = max(min(cheap, max(dear, rate * _LONG)), rate * _TIME)
+        size = max((_HEADERS + own) * (1 / _COST - 1), rate * _TIME)
         packets = int(size + own) // self.segment
         whole = max(packets, int(self.whole)) * self.segment - own
         return max(_SMALLEST, min(_LARGEST, int(whole if whole > 0 else size) // self.frames))

@@ -13,6 +13,8 @@ from typing import Final
 _RAMP: Final = 0.05
 """Seconds. Bytes of a report arrived at most this long before it, even if the line was silent for
 longer: without it, the first bytes after a pause would count as spread over the pause."""
+_LONGEST: Final = 0.2
+"""Seconds that a chunk takes at most, where the rate that says so may be far too low."""
 _RELEASED: Final = 2.0
 """Times faster than usual, and times later: bytes that waited behind one that had been lost. They
 came while the line seemed silent."""
@@ -38,18 +40,25 @@ class RateFilter:
         return self._points[-1][0] if self._points else 0.0
 
     def add(
-        self, clock: float, received: int, *, window: float, sent_at: float, waited: float = 0.0
+        self,
+        clock: float,
+        received: int,
+        *,
+        window: float,
+        sent_at: float,
+        waited: float = 0.0,
+        took: float = 0.0,
     ) -> bool:
         """Progress: `received` bytes in all by the receiver's `clock`, seconds.
 
         `sent_at`: by the sender's clock, when the last of them was sent. A receiver without that
         knowledge passes `clock`. `waited`: seconds that the first of those bytes which are new took
-        beyond the least delay.
+        beyond the least delay. `took`: seconds that what was sent in one go takes on the link.
 
         Whether they had waited for the repair of a loss.
         """
         before, known = self._points[-1][:2] if self._points else (clock, received)
-        begin = max(before, clock - max(_RAMP, waited))
+        begin = max(before, clock - max(_RAMP, waited + min(took, _LONGEST)))
         gap, usual = clock - before, self.most_delivered() / window * _RELEASED
         repaired = waited > max(window, _RELEASED * gap) and received - known > usual * gap > 0
         if repaired:

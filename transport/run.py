@@ -1,9 +1,7 @@
-"""Has one component been all that was wanted for a while? Then its bytes are bulk.
+"""Has one component been all that went for a while? What comes then, somebody may have turned to.
 
-Of bulk more goes together, since that costs less (transport/quantum.py). What comes between, data
-of another component or a control message, ends the run: somebody has turned to something.
-
-Pure.
+Its first quantum does not share a record then: a record opens when all of it has come, and at 56
+kbit/s a second quantum is 70 ms. Pure.
 """
 
 from __future__ import annotations
@@ -12,8 +10,8 @@ from typing import Final
 
 from wire.frames import Control, Data
 
-LONG: Final = 3.0
-"""Seconds. While a page loads, and while a reader looks about, something comes between sooner."""
+LASTING: Final = 1.0
+"""Seconds. A record more in so long a time costs 1 % at 56 kbit/s, and less on faster links."""
 
 
 class Run:
@@ -23,12 +21,11 @@ class Run:
         self._component: int | None = None
         self._since = 0.0
 
-    def sent(self, now: float, frame: Data | Control) -> None:
-        """This one goes."""
+    def sent(self, now: float, frame: Data | Control) -> bool:
+        """This one goes; whether it is of another component and ends a lasting run."""
         component = frame.component if isinstance(frame, Data) else None
-        if component != self._component:
-            self._component, self._since = component, now
-
-    def is_long(self, now: float) -> bool:
-        """Whether it has lasted for LONG."""
-        return self._component is not None and now - self._since >= LONG
+        if component == self._component:
+            return False
+        lasting = self._component is not None and now - self._since >= LASTING
+        self._component, self._since = component, now
+        return lasting

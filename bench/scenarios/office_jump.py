@@ -39,16 +39,16 @@ from policies.api import Command, ScrolledInView, SessionView
 from policies.api import Event as PolicyEvent
 from policies.default import Default
 from remote_proxy.delivery import Services
-from transport.run import LONG
+from transport.run import LASTING
 from transport.tls import RECORD_OVERHEAD
 
 LATENCY: Final = {"56k": 0.34, "384k": 0.09}
 """Seconds, the goal by profile: of an urgent quantum (bench/scenarios/priority.py)."""
 SWITCHES: Final = 5
 """Changes of focus over kernel TCP that are measured beside the jump."""
-JUMPS: Final = 8
+JUMPS: Final = 16
 EVERY: Final = 7.3
-"""Seconds between jumps; longer than it takes until bulk goes in long records."""
+"""Seconds between jumps: no multiple of what is periodic in the gate."""
 PERSON: Final = DOCUMENTS.parents[1] / "local_proxy" / "office_person.py"
 _URL: Final = "http://document.test/deck.pptx"
 _LOOK_EVERY: Final = 0.002
@@ -160,7 +160,7 @@ async def _real(link: Profile, office: Office, data: bytes) -> dict[str, Any]:
                     await person("state")
                     media = found.outline.media
                     await present(found, [m.entry for m in media if {1, page} <= {*m.pages}])
-                    await asyncio.sleep(LONG)
+                    await asyncio.sleep(LASTING)
                     if found.present(entry):
                         raise OSError("the deck was here before anybody could jump: a larger one")
                     told, at = len(sights.seen), loop.time()

@@ -120,9 +120,9 @@ def test_the_hidden_buffer_holds_what_was_asked_for_and_no_more() -> None:
         return acknowledged
 
     small, large = asyncio.run(swallowed(65_536)), asyncio.run(swallowed(262_144))
-    # The kernel's part of it varies by 10 KB with how segments happen to coalesce.
+    # The kernel's part of it varies by 15 KB with how segments happen to coalesce.
     assert small == pytest.approx(65_536, rel=0.2)
-    assert large == pytest.approx(262_144, rel=0.05)
+    assert large == pytest.approx(262_144, rel=0.07)
 
 
 def test_a_changed_rate_takes_hold() -> None:

@@ -178,3 +178,26 @@ def test_padding_opens_a_gate_only_while_nothing_else_is_under_way() -> None:
             gate.on_sent(0.01, answer)
         gate.on_report(0.1, QUANTUM, 1000)
         assert gate.cap(0.1) == cap
+
+
+@pytest.mark.parametrize("small", [20, 60, 200, 600])
+def test_a_small_message_first_says_nothing_of_what_whole_quanta_take(small: int) -> None:
+    """Else its delay is the path's least, and a quantum a round trip all that a modem carries."""
+    gate, rate, size = Gate(now=0.0, quantum=QUANTUM), 7_000.0, 690
+    line: Line[int] = Line(rate=rate, delay=0.04, queue=1e9)
+    now, received, late = 0.0, 0, 0
+    gate.on_sent(now, small)
+    line.push(now, small, small + 52)
+    while now < 12.0:
+        while now > 0.3 and gate.may_send(now, gate.quantum):
+            gate.on_sent(now, gate.quantum)
+            line.push(now, gate.quantum, gate.quantum + 52)
+        due = [time for time in (line.next_time(), gate.next_time(now)) if time and time > now]
+        now = min([*due, 0.31] if now < 0.31 else due)
+        for arrival, nbytes in line.take(now):
+            received += nbytes
+            gate.on_report(now, received, round(arrival / CLOCK_TICK))
+            late += nbytes if now > 4.0 else 0
+        if gate.statistics(now).phase is not Phase.START:
+            gate.quantum = size
+    assert late > 0.9 * 8.0 * rate * size / (size + 52)

@@ -1,57 +1,47 @@
-"""Bulk in long records: when a run counts as one, what it costs, and what it costs others."""
+"""What ends a lasting run goes first and alone: when that is so, and what it is worth."""
 
 from __future__ import annotations
 
 import pytest
 
-from bench.links.memory import LinkModel
-from bench.scenarios import gate_virtual
-from bench.scenarios.gate_virtual import simulate
-from transport.quantum import SEGMENT, Chunks, chunks_of
-from transport.run import LONG, Run
+from tests.transport.ends import Queue
+from transport.endpoint import Endpoint
+from transport.gate import Gate
+from transport.quantum import SEGMENT, chunks_of
+from transport.run import LASTING, Run
 from transport.tls import RECORD_OVERHEAD
-from wire.frames import Control, Data
-
-SECURED = chunks_of(record=RECORD_OVERHEAD, segment=SEGMENT)
-MODEM = LinkModel(4_200, 7_000, 0.04, segment=SEGMENT, header=52, record=RECORD_OVERHEAD)
-
-
-def test_one_components_bytes_are_a_run_after_a_while() -> None:
-    run = Run()
-    assert not run.is_long(100.0)
-    run.sent(0.0, Data(2, b"a"))
-    run.sent(LONG / 2, Data(2, b"b"))
-    assert not run.is_long(LONG / 2)
-    assert run.is_long(LONG)
+from wire.frames import Control, Data, FrameReader
 
 
 @pytest.mark.parametrize("other", [Data(4, b"c"), Control(b"c")])
-def test_anything_else_ends_it(other: Data | Control) -> None:
+def test_what_is_not_of_the_component_ends_its_run(other: Data | Control) -> None:
     run = Run()
-    run.sent(0.0, Data(2, b"a"))
-    run.sent(LONG, other)
-    assert not run.is_long(LONG)
-    run.sent(LONG + 1, Data(2, b"b"))
-    assert not run.is_long(LONG + 2)
-    assert run.is_long(2 * LONG + 1)
+    assert not run.sent(0.0, Data(2, b"a"))
+    assert not run.sent(LASTING, Data(2, b"b"))
+    assert run.sent(LASTING + 0.1, other)
+    assert not run.sent(LASTING + 0.2, Data(2, b"d"))
 
 
-def test_a_record_of_a_run_is_as_long_as_a_packet() -> None:
-    assert SECURED.frames_of_run(441) == SECURED.frames_of_run(471) == 3
-    assert SECURED.frames_of_run(1_433) == SECURED.frames
-    assert 3 * (471 + 4) + RECORD_OVERHEAD <= SEGMENT
+def test_what_comes_soon_after_another_ends_no_run() -> None:
+    run = Run()
+    assert not run.sent(100.0, Data(2, b"a"))
+    assert not run.sent(100.0 + LASTING / 2, Data(4, b"b"))
+    assert not run.sent(100.0 + LASTING, Data(2, b"c"))
 
 
-def test_without_a_record_nothing_goes_together() -> None:
-    assert Chunks().frames_of_run(644) == 1
-
-
-def test_a_run_costs_less_and_an_urgent_quantum_behind_it_is_hardly_later(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(("lasts", "together"), [(LASTING + 0.1, 1), (LASTING / 2, 2)])
+def test_the_first_quantum_of_what_ends_a_lasting_run_goes_alone(
+    monkeypatch: pytest.MonkeyPatch, lasts: float, together: int
 ) -> None:
-    monkeypatch.setattr(gate_virtual, "_CHUNK_EVERY", 2 * LONG + 1.31)
-    long = simulate(MODEM, quantum=None, chunk=None, bypass=False, seconds=90)
-    monkeypatch.setattr("transport.run.LONG", 1e9)
-    short = simulate(MODEM, quantum=None, chunk=None, bypass=False, seconds=90)
-    assert long.goodput >= short.goodput + 0.008
-    assert long.median <= short.median + 0.04
+    monkeypatch.setattr(Gate, "starting", False)
+    queue = Queue(400)
+    endpoint = Endpoint(queue, now=0.0)
+    endpoint.carried_by(chunks=chunks_of(record=RECORD_OVERHEAD, segment=SEGMENT), reports=True)
+    queue.frames = [Data(2, bytes(400))] * 2
+    first = endpoint.next_chunk(0.0)
+    queue.frames = [Data(4, bytes(400))] * 2
+    second = endpoint.next_chunk(lasts)
+    assert first is not None
+    assert second is not None
+    frames = FrameReader().feed(first + second)
+    assert [one.component for one in frames if isinstance(one, Data)] == [2, 2] + [4] * together
