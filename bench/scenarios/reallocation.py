@@ -47,7 +47,7 @@ class Goal(NamedTuple):
     paper: float
     """Mean."""
     phase: float
-    """From one switch to the next: longer than WINDOW quanta take, which are 635 bytes on slow
+    """From one switch to the next: longer than WINDOW quanta take, which are 644 bytes on slow
     links, and no multiple of what is periodic in the gate."""
 
 

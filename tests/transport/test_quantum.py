@@ -33,9 +33,9 @@ def overhead(chunks: Chunks, rate: float) -> tuple[int, float]:
 @pytest.mark.parametrize(
     ("rate", "plain", "secured"),
     [
-        (1_200, 635, 465),
-        (MODEM, 635, 465),
-        (DSL, 635, 465),
+        (1_200, 644, 471),
+        (MODEM, 644, 471),
+        (DSL, 644, 471),
         (200_000, 1_000, 500),  # 5 ms
         (BROADBAND, 2 * SEGMENT - 4, 1_433),  # whole segments
         (12_500_000, 16_384, 16_384),
@@ -49,7 +49,7 @@ def test_the_quantum_of_a_rate(rate: int, plain: int, secured: int) -> None:
 def test_a_chunk_is_cheap_or_as_large_as_a_segment(chunks: Chunks, rate: float) -> None:
     carried, share = overhead(chunks, rate)
     one_short = carried > chunks.segment - chunks.frames
-    assert share <= 0.082 or one_short
+    assert share <= 0.081 or one_short
 
 
 @given(chunks=CHUNKS, rate=st.floats(500, 3e6))
