@@ -44,6 +44,8 @@ _START_QUANTA: Final = 4
 """Quanta under way at the start."""
 _EARLY: Final = 256
 """Reports at first that are remembered until it is known what a quantum takes."""
+_JUDGED: Final = (32, 128)
+"""So many of them tell what a report tells of."""
 _MOST_GROWTH: Final = 3
 """Doublings of the margin while the gate blocks an empty queue: x8."""
 _EMPTY: Final = 0.5
@@ -158,12 +160,13 @@ class Gate:
     def _hear(self, now: float, progress: Progress) -> None:
         sent_at = progress.sent_at
         if self._limits.gate:
-            self._margin.reported(now - self._reported_at)
+            self._margin.reported(now - self._reported_at, progress.gained)
         self._reported_at = now
         self._limits.reported(now, sent_at=sent_at)
         if len(self._early) < _EARLY:
             self._early.append((now, progress))
-            if self._early_quantum not in (0, self.quantum):
+            known = self._early_quantum and len(self._early) not in _JUDGED
+            if self._early_quantum and not (known and self._early_quantum == self.quantum):
                 self._judge_early()
         held = REPORT_EVERY_THIN if self.rate < THIN else REPORT_EVERY
         self._delay.add(
@@ -406,8 +409,9 @@ class Gate:
         return self.quantum / self.rate if self.rate else 0.0
 
     def _smaller(self, size: int) -> float:
-        """Seconds by which a full packet would have taken longer: the path holds whole ones."""
-        return max(0, min(self.quantum, SEGMENT) - size) / self.rate if self.rate else 0.0
+        """Seconds by which as much as a report tells of would have taken longer."""
+        usual = min(self._margin.granule or SEGMENT, self.quantum, SEGMENT)
+        return max(0.0, usual - size) / self.rate if self.rate else 0.0
 
     @property
     def _drain_interval(self) -> float:

@@ -23,12 +23,14 @@ class Progress:
 
     received: int
     """Bytes in all."""
+    gained: int
+    """Bytes of them that the report before did not have."""
     sent_at: float
     """When the newest of them was sent, by our clock, seconds."""
     first_sent_at: float
     """When the oldest of those that the report before did not cover was sent."""
     size: int
-    """Bytes that had been sent in one go with the newest of them."""
+    """Bytes that had been sent in one go with the newest of them, as far as they are there."""
     arrived_at: float
     """When it arrived, by the receiver's, seconds since its first report."""
 
@@ -71,7 +73,7 @@ class Ledger:
         self._received += gained
         first_sent_at = self._sends[0][1]
         sent_at, size = self._sent_with(self._received)
-        return Progress(self._received, sent_at, first_sent_at, size, arrived_at)
+        return Progress(self._received, gained, sent_at, first_sent_at, size, arrived_at)
 
     def delivered(self, news: Delivery) -> Progress:
         """So much arrived, says who carries it, and knows of each byte when it was sent last.
@@ -82,7 +84,9 @@ class Ledger:
             raise PeerError(f"{news.size} bytes more arrived, {self.under_way} are under way")
         self._received += news.size
         _, size = self._sent_with(self._received)
-        return Progress(self._received, news.sent_at, news.first_sent_at, size, news.arrived_at)
+        return Progress(
+            self._received, news.size, news.sent_at, news.first_sent_at, size, news.arrived_at
+        )
 
     def _unwrap(self, now: float, ticks: int) -> float:
         """The receiver's clock; as many wraps as our own clock makes likely."""
@@ -98,11 +102,11 @@ class Ledger:
         return self._clock
 
     def _sent_with(self, received: int) -> tuple[float, int]:
-        """When that byte was sent, and how many in one go with it."""
+        """When that byte was sent, and how many until then in one go with it."""
         sends = self._sends
         while sends[0][0] < received:
             sends.popleft()
         newest, sent_at, size = sends[0]
         if newest == received:
             sends.popleft()
-        return sent_at, size
+        return sent_at, size - (newest - received)

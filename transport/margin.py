@@ -22,13 +22,17 @@ class Margin:
     def __init__(self) -> None:
         self.spacing = 0.0
         """Seconds between reports while the gate limits, the mean."""
+        self.granule = 0.0
+        """Bytes that a report tells of then, the mean: a whole chunk, or less where chunks come in
+        parts. 0: none has come."""
         self.growth = 0
         """Doublings while the gate blocks an empty queue."""
         self._step_due = False
         """One round with an empty queue has passed; after another the margin grows."""
 
-    def reported(self, since: float) -> None:
-        """A report came `since` seconds after the one before, while the gate limited."""
+    def reported(self, since: float, nbytes: int) -> None:
+        """A report of `nbytes` came `since` seconds after the one before, and the gate limited."""
+        self.granule += (nbytes - self.granule) * (_SPACING_GAIN if self.granule else 1.0)
         self.spacing += (min(since, _LARGEST_TARGET) - self.spacing) * _SPACING_GAIN
 
     def nbytes(self, *, rate: float, quantum: int) -> float:
