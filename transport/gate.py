@@ -30,6 +30,7 @@ from typing import Final
 from transport.connection import Delivery
 from transport.delay_filter import MEMORY, DelayFilter
 from transport.dispersion import Dispersion
+from transport.first_reports import FirstReports
 from transport.gate_statistics import GateStatistics, Phase
 from transport.ledger import Ledger, Progress
 from transport.limits import Limits
@@ -42,10 +43,6 @@ from transport.report_spacing import REPORT_EVERY, REPORT_EVERY_THIN, THIN
 
 _START_QUANTA: Final = 4
 """Quanta under way at the start."""
-_EARLY: Final = 256
-"""Reports at first that are remembered until it is known what a quantum takes."""
-_JUDGED: Final = (32, 128)
-"""So many of them tell what a report tells of."""
 _MOST_GROWTH: Final = 3
 """Doublings of the margin while the gate blocks an empty queue: x8."""
 _EMPTY: Final = 0.5
@@ -111,10 +108,7 @@ class Gate:
         self._burst_at = float("-inf")
         """When a burst of padding had been sent."""
         self._start_cap = 0.0  # bytes; 0: a few quanta
-        self._early: list[tuple[float, Progress]] = []
-        """The first reports, and when they came."""
-        self._early_quantum = 0
-        """Bytes of that whose delay they have told; 0: the rate is not known yet."""
+        self._first = FirstReports()
         self._margin = Margin()
         self._limits = Limits(now=now)
         self._above: _Above | None = None
@@ -163,11 +157,8 @@ class Gate:
             self._margin.reported(now - self._reported_at, progress.gained)
         self._reported_at = now
         self._limits.reported(now, sent_at=sent_at)
-        if len(self._early) < _EARLY:
-            self._early.append((now, progress))
-            known = self._early_quantum and len(self._early) not in _JUDGED
-            if self._early_quantum and not (known and self._early_quantum == self.quantum):
-                self._judge_early()
+        if self._first.add(now, progress, quantum=self.quantum):
+            self._judge_first()
         held = REPORT_EVERY_THIN if self.rate < THIN else REPORT_EVERY
         self._delay.add(
             now,
@@ -310,18 +301,14 @@ class Gate:
 
     def _leave_start(self, now: float) -> None:
         self._phase = Phase.STEADY
-        self._judge_early()
+        self._judge_first()
         self._level_since = now + 2 * self._delay.round
         self._next_drain = now + self._drain_interval
 
-    def _judge_early(self) -> None:
-        """What was small was sooner than a quantum is, by how much the rate tells."""
-        rate, self._early_quantum = self.rate, self.quantum
-        whole = [(at, one, self._smaller(one.size)) for at, one in self._early]
-        self._delay.begin_anew(
-            (at, at - one.sent_at + more, one.arrived_at - one.sent_at + more)
-            for at, one, more in whole
-        )
+    def _judge_first(self) -> None:
+        """The rate, or the quantum, is known: so is what the first delays say of the path."""
+        rate = self.rate
+        self._delay.begin_anew(self._first.judge(quantum=self.quantum, smaller=self._smaller))
         self._delivered = rate * self.window
 
     def _running(self, now: float) -> None:
