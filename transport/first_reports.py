@@ -33,15 +33,15 @@ class FirstReports:
         return bool(self._quantum) and (self._quantum != quantum or len(self._reports) in _TELLING)
 
     def judge(
-        self, *, quantum: int, smaller: Callable[[int], float]
+        self, *, quantum: int, smaller: Callable[[Progress], float]
     ) -> list[tuple[float, float, float]]:
         """When each came, its loop and one-way delay in seconds, had it told of a whole quantum.
 
-        `smaller`: seconds by which so many bytes were sooner.
+        `smaller`: seconds by which it was sooner than that.
         """
         self._quantum = quantum
         delays = []
         for at, one in self._reports:
-            more = smaller(one.size)
+            more = smaller(one)
             delays.append((at, at - one.sent_at + more, one.arrived_at - one.sent_at + more))
         return delays

@@ -164,7 +164,7 @@ class Gate:
             now,
             loop=now - sent_at,
             one_way=progress.arrived_at - sent_at,
-            smaller=self._smaller(progress.size),
+            smaller=self._smaller(progress),
             steady=self._is_level(now),
             noise=min(_MOST_NOISE, self._serialisation / 2 + 2 * held),  # parts: half as often
             held=_MOST_HELD,  # the cap has what the way back does to most reports
@@ -395,10 +395,16 @@ class Gate:
     def _serialisation(self) -> float:
         return self.quantum / self.rate if self.rate else 0.0
 
-    def _smaller(self, size: int) -> float:
-        """Seconds by which as much as a report tells of would have taken longer."""
-        usual = min(self._margin.granule or SEGMENT, self.quantum, SEGMENT)
-        return max(0.0, usual - size) / self.rate if self.rate else 0.0
+    def _smaller(self, progress: Progress) -> float:
+        """Seconds by which it would have taken longer, had it been as large as is usual.
+
+        What was sent in one go usually is a quantum. Where that comes in parts, each with a report,
+        a report usually tells of one.
+        """
+        granule, whole = self._margin.granule, min(self.quantum, SEGMENT)
+        parts = 0 < granule < whole
+        more = granule - progress.part if parts else whole - progress.size
+        return max(0.0, more) / self.rate if self.rate else 0.0
 
     @property
     def _drain_interval(self) -> float:

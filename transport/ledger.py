@@ -30,7 +30,9 @@ class Progress:
     first_sent_at: float
     """When the oldest of those that the report before did not cover was sent."""
     size: int
-    """Bytes that had been sent in one go with the newest of them, as far as they are there."""
+    """Bytes that had been sent in one go with the newest of them."""
+    part: int
+    """As many of these as are there."""
     arrived_at: float
     """When it arrived, by the receiver's, seconds since its first report."""
 
@@ -72,8 +74,8 @@ class Ledger:
             return None
         self._received += gained
         first_sent_at = self._sends[0][1]
-        sent_at, size = self._sent_with(self._received)
-        return Progress(self._received, gained, sent_at, first_sent_at, size, arrived_at)
+        sent_at, size, part = self._sent_with(self._received)
+        return Progress(self._received, gained, sent_at, first_sent_at, size, part, arrived_at)
 
     def delivered(self, news: Delivery) -> Progress:
         """So much arrived, says who carries it, and knows of each byte when it was sent last.
@@ -83,10 +85,9 @@ class Ledger:
         if news.size > self.under_way:
             raise PeerError(f"{news.size} bytes more arrived, {self.under_way} are under way")
         self._received += news.size
-        _, size = self._sent_with(self._received)
-        return Progress(
-            self._received, news.size, news.sent_at, news.first_sent_at, size, news.arrived_at
-        )
+        _, size, part = self._sent_with(self._received)
+        sent = news.sent_at, news.first_sent_at
+        return Progress(self._received, news.size, *sent, size, part, news.arrived_at)
 
     def _unwrap(self, now: float, ticks: int) -> float:
         """The receiver's clock; as many wraps as our own clock makes likely."""
@@ -101,12 +102,12 @@ class Ledger:
         self._ticks, self._ticks_at = ticks, now
         return self._clock
 
-    def _sent_with(self, received: int) -> tuple[float, int]:
-        """When that byte was sent, and how many until then in one go with it."""
+    def _sent_with(self, received: int) -> tuple[float, int, int]:
+        """When that byte was sent, how many in one go with it, and how many of them before it."""
         sends = self._sends
         while sends[0][0] < received:
             sends.popleft()
         newest, sent_at, size = sends[0]
         if newest == received:
             sends.popleft()
-        return sent_at, size - (newest - received)
+        return sent_at, size, size - (newest - received)
