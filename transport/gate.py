@@ -24,12 +24,13 @@ Pure: `now` is an argument, reports are numbers. It knows nothing of sockets and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from transport.band import Band, Verdict
 from transport.connection import Delivery
-from transport.delay_filter import MEMORY, DelayFilter
+from transport.delay_filter import DelayFilter
 from transport.dispersion import Dispersion
+from transport.drains import Drains
 from transport.first_reports import FirstReports
 from transport.gate_statistics import GateStatistics, Phase
 from transport.ledger import Ledger, Progress
@@ -50,16 +51,8 @@ _EMPTY: Final = 0.5
 _MOST_EMPTY: Final = 0.0075
 """Seconds: a queue above it does not. Where a quantum takes long, far less than the target keeps a
 link busy, and a margin that grew nevertheless would be a whole quantum that waits."""
-_BAND: Final = 3.1
-"""Times the target: a queue above it means that the link has become slower."""
-_LONGER_PATH: Final = 4
-"""Delays that must pass above the band with nothing queued until the path counts as longer."""
-_DRAIN_EVERY: Final = 10.0
-"""Seconds between drains, or _DRAIN_ROUNDS rounds on long paths."""
-_DRAIN_ROUNDS: Final = 20
-_DRAIN_COST: Final = 0.005
-"""Of the link, that drains may take after the first: the link is idle for a margin each time, 90
-ms at 56 kbit/s. With 0.01 goodput there is .003 less, and an urgent quantum as soon."""
+_WIDE: Final = 1.5
+"""Quanta: a margin above covers several."""
 _MOST_NOISE: Final = 0.12
 """Seconds by which our own quanta may make delays vary without being jitter."""
 _MOST_HELD: Final = 0.05
@@ -75,17 +68,6 @@ _STALLED: Final = 1.0
 """Seconds, or four delays, without a report: one quantum goes to ask for one."""
 _SHORTEST_WINDOW: Final = 0.010
 """Seconds: two report intervals; on a LAN the least delay is shorter than that."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Above:
-    """A time with the delay above its band."""
-
-    since: float
-    band: float
-    """Seconds of excess that ends it."""
-    rate: float
-    """Bytes/second delivered when it began."""
 
 
 class Gate:
@@ -111,16 +93,13 @@ class Gate:
         self._first = FirstReports()
         self._margin = Margin()
         self._limits = Limits(now=now)
-        self._above: _Above | None = None
-        self._overfull_at = float("-inf")
+        self._band = Band()
+        self._drains = Drains(now=now)
         self._level_since = now
         """Since when nothing of our own making moves the queue."""
-        self._drain_end = now
-        self._next_drain = now + _DRAIN_EVERY
         self._most_of_late, self._most_at = 0.0, now
         """The most that was delivered in a window, and when."""
         self._drops = 0
-        self._drains = 0
 
     # -- what happened ------------------------------------------------------------------------
 
@@ -210,8 +189,8 @@ class Gate:
         if self.under_way + self.quantum <= self.cap(now):
             return max(now, self._pacer.time())
         times = [self._stalled_at()]
-        if now < self._drain_end:
-            times.append(self._drain_end)
+        if now < self._drains.end:
+            times.append(self._drains.end)
         due = max(now, min(times))
         return None if due == float("inf") else due
 
@@ -219,7 +198,7 @@ class Gate:
         """Bytes that may be under way."""
         if self._phase is Phase.START:
             return max(self._start_cap, float(_START_QUANTA * self.quantum))
-        if now < self._drain_end:
+        if now < self._drains.end:
             return max(float(self.quantum), self._delivered - self.margin)
         more = self.margin * (1 << self._margin.growth)
         if self._margin.growth and self._delivered < self._most_of_late / 2:
@@ -263,7 +242,7 @@ class Gate:
 
     def statistics(self, now: float) -> GateStatistics:
         return GateStatistics(
-            phase=Phase.DRAIN if now < self._drain_end else self._phase,
+            phase=Phase.DRAIN if now < self._drains.end else self._phase,
             under_way=self.under_way,
             cap=self.cap(now),
             margin=self.margin,
@@ -274,7 +253,7 @@ class Gate:
             excess=self._delay.excess,
             jitter=self._delay.jitter,
             drops=self._drops,
-            drains=self._drains,
+            drains=self._drains.count,
         )
 
     def __repr__(self) -> str:
@@ -303,13 +282,18 @@ class Gate:
         self._phase = Phase.STEADY
         self._judge_first()
         self._level_since = now + 2 * self._delay.round
-        self._next_drain = now + self._drain_interval
+        self._drains.put_off(now, window=self.window, target=self._target)
 
     def _judge_first(self) -> None:
-        """The rate, or the quantum, is known: so is what the first delays say of the path."""
+        """The rate, or the quantum, is known: so is what the first delays say of the path.
+
+        Where the margin is well above a quantum, it covers by how much small messages were sooner.
+        """
         rate = self.rate
-        self._delay.begin_anew(self._first.judge(quantum=self.quantum, smaller=self._smaller))
-        self._delivered = rate * self.window
+        delays = self._first.judge(quantum=self.quantum, smaller=self._smaller)
+        if self.margin < _WIDE * self.quantum:
+            self._delay.begin_anew(delays)
+            self._delivered = rate * self.window
 
     def _running(self, now: float) -> None:
         """One report in the steady state."""
@@ -321,10 +305,12 @@ class Gate:
             self._limits.gate and self._limits.full(self.window) and self._is_level(now)
         ):
             self._delivered = most
-        if self._delay.round_ended and now >= self._drain_end:
+        if self._delay.round_ended and now >= self._drains.end:
             self._grow(now)
             pause = self._limits.resumed_at  # which has let the queue run empty as well
-            if now >= max(self._next_drain, pause + self._drain_interval) and self._limits.gate:
+            if self._limits.gate and self._drains.due(
+                now, window=self.window, target=self._target, empty_at=pause
+            ):
                 self._drain(now)
 
     def _grow(self, now: float) -> None:
@@ -339,20 +325,21 @@ class Gate:
 
     def _watch_for_drop(self, now: float) -> None:
         excess, jitter = self._delay.excess, self._delay.jitter_there
-        if self.under_way > self.cap(now):
-            self._overfull_at = now
+        overfull = self.under_way > self.cap(now)
         if excess > self._target + jitter:
             self._margin.growth = 0
-        if self._above is None and excess > _BAND * self._target + jitter:
-            self._above = _Above(now, _BAND * self._target, self.rate)
-        if self._above is None:
-            return
-        since, delay = now - self._above.since, self.window + excess
-        if excess <= self._above.band + jitter:
-            self._above = None
-        elif since > _LONGER_PATH * delay and now - self._overfull_at > delay:
-            self._accept_longer_path(now, self._above.rate)
-        elif since > self.window / 2 and self._is_level(now):
+        verdict = self._band.judge(
+            now,
+            excess=excess,
+            jitter=jitter,
+            target=self._target,
+            window=self.window,
+            rate=self.rate,
+            overfull=overfull,
+        )
+        if verdict is Verdict.LONGER:
+            self._accept_longer_path(now)
+        elif verdict is Verdict.SLOWER and self._is_level(now):
             self._drop(now, max(self.window / 2, excess))
 
     def _drop(self, now: float, span: float) -> None:
@@ -362,19 +349,16 @@ class Gate:
         self._delivered = self._rate.delivered(self.window)
         self._level_since = now + self.window / 2
 
-    def _accept_longer_path(self, now: float, rate: float) -> None:
-        """Nothing of ours is queued, yet the delay stays: another route at the old `rate`."""
+    def _accept_longer_path(self, now: float) -> None:
+        """Nothing of ours is queued, yet the delay stays: another route at the old rate."""
         self._delay.forget_before(now - self.window)
-        self._above = None
-        self._delivered = rate * self.window
+        self._delivered = self._band.rate * self.window
         self._limits.resumed_at = now
 
     def _drain(self, now: float) -> None:
-        self._drains += 1
         self._margin.growth = 0
-        self._drain_end = now + self.window
-        self._level_since = self._drain_end + 2 * self._delay.round
-        self._next_drain = now + self._drain_interval
+        self._drains.begin(now, window=self.window, target=self._target)
+        self._level_since = self._drains.end + 2 * self._delay.round
 
     # -- small facts --------------------------------------------------------------------------
 
@@ -405,12 +389,6 @@ class Gate:
         parts = 0 < granule < whole
         more = granule - progress.part if parts else whole - progress.size
         return max(0.0, more) / self.rate if self.rate else 0.0
-
-    @property
-    def _drain_interval(self) -> float:
-        """Seconds: the more a drain costs, but no longer than a least delay holds."""
-        cheap = min(MEMORY, self._target / _DRAIN_COST) if self._drains else 0.0
-        return max(_DRAIN_EVERY, _DRAIN_ROUNDS * self.window, cheap)
 
     def _is_level(self, now: float) -> bool:
         return self._phase is not Phase.START and now >= self._level_since

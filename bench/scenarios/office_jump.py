@@ -46,7 +46,7 @@ LATENCY: Final = {"56k": 0.34, "384k": 0.09}
 """Seconds, the goal by profile: of an urgent quantum (bench/scenarios/priority.py)."""
 SWITCHES: Final = 5
 """Changes of focus over kernel TCP that are measured beside the jump."""
-JUMPS: Final = 16
+JUMPS: Final = 8
 EVERY: Final = 7.3
 """Seconds between jumps: no multiple of what is periodic in the gate."""
 PERSON: Final = DOCUMENTS.parents[1] / "local_proxy" / "office_person.py"

@@ -105,24 +105,23 @@ def test_the_hidden_buffer_holds_what_was_asked_for_and_no_more() -> None:
             client.setblocking(False)
             client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
             await loop.sock_connect(client, relay.address)
-            acknowledged = -1
-            while True:  # until the peer's kernel takes no more
+            acknowledged, still = -1, 0
+            while still < 10:  # looks, until the peer's kernel takes no more
                 try:
                     client.send(bytes(1000))
                 except BlockingIOError:
                     info = client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 232)
                     (now_acknowledged,) = struct.unpack_from("=Q", info, 120)
-                    if now_acknowledged == acknowledged:
-                        break
+                    still = still + 1 if now_acknowledged == acknowledged else 0
                     acknowledged = now_acknowledged
                     await asyncio.sleep(0.1)
             client.close()
         return acknowledged
 
     small, large = asyncio.run(swallowed(65_536)), asyncio.run(swallowed(262_144))
-    # The kernel's part of it varies by 15 KB with how segments happen to coalesce.
+    # The kernel's part of it varies by 10 KB with how segments happen to coalesce.
     assert small == pytest.approx(65_536, rel=0.2)
-    assert large == pytest.approx(262_144, rel=0.07)
+    assert large == pytest.approx(262_144, rel=0.05)
 
 
 def test_a_changed_rate_takes_hold() -> None:

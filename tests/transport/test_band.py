@@ -1,0 +1,92 @@
+"""What a delay above its band means, and when the queue runs empty on purpose."""
+
+import pytest
+
+from transport.band import Band, Verdict
+from transport.drains import Drains
+
+TARGET = 0.010
+"""Seconds."""
+WINDOW = 0.100
+
+
+def verdicts(excesses: list[float], *, overfull: bool, jitter: float = 0.0) -> list[Verdict | None]:
+    """Of reports that come every 20 ms."""
+    band = Band()
+    return [
+        band.judge(
+            0.02 * number,
+            excess=excess,
+            jitter=jitter,
+            target=TARGET,
+            window=WINDOW,
+            rate=1e5 if number == 0 else 1e4,
+            overfull=overfull,
+        )
+        for number, excess in enumerate(excesses)
+    ]
+
+
+def test_within_the_band_nothing_is_to_be_done() -> None:
+    assert verdicts([0.030] * 100, overfull=True) == [None] * 100
+
+
+def test_jitter_widens_the_band() -> None:
+    assert verdicts([0.045] * 100, overfull=True, jitter=0.02) == [None] * 100
+
+
+def test_above_it_for_half_a_delay_the_link_has_become_slower() -> None:
+    said = verdicts([0.040] * 10, overfull=True)
+    assert said[:3] == [None] * 3
+    assert said[3:] == [Verdict.SLOWER] * 7
+
+
+def test_a_delay_that_falls_back_was_nothing() -> None:
+    assert verdicts([0.040, 0.040, 0.010] * 10, overfull=True) == [None] * 30
+
+
+def test_with_nothing_of_ours_queued_the_path_has_become_longer_and_is_judged_anew() -> None:
+    said = verdicts([0.040] * 40, overfull=False)
+    assert said.index(Verdict.LONGER) * 0.02 == pytest.approx(4 * (WINDOW + 0.040), abs=0.03)
+    assert said[said.index(Verdict.LONGER) + 1] is None
+
+
+def test_the_rate_is_that_before_the_delay_rose() -> None:
+    band = Band()
+    for number, rate in enumerate([5e4, 4e4, 3e4]):
+        band.judge(
+            0.02 * number,
+            excess=0.05,
+            jitter=0.0,
+            target=TARGET,
+            window=WINDOW,
+            rate=rate,
+            overfull=True,
+        )
+    assert band.rate == 5e4
+
+
+def due(drains: Drains, *, target: float, window: float, empty_at: float = 0.0) -> float:
+    """Seconds at which the next drain is due."""
+    ticks = range(100_000)
+    times = (tick / 100 for tick in ticks)
+    return next(t for t in times if drains.due(t, window=window, target=target, empty_at=empty_at))
+
+
+def test_a_drain_comes_every_ten_seconds_or_twenty_rounds() -> None:
+    assert due(Drains(now=0.0), target=TARGET, window=0.1) == 10.0
+    drains = Drains(now=0.0)
+    drains.begin(0.0, window=2.0, target=TARGET)
+    assert drains.end == 2.0
+    assert due(drains, target=TARGET, window=2.0) == 40.0
+
+
+def test_what_a_drain_costs_puts_the_next_one_off() -> None:
+    drains = Drains(now=0.0)
+    drains.begin(0.0, window=0.1, target=0.090)  # 90 ms are half a percent of 18 s
+    assert due(drains, target=0.090, window=0.1) == 18.0
+    assert due(drains, target=0.5, window=0.1) == 30.0  # as long as a least delay holds
+
+
+def test_a_queue_that_ran_empty_by_itself_was_a_drain() -> None:
+    assert due(Drains(now=0.0), target=TARGET, window=0.1, empty_at=7.0) == 17.0
