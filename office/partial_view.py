@@ -85,8 +85,11 @@ def survey(
     sizes = {entry.name: entry.size for entry in directory.entries}
     others = [e for e in outline.others if sizes[e] and not _UNSEEN.match(e) and not present(e)]
     whole_text = pages == len(outline.pages) and not texts
-    if outline.kind in _OPEN_DOCUMENT and pages < len(outline.pages):
-        pages = 0  # all its pages are one text, in which an embedded object must not be empty
+    if outline.kind in _OPEN_DOCUMENT:
+        # All its pages are one text, in which an embedded object must not be empty. Where there is
+        # a view of it, it comes last, and no page names it.
+        read = all(present(name) for name in VIEWED if name in sizes)
+        pages = pages if read and pages == len(outline.pages) else 0
     viewed = text is not None and text.pages > 0 and not all(map(present, VIEWED))
     if text is not None and viewed and all(map(present, outline.pages[0].entries)):
         pages = text.pages

@@ -12,7 +12,6 @@ import contextlib
 import hashlib
 import os
 import shutil
-import tempfile
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +21,7 @@ from urllib.parse import quote, urlsplit
 import aiohttp
 from PIL import Image, ImageDraw, ImageGrab
 
+from bench.office_person import Does, own_folder, person
 from bench.peers import SITE, DirectPeer, SluicePeer, in_world
 from bench.profiles import Profile, profile
 from bench.report import Check
@@ -30,6 +30,7 @@ from local_proxy.export_drivers.libreoffice.events import Event, Kind
 from local_proxy.export_drivers.libreoffice.find import Office, find
 from local_proxy.export_drivers.libreoffice.show import show_coming
 from local_proxy.packages.client import FollowedSource, following
+from office.outline import DocumentKind
 from office.source import Source
 
 DOCUMENTS: Final = Path(__file__).resolve().parents[2] / "tests" / "data" / "office"
@@ -48,6 +49,8 @@ EVERY: Final = 0.5
 """Seconds between looks at the screen."""
 PATIENCE: Final = 1800.0
 """Seconds for one document."""
+_DECKS: Final = (DocumentKind.PPTX, DocumentKind.ODP)
+_PROSE: Final = (DocumentKind.DOCX, DocumentKind.ODT)
 THUMB: Final = (320, 225)
 COLUMNS: Final = 5
 """Pictures in a row of the film strip."""
@@ -71,7 +74,12 @@ class Shown:
     """Why it was not complete."""
     pictures: int = 0
     identical: bool = False
+    read: bool | None = None
+    """What a person read in the window when all text was to be there is what he reads in the
+    complete document; None: nobody has asked, as of sheets."""
     film: list[tuple[float, Image.Image]] = field(default_factory=list)
+    readable: asyncio.Event = field(default_factory=asyncio.Event)
+    """All text is said to be there."""
 
 
 def run(
@@ -142,6 +150,10 @@ def _checks(document: Path, link: Profile, plain: float, ours: Shown) -> dict[st
             "yes" if ours.identical else "no", "", "yes", ours.identical
         ),
     }
+    if ours.read is not None:
+        found[f"{name}: the text in the window is the complete document's"] = Check(
+            "yes" if ours.read else "no", "", "yes", ours.read
+        )
     if MEGABYTE[0] <= size <= MEGABYTE[1] and link.name == "56k":
         for what, at, goal in (("first page", ours.first, FIRST), ("all text", ours.text, TEXT)):
             found[f"{name}: {what} readable"] = Check(
@@ -176,14 +188,16 @@ async def _ours(
         assert proxy.port is not None
         url, began = endpoint.base + quote(document.name), clock()
         async with (
-            _shown(document.name, office, shown, began) as (coming, over),
+            _shown(document.name, office, shown, began) as (coming, over, folder),
             following(proxy.hostname, proxy.port, url) as source,
         ):
             if not isinstance(source, FollowedSource):
                 raise OSError(f"{document.name} did not come in parts")
             shown.pictures = len(source.outline.media)
             coming.set_result(source)
+            reading = asyncio.create_task(_reading(source, office, folder, shown, over))
             await _watched(source, over, display, shown, began)
+            await reading
             found = await asyncio.to_thread(source.path.read_bytes)
             shown.identical = hashlib.sha256(found).digest() == digest
     return shown
@@ -192,10 +206,11 @@ async def _ours(
 @contextlib.asynccontextmanager
 async def _shown(
     name: str, office: Office, shown: Shown, began: float
-) -> AsyncIterator[tuple[asyncio.Future[Source | None], asyncio.Event]]:
+) -> AsyncIterator[tuple[asyncio.Future[Source | None], asyncio.Event, Path]]:
     """LibreOffice, which starts while the document is asked for, as `sluice open` has it.
 
-    Gives what awaits the document, and an event: all of it is in the window, or nothing more comes.
+    Gives what awaits the document; an event: all of it is in the window, or nothing more comes; and
+    the folder of its files.
     """
     loop, over = asyncio.get_running_loop(), asyncio.Event()
     coming: asyncio.Future[Source | None] = loop.create_future()
@@ -205,13 +220,13 @@ async def _shown(
         if event.kind in (Kind.COMPLETE, Kind.FAILED, Kind.CLOSED):
             over.set()
 
-    with tempfile.TemporaryDirectory() as folder:
+    with own_folder() as folder:
         showing = asyncio.create_task(
-            show_coming(coming, like=name, on_event=heard, office=office, keep=Path(folder))
+            show_coming(coming, like=name, on_event=heard, office=office, keep=folder)
         )
         showing.add_done_callback(lambda _: over.set())
         try:
-            yield coming, over
+            yield coming, over, folder
             if showing.done():
                 await showing  # it says why
             if not shown.complete:
@@ -229,6 +244,7 @@ def _note(event: Event, shown: Shown, at: float) -> None:
             shown.first = at
         case Kind.TEXT:
             shown.text = shown.coarse = at
+            shown.readable.set()
         case Kind.EDITABLE:
             shown.editable = at
         case Kind.COARSE:
@@ -237,6 +253,36 @@ def _note(event: Event, shown: Shown, at: float) -> None:
             shown.complete = at
         case Kind.FAILED | Kind.CLOSED:
             shown.failure = event.text or "closed"
+
+
+async def _reading(
+    source: FollowedSource, office: Office, folder: Path, shown: Shown, over: asyncio.Event
+) -> None:
+    """A person reads what is there when all text is said to be, and once more at the end."""
+    if source.outline.kind not in (*_DECKS, *_PROSE):
+        return
+    await _first_of(shown.readable, over)
+    async with person(office, folder) as does:
+        before = await _texts(source, does)
+        await over.wait()
+        if not shown.complete:
+            return
+        shown.read = before == await _texts(source, does) and any(before)
+
+
+async def _first_of(*events: asyncio.Event) -> None:
+    waiting = [asyncio.create_task(event.wait()) for event in events]
+    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    for one in waiting:
+        one.cancel()
+
+
+async def _texts(source: FollowedSource, does: Does) -> list[str]:
+    """All of a text; of a deck, what is on each slide."""
+    if source.outline.kind in _PROSE:
+        return [await does("prose")]
+    slides = range(1, len(source.outline.pages) + 1)
+    return [await does("text_on", page=number) for number in slides]
 
 
 async def _watched(

@@ -10,22 +10,18 @@ to be looked at beside it.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
 import os
-import re
 import statistics
-import tempfile
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
 from bench.decks import deck, large_pictures, opened, page_of, present, texts
 from bench.links.memory import LinkModel
+from bench.office_person import own_folder, person
 from bench.pair import CONTROL, Pair, memory_pair, tcp_pair
 from bench.profiles import Profile, profile
 from bench.report import Check
-from bench.scenarios.office import DOCUMENTS
 from bench.scenarios.priority import HEADER, SEGMENT
 from bench.scenarios.reallocation import GOALS, median_latency, median_latency_over_tls
 from bench.screen import screen
@@ -49,7 +45,6 @@ SWITCHES: Final = 5
 JUMPS: Final = 8
 EVERY: Final = 7.3
 """Seconds between jumps: no multiple of what is periodic in the gate."""
-PERSON: Final = DOCUMENTS.parents[1] / "local_proxy" / "office_person.py"
 _URL: Final = "http://document.test/deck.pptx"
 _LOOK_EVERY: Final = 0.002
 _COMING: Final = 1.0
@@ -149,26 +144,22 @@ async def _real(link: Profile, office: Office, data: bytes) -> dict[str, Any]:
                 news.clear()
                 await asyncio.wait_for(news.wait(), _PATIENCE)
 
-        with tempfile.TemporaryDirectory() as folder:
-            tempfile.tempdir, before = folder, tempfile.tempdir
-            showing = asyncio.create_task(
-                show(found, on_event=heard, office=office, keep=Path(folder))
-            )
+        with own_folder() as folder:
+            showing = asyncio.create_task(show(found, on_event=heard, office=office, keep=folder))
             try:
                 await until(Kind.EDITABLE)
-                async with _person(office, Path(folder)) as person:
-                    await person("state")
+                async with person(office, folder) as does:
+                    await does("state")
                     media = found.outline.media
                     await present(found, [m.entry for m in media if {1, page} <= {*m.pages}])
                     await asyncio.sleep(LASTING)
                     if found.present(entry):
                         raise OSError("the deck was here before anybody could jump: a larger one")
                     told, at = len(sights.seen), loop.time()
-                    await person("go", page=page)
+                    await does("go", page=page)
                     seen_at = await until(Kind.PAGE, page)
                     row = await _first_byte(pair, sights, told=told, at=seen_at)
             finally:
-                tempfile.tempdir = before
                 showing.cancel()
                 await asyncio.gather(showing, return_exceptions=True)
         return row | {"told_s": round(seen_at - at, 3)}
@@ -180,45 +171,6 @@ def _last(document: Incoming) -> tuple[int, str]:
     if not own:
         raise OSError("the deck has no slide with a picture of its own")
     return max(own)
-
-
-@contextlib.asynccontextmanager
-async def _person(office: Office, folder: Path) -> AsyncIterator[Any]:
-    """Somebody who does things in the LibreOffice whose files are in `folder`."""
-    process = await asyncio.create_subprocess_exec(
-        office.python,
-        str(PERSON),
-        _pipe(folder),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-
-    async def does(name: str, **arguments: object) -> Any:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(json.dumps([name, arguments]).encode() + b"\n")
-        answer = json.loads(await process.stdout.readline())
-        if "error" in answer:
-            raise OSError(answer["error"])
-        return answer["result"]
-
-    try:
-        yield does
-    finally:
-        process.stdin.close()
-        await process.wait()
-
-
-def _pipe(folder: Path) -> str:
-    """The name of the pipe on which the LibreOffice whose files are in `folder` listens."""
-    for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            line = (process / "cmdline").read_bytes().decode(errors="replace")
-            if str(folder) in line and (found := re.search(r"--accept=pipe,name=([^;]+);", line)):
-                return found[1]
-    raise OSError("LibreOffice does not run")
 
 
 def run(

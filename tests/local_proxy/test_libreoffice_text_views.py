@@ -34,6 +34,8 @@ def test_a_view_is_read_slide_by_slide_and_the_text_takes_its_place_once(tmp_pat
             source = at.source
             source.hold_back_texts()
             source.feed_page(1)
+            await at.until(Kind.STARTED)
+            await asyncio.sleep(0)  # it looks for what could be shown
             source.feed_view(1)
             await at.until(Kind.OPENED)
             shown = await texts(at)

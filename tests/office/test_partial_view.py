@@ -101,3 +101,21 @@ def test_stand_ins_are_told_apart(mark: int, width: int, height: int) -> None:
     with Image.open(io.BytesIO(placeholders.picture(mark, width=width, height=height))) as image:
         red, green, blue = image.convert("RGB").getpixel((0, 0))  # type: ignore[misc]
     assert (red - 224) << 8 | (green - 224) << 4 | (blue - 224) == mark
+
+
+@pytest.mark.parametrize("document", ["deck_pictures.odp", "text_pictures.odt"])
+def test_before_the_first_of_a_view_there_is_nothing_to_read(document: str, tmp_path: Path) -> None:
+    """Texts that there is a view of come last: without them the frame is an empty document."""
+    source = FakeSource(DATA / document, tmp_path / "sparse")
+    source.hold_back_texts()
+    for number in range(1, len(source.outline.pages) + 1):
+        source.feed_page(number)
+    assert survey(source.directory, source.outline, source.present).pages == 0
+    source.feed_view()
+    seen = survey(source.directory, source.outline, source.present, source.text)
+    assert seen.viewed
+    assert seen.pages == len(source.outline.pages)
+    source.feed_texts()
+    seen = survey(source.directory, source.outline, source.present, source.text)
+    assert not seen.viewed
+    assert seen.whole_text
