@@ -75,7 +75,7 @@ class Shown:
     pictures: int = 0
     identical: bool = False
     read: bool | None = None
-    """What a person read in the window when all text was to be there is what he reads in the
+    """The words that a person read in the window when all text was to be there are those of the
     complete document; None: nobody has asked, as of sheets."""
     film: list[tuple[float, Image.Image]] = field(default_factory=list)
     readable: asyncio.Event = field(default_factory=asyncio.Event)
@@ -151,7 +151,7 @@ def _checks(document: Path, link: Profile, plain: float, ours: Shown) -> dict[st
         ),
     }
     if ours.read is not None:
-        found[f"{name}: the text in the window is the complete document's"] = Check(
+        found[f"{name}: the words in the window are the complete document's"] = Check(
             "yes" if ours.read else "no", "", "yes", ours.read
         )
     if MEGABYTE[0] <= size <= MEGABYTE[1] and link.name == "56k":
@@ -263,11 +263,11 @@ async def _reading(
         return
     await _first_of(shown.readable, over)
     async with person(office, folder) as does:
-        before = await _texts(source, does)
+        before = await _words(source, does)
         await over.wait()
         if not shown.complete:
             return
-        shown.read = before == await _texts(source, does) and any(before)
+        shown.read = before == await _words(source, does) and any(before)
 
 
 async def _first_of(*events: asyncio.Event) -> None:
@@ -277,12 +277,12 @@ async def _first_of(*events: asyncio.Event) -> None:
         one.cancel()
 
 
-async def _texts(source: FollowedSource, does: Does) -> list[str]:
-    """All of a text; of a deck, what is on each slide."""
+async def _words(source: FollowedSource, does: Does) -> list[list[str]]:
+    """All of a text; of a deck, on each slide. Shapes without text are none."""
     if source.outline.kind in _PROSE:
-        return [await does("prose")]
+        return [(await does("prose")).split()]
     slides = range(1, len(source.outline.pages) + 1)
-    return [await does("text_on", page=number) for number in slides]
+    return [(await does("text_on", page=number)).split() for number in slides]
 
 
 async def _watched(
