@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Final
 
 from PIL import Image
+from PIL.TiffImagePlugin import IFDRational
 
 from transcoders.scans import Jpeg, Segment
 
@@ -35,6 +36,12 @@ _KEPT: Final = frozenset(
 )
 _KEPT_SUB: Final = frozenset({0xA002, 0xA003})  # PixelXDimension, PixelYDimension
 _ORIENTATION: Final = 0x0112
+_X_RESOLUTION: Final = 0x011A
+_Y_RESOLUTION: Final = 0x011B
+_RESOLUTION_UNIT: Final = 0x0128
+_INCH: Final = 2
+_DOTS: Final = 72
+"""An inch has so many CSS pixels here: what a picture has at its natural size."""
 
 
 def compound(data: bytes, jpeg: Jpeg) -> bool:
@@ -70,6 +77,18 @@ def sets_natural_size(exif: bytes, width: int, height: int) -> bool:
     """
     sub = _load(exif).get_ifd(_EXIF_SUB_IFD)
     return any(sub.get(tag, size) != size for tag, size in ((0xA002, width), (0xA003, height)))
+
+
+def natural_size(stored: tuple[int, int], natural: tuple[int, int]) -> bytes:
+    """EXIF by which browsers show a JPEG of `stored` pixels as if it had `natural` ones, for
+    scripts and layout too (HTML, "density-corrected natural width and height")."""
+    exif = Image.Exif()
+    exif[_X_RESOLUTION] = IFDRational(_DOTS * stored[0], natural[0])
+    exif[_Y_RESOLUTION] = IFDRational(_DOTS * stored[1], natural[1])
+    exif[_RESOLUTION_UNIT] = _INCH
+    sub = exif.get_ifd(_EXIF_SUB_IFD)
+    sub[0xA002], sub[0xA003] = natural
+    return exif.tobytes()
 
 
 def reduced(exif: bytes) -> bytes:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from local_proxy.components import Component, ComponentFailed, Head
 from local_proxy.error_page import error_page
 from local_proxy.export_drivers import keeping, pictures
+from local_proxy.export_drivers.engines import in_gecko, stretches
 from local_proxy.export_drivers.level_files import LevelFiles, NoFile
 from local_proxy.export_drivers.page import Page
 from local_proxy.export_drivers.pages import Pages
@@ -88,18 +90,18 @@ class Choice:
         if _finished(component):
             return await self._whole(component, head)
         if multipart:
-            first = await self._files.best(component)
+            first = await self._files.best(component, small=stretches(request))
             return self._multipart_response(component, head, first, request, page)
         if page is None or not await self._driver_there(page):
             self._grows(page, component)
             return await self._stream(component, head, request)
-        level, file = await self._files.best(component)
+        level, file = await self._files.best(component, small=stretches(request))
         if level == component.levels[-1]:
             return await self._whole(component, head)
         self.swapped += 1
         keep = keeping.way(page, head, request)
         page.remember(component, level, keep=keep)
-        if keep is not None and keeping.in_gecko(request):
+        if keep is not None and in_gecko(request):
             # Firefox holds pictures by address in memory, too. What it has there it shows again if
             # its cache has the address, whatever the bytes; but never if a redirect led to it.
             address = keeping.level_address(request.url, page.key, component.id, level.name)
@@ -135,7 +137,8 @@ class Choice:
             if not self._open_parts[origin]:
                 del self._open_parts[origin]
 
-        file_of, anew = self._files.file, self._refetch.body(request)
+        file_of = partial(self._files.file, small=stretches(request))
+        anew = self._refetch.body(request)
         response = pictures.multipart(component, head, first, file_of, anew)
         response.on_done.append(over)
         return response

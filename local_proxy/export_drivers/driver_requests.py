@@ -15,6 +15,7 @@ from local_proxy.csp import CHANNEL_PATH, DRIVER_PATH
 from local_proxy.error_page import error_page
 from local_proxy.export_drivers import keeping, pictures
 from local_proxy.export_drivers.channels import Channels
+from local_proxy.export_drivers.engines import stretches
 from local_proxy.export_drivers.level_files import LevelFiles, NoFile
 from local_proxy.export_drivers.page import AGAIN, Page
 from local_proxy.export_drivers.pages import Pages
@@ -99,7 +100,7 @@ class DriverRequests:
             return await self._refetch.response(request, plain)
         final = level == component.levels[-1]
         try:
-            file = await self._files.file(component, level)
+            file = await self._files.file(component, level, small=stretches(request))
         except NoFile as error:
             if final:
                 return await self._refetch.response(request, plain)

@@ -14,6 +14,7 @@ import re
 from typing import Final
 
 from local_proxy.components import Head
+from local_proxy.export_drivers.engines import in_gecko
 from local_proxy.export_drivers.page import Page, Way
 from local_proxy.freshness import keepable
 from local_proxy.http import Headers, Request, Response, header, split_url
@@ -36,11 +37,6 @@ def way(page: Page, head: Head, request: Request) -> Way | None:
         return None
     mode = header(request.headers, "sec-fetch-mode")
     return Way(accept, mode == "cors" or bool(header(request.headers, "origin")))
-
-
-def in_gecko(request: Request) -> bool:
-    """Whether Firefox asks, or another browser of its engine."""
-    return "Gecko/" in header(request.headers, "user-agent")
 
 
 def mark(request: Request) -> tuple[str, int] | None:

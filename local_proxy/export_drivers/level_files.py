@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Final, Protocol
 
 from local_proxy.components import Component, ComponentFailed
 from wire.skeleton import Level
@@ -22,8 +22,14 @@ AT_ONCE: Final = 4
 
 Decode = Callable[[bytes], Awaitable[bytes]]
 """Undoes the coding of one file. Raises whatever its own errors are."""
-Enlarge = Callable[[bytes, int, int], Awaitable[bytes]]
-"""Makes a file of that many pixels of a sketch. Raises whatever its own errors are."""
+
+
+class Enlarge(Protocol):
+    """Makes files of sketches."""
+
+    def __call__(self, sketch: bytes, width: int, height: int, *, small: bool) -> Awaitable[bytes]:
+        """A file of that many pixels; `small`: one that says so will do. Raises whatever its own
+        errors are."""
 
 
 class NoFile(Exception):
@@ -38,7 +44,7 @@ class LevelFiles:
         self._decode = decode
         self._enlarge = enlarge
         self._turn = asyncio.Semaphore(AT_ONCE)
-        self._held: OrderedDict[tuple[Component, str], bytes] = OrderedDict()
+        self._held: OrderedDict[tuple[Component, str, bool], bytes] = OrderedDict()
         self.size = 0
         """Bytes held."""
         self.decoded = 0
@@ -46,18 +52,22 @@ class LevelFiles:
         self.failed = 0
         """Levels that could be neither."""
 
-    async def file(self, component: Component, level: Level) -> bytes:
-        """The level, which must have been received, as a whole file. Raises NoFile."""
+    async def file(self, component: Component, level: Level, *, small: bool = False) -> bytes:
+        """The level, which must have been received, as a whole file. Raises NoFile.
+
+        `small`: whoever gets it shows a JPEG in the size that its EXIF says.
+        """
         if not component.coding and not level.sketch:
             return component.file(level)
         async with self._turn:
-            key = (component, level.name)
+            small = small and level.sketch
+            key = (component, level.name, small)
             held = self._held.get(key)
             if held is not None:
                 self._held.move_to_end(key)
                 return held
             try:
-                file = await self._made(component, level)
+                file = await self._made(component, level, small=small)
             except Exception as error:
                 self.failed += 1
                 raise NoFile(str(error)) from error
@@ -65,7 +75,7 @@ class LevelFiles:
             self._hold(key, file)
             return file
 
-    async def best(self, component: Component) -> tuple[Level, bytes]:
+    async def best(self, component: Component, *, small: bool) -> tuple[Level, bytes]:
         """The finest level here, or the next that comes where this one's coding can't be undone.
 
         Raises NoFile once there is no finer one, ComponentFailed if none will come.
@@ -75,21 +85,22 @@ class LevelFiles:
             if level is None:
                 raise ComponentFailed(502, "the picture ended before its first level")
             try:
-                return level, await self.file(component, level)
+                return level, await self.file(component, level, small=small)
             except NoFile:
                 if not await _finer(component, than=level):
                     raise
 
-    async def _made(self, component: Component, level: Level) -> bytes:
+    async def _made(self, component: Component, level: Level, *, small: bool) -> bytes:
         if level.sketch:
             if self._enlarge is None:
                 raise NoFile("a sketch")
-            return await self._enlarge(component.file(level), level.width, level.height)
+            sketch = component.file(level)
+            return await self._enlarge(sketch, level.width, level.height, small=small)
         if self._decode is None:
             raise NoFile(f"coded as {component.coding}")
         return await self._decode(component.file(level))
 
-    def _hold(self, key: tuple[Component, str], file: bytes) -> None:
+    def _hold(self, key: tuple[Component, str, bool], file: bytes) -> None:
         if len(file) > HELD or key in self._held:
             return
         self._held[key] = file

@@ -15,7 +15,7 @@ from local_proxy.export_drivers.browser import BrowserExport
 from local_proxy.http import Duplex, Headers, Request, Response, header
 from transcoders.low import in_front
 from transcoders.picture import Picture
-from transcoders.sketch import draw, enlarged
+from transcoders.sketch import draw, enlarged, stretched
 from wire.skeleton import Kind, Level, Use
 
 
@@ -52,8 +52,9 @@ def levels(data: bytes, ends: list[int]) -> tuple[Level, ...]:
     return (*coarse, Level("original", 0, len(data), kind))
 
 
-async def _enlarge(sketch: bytes, width: int, height: int) -> bytes:
-    return await asyncio.to_thread(enlarged, sketch, width, height)
+async def _enlarge(sketch: bytes, width: int, height: int, *, small: bool) -> bytes:
+    make = stretched if small else enlarged
+    return await asyncio.to_thread(make, sketch, width, height)
 
 
 @dataclass

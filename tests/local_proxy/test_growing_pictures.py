@@ -85,7 +85,7 @@ class World:
     async def fetch(self, request: Request) -> Response:
         return Response(502, [], b"")
 
-    async def enlarge(self, sketch: bytes, width: int, height: int) -> bytes:
+    async def enlarge(self, sketch: bytes, width: int, height: int, *, small: bool) -> bytes:
         return b"large"
 
     def open(self) -> None:

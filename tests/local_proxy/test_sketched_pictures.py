@@ -30,6 +30,7 @@ LOW = Level("low", 0, 3, JPEG, b"", 640, 480)
 LEVELS = (LOW, Level("medium", 3, 7, JPEG, END), Level("original", 3, 11, JPEG))
 DATA = b"***abcdef" + END
 LARGE = b"<*** 640x480>"
+SMALL = b"(*** 640x480)"
 
 
 class Enlarger:
@@ -39,12 +40,14 @@ class Enlarger:
         self.refuses = refuses
         self.asked = 0
 
-    async def __call__(self, sketch: bytes, width: int, height: int) -> bytes:
+    async def __call__(
+        self, sketch: bytes, width: int, height: int, *, small: bool = False
+    ) -> bytes:
         self.asked += 1
         await asyncio.sleep(0)
         if self.refuses:
             raise ValueError("refused")
-        return b"<%s %dx%d>" % (sketch, width, height)
+        return (b"(%s %dx%d)" if small else b"<%s %dx%d>") % (sketch, width, height)
 
 
 async def upper(data: bytes) -> bytes:
@@ -118,6 +121,41 @@ class World:
 
 
 coded_and_not = pytest.mark.parametrize("coded", [False, True], ids=["plain", "coded"])
+
+
+@pytest.mark.parametrize("multipart", [False, True])
+@pytest.mark.parametrize(
+    ("agent", "shown"),
+    [
+        ("Mozilla/5.0 (X11) AppleWebKit/537.36 HeadlessChrome/156.0.0.0 Safari/537.36", SMALL),
+        ("Mozilla/5.0 (X11; rv:140.0) Gecko/20100101 Firefox/140.0", SMALL),
+        ("Mozilla/5.0 (X11) AppleWebKit/537.36 Chrome/99.0.0.0 Safari/537.36", LARGE),
+        ("Mozilla/5.0 (X11) AppleWebKit/605.1.15 Version/17.0 Safari/605.1.15", LARGE),
+        ("", LARGE),
+    ],
+)
+def test_who_stretches_a_sketch_gets_a_small_file(
+    agent: str, shown: bytes, multipart: bool
+) -> None:
+    async def main() -> None:
+        world = World(multipart=multipart)
+        key = await world.page()
+        fields = [*IMAGE, ("user-agent", agent)]
+        world.advance(3)
+        answer = await world.export.picture(world.one, Request("GET", URL, fields))
+        if isinstance(answer.body, bytes):
+            assert answer.status != 200 or answer.body == shown
+        else:
+            parts = aiter(answer.body)
+            head, body = await anext(parts), await anext(parts)
+            assert shown in head + body
+        if not multipart:
+            address = f"{URL}?sluice-level={key}.7.low"
+            found = await world.export.own(Request("GET", address, fields))
+            assert found is not None
+            assert found.body == shown
+
+    asyncio.run(main())
 
 
 @coded_and_not

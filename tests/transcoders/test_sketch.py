@@ -19,7 +19,15 @@ from transcoders import sketch
 from transcoders.picture import Picture, PictureOptions, Unfit
 from transcoders.registry import Transcoders
 from transcoders.scans import parse
-from transcoders.sketch import MAX_BYTES, MAX_PIXELS, MAX_SHARE, Enlarger, draw, enlarged
+from transcoders.sketch import (
+    MAX_BYTES,
+    MAX_PIXELS,
+    MAX_SHARE,
+    Enlarger,
+    draw,
+    enlarged,
+    stretched,
+)
 from transcoders.workers import Busy
 from wire.skeleton import Level
 
@@ -105,6 +113,43 @@ def test_enlarged_it_is_the_picture_and_as_large(name: str, pictures: dict[str, 
     assert shown(file).size == want.size
     assert parse(file).frame in (0xC0, 0xC2)
     assert difference(shown(file), want) < 16  # its details lack; turned the wrong way it is 40
+
+
+@pytest.mark.parametrize("name", PHOTOS)
+def test_a_small_file_of_it_says_how_large_it_is(name: str, pictures: dict[str, bytes]) -> None:
+    picture = transcode(pictures[name], sketch=True)
+    low = picture.levels[0]
+    file = stretched(bytes_of(picture, low), low.width, low.height)
+    small = Image.open(io.BytesIO(file))
+    exif = small.getexif()
+    said = exif.get_ifd(0x8769)
+    assert (said[0xA002], said[0xA003]) == (low.width, low.height)
+    assert exif[0x0128] == 2
+    dots = 72 * small.width / exif[0x011A], 72 * small.height / exif[0x011B]
+    assert [round(float(side)) for side in dots] == [low.width, low.height]
+    assert small.width * 3 <= low.width
+    assert exif.get(ORIENTATION, 1) == 1
+    want = enlarged_of(picture)
+    assert difference(small.resize((low.width, low.height)), shown(want)) < 4
+
+
+@pytest.mark.parametrize("size", [(640, 480), (8_000, 1_000)], ids=["at once", "on a thread"])
+def test_who_stretches_it_gets_the_small_one(size: tuple[int, int]) -> None:
+    photo = Image.effect_mandelbrot(size, (-2, -1, 1, 1), 30)
+    file = io.BytesIO()
+    photo.resize((size[0] // 3, size[1] // 3)).save(file, "WEBP", quality=5)
+
+    async def made() -> tuple[bytes, bytes]:
+        enlarger = Enlarger()
+        try:
+            small = await enlarger.enlarge(file.getvalue(), *size, small=True)
+            return small, await enlarger.enlarge(file.getvalue(), *size)
+        finally:
+            await enlarger.close()
+
+    small, large = asyncio.run(made())
+    assert small == stretched(file.getvalue(), *size)
+    assert large == enlarged(file.getvalue(), *size)
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
