@@ -55,4 +55,9 @@ def closed(kind: DocumentKind, entry: Entry, raw: bytes) -> bytes:
     body.remove(body[-1])
     if not any(text.strip() for text in body.itertext()):
         raise Unreadable(f"{entry.name!r} has no words yet")
-    return etree.tostring(root, encoding="UTF-8", xml_declaration=True, standalone=True)
+    made = etree.tostring(root, encoding="UTF-8", xml_declaration=True, standalone=True)
+    try:  # what was recovered of damage may have prefixes whose namespaces are lost
+        etree.fromstring(made, etree.XMLParser(resolve_entities=False, no_network=True))
+    except etree.XMLSyntaxError as error:
+        raise Unreadable(f"{entry.name!r} is damaged: {error}") from None
+    return made
