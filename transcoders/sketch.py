@@ -10,8 +10,8 @@ SSIM, median and 10th percentile, where prefixes are arithmetic-coded (`python -
 One takes 7 ms to make. Versions (transcoders/still.py) stay: WebP would need three quarters of
 their bytes to show as much, and screenshots never would. An <img> without dimensions takes its
 layout from the picture, so what shows a sketch must be as large: a small JPEG whose EXIF says so,
-1 ms and a ninth of the pixels for the browser to decode; or, for one that heeds no EXIF, a JPEG of
-full size, 3 ms. It has no colour profile: half of the bytes would be that, and converting pixels as
+.4 ms and a ninth of the pixels for the browser to decode; or, for one that heeds no EXIF, a JPEG of
+full size, 1.7 ms. It has no colour profile: half of the bytes would be that, and converting pixels as
 a stranger's profile says is no cheap risk. A wide-gamut photo is paler until its medium level.
 
 Knows pixels and shares; does not know who asked.
@@ -54,7 +54,7 @@ _SMALL_QUALITY: Final = 90
 """Of the small one, with all of its colours: one pixel of it is nine of the picture's."""
 _AT_ONCE: Final = 65_536
 """Pixels of a small one that is made without a thread, which would wait for its turn longer than
-the 1 ms that it takes."""
+it takes."""
 
 
 def draw(data: bytes, *, limit: int | None = None) -> Low:

@@ -307,9 +307,8 @@ class Gate:
             self._delivered = most
         if self._delay.round_ended and now >= self._drains.end:
             self._grow(now)
-            pause = self._limits.resumed_at  # which has let the queue run empty as well
             if self._limits.gate and self._drains.due(
-                now, window=self.window, target=self._target, empty_at=pause
+                now, window=self.window, target=self._target, empty_at=self._limits.resumed_at
             ):
                 self._drain(now)
 

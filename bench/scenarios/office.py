@@ -196,8 +196,12 @@ async def _ours(
             shown.pictures = len(source.outline.media)
             coming.set_result(source)
             reading = asyncio.create_task(_reading(source, office, folder, shown, over))
-            await _watched(source, over, display, shown, began)
-            await reading
+            try:
+                await _watched(source, over, display, shown, began)
+                await reading
+            finally:
+                reading.cancel()
+                await asyncio.gather(reading, return_exceptions=True)
             found = await asyncio.to_thread(source.path.read_bytes)
             shown.identical = hashlib.sha256(found).digest() == digest
     return shown
@@ -262,6 +266,8 @@ async def _reading(
     if source.outline.kind not in (*_DECKS, *_PROSE):
         return
     await _first_of(shown.readable, over)
+    if not shown.text:
+        return  # it ended before: who shows it says why
     async with person(office, folder) as does:
         before = await _words(source, does)
         await over.wait()

@@ -144,7 +144,7 @@ def test_who_stretches_a_sketch_gets_a_small_file(
         world.advance(3)
         answer = await world.export.picture(world.one, Request("GET", URL, fields))
         if isinstance(answer.body, bytes):
-            assert answer.status != 200 or answer.body == shown
+            assert answer.body == shown or (answer.status == 307 and "Firefox" in agent)
         else:
             parts = aiter(answer.body)
             head, body = await anext(parts), await anext(parts)
