@@ -10,9 +10,9 @@ SSIM, median and 10th percentile, where prefixes are arithmetic-coded (`python -
 One takes 7 ms to make. Versions (transcoders/still.py) stay: WebP would need three quarters of
 their bytes to show as much, and screenshots never would. An <img> without dimensions takes its
 layout from the picture, so what shows a sketch must be as large: a small JPEG whose EXIF says so,
-.4 ms and a ninth of the pixels for the browser to decode; or, for one that heeds no EXIF, a JPEG of
-full size, 1.7 ms. It has no colour profile: half of the bytes would be that, and converting pixels as
-a stranger's profile says is no cheap risk. A wide-gamut photo is paler until its medium level.
+.4 ms and a ninth of the pixels for the browser to decode; or, for one that heeds no EXIF, one of
+full size, 1.7 ms. It has no colour profile: half of the bytes would be that, and converting pixels
+as a stranger's profile says is no cheap risk. A wide-gamut photo is paler until its medium level.
 
 Knows pixels and shares; does not know who asked.
 """
