@@ -148,9 +148,9 @@ class Incoming:
         if 0 < page <= len(self.outline.pages):
             shown += self.outline.pages[page - 1].entries
         entries = (self.directory.find(name) for name in shown)
-        ends = [entry.end for entry in entries if entry is not None]
+        looked_at = [(entry.start, entry.end) for entry in entries if entry is not None]
         parts = (part for part in self._parts if not part.component.complete)
-        self._look(self.document, [part.component for part in parts if part.brings(ends)])
+        self._look(self.document, [part.component for part in parts if part.brings(looked_at)])
 
     # -- as the remote announces it ----------------------------------------------------------------
 

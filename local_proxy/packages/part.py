@@ -38,9 +38,11 @@ class IncomingPart:
     _form: SpooledTemporaryFile[bytes] | None = field(default=None, repr=False)
     """What has come of an exact form of the ranges."""
 
-    def brings(self, ends: Sequence[int]) -> bool:
-        """Whether it brings the last byte before any of these offsets."""
-        return any(start < one <= end for start, end in self.ranges for one in ends)
+    def brings(self, ranges: Sequence[Range]) -> bool:
+        """Whether it brings any byte of these."""
+        return any(
+            start < until and since < end for start, end in self.ranges for since, until in ranges
+        )
 
     def take_coarse(self) -> bytes | None:
         """The coarse version, once, when all of it is here. Raises Broken."""

@@ -23,7 +23,7 @@ from transcoders.exact.coder import Undone
 from wire import messages as m
 from wire.errors import PeerError
 from wire.frames import Data
-from wire.package import Slice
+from wire.package import Slice, flat
 from wire.skeleton import Kind, Level
 
 URL = "http://a.test/deck.pptx"
@@ -38,6 +38,8 @@ class World:
     def __init__(self, folder: Path, *, takes: int = m.Takes.PACKAGE) -> None:
         self.said: list[m.Message] = []
         self.losses = 0
+        self.looks: list[list[int]] = []
+        """Components that a person looks at, each time it is said."""
         self.arriving = Arriving(
             Memory(),
             accepts=(m.EXACT,),
@@ -49,7 +51,7 @@ class World:
             URL,
             "deck.pptx",
             SparseFile(folder / "deck.pptx"),
-            look=lambda document, components: None,
+            look=lambda document, components: self.looks.append([one.id for one in components]),
             lost=self._lost,
             undo=self._undone,
         )
@@ -110,6 +112,21 @@ def test_all_parts_and_the_right_sum_are_the_file(tmp_path: Path) -> None:
         assert world.document.path.read_bytes() == DECK
 
     run(main())
+
+
+def test_every_part_of_what_a_person_looks_at_is_looked_at(world: World) -> None:
+    """The beginning of a long text too: raised without it, what follows would overtake it."""
+    slide = DIRECTORY.by_name["ppt/slides/slide1.xml"]
+    first, second = slide.start, (slide.start + slide.end) // 2
+    cuts = [(0, first), (first, second), (second, slide.end), (slide.end, START)]
+    world.package([Slice(Kind.TEXT, flat([cut]), [1, 1]) for cut in cuts])
+    world.directory()
+    world.document.focus(1)
+    assert {4, 6} <= set(world.looks[0])
+    world.data(4, DECK[first:second])
+    world.document.focus(1)
+    assert 4 not in world.looks[1]
+    assert 6 in world.looks[1]
 
 
 def test_a_wrong_sum_is_no_document(tmp_path: Path) -> None:
