@@ -11,14 +11,13 @@ Knows pixels; does not know coarser levels, or who asked.
 
 from __future__ import annotations
 
-import io
 from typing import Final
 
 from PIL import Image
 
 from transcoders import png
 from transcoders.picture import Picture, Unfit
-from transcoders.pixels import encode, open_still, plain, profile
+from transcoders.pixels import encode, open_still, opened, plain, profile
 from transcoders.sniff import Format, dimensions
 from wire.skeleton import Level
 
@@ -83,7 +82,7 @@ def _check_palette(image: Image.Image, colours: int) -> None:
 
 def check_same(made: bytes, want: Image.Image) -> None:
     """Raises Unfit unless a WebP has just these pixels."""
-    with Image.open(io.BytesIO(made), formats=("WEBP",)) as found:
+    with opened(made, Format.WEBP) as found:
         same = found.size == want.size and found.convert(want.mode).tobytes() == want.tobytes()
         if not same or (found.mode == "RGBA" and want.mode == "RGB"):
             raise Unfit("it did not come out as it was")

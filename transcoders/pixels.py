@@ -10,11 +10,16 @@ import os
 import tempfile
 from typing import IO, Any, Final
 
+import PIL.AvifImagePlugin
+import PIL.WebPImagePlugin  # noqa: F401 - these two register themselves, see below
 from PIL import Image
 
 from transcoders.picture import Unfit
 from transcoders.sniff import Format, animated, dimensions
 
+# Else Pillow loads all fifty formats that it knows as soon as the first picture is here: for 50 ms
+# each proxy would do nothing else.
+Image.preinit()
 _PILLOW_NAMES: Final = {
     Format.JPEG: "JPEG",
     Format.PNG: "PNG",
@@ -36,6 +41,11 @@ MAX_PROFILE: Final = 4096
 """Bytes of an ICC profile that a coarse version still carries; displays' have 0.5 to 4 KB."""
 
 
+def opened(data: bytes, kind: Format) -> Image.Image:
+    """A picture of that format and no other, not decoded yet. Raises what Pillow raises."""
+    return Image.open(io.BytesIO(data), formats=(_PILLOW_NAMES[kind],))
+
+
 def open_still(data: bytes, kind: Format, *, max_pixels: int) -> Image.Image:
     """A still picture, not decoded yet. Raises Unfit if it is animated, turned or too large."""
     if animated(data, kind):
@@ -43,7 +53,7 @@ def open_still(data: bytes, kind: Format, *, max_pixels: int) -> Image.Image:
     size = dimensions(data, kind)
     if size is not None and size[0] * size[1] > max_pixels:
         raise Unfit(f"{size[0]} x {size[1]} pixels")
-    image = Image.open(io.BytesIO(data), formats=(_PILLOW_NAMES[kind],))
+    image = opened(data, kind)
     if image.width * image.height > max_pixels:
         raise Unfit(f"{image.width} x {image.height} pixels")
     if kind is not Format.JPEG:

@@ -8,13 +8,12 @@ Knows pixels and shares; does not know who asked.
 
 from __future__ import annotations
 
-import io
 from typing import Final
 
 from PIL import Image
 
 from transcoders.picture import Unfit
-from transcoders.pixels import encode, open_still, plain
+from transcoders.pixels import encode, open_still, opened, plain
 from transcoders.sniff import sniff
 
 MIN_BYTES: Final = 8192
@@ -33,10 +32,11 @@ bytes at any quality above 0."""
 
 def natural_size(head: bytes) -> tuple[int, int]:
     """Pixels, by the first bytes of a picture; (0, 0): these do not say."""
-    if sniff(head) is None:
+    kind = sniff(head)
+    if kind is None:
         return 0, 0
     try:
-        with Image.open(io.BytesIO(head)) as image:
+        with opened(head, kind) as image:
             return image.size
     except Exception:  # Pillow raises a dozen kinds
         return 0, 0
