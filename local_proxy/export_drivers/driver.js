@@ -10,6 +10,7 @@
   script.remove();
 
   const AT_ONCE = 3; // levels loaded at a time: the page needs connections too
+  const LET_LOAD = 1000; // milliseconds for the page's own pictures, coarse: they have six connections
   const TRIES = 3;
   const KEPT_AT_ONCE = 2;
   // Bytes of pixels from which Chromium may decode off the drawing thread and show a blank meanwhile
@@ -342,6 +343,13 @@
     open();
     fill();
   };
+  let begun = 0;
+  const begin = () => {
+    if (!begun) return;
+    cancel(begun);
+    begun = 0;
+    open();
+  };
 
   listen(document, "load", (event) => {
     if (event.target?.localName !== "img") return;
@@ -372,5 +380,8 @@
     if (event.persisted) visibility();
   });
   news.f = document.hasFocus();
-  visibility();
+  news.v = document.visibilityState !== "hidden";
+  send();
+  begun = later(begin, LET_LOAD);
+  listen(window, "load", begin);
 })();

@@ -275,24 +275,6 @@ def test_pictures_moved_replaced_and_inserted_later(run: Run) -> None:
     run(test)
 
 
-def test_frames_of_one_host_do_not_starve_each_other(run: Run) -> None:
-    async def test(world: World) -> None:
-        site = world.fresh()
-        with_gallery(site, 8, "")
-        for i in range(8):
-            site.page(f"/f{i}", f'<!doctype html><body><img src="/p{i}.jpg">')
-        frames = "".join(f'<iframe src="/f{i}" width=180 height=140></iframe>' for i in range(8))
-        site.page("/", f"<!doctype html><body>{frames}")
-        final = await world.pixels()
-        async with world.browser.tab() as tab:
-            await tab.go("http://site.test/")
-            paint(site, 8, "original")
-            assert await becomes(tab, final)
-        assert site.export.statistics().swapped == 8
-
-    run(test)
-
-
 def test_back_shows_final_pixels(run: Run, *, keeps_open_channels: bool = True) -> None:
     async def test(world: World) -> None:
         site = world.fresh()
@@ -311,29 +293,6 @@ def test_back_shows_final_pixels(run: Run, *, keeps_open_channels: bool = True) 
             if keeps_open_channels:
                 assert await tab.evaluate("window.kept")  # as it was left, coarse, not reloaded
             assert await becomes(tab, final)
-
-    run(test)
-
-
-def test_a_page_with_nothing_to_come_holds_no_channel(run: Run) -> None:
-    async def test(world: World) -> None:
-        site = world.fresh()
-        probe = (
-            "<script>addEventListener('pageshow', e => { window.kept = e.persisted; });</script>"
-        )
-        with_gallery(site, 1, gallery(1, head=probe))
-        paint(site, 1, "original")
-        site.page("/other", "<!doctype html><title>other</title>elsewhere")
-        async with world.browser.tab() as tab:
-            await tab.go("http://site.test/")
-            while site.export.statistics().channels == 0:
-                await tab.painted()
-            while site.export.statistics().channels > 0:
-                await tab.painted()
-            await tab.painted()
-            await tab.go("http://site.test/other")
-            await tab.back()
-            assert await tab.evaluate("window.kept")
 
     run(test)
 

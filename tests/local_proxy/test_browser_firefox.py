@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from bench.bidi import EXECUTABLE, launched
+from tests.local_proxy import test_browser_channels as channels
 from tests.local_proxy import test_browser_chromium as shared
 
 pytestmark = pytest.mark.skipif(EXECUTABLE is None, reason="no firefox on this machine")
@@ -28,8 +29,10 @@ def run() -> Iterator[shared.Run]:
         shared.test_base_addresses,
         shared.test_a_page_that_overrides_everything,
         shared.test_pictures_moved_replaced_and_inserted_later,
-        shared.test_frames_of_one_host_do_not_starve_each_other,
-        shared.test_a_page_with_nothing_to_come_holds_no_channel,
+        channels.test_the_pages_own_pictures_have_all_connections,
+        channels.test_a_picture_that_does_not_come_does_not_keep_the_others_coarse,
+        channels.test_frames_of_one_host_do_not_starve_each_other,
+        channels.test_a_page_with_nothing_to_come_holds_no_channel,
         shared.test_a_component_that_fails_is_fetched_again,
         shared.test_backgrounds_are_streamed,
     ],
