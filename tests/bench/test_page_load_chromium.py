@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+from pathlib import Path
 
 import pytest
 
@@ -69,6 +71,24 @@ def test_the_caller_s_own_exception_comes_through_and_chromium_is_gone() -> None
 
     with pytest.raises(KeyError, match="mine"):
         asyncio.run(go())
+
+
+@needs_chromium
+def test_chromium_gets_no_more_of_the_processors_than_a_user_s() -> None:
+    """Root's would draw at nice -8."""
+
+    async def go() -> list[int]:
+        async with launch() as browser:
+            tab = await browser.new_tab()
+            await tab.evaluate("document.body.append('drawn')")
+            known = await browser.call("SystemInfo.getProcessInfo")
+            tasks = [Path("/proc", str(one["id"]), "task") for one in known["processInfo"]]
+            threads = [int(one.name) for folder in tasks for one in folder.iterdir()]
+            return [os.getpriority(os.PRIO_PROCESS, thread) for thread in threads]
+
+    nice = asyncio.run(go())
+    assert len(nice) > 20
+    assert min(nice) >= os.getpriority(os.PRIO_PROCESS, 0)
 
 
 def test_a_browser_that_does_not_start_says_why(tmp_path: pytest.TempPathFactory) -> None:
