@@ -10,6 +10,7 @@ from typing import Any
 
 import uno
 from com.sun.star.beans import PropertyValue
+from com.sun.star.lang import DisposedException
 from com.sun.star.uno import Exception as UnoException
 
 
@@ -22,6 +23,10 @@ PDF = {
     "com.sun.star.text.TextDocument": "writer_pdf_Export",
     "com.sun.star.sheet.SpreadsheetDocument": "calc_pdf_Export",
 }
+
+
+READINGS = ("prose", "text_on")
+"""What may be done once more where the document is replaced by another meanwhile."""
 
 
 class Person:
@@ -39,12 +44,26 @@ class Person:
 
     @property
     def model(self) -> Any:
-        frame = self.desktop.getFrames().getByIndex(0)
-        return frame.getController().getModel()
+        """The document in the window; there is none for a moment while another takes its place."""
+        until = time.monotonic() + 5
+        while True:
+            controller = self.desktop.getFrames().getByIndex(0).getController()
+            model = controller.getModel() if controller is not None else None
+            if model is not None or time.monotonic() > until:
+                return model
+            time.sleep(0.02)
 
     @property
     def frame(self) -> Any:
         return self.model.getCurrentController().getFrame()
+
+    def does(self, name: str, arguments: dict[str, Any]) -> Any:
+        try:
+            return getattr(self, name)(**arguments)
+        except DisposedException:
+            if name not in READINGS:
+                raise
+            return getattr(self, name)(**arguments)
 
     def state(self) -> dict[str, Any]:
         model = self.model
@@ -168,7 +187,7 @@ def main() -> None:
         name, arguments = json.loads(line)
         began = time.monotonic()
         try:
-            result: Any = getattr(person, name)(**arguments)
+            result = person.does(name, arguments)
             print(json.dumps({"result": result, "took": time.monotonic() - began}), flush=True)
         except Exception as error:
             print(json.dumps({"error": repr(error)}), flush=True)
