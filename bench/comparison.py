@@ -25,8 +25,6 @@ PROMISES: Final = (
     ("text", 1.10, "direct"),
     ("final", 1.00, "direct-h2"),
 )
-TEXTS: Final = ("article/index.html",)
-"""Pages of text with few pictures, which direct loads paint early: of those nothing is promised."""
 
 
 def compared(runs: Sequence[Run]) -> list[dict[str, Any]]:
@@ -87,7 +85,7 @@ def checks(rows: Sequence[Mapping[str, Any]], *, profile: str) -> dict[str, Chec
         ours = by.get((page, OURS))
         for measure, goal, peer in PROMISES:
             other = by.get((page, peer))
-            if ours is None or other is None or (measure == "painted" and page in TEXTS):
+            if ours is None or other is None:
                 continue
             value = ratio(ours, other, measure)
             unit, wanted = f"x {peer}'s", f"at most {goal:g}"

@@ -284,11 +284,14 @@ async def _first_of(*events: asyncio.Event) -> None:
 
 
 async def _words(source: FollowedSource, does: Does) -> list[list[str]]:
-    """All of a text; of a deck, on each slide. Shapes without text are none."""
+    """All of a text; of a deck, on each slide. Shapes without text are none.
+
+    Of a small document the whole file may take its place in the window just then.
+    """
     if source.outline.kind in _PROSE:
-        return [(await does("prose")).split()]
+        return [(await does("patiently", what="prose")).split()]
     slides = range(1, len(source.outline.pages) + 1)
-    return [(await does("text_on", page=number)).split() for number in slides]
+    return [(await does("patiently", what="text_on", page=one)).split() for one in slides]
 
 
 async def _watched(

@@ -68,12 +68,6 @@ def test_promises_are_kept_or_not_each_where_both_sides_ran() -> None:
     assert checks(compared(RUNS), profile="5M") == {}
 
 
-def test_of_a_page_of_text_only_the_text_and_the_end_are_promised() -> None:
-    rows = compared([one | {"page": "article/index.html"} for one in RUNS])
-    measures = {name.partition(": ")[2] for name in checks(rows, profile="384k")}
-    assert measures == {"text against direct", "final against direct-h2"}
-
-
 def test_a_late_link_spoils_a_load() -> None:
     assert Conditions(9.0, 1.0, IDLE).unfit == ""
     assert Conditions(9.0, 1.0, (0.0, 0.019, 0.2)).unfit == ""

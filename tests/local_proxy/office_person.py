@@ -25,8 +25,8 @@ PDF = {
 }
 
 
-READINGS = ("prose", "text_on")
-"""What may be done once more where the document is replaced by another meanwhile."""
+PATIENCE = 1.0
+"""Seconds for which a reader waits while one document takes another's place in the window."""
 
 
 class Person:
@@ -44,26 +44,23 @@ class Person:
 
     @property
     def model(self) -> Any:
-        """The document in the window; there is none for a moment while another takes its place."""
-        until = time.monotonic() + 5
-        while True:
-            controller = self.desktop.getFrames().getByIndex(0).getController()
-            model = controller.getModel() if controller is not None else None
-            if model is not None or time.monotonic() > until:
-                return model
-            time.sleep(0.02)
+        frame = self.desktop.getFrames().getByIndex(0)
+        return frame.getController().getModel()
 
     @property
     def frame(self) -> Any:
         return self.model.getCurrentController().getFrame()
 
-    def does(self, name: str, arguments: dict[str, Any]) -> Any:
-        try:
-            return getattr(self, name)(**arguments)
-        except DisposedException:
-            if name not in READINGS:
-                raise
-            return getattr(self, name)(**arguments)
+    def patiently(self, what: str, **arguments: Any) -> Any:
+        """As `what`, once there is a document in the window that stays for it."""
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return getattr(self, what)(**arguments)
+            except (AttributeError, DisposedException):  # there is none, or it is leaving
+                if time.monotonic() > until:
+                    raise
+            time.sleep(0.02)
 
     def state(self) -> dict[str, Any]:
         model = self.model
@@ -187,7 +184,7 @@ def main() -> None:
         name, arguments = json.loads(line)
         began = time.monotonic()
         try:
-            result = person.does(name, arguments)
+            result: Any = getattr(person, name)(**arguments)
             print(json.dumps({"result": result, "took": time.monotonic() - began}), flush=True)
         except Exception as error:
             print(json.dumps({"error": repr(error)}), flush=True)

@@ -8,31 +8,39 @@ from pathlib import Path
 
 import pytest
 
+from transcoders.sketch import draw
+
 PROGRAM = """
 import sys
 from pathlib import Path
 import {package}.main
-from transcoders.sketch import draw, stretched, enlarged
+before = {{name for name in sys.modules if name.startswith("PIL")}}
+photo, diagram, sketch = (Path(name).read_bytes() for name in sys.argv[1:])
+{work}
+print(*sorted({{name for name in sys.modules if name.startswith("PIL")}} - before))
+"""
+REMOTE = """
+from transcoders.sketch import draw
 from transcoders.sniff import Format
 from transcoders.still import version
-
-photo, diagram = (Path(name).read_bytes() for name in sys.argv[1:])
-before = set(sys.modules)
-low = draw(photo)
-stretched(low.data, low.level.width, low.level.height)
-enlarged(low.data, low.level.width, low.level.height)
+draw(photo)
 for avif in (False, True):
     version(diagram, Format.PNG, max_pixels=1 << 22, avif=avif)
-print(*sorted(set(sys.modules) - before))
+"""
+LOCAL = """
+from transcoders.sketch import enlarged, stretched
+stretched(sketch, 640, 427)
+enlarged(sketch, 640, 427)
 """
 NEWS = Path(__file__).parents[2] / "demo" / "site" / "news" / "img"
 
 
-@pytest.mark.parametrize("package", ["remote_proxy", "local_proxy"])
-def test_nothing_is_loaded_for_it(package: str) -> None:
-    photo, diagram = next(NEWS.glob("*.jpg")), next(NEWS.glob("*.png"))
-    program = PROGRAM.format(package=package)
-    ran = subprocess.run(
-        [sys.executable, "-c", program, photo, diagram], capture_output=True, text=True, check=True
-    )
+@pytest.mark.parametrize(("package", "work"), [("remote_proxy", REMOTE), ("local_proxy", LOCAL)])
+def test_nothing_is_loaded_for_it(package: str, work: str, tmp_path: Path) -> None:
+    photo, diagram = NEWS / "01-skylight.jpg", NEWS / "screen.png"
+    sketch = tmp_path / "sketch.webp"
+    sketch.write_bytes(draw(photo.read_bytes()).data)
+    program = PROGRAM.format(package=package, work=work)
+    command = [sys.executable, "-c", program, photo, diagram, sketch]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
     assert ran.stdout.split() == []
