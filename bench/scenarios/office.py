@@ -47,6 +47,8 @@ MEGABYTE: Final = (800_000, 1_200_000)
 """Bytes of what counts as such a deck."""
 EVERY: Final = 0.5
 """Seconds between looks at the screen."""
+_SETTLING: Final = 3.0
+"""Seconds for the proxies to find each other: who opens a document has them running."""
 PATIENCE: Final = 1800.0
 """Seconds for one document."""
 _DECKS: Final = (DocumentKind.PPTX, DocumentKind.ODP)
@@ -186,6 +188,7 @@ async def _ours(
         proxy = urlsplit(endpoint.proxy or "")
         assert proxy.hostname is not None
         assert proxy.port is not None
+        await asyncio.sleep(_SETTLING)
         url, began = endpoint.base + quote(document.name), clock()
         async with (
             _shown(document.name, office, shown, began) as (coming, over, folder),
