@@ -138,6 +138,7 @@ class _Driver:
             self._tell(Kind.FOCUS, on=report["on"])
         elif kind == "held":
             self._held = True
+            self._tracker.all_wanted()
             self._tell(Kind.HELD, text=report["command"])
         elif kind == "stored":
             self._tell(Kind.STORED, text=report["url"])
@@ -339,7 +340,6 @@ class _Driver:
     async def _give_up(self, session: Session) -> bool:
         """Where no more will come, say so and hold nothing back."""
         if self._held and self._view is not None:
-            self._tracker.all_wanted()
             await session.ask("waiting", done=self._pictures.done, of=self._pictures.of)
         if not self._source.failure or self._finished:
             return False
