@@ -1,8 +1,9 @@
 """A page in Chromium over a slow link, alone and beside transfers that would take all of it.
 
-Beside a download whose reader rests, one that runs, and an upload; all through the same pair of
-proxies, which stay up. What is looked at is pixels: text, every picture painted, every picture
-final. Alone comes twice, so that a drift of the machine shows.
+Beside a download whose reader rests, one that runs, and an upload. Each load has a pair of proxies
+of its own, since one that has brought a page may answer from what it still holds of it; kinds take
+turns, so that a drift of the machine meets them alike. What is looked at is pixels: text, every
+picture painted, every picture final.
 
 Knows a browser, processes and clients; knows nothing of how the link is shared.
 """
@@ -30,9 +31,8 @@ from bench.scenarios.page_load import SITE
 MOST_SLOWER: Final = 5.0
 """Per cent by which a page may be later beside a transfer."""
 LINK: Final = "384k"
+ALONE: Final = "alone"
 BESIDE: Final = ("resting download", "running download", "upload")
-ORDER: Final = ("alone", "resting download", "running download", "alone", "upload")
-"""The upload last: half a megabyte of it stays on its way when its client has gone."""
 MEASURES: Final = ("text_s", "painted_s", "final_s")
 _ENOUGH: Final = 1 << 29
 """Bytes of a transfer that is still running when the last page has loaded."""
@@ -51,25 +51,34 @@ async def run(
     """The scenario."""
     folder, link = page or SITE / "news", profile(profile_name)
     rows: list[dict[str, Any]] = []
+    async with spawn(folder.parent) as site, bulk_origin.spawn() as origin:
+        base = f"http://{text(site)}/"
+        async with relay(site, link) as unused:
+            known = await study(Endpoint(base, unused.statistics), f"{folder.name}/index.html")
+        for _ in range(runs):
+            limit = LIMIT
+            for kind in (ALONE, *BESIDE):
+                async with (
+                    _pair(base, link) as (local, through),
+                    _beside(kind, local, origin, link),
+                ):
+                    row = await _row(kind, through, known, limit)
+                rows.append(row)
+                print(f"{kind:<18}", "  ".join(f"{name} {row[name]}" for name in MEASURES))
+                if kind == ALONE and row["final_s"]:
+                    limit = 3.0 + _LONGER * row["final_s"]
+    return {"runs": rows, "checks": _checks(rows)}
+
+
+@contextlib.asynccontextmanager
+async def _pair(base: str, link: Profile) -> AsyncIterator[tuple[Address, Endpoint]]:
+    """A pair that has brought nothing yet: the local proxy, and the site by it."""
     async with (
-        spawn(folder.parent) as site,
-        bulk_origin.spawn() as origin,
         proxy("remote", *LOOPBACK) as (remote, _),
         relay(remote, link) as between,
         proxy("local", f"--remote={text(between.address)}") as (local, _),
     ):
-        base = f"http://{text(site)}/"
-        known = await study(Endpoint(base, between.statistics), f"{folder.name}/index.html")
-        through = Endpoint(base, between.statistics, proxy=f"http://{text(local)}")
-        limit = LIMIT
-        for kind in ORDER:
-            async with _beside(kind, local, origin, link):
-                rows += [await _row(kind, through, known, limit) for _ in range(runs)]
-            times = {name: _median(rows, kind, name) for name in MEASURES}
-            print(f"{kind:<18}", "  ".join(f"{name} {times[name]}" for name in MEASURES))
-            if kind == "alone":
-                limit = 3.0 + _LONGER * max(row["final_s"] or LIMIT for row in rows)
-    return {"runs": rows, "checks": _checks(rows)}
+        yield local, Endpoint(base, between.statistics, proxy=f"http://{text(local)}")
 
 
 async def _row(kind: str, through: Endpoint, known: PageStudy, limit: float) -> dict[str, Any]:
@@ -89,7 +98,7 @@ def _checks(rows: list[dict[str, Any]]) -> dict[str, Check]:
     checks = {}
     for kind in BESIDE:
         for name in MEASURES:
-            alone, beside = (_median(rows, which, name) for which in ("alone", kind))
+            alone, beside = (_median(rows, which, name) for which in (ALONE, kind))
             later = None if not alone or beside is None else round(100 * (beside / alone - 1), 1)
             checks[f"{name} beside a {kind}: later by"] = Check(
                 value=later,
@@ -103,7 +112,7 @@ def _checks(rows: list[dict[str, Any]]) -> dict[str, Check]:
 @contextlib.asynccontextmanager
 async def _beside(kind: str, local: Address, origin: Address, link: Profile) -> AsyncIterator[None]:
     """The transfer under way for as long as the block lasts."""
-    if kind == "alone":
+    if kind == ALONE:
         yield
         return
     going = _GOING
