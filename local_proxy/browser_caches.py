@@ -19,8 +19,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from local_proxy.freshness import constant, freshness, tells_freshness
-from local_proxy.http import Headers, Request, header
-from local_proxy.promises import directives
+from local_proxy.http import Headers, Request, directives, header, max_age
 from wire.messages import Kept
 from wire.names import MAX_NAMES, name_of, names_in
 
@@ -99,7 +98,7 @@ class BrowserCaches:
         asked = directives(request.headers)
         anew = "no-cache" in asked or "no-cache" in header(request.headers, "pragma")
         self._documents[document] = _Opened(
-            place, request.url, believes=not anew, validates=_max_age_0(request.headers)
+            place, request.url, believes=not anew, validates=max_age(request.headers) == 0.0
         )
 
     def close(self, document: int) -> None:
@@ -226,10 +225,6 @@ class BrowserCaches:
         del urls[url]
         if not urls:
             del self._by_place[place]
-
-
-def _max_age_0(headers: Headers) -> bool:
-    return "max-age=0" in header(headers, "cache-control").replace(" ", "").lower()
 
 
 def _plain(request: Request) -> bool:

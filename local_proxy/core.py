@@ -20,10 +20,9 @@ from local_proxy.documents import Documents
 from local_proxy.error_page import error_page
 from local_proxy.export_drivers.browser import BrowserExport
 from local_proxy.export_drivers.preview.previews import NoPreview, Previews
-from local_proxy.http import Duplex, Headers, Request, Response, header
+from local_proxy.http import Duplex, Headers, Request, Response, directives, header
 from local_proxy.intent import is_navigation, subject_of
 from local_proxy.promise_keeper import Kept, PromiseKeeper, wants_picture
-from local_proxy.promises import directives
 from local_proxy.resumption import LOST
 from local_proxy.sites import Mode, Sites
 from local_proxy.status.link_down import link_down

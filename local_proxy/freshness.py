@@ -7,25 +7,20 @@ fresh costs a few bytes, the opposite a round trip. Must not know: who keeps wha
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-from local_proxy.http import Headers, header
-from local_proxy.promises import directives
+from local_proxy.http import MAX_AGE, Headers, directives, header, max_age
 
 HEURISTIC: Final = 0.1
 """Of the time since Last-Modified (RFC 9111, 4.2.2)."""
 MAX_HEURISTIC: Final = 7 * 86_400.0
 """Seconds; Firefox goes no further."""
-MAX_AGE: Final = float(1 << 31)
-"""Seconds that stand for any more (RFC 9111, 1.2.2)."""
 _CONSTANT: Final = frozenset(
     ("", "accept", "accept-encoding", "accept-language", "origin", "user-agent")
 )
 """Fields in Vary that are the same whenever a page of one browser asks for the same."""
-_MAX_AGE: Final = re.compile(r'(?:^|[,\s])max-age\s*=\s*"?(\d+)', re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +48,18 @@ def freshness(headers: Headers, *, now: float) -> Freshness | None:
 
 def keepable(headers: Headers) -> bool:
     """Whether it makes sense that a browser keeps this 200, had it come when it was made."""
+    return _when_made(headers) is not None
+
+
+def left_when_made(headers: Headers) -> float:
+    """Seconds for which it was fresh when it was made, by whatever clock its origin has."""
+    found = _when_made(headers)
+    return found.left if found else 0.0
+
+
+def _when_made(headers: Headers) -> Freshness | None:
     date = _time(headers, "date")
-    return freshness(headers, now=0.0 if date is None else date) is not None
+    return freshness(headers, now=0.0 if date is None else date)
 
 
 def constant(headers: Headers) -> bool:
@@ -74,9 +79,9 @@ def _varying(headers: Headers) -> set[str]:
 def _lifetime(headers: Headers, named: frozenset[str], now: float) -> float:
     if "no-cache" in named:
         return 0.0
-    if "max-age" in named:
-        found = _MAX_AGE.search(header(headers, "cache-control"))
-        return min(float(found[1]), MAX_AGE) if found else 0.0
+    said = max_age(headers)
+    if said is not None:
+        return said
     if named == {""} and "no-cache" in header(headers, "pragma").lower():
         return 0.0
     date = _time(headers, "date")

@@ -6,20 +6,38 @@ socket, a front never sees a component.
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 from wire.messages import Takes
 
 Headers = list[tuple[str, str]]
 """Names in lower case, in order, repeated as they came."""
+MAX_AGE: Final = float(1 << 31)
+"""Seconds that stand for any more (RFC 9111, 1.2.2)."""
+_MAX_AGE: Final = re.compile(r'(?:^|[,\s])max-age\s*=\s*"?(\d+)', re.IGNORECASE)
 
 
 def header(headers: Headers, name: str, default: str = "") -> str:
     """The value of a field, repeated ones joined with ", " (RFC 9110, 5.3)."""
     values = [value for key, value in headers if key == name]
     return ", ".join(values) if values else default
+
+
+def directives(headers: Headers) -> frozenset[str]:
+    """Names of the Cache-Control directives, in lower case."""
+    items = header(headers, "cache-control").split(",")
+    return frozenset(item.partition("=")[0].strip().lower() for item in items)
+
+
+def max_age(headers: Headers) -> float | None:
+    """Seconds of Cache-Control's max-age, 0 where it can't be read; None: there is none."""
+    if "max-age" not in directives(headers):
+        return None
+    found = _MAX_AGE.search(header(headers, "cache-control"))
+    return min(float(found[1]), MAX_AGE) if found else 0.0
 
 
 def split_url(url: str) -> tuple[str, str, str]:

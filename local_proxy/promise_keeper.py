@@ -13,14 +13,13 @@ from typing import Final
 import structlog
 
 from local_proxy.components import Component, ComponentFailed
-from local_proxy.http import Headers, Request, Response, header
+from local_proxy.http import Headers, Request, Response, directives, header
 from local_proxy.promises import (
     Promised,
     PromiseStatistics,
     PromiseTable,
     ResponseHead,
     Verdict,
-    directives,
     may_use,
 )
 from wire.messages import UNATTRIBUTED

@@ -12,6 +12,8 @@ Decisions, and why:
 - `no-cache`, `max-age=0`, `private`, or no freshness at all do not hinder: the response is of this
   load, as fresh as the browser's own request would have made it, and for this one user.
 - `no-store` and `Set-Cookie` make a promise good for one request: as many as the origin answered.
+- So do responses that are not fresh any more, and requests for one newer than is here: whoever asks
+  once more than caches may answer wants to hear of changes (a script that polls, a reload).
 - Redirects are promised as the redirects they are; their targets are promises of their own.
 - Errors that another request might not meet (401, 403, 429, 5xx) are never passed on.
 
@@ -27,7 +29,8 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-from local_proxy.http import Headers, header
+from local_proxy.freshness import left_when_made
+from local_proxy.http import Headers, directives, header, max_age
 
 LIFETIME: Final = 300.0
 """Seconds a promise may wait for its request; Chromium gave pushed responses as long."""
@@ -98,6 +101,8 @@ def may_use(
     if promise.head is None:
         return Verdict(True, "head not known yet", final=False)
     refused = _response_refused(promise, promise.head, request_headers)
+    if not refused and promise.uses:
+        refused = _reuse_refused(promise, promise.head, request_headers, now)
     if refused:
         return Verdict(False, refused)
     if promise.head.status == 200 and _unmodified(request_headers, promise.head.headers):
@@ -140,6 +145,22 @@ def _response_refused(promise: Promised, head: ResponseHead, headers: Headers) -
     return None
 
 
+def _reuse_refused(
+    promise: Promised, head: ResponseHead, headers: Headers, now: float
+) -> str | None:
+    """What has answered already is a stored response to all others (RFC 9111, 4 and 5.2.1)."""
+    asked = directives(headers)
+    if "no-cache" in asked or (asked == {""} and "no-cache" in header(headers, "pragma").lower()):
+        return "already used, and the request is for none that is stored"
+    age = now - promise.made_at
+    if age >= left_when_made(head.headers):
+        return "already used, and not fresh any more"
+    wanted = max_age(headers)
+    if wanted is not None and age >= wanted:
+        return "already used, and older than the request allows"
+    return None
+
+
 def _varying(headers: Headers) -> Iterable[str]:
     """Field names in Vary, without Accept-Encoding: the pair of proxies owns the coding."""
     names = (name.strip().lower() for name in header(headers, "vary").split(","))
@@ -151,12 +172,6 @@ def _value(headers: Headers, name: str) -> str:
     if name == "cookie":  # The one field that HTTP/2 may cut (RFC 9113, 8.2.3).
         return "; ".join(value.strip() for key, value in headers if key == name)
     return ",".join(" ".join(part.split()) for part in header(headers, name).split(","))
-
-
-def directives(headers: Headers) -> frozenset[str]:
-    """Names of the Cache-Control directives, in lower case."""
-    items = header(headers, "cache-control").split(",")
-    return frozenset(item.partition("=")[0].strip().lower() for item in items)
 
 
 def _unmodified(request: Headers, response: Headers) -> bool:

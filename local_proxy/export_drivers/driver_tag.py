@@ -12,9 +12,8 @@ from typing import Final
 
 from local_proxy.csp import Connections, MetaPolicies, adjust_headers
 from local_proxy.export_drivers.page import Page
-from local_proxy.http import Headers, Response, header
+from local_proxy.http import Headers, Response, directives, header
 from local_proxy.injection import Injector, injectable, script_tag
-from local_proxy.promises import directives
 
 _TOUCHED: Final = frozenset(
     ("content-length", "accept-ranges", "content-md5", "digest", "repr-digest", "content-digest")

@@ -9,6 +9,7 @@ import os
 
 import pytest
 
+from local_proxy.http import Headers
 from tests.end_to_end.pair import Asked, all_three, run, until
 from tests.end_to_end.test_page_load import PHOTO
 
@@ -87,6 +88,33 @@ def test_what_pages_check_by_hash_comes_bit_by_bit(data: bytes) -> None:
             )
             assert worker.body == data
             assert origin.asked[-1].header("service-worker") == "script"
+
+    run(go())
+
+
+@pytest.mark.parametrize(
+    ("kept", "asks"),
+    [([], []), ([("cache-control", "no-cache")], []),
+     ([("cache-control", "max-age=60")], [("cache-control", "no-cache")])],
+)  # fmt: skip
+def test_who_asks_again_hears_what_has_changed(kept: Headers, asks: Headers) -> None:
+    """A promise is for one request; what it brought answers others only where a cache might."""
+
+    async def go() -> None:
+        async with all_three() as (origin, both):
+            states = [b"first", b"second", b"third"]
+            origin.serve("/", b'<script src="/state.js"></script>')
+
+            async def state(asked: Asked) -> None:
+                await asked.answer(states.pop(0), "text/javascript", headers=kept)
+
+            origin.paths["/state.js"] = state
+            page, url, browser = origin.base + "/", origin.base + "/state.js", both.browser
+            await browser.navigate(page)
+            assert (await browser.script(url, page)).body == b"first"
+            for expected in (b"second", b"third"):
+                again = await browser.get(url, [*browser.part(page), *asks])
+                assert again.body == expected
 
     run(go())
 

@@ -122,20 +122,43 @@ def test_only_answers_that_another_request_would_get_too(status: int, use: bool)
     assert verdict.use is use
 
 
-@pytest.mark.parametrize(
-    ("got", "shared"),
-    [("", True), ("cache-control: no-cache", True), ("cache-control: No-Store", False),
-     ("set-cookie: a=1", False)],
-)  # fmt: skip
-def test_what_the_origin_meant_for_one_request_answers_one(got: str, shared: bool) -> None:
-    table, promise = PromiseTable(), promised(got=got)
+MADE = "date: Sun, 01 Jun 2025 12:00:00 GMT"
+REUSE = [
+    # response                                      request adds                    after  shared
+    ("cache-control: max-age=60",                   "",                             59.0,  True),
+    ("cache-control: max-age=60",                   "",                             60.0,  False),
+    ("cache-control: max-age=60 | age: 50",         "",                             11.0,  False),
+    (MADE + " | expires: Sun, 01 Jun 2025 12:01:00 GMT", "",                        59.0,  True),
+    (MADE + " | last-modified: Sun, 01 Jun 2025 11:00:00 GMT", "",                  200.0, True),
+    (MADE + " | last-modified: Sun, 01 Jun 2025 11:59:00 GMT", "",                  7.0,   False),
+    ("",                                            "",                             0.1,   False),
+    ("cache-control: no-cache | etag: \"x\"",       "",                             0.1,   False),
+    ("cache-control: no-cache | etag: \"x\"",       "if-none-match: \"x\"",         0.1,   False),
+    ("cache-control: max-age=60 | etag: \"x\"",     "if-none-match: \"x\"",         1.0,   True),
+    ("cache-control: max-age=0, must-revalidate",   "",                             0.1,   False),
+    ("cache-control: No-Store, max-age=60",         "",                             0.1,   False),
+    ("cache-control: max-age=60 | set-cookie: a=1", "",                             0.1,   False),
+    ("cache-control: max-age=60",                   "cache-control: no-cache",      0.1,   False),
+    ("cache-control: max-age=60",                   "pragma: no-cache",             0.1,   False),
+    ("cache-control: max-age=60",                   "cache-control: max-age=0",     0.1,   False),
+    ("cache-control: max-age=60",                   "cache-control: max-age=20",    19.0,  True),
+    ("cache-control: max-age=60",                   "cache-control: max-age=20",    20.0,  False),
+    ("cache-control: max-age=60",                   "cache-control: max-age=soon",  0.1,   False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("got", "asks", "after", "shared"), REUSE)
+def test_once_it_has_answered_it_answers_what_a_cache_might(
+    got: str, asks: str, after: float, shared: bool
+) -> None:
+    table, promise = PromiseTable(), promised(got=got, at=100.0)
     table.add(promise)
-    for expected in (True, shared):
-        found = table.find(URL, 1, 1.0)
-        assert found is promise
-        assert may_use(found, SENT, "GET", URL, 1.0).use is expected
-        if expected:
-            table.take(found)
+    request = SENT + fields(asks)
+    assert may_use(promise, request, "GET", URL, 100.0 + after).use  # the one it was made for
+    table.take(promise)
+    found = table.find(URL, 1, 100.0 + after)
+    assert found is promise
+    assert may_use(found, request, "GET", URL, 100.0 + after).use is shared
 
 
 def test_a_promise_is_of_its_document() -> None:

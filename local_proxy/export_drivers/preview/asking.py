@@ -10,8 +10,7 @@ preview that was saved under the file's name would be worse than none.
 
 from __future__ import annotations
 
-from local_proxy.http import Request, header
-from local_proxy.promises import directives
+from local_proxy.http import Request, directives, header
 
 
 def may_be_previewed(request: Request) -> bool:
