@@ -18,6 +18,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from bench.bound import bound
 from bench.links.breaking import BreakingWay
 from bench.links.namespaces import Namespace, NoNamespaces, namespace
 from bench.origin import Address, listening
@@ -69,7 +70,7 @@ class RemoteProcess:
     async def start(self) -> None:
         """Returns when it listens. Raises OSError."""
         self._process = await asyncio.create_subprocess_exec(
-            *self._command,
+            *bound(*self._command),
             cwd=ROOT,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,

@@ -23,6 +23,7 @@ from typing import Final
 
 from aiohttp import web
 
+from bench.bound import bound
 from bench.origin import Address, listening
 
 _BLOCK: Final = random.Random(1).randbytes(1 << 18)
@@ -77,9 +78,7 @@ async def _take(request: web.Request) -> web.Response:
 async def spawn() -> AsyncIterator[Address]:
     """The server in a process of its own. Raises OSError when it does not start."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "bench.bulk_origin",
+        *bound(sys.executable, "-m", "bench.bulk_origin"),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
     )

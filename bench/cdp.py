@@ -25,6 +25,7 @@ from typing import Any, Final
 
 import aiohttp
 
+from bench.bound import bound
 from bench.links.hosts import HERE, Host
 from bench.links.inside import connector
 
@@ -274,7 +275,7 @@ async def launch(
         root = os.geteuid() == 0
         flags = arguments(profile=home, proxy=proxy, resolve=resolve or {}, root=root)
         process = await asyncio.create_subprocess_exec(
-            *host.command(*as_a_user(path, *flags, *extra, root=root)),
+            *bound(*host.command(*as_a_user(path, *flags, *extra, root=root))),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,

@@ -16,8 +16,8 @@ DIRECT: Final = "direct"
 OURS: Final = "sluice"
 MEASURES: Final = {"text": "text_s", "painted": "painted_s", "final": "final_s"}
 
-PROMISED_AT: Final = "384k"
-"""The profile of these promises: a faster link leaves less to win."""
+PROMISED_AT: Final = frozenset(("56k", "384k", "1.6M"))
+"""Profiles of these promises; faster links leave less to win."""
 PROMISES: Final = (
     # this measure of ours, at most so many times that peer's
     ("painted", 0.45, "ziproxy"),
@@ -77,7 +77,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def checks(rows: Sequence[Mapping[str, Any]], *, profile: str) -> dict[str, Check]:
     """What is promised over this link, wherever both sides of it ran."""
-    if profile != PROMISED_AT:
+    if profile not in PROMISED_AT:
         return {}
     by = {(row["page"], row["peer"]): row for row in rows}
     found = {}

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from bench import exhibits, report_html
+from bench.bound import bound
 from bench.registry import SCENARIOS, Scenario, duration
 from bench.report import commit, machine
 
@@ -91,7 +92,7 @@ def _child(entry: Scenario, folder: Path, quick: bool) -> _Ended:
 def _run(words: Sequence[str], log: IO[str], *, seconds: float) -> bool:
     """Whether the program ended by itself within so many; else what it has started ends with it."""
     child = subprocess.Popen(
-        words,
+        bound(*words),
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=subprocess.STDOUT,

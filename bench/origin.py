@@ -27,6 +27,7 @@ from typing import Final
 
 from aiohttp import web
 
+from bench.bound import bound
 from bench.links.hosts import HERE, Host
 
 Address = tuple[str, int]
@@ -158,7 +159,7 @@ async def spawn(
     """
     command = [sys.executable, "-m", "bench.origin", str(root), f"--delay={delay}"]
     process = await asyncio.create_subprocess_exec(
-        *inside(*host.command(*command, f"--host={host.address}")),
+        *bound(*inside(*host.command(*command, f"--host={host.address}"))),
         *(() if packed else ("--no-gzip",)),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,

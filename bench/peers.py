@@ -18,6 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, Protocol, runtime_checkable
 
+from bench.bound import bound
 from bench.endpoint import Endpoint
 from bench.links.cables import World
 from bench.links.hosts import HERE, Host
@@ -218,7 +219,7 @@ async def command(
     # Whoever runs a bench may have settings of their own; they are not what is measured.
     own = {key: value for key, value in os.environ.items() if not key.startswith("SLUICE_")}
     process = await asyncio.create_subprocess_exec(
-        *host.command(sys.executable, str(ROOT / "sluice.py"), *arguments),
+        *bound(*host.command(sys.executable, str(ROOT / "sluice.py"), *arguments)),
         f"--config={os.devnull}",
         cwd=ROOT,
         env={**own, **(environment or {})},

@@ -8,6 +8,8 @@ import subprocess
 from collections.abc import Iterator
 from typing import Final
 
+from bench.bound import bound
+
 SIZE: Final = "1280x900x24"
 """Pixels, and bits of each."""
 
@@ -17,7 +19,7 @@ def screen() -> Iterator[str]:
     """A display of its own, by its name."""
     reading, writing = os.pipe()
     process = subprocess.Popen(
-        ["Xvfb", "-displayfd", str(writing), "-screen", "0", SIZE, "-noreset"],
+        bound("Xvfb", "-displayfd", str(writing), "-screen", "0", SIZE, "-noreset"),
         pass_fds=[writing],
         stderr=subprocess.DEVNULL,
     )

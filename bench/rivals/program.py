@@ -16,6 +16,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
+from bench.bound import bound
 from bench.origin import Address
 from bench.ports import HOST
 
@@ -83,7 +84,7 @@ async def _spawn(command: tuple[str, ...], said: Path) -> asyncio.subprocess.Pro
     own = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     with said.open("wb") as output:
         return await asyncio.create_subprocess_exec(
-            *command,
+            *bound(*command),
             cwd=said.parent,
             env=own,
             stdin=asyncio.subprocess.DEVNULL,

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from bench.decks import deck, large_pictures, opened, page_of, present, texts
 from bench.links.memory import LinkModel
-from bench.office_person import own_folder, person
+from bench.office_person import Does, own_folder, person
 from bench.pair import CONTROL, Pair, memory_pair, tcp_pair
 from bench.profiles import Profile, profile
 from bench.report import Check
@@ -122,47 +122,60 @@ async def _real(link: Profile, office: Office, data: bytes) -> dict[str, Any]:
     """
     document, sights = page_of(_URL, data), Sights()
     services = Services(Shelf([document]), Prepared({}))
-    loop = asyncio.get_running_loop()
     async with tcp_pair(link, services, [Default(), sights], secure=True) as pair:
         await asyncio.sleep(_SETTLED)
         found = await opened(pair, _URL)
-        page, entry = _last(found)
-        events: list[tuple[float, Event]] = []
-        news = asyncio.Event()
-
-        def heard(event: Event) -> None:
-            events.append((loop.time(), event))
-            if event.kind is Kind.PAGE:  # no window manager says here that the window is in front
-                found.focus(event.page)
-            news.set()
-
-        async def until(kind: Kind, page: int = 0) -> float:
-            while True:
-                for at, event in events:
-                    if event.kind is kind and event.page == page:
-                        return at
-                news.clear()
-                await asyncio.wait_for(news.wait(), _PATIENCE)
-
+        heard = _Heard(found)
         with own_folder() as folder:
             showing = asyncio.create_task(show(found, on_event=heard, office=office, keep=folder))
             try:
-                await until(Kind.EDITABLE)
+                await heard.until(Kind.EDITABLE)
                 async with person(office, folder) as does:
-                    await does("state")
-                    media = found.outline.media
-                    await present(found, [m.entry for m in media if {1, page} <= {*m.pages}])
-                    await asyncio.sleep(LASTING)
-                    if found.present(entry):
-                        raise OSError("the deck was here before anybody could jump: a larger one")
-                    told, at = len(sights.seen), loop.time()
-                    await does("go", page=page)
-                    seen_at = await until(Kind.PAGE, page)
-                    row = await _first_byte(pair, sights, told=told, at=seen_at)
+                    return await _jump(pair, heard, sights, does)
             finally:
                 showing.cancel()
                 await asyncio.gather(showing, return_exceptions=True)
-        return row | {"told_s": round(seen_at - at, 3)}
+
+
+class _Heard:
+    """What LibreOffice has said of a document, and when."""
+
+    def __init__(self, document: Incoming) -> None:
+        self.document = document
+        self._clock = asyncio.get_running_loop().time
+        self._events: list[tuple[float, Event]] = []
+        self._news = asyncio.Event()
+
+    def __call__(self, event: Event) -> None:
+        self._events.append((self._clock(), event))
+        if event.kind is Kind.PAGE:  # no window manager says here that the window is in front
+            self.document.focus(event.page)
+        self._news.set()
+
+    async def until(self, kind: Kind, page: int = 0) -> float:
+        """When it was first said. Raises TimeoutError."""
+        while True:
+            for at, event in self._events:
+                if event.kind is kind and event.page == page:
+                    return at
+            self._news.clear()
+            await asyncio.wait_for(self._news.wait(), _PATIENCE)
+
+
+async def _jump(pair: Pair, heard: _Heard, sights: Sights, does: Does) -> dict[str, Any]:
+    """To the last slide that has a picture of its own."""
+    found = heard.document
+    page, entry = _last(found)
+    await does("state")
+    await present(found, [m.entry for m in found.outline.media if {1, page} <= {*m.pages}])
+    await asyncio.sleep(LASTING)
+    if found.present(entry):
+        raise OSError("the deck was here before anybody could jump: a larger one")
+    told, at = len(sights.seen), asyncio.get_running_loop().time()
+    await does("go", page=page)
+    seen_at = await heard.until(Kind.PAGE, page)
+    row = await _first_byte(pair, sights, told=told, at=seen_at)
+    return row | {"told_s": round(seen_at - at, 3)}
 
 
 def _last(document: Incoming) -> tuple[int, str]:
