@@ -41,6 +41,9 @@ MAX_WAITING: Final = 64
 
 NICE: Final = 5
 """By how much finer levels give way to what is sent now: low levels, texts, the link itself."""
+YIELDS: Final = 0.2
+"""Seconds by which a version gives way to sketches: it takes 30 ms, a sketch 5, and a page has a
+dozen of these for each screenshot."""
 PATIENCE: Final = 1.0
 """Seconds that a finer level waits for low ones at most. Niceness alone does not do: beside two
 threads of finer levels a screenshot's low level took 340 ms on two processors, 49 ms without."""
@@ -203,11 +206,12 @@ class Transcoders:
         kind, limit = sniff(data), self._max_pixels
         if kind is Format.JPEG and not options.sketch:
             return None  # a prefix will do
-        async with self._first.slot() as slot:
-            if kind is Format.JPEG:
+        if kind is Format.JPEG:
+            async with self._first.slot() as slot:
                 return await slot.call(partial(draw, data))
-            assert kind is not None
-            version = partial(still.version, data, kind, max_pixels=limit, avif=options.avif)
+        assert kind is not None
+        version = partial(still.version, data, kind, max_pixels=limit, avif=options.avif)
+        async with self._first.slot(yields=YIELDS) as slot:
             return await slot.call(version)
 
     @contextlib.asynccontextmanager

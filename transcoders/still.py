@@ -40,7 +40,14 @@ _WEBP: Final[Mapping[str, object]] = {"method": 2, "alpha_quality": 20}
 """Method 0 writes alpha at up to twenty times the bytes; 4 takes twice the time for 3 % less."""
 MAX_WEBP_SIDE: Final = 16383
 """Pixels: the format's limit (RFC 9649, section 2.6); AVIF is held to it as well."""
-_AVIF: Final[Mapping[str, object]] = {"speed": 9, "subsampling": "4:2:0"}
+_AVIF: Final[Mapping[str, object]] = {
+    "speed": 9,
+    "subsampling": "4:2:0",
+    # Tiles on threads take a third more time of the processors, and show less: SSIM .802 for .815,
+    # means of 39 pictures.
+    "max_threads": 1,
+    "autotiling": False,
+}
 AVIF: Final = "image/avif"
 _CAN_AVIF: Final = features.check("avif") is True
 """Pillow's own wheels can; a distribution's may not."""

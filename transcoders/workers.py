@@ -19,6 +19,8 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar, cast
 
+from transcoders.places import Places
+
 _T = TypeVar("_T")
 
 
@@ -123,7 +125,7 @@ class Workers:
             thread_name_prefix="transcoder",
             initializer=lambda: _give_way(threading.get_native_id(), nice),
         )
-        self._places = asyncio.Semaphore(workers)
+        self._places = Places(workers)
         self._max_waiting = waiting
         self._closed = False
         self._jobs = 0
@@ -133,14 +135,17 @@ class Workers:
         """Jobs in line now."""
 
     @contextlib.asynccontextmanager
-    async def slot(self) -> AsyncIterator[Slot]:
-        """A place, in order of asking. Raises Busy at once when too many wait."""
+    async def slot(self, *, yields: float = 0.0) -> AsyncIterator[Slot]:
+        """A place, in order of asking. Raises Busy at once when too many wait.
+
+        `yields`: seconds within which others that ask later go first (transcoders/places.py).
+        """
         if self._closed or (self._places.locked() and self.waiting >= self._max_waiting):
             raise Busy("closed" if self._closed else f"{self.waiting} jobs are waiting")
         with self._busy():
             self.waiting += 1
             try:
-                await self._places.acquire()
+                await self._places.acquire(yields=yields)
             finally:
                 self.waiting -= 1
             slot = Slot(self._executor, nice=self._nice)
