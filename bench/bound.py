@@ -2,8 +2,8 @@
 
 A bench that is killed has no chance to end what it has started: browsers and proxies went on, and
 took the processors from the next one. The kernel tells such programs (PR_SET_PDEATHSIG, prctl(2)),
-by way of setpriv of Debian's util-linux; where that is missing they are left as they are. Knows
-command lines; nothing of what they run.
+by way of setpriv of Debian's util-linux; where that is missing they are left as they are, and so is
+one that leaves the foreground (ziproxy). Knows command lines; nothing of what they run.
 """
 
 from __future__ import annotations

@@ -57,9 +57,18 @@ def left_when_made(headers: Headers) -> float:
     return found.left if found else 0.0
 
 
+def age_on_arrival(headers: Headers) -> float:
+    """Seconds since its origin made it, as the caches on its way have counted."""
+    return _age(headers, _made(headers))
+
+
 def _when_made(headers: Headers) -> Freshness | None:
+    return freshness(headers, now=_made(headers))
+
+
+def _made(headers: Headers) -> float:
     date = _time(headers, "date")
-    return freshness(headers, now=0.0 if date is None else date)
+    return 0.0 if date is None else date
 
 
 def constant(headers: Headers) -> bool:

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-from local_proxy.freshness import left_when_made
+from local_proxy.freshness import age_on_arrival, left_when_made
 from local_proxy.http import Headers, directives, header, max_age
 
 LIFETIME: Final = 300.0
@@ -152,11 +152,11 @@ def _reuse_refused(
     asked = directives(headers)
     if "no-cache" in asked or (asked == {""} and "no-cache" in header(headers, "pragma").lower()):
         return "already used, and the request is for none that is stored"
-    age = now - promise.made_at
-    if age >= left_when_made(head.headers):
+    held = now - promise.made_at
+    if held >= left_when_made(head.headers):
         return "already used, and not fresh any more"
     wanted = max_age(headers)
-    if wanted is not None and age >= wanted:
+    if wanted is not None and held + age_on_arrival(head.headers) >= wanted:
         return "already used, and older than the request allows"
     return None
 

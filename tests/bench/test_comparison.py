@@ -65,6 +65,8 @@ def test_promises_are_kept_or_not_each_where_both_sides_ran() -> None:
     }
     only = checks(compared([one for one in RUNS if one["peer"] != "ziproxy"]), profile="384k")
     assert "news, ours: painted against ziproxy" not in only
+    for also in ("56k", "1.6M"):
+        assert checks(compared(RUNS), profile=also) == found
     assert checks(compared(RUNS), profile="5M") == {}
 
 

@@ -143,6 +143,8 @@ REUSE = [
     ("cache-control: max-age=60",                   "cache-control: max-age=0",     0.1,   False),
     ("cache-control: max-age=60",                   "cache-control: max-age=20",    19.0,  True),
     ("cache-control: max-age=60",                   "cache-control: max-age=20",    20.0,  False),
+    ("cache-control: max-age=60 | age: 5",          "cache-control: max-age=20",    14.0,  True),
+    ("cache-control: max-age=60 | age: 5",          "cache-control: max-age=20",    15.0,  False),
     ("cache-control: max-age=60",                   "cache-control: max-age=soon",  0.1,   False),
 ]  # fmt: skip
 
