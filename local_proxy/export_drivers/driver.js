@@ -47,11 +47,12 @@
 
   // -- finer levels ---------------------------------------------------------------------------
 
-  const shown = table(); // address -> {id, level, href, width, image}, loaded and ruled
-  const queue = table(); // address -> {id, level, keep, tries}, to be loaded
+  const shown = table(); // address -> {id, level, nth, href, width, image}, loaded and ruled
+  const queue = table(); // address -> {id, level, nth, keep, tries}, to be loaded
   const rules = table(); // selector -> {rule, value}
   const roots = [document];
   const sheet = new CSSStyleSheet();
+  let steps = 0; // heard of so far; the later one of a picture is the finer
   let active = 0;
   let adopting = 0;
 
@@ -179,6 +180,9 @@
     return found;
   };
 
+  // Several levels of a picture can be loading at once, and end in any order.
+  const overtaken = (url, job) => shown[url] !== undefined && shown[url].nth > job.nth;
+
   const load = async (url, job) => {
     const image = new Image();
     const mark = "sluice-level=" + KEY + "." + job.id + "." + job.level;
@@ -191,11 +195,14 @@
       });
       const large = image.naturalWidth * image.naturalHeight * 4 >= LARGE;
       if (GECKO || (large && !inStep(url))) await decode(image);
-      shown[url] = { id: job.id, level: job.level, href: image.src, width: image.naturalWidth, image };
-      apply();
-      if (job.keep) final[url] = job;
+      if (!overtaken(url, job)) {
+        const { id, level, nth } = job;
+        shown[url] = { id, level, nth, href: image.src, width: image.naturalWidth, image };
+        apply();
+        if (job.keep) final[url] = job;
+      }
     } catch {
-      if (job.tries < TRIES && !queue[url]) {
+      if (job.tries < TRIES && !queue[url] && !overtaken(url, job)) {
         job.tries++;
         later(() => { queue[url] ||= job; run(); }, 500 * 4 ** job.tries);
       }
@@ -228,7 +235,7 @@
     }
     const known = shown[url];
     if (known && known.id === id && known.level === level) return;
-    queue[url] = { id, level, keep, tries: 0 };
+    queue[url] = { id, level, nth: ++steps, keep, tries: 0 };
     run();
   };
 

@@ -100,6 +100,8 @@ class Site:
         """Pictures as they cross the link."""
         self.components: dict[str, Component] = {}
         self.log: list[str] = []
+        self.held: dict[str, asyncio.Event] = {}
+        """By how an address ends: it is answered once the event is set."""
         self.opened = 0
         self.documents: dict[str, int] = {}
         """The newest document of each address."""
@@ -143,6 +145,9 @@ class Site:
 
     async def handle(self, request: Request) -> Response:
         self.log.append(request.url)
+        for end, released in self.held.items():
+            if request.url.endswith(end):
+                await released.wait()
         plain = "://plain." in request.url
         own = None if plain else await self.export.own(request)
         if own is not None:

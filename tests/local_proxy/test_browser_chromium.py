@@ -95,6 +95,28 @@ def test_sketches_have_the_final_layout_and_become_the_final_pixels(run: Run) ->
     run(test)
 
 
+def test_a_coarser_level_that_comes_late_does_not_take_a_finer_one_s_place(run: Run) -> None:
+    async def test(world: World) -> None:
+        site = world.fresh()
+        with_gallery(site, 2, gallery(2))
+        final = await world.pixels()
+        late = site.held[".medium"] = asyncio.Event()
+        async with world.browser.tab() as tab:
+            await tab.go("http://site.test/")
+            paint(site, 2, "medium")
+            while sum(url.endswith(".medium") for url in site.log) < 2:
+                await tab.painted()
+            paint(site, 2, "original")
+            assert await becomes(tab, final)
+            late.set()
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(1):
+                    while await tab.screenshot() == final:
+                        await tab.painted()
+
+    run(test)
+
+
 def test_pictures_that_are_final_already_need_nothing(run: Run) -> None:
     async def test(world: World) -> None:
         site = world.fresh()

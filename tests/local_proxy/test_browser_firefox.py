@@ -23,6 +23,7 @@ def run() -> Iterator[shared.Run]:
     [
         shared.test_twenty_pictures_refine_unnoticed,
         shared.test_sketches_have_the_final_layout_and_become_the_final_pixels,
+        shared.test_a_coarser_level_that_comes_late_does_not_take_a_finer_one_s_place,
         shared.test_pictures_that_are_final_already_need_nothing,
         shared.test_a_meta_policy_that_shuts_the_channel_means_streams,
         shared.test_however_a_picture_is_written,
