@@ -13,12 +13,14 @@ _EVERY: Final = 10.0
 """Seconds between drains, or _ROUNDS rounds on long paths."""
 _ROUNDS: Final = 20
 _COST: Final = 0.005
-"""Of the link, that drains may take after the first: the link is idle for a margin each time, 90
-ms at 56 kbit/s. With 0.01 goodput there is .003 less, and an urgent quantum as soon."""
+"""Of the link, that drains may take after the first. With 0.01 goodput at 56 kbit/s is .003 less,
+and an urgent quantum there as soon."""
+_LONGEST: Final = 0.8 * MEMORY
+"""Seconds between drains on short paths, or a least delay would be forgotten before the next."""
 
 
 class Drains:
-    """One gate's. `window`: seconds of its least delay; `target`: seconds of queue it keeps."""
+    """One gate's. `window`: seconds of its least delay; `idle`: seconds of the link it takes."""
 
     def __init__(self, *, now: float) -> None:
         self.count = 0
@@ -26,21 +28,21 @@ class Drains:
         """When the newest one is over."""
         self._next = now + _EVERY
 
-    def begin(self, now: float, *, window: float, target: float) -> None:
+    def begin(self, now: float, *, window: float, idle: float) -> None:
         """The queue runs empty for one least delay from `now` on."""
         self.count += 1
         self.end = now + window
-        self.put_off(now, window=window, target=target)
+        self.put_off(now, window=window, idle=idle)
 
-    def put_off(self, now: float, *, window: float, target: float) -> None:
+    def put_off(self, now: float, *, window: float, idle: float) -> None:
         """The next one is due no sooner than if one had been `now`."""
-        self._next = now + self._interval(window, target)
+        self._next = now + self._interval(window, idle)
 
-    def due(self, now: float, *, window: float, target: float, empty_at: float) -> bool:
+    def due(self, now: float, *, window: float, idle: float, empty_at: float) -> bool:
         """Is it time? `empty_at`: when the queue has run empty by itself, last."""
-        return now >= max(self._next, empty_at + self._interval(window, target))
+        return now >= max(self._next, empty_at + self._interval(window, idle))
 
-    def _interval(self, window: float, target: float) -> float:
+    def _interval(self, window: float, idle: float) -> float:
         """Seconds: the more a drain costs, but no longer than a least delay holds."""
-        cheap = min(MEMORY, target / _COST) if self.count else 0.0
+        cheap = min(_LONGEST, idle / _COST) if self.count else 0.0
         return max(_EVERY, _ROUNDS * window, cheap)

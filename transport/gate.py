@@ -38,7 +38,6 @@ from transport.limits import Limits
 from transport.link import BandwidthEstimate
 from transport.margin import TARGET, Margin
 from transport.pacer import Pacer
-from transport.quantum import SEGMENT
 from transport.rate_filter import RateFilter
 from transport.report_spacing import REPORT_EVERY, REPORT_EVERY_THIN, THIN
 
@@ -282,7 +281,7 @@ class Gate:
         self._phase = Phase.STEADY
         self._judge_first()
         self._level_since = now + 2 * self._delay.round
-        self._drains.put_off(now, window=self.window, target=self._target)
+        self._drains.put_off(now, window=self.window, idle=self._drained)
 
     def _judge_first(self) -> None:
         """The rate, or the quantum, is known: so is what the first delays say of the path.
@@ -308,7 +307,7 @@ class Gate:
         if self._delay.round_ended and now >= self._drains.end:
             self._grow(now)
             if self._limits.gate and self._drains.due(
-                now, window=self.window, target=self._target, empty_at=self._limits.resumed_at
+                now, window=self.window, idle=self._drained, empty_at=self._limits.resumed_at
             ):
                 self._drain(now)
 
@@ -356,7 +355,7 @@ class Gate:
 
     def _drain(self, now: float) -> None:
         self._margin.growth = 0
-        self._drains.begin(now, window=self.window, target=self._target)
+        self._drains.begin(now, window=self.window, idle=self._drained)
         self._level_since = self._drains.end + 2 * self._delay.round
 
     # -- small facts --------------------------------------------------------------------------
@@ -365,6 +364,12 @@ class Gate:
     def _target(self) -> float:
         """Seconds of queue that the margin makes."""
         return self.margin / self.rate if self.rate else TARGET
+
+    @property
+    def _drained(self) -> float:
+        """Seconds for which a drain leaves the link idle: its cap is a margin below what the path
+        holds, in whole quanta."""
+        return self._target + self._serialisation
 
     @property
     def _unheard_of(self) -> float:
@@ -379,15 +384,7 @@ class Gate:
         return self.quantum / self.rate if self.rate else 0.0
 
     def _smaller(self, progress: Progress) -> float:
-        """Seconds by which it would have taken longer, had it been as large as is usual.
-
-        What was sent in one go usually is a quantum. Where that comes in parts, each with a report,
-        a report usually tells of one.
-        """
-        granule, whole = self._margin.granule, min(self.quantum, SEGMENT)
-        parts = 0 < granule < whole
-        more = granule - progress.part if parts else whole - progress.size
-        return max(0.0, more) / self.rate if self.rate else 0.0
+        return self._margin.smaller(progress, rate=self.rate, quantum=self.quantum)
 
     def _is_level(self, now: float) -> bool:
         return self._phase is not Phase.START and now >= self._level_since

@@ -1,11 +1,15 @@
 """What may be under way above what the path holds: it keeps the link busy between two reports.
 
-Pure. Knows how reports are spaced and how often the margin has doubled, nothing of delays.
+Pure. Knows how reports are spaced, how much one tells of and how often the margin has doubled;
+nothing of the path's delays.
 """
 
 from __future__ import annotations
 
 from typing import Final
+
+from transport.ledger import Progress
+from transport.quantum import SEGMENT
 
 TARGET: Final = 0.010
 """Seconds of queue that keep the link busy between two reports of the usual spacing."""
@@ -14,6 +18,10 @@ _LARGEST_TARGET: Final = 0.025
 _TARGET_SPACINGS: Final = 1.25
 """Times the spacing of reports: less leaves the link idle between two."""
 _SPACING_GAIN: Final = 1 / 16
+_LATE_REPORT: Final = 0.005
+"""Seconds by which a report can be late and the link goes on, where a quantum takes long. With none
+a modem is idle for .3 % of the time: what is under way counts in whole quanta, of which the last
+may end just as what the path holds does."""
 
 
 class Margin:
@@ -38,11 +46,22 @@ class Margin:
     def nbytes(self, *, rate: float, quantum: int) -> float:
         """Before it grows. `rate` in bytes/second.
 
-        Less than a quantum leaves the link idle while one waits for the gate. More than that is
-        a whole quantum more under way, where quanta take longer than reports are apart.
+        Less than a quantum leaves the link idle while one waits for the gate. Much more than that
+        is a whole quantum more under way, where quanta take longer than reports are apart.
         """
         target = min(_LARGEST_TARGET, max(TARGET, _TARGET_SPACINGS * self.spacing))
-        return max(quantum, target * rate)
+        return max(quantum + _LATE_REPORT * rate, target * rate)
+
+    def smaller(self, progress: Progress, *, rate: float, quantum: int) -> float:
+        """Seconds by which it would have taken longer, had it been as large as is usual.
+
+        What was sent in one go usually is a quantum. Where that comes in parts, each with a report,
+        a report usually tells of one.
+        """
+        whole = min(quantum, SEGMENT)
+        parts = 0 < self.granule < whole
+        more = self.granule - progress.part if parts else whole - progress.size
+        return max(0.0, more) / rate if rate else 0.0
 
     def step(self, *, most: int) -> None:
         """A round has left the queue empty. Every other one counts: the first one after a step

@@ -34,8 +34,8 @@ FITTED: Final = 0
 IDLE: Final = 0.030
 """Seconds of a gap that counts."""
 MOST_IDLE: Final = 1.0
-"""Percent of the time in such gaps. Every 10 s the gate lets the queue run empty, which leaves the
-link idle for a margin and up to a quantum: 20 ms at 384k, 80 ms at 56k (transport/gate.py)."""
+"""Percent of the time in such gaps. Every 10 to 24 s the gate lets the queue run empty: the link is
+idle for a margin and up to a quantum, 20 ms at 384k, 80 ms at 56k (transport/drains.py)."""
 _START: Final = 1.0
 """Seconds in which the gate looks for the link's rate; gaps are the price of not knowing it."""
 _LOOK_EVERY: Final = 0.005

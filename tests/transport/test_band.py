@@ -66,27 +66,27 @@ def test_the_rate_is_that_before_the_delay_rose() -> None:
     assert band.rate == 5e4
 
 
-def due(drains: Drains, *, target: float, window: float, empty_at: float = 0.0) -> float:
+def due(drains: Drains, *, idle: float, window: float, empty_at: float = 0.0) -> float:
     """Seconds at which the next drain is due."""
     ticks = range(100_000)
     times = (tick / 100 for tick in ticks)
-    return next(t for t in times if drains.due(t, window=window, target=target, empty_at=empty_at))
+    return next(t for t in times if drains.due(t, window=window, idle=idle, empty_at=empty_at))
 
 
 def test_a_drain_comes_every_ten_seconds_or_twenty_rounds() -> None:
-    assert due(Drains(now=0.0), target=TARGET, window=0.1) == 10.0
+    assert due(Drains(now=0.0), idle=TARGET, window=0.1) == 10.0
     drains = Drains(now=0.0)
-    drains.begin(0.0, window=2.0, target=TARGET)
+    drains.begin(0.0, window=2.0, idle=TARGET)
     assert drains.end == 2.0
-    assert due(drains, target=TARGET, window=2.0) == 40.0
+    assert due(drains, idle=TARGET, window=2.0) == 40.0
 
 
 def test_what_a_drain_costs_puts_the_next_one_off() -> None:
     drains = Drains(now=0.0)
-    drains.begin(0.0, window=0.1, target=0.090)  # 90 ms are half a percent of 18 s
-    assert due(drains, target=0.090, window=0.1) == 18.0
-    assert due(drains, target=0.5, window=0.1) == 30.0  # as long as a least delay holds
+    drains.begin(0.0, window=0.1, idle=0.090)  # 90 ms are half a percent of 18 s
+    assert due(drains, idle=0.090, window=0.1) == 18.0
+    assert due(drains, idle=0.5, window=0.1) == 24.0  # or the least delay would be forgotten
 
 
 def test_a_queue_that_ran_empty_by_itself_was_a_drain() -> None:
-    assert due(Drains(now=0.0), target=TARGET, window=0.1, empty_at=7.0) == 17.0
+    assert due(Drains(now=0.0), idle=TARGET, window=0.1, empty_at=7.0) == 17.0

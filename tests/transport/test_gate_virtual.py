@@ -38,11 +38,19 @@ def link(rate: float, *, rtt: float = 0.08, queue: int = 65_536, **more: float) 
 def test_little_waits_ahead_of_an_urgent_chunk_and_the_link_stays_busy(
     rate: int, quantum: int, median: float, goodput: float, queue: int
 ) -> None:
-    outcome = simulate(link(rate, queue=queue), quantum=quantum, seconds=24)
+    outcome = simulate(link(rate, queue=queue), quantum=quantum, seconds=36)
     assert outcome.median <= median
     assert outcome.goodput >= goodput
     assert outcome.full_after <= 1.0
     assert outcome.gate.drains >= 2
+
+
+@pytest.mark.parametrize("rtt", [0.02, 0.05, 0.08])
+def test_small_quanta_use_a_modem_as_well_as_large_ones(rtt: float) -> None:
+    """A margin of one quantum and nothing more: .96 with the shorter two."""
+    outcome = simulate(link(MODEM, rtt=rtt), quantum=256, seconds=60)
+    assert outcome.goodput >= 0.985
+    assert outcome.median <= rtt / 2 + 0.20  # floor rtt / 2 + .146
 
 
 @pytest.mark.parametrize(
