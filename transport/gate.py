@@ -58,8 +58,6 @@ _MOST_HELD: Final = 0.05
 """Seconds by which held reports may do so."""
 _URGENT_QUANTA: Final = 4
 """Quanta by which urgent bytes may exceed the cap."""
-_REFILL: Final = 1.0
-"""Times the delivered rate: pace of filling an empty path again."""
 _LATE: Final = 15.0
 """Seconds for which it is known what the path has carried: far below that, with nothing queued,
 what is under way doubles each round, as at the start."""
@@ -110,8 +108,7 @@ class Gate:
         self._ledger.sent(now, nbytes)
         rate = self.rate
         if rate and self._phase is not Phase.START:
-            growth = self._margin.growth
-            gain = float(1 << growth) if growth else _REFILL
+            gain = 1 << self._margin.growth
             self._pacer.sent(now, nbytes, rate=rate * gain, burst=self.margin)
 
     def on_report(self, now: float, received: int, clock: int) -> None:
@@ -198,7 +195,7 @@ class Gate:
         if self._phase is Phase.START:
             return max(self._start_cap, float(_START_QUANTA * self.quantum))
         if now < self._drains.end:
-            return max(float(self.quantum), self._delivered - self.margin)
+            return max(float(self.quantum), self._delivered - self._depth)
         more = self.margin * (1 << self._margin.growth)
         if self._margin.growth and self._delivered < self._most_of_late / 2:
             more = max(more, self._delivered)  # on a long path a margin is a small part of it
@@ -366,10 +363,14 @@ class Gate:
         return self.margin / self.rate if self.rate else TARGET
 
     @property
+    def _depth(self) -> float:
+        """Bytes by which a drain's cap is below what the path holds."""
+        return self._margin.nbytes(rate=self.rate, quantum=self.quantum, late=0.0)
+
+    @property
     def _drained(self) -> float:
-        """Seconds for which a drain leaves the link idle: its cap is a margin below what the path
-        holds, in whole quanta."""
-        return self._target + self._serialisation
+        """Seconds for which a drain leaves the link idle, its cap being filled by whole quanta."""
+        return (self._depth + self.quantum) / self.rate if self.rate else TARGET
 
     @property
     def _unheard_of(self) -> float:

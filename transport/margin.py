@@ -18,7 +18,7 @@ _LARGEST_TARGET: Final = 0.025
 _TARGET_SPACINGS: Final = 1.25
 """Times the spacing of reports: less leaves the link idle between two."""
 _SPACING_GAIN: Final = 1 / 16
-_LATE_REPORT: Final = 0.005
+LATE_REPORT: Final = 0.005
 """Seconds by which a report can be late and the link goes on, where a quantum takes long. With none
 a modem is idle for .3 % of the time: what is under way counts in whole quanta, of which the last
 may end just as what the path holds does."""
@@ -43,14 +43,14 @@ class Margin:
         self.granule += (nbytes - self.granule) * (_SPACING_GAIN if self.granule else 1.0)
         self.spacing += (min(since, _LARGEST_TARGET) - self.spacing) * _SPACING_GAIN
 
-    def nbytes(self, *, rate: float, quantum: int) -> float:
-        """Before it grows. `rate` in bytes/second.
+    def nbytes(self, *, rate: float, quantum: int, late: float = LATE_REPORT) -> float:
+        """Before it grows. `rate` in bytes/second, `late` in seconds.
 
         Less than a quantum leaves the link idle while one waits for the gate. Much more than that
         is a whole quantum more under way, where quanta take longer than reports are apart.
         """
         target = min(_LARGEST_TARGET, max(TARGET, _TARGET_SPACINGS * self.spacing))
-        return max(quantum + _LATE_REPORT * rate, target * rate)
+        return max(quantum + late * rate, target * rate)
 
     def smaller(self, progress: Progress, *, rate: float, quantum: int) -> float:
         """Seconds by which it would have taken longer, had it been as large as is usual.

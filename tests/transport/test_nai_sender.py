@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.transport.nai_world import Box, let, sender
@@ -278,6 +278,11 @@ steps = st.lists(
 
 @settings(max_examples=300, deadline=None)
 @given(steps, st.booleans(), st.sampled_from(Protects))
+@example(
+    [("send", 8056), ("submit", 2303), ("suspend", 0), ("rate", 181)],
+    False,
+    Protects.ALL,
+)
 def test_whatever_is_done_the_accounts_are_right_and_what_is_delivered_arrives(
     actions: list[tuple[str, int]], standby: bool, protects: Protects
 ) -> None:
@@ -315,10 +320,12 @@ def test_whatever_is_done_the_accounts_are_right_and_what_is_delivered_arrives(
             for one in receiver.receive(segment, now):
                 arrived[one.id] = one.data
         _check_accounts(atp, messages)
-    for message in messages:
-        if not message.state.ended:
-            message.timer = None
-            atp.resume(message, now)
+    alive = [message for message in messages if not message.state.ended]
+    for message in alive:  # all of them, or one would be refused for another's timer
+        atp.suspend(message)
+        message.timer = None
+    for message in alive:
+        atp.resume(message, now)
     for segment in let(atp, box, 100_000, now=now):
         for one in receiver.receive(segment, now):
             arrived[one.id] = one.data
