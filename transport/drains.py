@@ -43,6 +43,6 @@ class Drains:
         return now >= max(self._next, empty_at + self._interval(window, idle))
 
     def _interval(self, window: float, idle: float) -> float:
-        """Seconds: the more a drain costs, but no longer than a least delay holds."""
+        """Seconds: more where a drain costs more, but before a least delay is forgotten."""
         cheap = min(_LONGEST, idle / _COST) if self.count else 0.0
         return max(_EVERY, _ROUNDS * window, cheap)
