@@ -2,22 +2,33 @@
 
 Every key has a default, is validated, and is named in full when it is wrong. The environment
 variable of [local] listen is SLUICE_LOCAL_LISTEN; lists are separated by commas.
+
+The file is the user's own: named by a flag, or in the user's configuration folder. Nothing is
+looked for in the working directory, which may be anybody's: settings name code that is run and
+whom to trust. For the same reason paths in the file are relative to the file, those of the
+environment are whole; only those of flags start where the user is.
 """
 
 from __future__ import annotations
 
+import difflib
 import os
+import re
 import socket
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Meta
 
+from ownership import NotOwn, read_own
+
 FILE: Final = "sluice.toml"
-"""Looked for in the working directory, then in the user's configuration folder."""
+"""Looked for in the user's configuration folder."""
+PREFIX: Final = "SLUICE_"
+"""Of environment variables that are settings."""
 
 Address = Annotated[str, Meta(pattern=r"^(\[[0-9a-fA-F:.]+\]|[^:\[\]\s]+):\d{1,5}$")]
 """host:port, [v6]:port; port 0 takes a free one."""
@@ -41,11 +52,22 @@ def state_directory(environ: Mapping[str, str]) -> Path:
     return (Path(base) if base.startswith("/") else Path.home() / ".local" / "share") / "sluice"
 
 
+def user_file(environ: Mapping[str, str]) -> Path:
+    """The settings file of this user, which need not exist (XDG Base Directory Specification)."""
+    base = environ.get("XDG_CONFIG_HOME", "")
+    return (Path(base) if base.startswith("/") else Path.home() / ".config") / "sluice" / FILE
+
+
 class LocalSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """[local]: the proxy on the device behind the slow link."""
 
     listen: Address = "127.0.0.1:8118"
-    """Where browsers reach it."""
+    """Where browsers reach it. Beyond this device it needs `allow_clients`."""
+    allow_clients: list[str] = []
+    """Addresses and networks of other devices that may use it: 192.168.1.7, 192.168.1.0/24."""
+    private: list[str] = []
+    """Private hosts (name, *.name), addresses and networks that are on the remote's side, as its
+    `allow` names them: the PAC file sends them through the proxy."""
     remote: Address | Literal[""] = ""
     """Where the remote proxy (or the tunnel to it) listens; empty: as the pairing says, and
     without security 127.0.0.1:8119."""
@@ -57,7 +79,8 @@ class LocalSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """What carries the link: tcp; atp-udp (over UDP, and over TCP where that gets no answer);
     atp-tcp (over TCP in segments of one size, which hide those of what they hold)."""
     policy: list[str] = msgspec.field(default_factory=lambda: ["default"])
-    """Policies in order: built-in names, module:attribute, or paths of .py files."""
+    """Policies in order: built-in names, module:attribute, or paths of .py files, which nobody
+    else may be able to write. Relative ones start at the settings file."""
     device: str = msgspec.field(default_factory=socket.gethostname)
     """Names this device to the remote proxy."""
     patience: Annotated[float, Meta(ge=0, le=86_400)] = 600.0
@@ -92,10 +115,16 @@ class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """HOST:PORT as devices reach it, for pairing strings. Empty: guessed."""
     state: str = msgspec.field(default_factory=lambda: str(state_directory(os.environ) / "remote"))
     """Directory of its identity and the paired devices."""
+    devices: Annotated[int, Meta(ge=1, le=4096)] = 64
+    """Devices served at a time; others are told so. `memory` holds for each of them."""
     memory: Annotated[int, Meta(ge=1 << 20)] = 64 << 20
-    """Bytes that may wait for one device."""
+    """Bytes that may wait for one device, and as many again of pictures in the making."""
     workers: Annotated[int, Meta(ge=1, le=64)] = 2
     """Transcoding jobs at a time."""
+    shared: Annotated[int, Meta(ge=0)] = 64 << 20
+    """Bytes of made pictures that are kept for whoever gets the same ones next; 0: none."""
+    worth: Annotated[float, Meta(ge=0)] = 0.2
+    """Seconds that a picture would be waited for, from which on it is adapted; 0: always."""
     quantum: Annotated[int, Meta(ge=64, le=16384)] = 1024
     """Bytes per quantum before the link has been measured."""
     congestion: str = "cubic"
@@ -109,6 +138,8 @@ class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Requests that one device may make within a minute."""
     max_connections: Annotated[int, Meta(ge=0)] = 256
     """Connections to origins at a time for one device; further requests wait, tunnels fail."""
+    max_connections_per_host: Annotated[int, Meta(ge=0)] = 12
+    """Of these to one server, without those that stay open; further requests wait."""
     max_bytes_per_day: Annotated[int, Meta(ge=0)] = 0
     """Bytes to and from origins for one device within 24 hours."""
     ca_file: str = ""
@@ -125,14 +156,18 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     remote: RemoteSettings = RemoteSettings()
 
 
-_LISTS: Final = ("policy", "tunnel", "allow")
+_LISTS: Final = ("policy", "tunnel", "allow", "allow_clients", "private")
 """Settings whose values are separated by commas in the environment."""
 _TABLES: Final = ("sites",)
 """Settings that are tables of text."""
+_PATHS: Final = ("state", "ca_file")
+"""Settings that are paths."""
 _SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "local": LocalSettings,
     "remote": RemoteSettings,
 }
+_NEAR: Final = 0.8
+"""How alike two names are of which one is a slip of the other (difflib's ratio)."""
 
 
 def load(
@@ -141,20 +176,39 @@ def load(
     environ: Mapping[str, str] | None = None,
     flags: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Settings:
-    """The settings. `path` None: the usual places, and none is fine. Raises SettingsError."""
+    """The settings. `path` None: the user's own file, if there is one. Raises SettingsError."""
+    environ = os.environ if environ is None else environ
     merged: dict[str, dict[str, Any]] = {name: {} for name in _SECTIONS}
-    source = _file(path)
-    if source is not None:
-        for section, values in source.items():
+    if path is None and os.path.lexists(usual := user_file(environ)):
+        path = usual
+    if path is not None:
+        path = path.expanduser().absolute()
+        for section, values in _parsed(path).items():
             if section not in _SECTIONS or not isinstance(values, dict):
                 raise SettingsError(
                     f"[{section}] is not a section; there are: {', '.join(_SECTIONS)}"
                 )
-            merged[section].update(values)
-    _merge_environment(merged, os.environ if environ is None else environ)
+            merged[section].update(_placed(values, path.parent))
+    _merge_environment(merged, environ)
     for section, values in (flags or {}).items():
-        merged[section].update({key: value for key, value in values.items() if value is not None})
+        given = {key: value for key, value in values.items() if value is not None}
+        merged[section].update(_placed(given, Path()))
     return _convert(merged)
+
+
+def strays(environ: Mapping[str, str]) -> list[str]:
+    """Variables that are named like settings and are none."""
+    known = _variables()
+    return sorted(name for name in environ if name.startswith(PREFIX) and name not in known)
+
+
+def _variables() -> dict[str, tuple[str, str]]:
+    """Section and setting by the name of the variable."""
+    return {
+        f"{PREFIX}{section}_{name}".upper(): (section, name)
+        for section, struct in _SECTIONS.items()
+        for name in struct.__struct_fields__
+    }
 
 
 def _from_text(name: str, value: str) -> Any:
@@ -168,25 +222,67 @@ def _list(value: str) -> list[str]:
     return [item.strip() for item in value.split(",") if item.strip()]
 
 
-def _file(path: Path | None) -> dict[str, Any] | None:
-    """The parsed file, or None when none was asked for and none is there."""
-    if path is None:
-        places = [Path(FILE), Path.home() / ".config" / "sluice" / FILE]
-        path = next((place for place in places if place.is_file()), None)
-        if path is None:
-            return None
+def _parsed(path: Path) -> dict[str, Any]:
+    """What the file says."""
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        return tomllib.loads(read_own(path).decode("utf-8"))
+    except NotOwn as error:
+        raise SettingsError(f"the settings in {path} are not used: {error}") from error
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingsError(f"{path}: {error}") from error
 
 
 def _merge_environment(merged: dict[str, dict[str, Any]], environ: Mapping[str, str]) -> None:
-    for section, struct in _SECTIONS.items():
-        for name in struct.__struct_fields__:
-            value = environ.get(f"SLUICE_{section}_{name}".upper())
-            if value is not None:
-                merged[section][name] = _from_text(name, value)
+    known = _variables()
+    for stray in strays(environ):
+        meant = difflib.get_close_matches(stray, known, n=1, cutoff=_NEAR)
+        if meant:
+            raise SettingsError(f"{stray} is not a setting; did you mean {meant[0]}?")
+    for variable, (section, name) in known.items():
+        if variable in environ:
+            value = {name: _from_text(name, environ[variable])}
+            merged[section].update(_placed(value, None, variable=variable))
+
+
+# -- paths -----------------------------------------------------------------------------------------
+
+
+def _placed(
+    values: Mapping[str, Any], folder: Path | None, *, variable: str = ""
+) -> dict[str, Any]:
+    """The values with their paths whole. `folder` None: relative ones of `variable` are refused."""
+
+    def whole(path: str) -> str:
+        try:
+            expanded = Path(path).expanduser()
+        except RuntimeError as error:  # ~somebody, who is not here
+            raise SettingsError(f"{path}: {error}") from error
+        if expanded.is_absolute():
+            return str(expanded)
+        if folder is None:
+            raise SettingsError(
+                f"{variable}: {path} would be looked for wherever sluice is started, which may be "
+                "anybody's folder; write the whole path"
+            )
+        return str((folder / expanded).absolute())
+
+    placed = dict(values)
+    for name, value in values.items():
+        if name in _PATHS and isinstance(value, str) and value:
+            placed[name] = whole(value)
+        elif name == "policy" and isinstance(value, list):
+            placed[name] = [
+                whole(one) if isinstance(one, str) and _is_file(one) else one for one in value
+            ]
+    return placed
+
+
+def _is_file(policy: str) -> bool:
+    """Whether it is file.py or file.py:name (policies/loader.py)."""
+    return policy.endswith(".py") or policy.rpartition(":")[0].endswith(".py")
+
+
+# -- what is wrong ---------------------------------------------------------------------------------
 
 
 def _convert(merged: dict[str, dict[str, Any]]) -> Settings:
@@ -202,8 +298,45 @@ def _convert(merged: dict[str, dict[str, Any]]) -> Settings:
             # strict=False: numbers may come as text, from the environment.
             sections[section] = msgspec.convert(merged[section], struct, strict=False)
         except msgspec.ValidationError as error:
-            raise SettingsError(f"[{section}] {error}".replace("$.", f"{section}.")) from error
+            raise SettingsError(_said(error, section, merged[section])) from error
+        _check(section, sections[section])
     return Settings(**sections)
+
+
+def _check(section: str, settings: msgspec.Struct) -> None:
+    """What types can't say. Raises SettingsError."""
+    for name in ("listen", "remote", "address"):
+        if address := getattr(settings, name, ""):
+            try:
+                split_address(address)
+            except SettingsError as error:
+                raise SettingsError(f"{section}.{name}: {error}") from error
+
+
+def _said(error: msgspec.ValidationError, section: str, values: Mapping[str, Any]) -> str:
+    """The fault in words: which setting, what it says, what it may be."""
+    found = re.search(r"\$\.(\w+)", str(error))
+    name = found[1] if found else ""
+    hint = get_type_hints(_SECTIONS[section], include_extras=True).get(name)
+    form = _form(hint)
+    if not form:
+        return f"[{section}] {error}".replace("$.", f"{section}.")
+    return f"{section}.{name}: {values[name]!r:.200} is not {form}"
+
+
+def _form(hint: Any) -> str:
+    """What values of a type look like; empty where msgspec's own words will do."""
+    if hint is None:
+        return ""
+    if hint == Address or Address in get_args(hint):
+        return "HOST:PORT or [IPv6]:PORT, such as 127.0.0.1:8118"
+    if get_origin(hint) is Literal:
+        return f"one of {', '.join(get_args(hint))}"
+    if hint == list[HostPattern]:
+        return "a list of hosts: name, *.name or *"
+    if hint == dict[HostPattern, SiteMode]:
+        return f"a table of hosts (name, *.name or *), each {', '.join(get_args(SiteMode))}"
+    return ""
 
 
 def split_address(address: str) -> tuple[str, int]:

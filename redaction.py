@@ -10,7 +10,7 @@ import re
 from collections.abc import MutableMapping
 from typing import Any, Final
 
-_URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)(?:[^\s/?#]*@)?([^\s?#]*)(?:[?#]\S*)?")
+_URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,30}://)(?:[^\s/?#]*@)?([^\s?#]*)(?:[?#]\S*)?")
 _PLAIN: Final = (bool, int, float, type(None))
 
 

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import signal
 import sys
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import msgspec
-import structlog
 import typer
 
-from configuration import (
-    LocalSettings,
-    RemoteSettings,
-    Settings,
-    SettingsError,
-    load,
-    split_address,
-)
-from redaction import hide_queries
+from cli.running import REFUSED, notice
+from cli.running import run as run_until_told
+from cli.settings import settings
+from configuration import LocalSettings, RemoteSettings, split_address
+from version import VERSION
 
 if TYPE_CHECKING:
     from local_proxy.packages.command import OpenWith
@@ -38,10 +32,27 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"sluice {VERSION}")
+        raise typer.Exit
+
+
+@app.callback()
+def every_command(
+    _: Annotated[
+        bool,
+        typer.Option("--version", is_eager=True, callback=_show_version, help="Say which this is."),
+    ] = False,
+) -> None:
+    """Options that stand before a command."""
+
+
 ConfigFile = Annotated[
     Optional[Path],  # noqa: UP045 - typer reads it at run time
     typer.Option(
-        "--config", "-c", help="TOML file. Default: ./sluice.toml, then ~/.config/sluice/"
+        "--config", "-c", help="TOML file. Default: ~/.config/sluice/sluice.toml, if there is one."
     ),
 ]
 Security = Annotated[
@@ -101,8 +112,8 @@ def remote(
         "state": state,
         "allow": allow or None,
     }
-    settings = _settings(config, {"remote": flags})
-    _run(run(settings.remote), verbose=verbose, log_urls=log_urls)
+    found = settings(config, {"remote": flags}, serves=True)
+    run_until_told(run(found.remote), verbose=verbose, log_urls=log_urls)
 
 
 @app.command()
@@ -110,6 +121,10 @@ def local(
     listen: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(help="HOST:PORT for browsers."),
+    ] = None,
+    allow_clients: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(help="An address or network of other devices to serve; repeatable."),
     ] = None,
     remote: RemoteAddress = None,
     pair: Pairing = None,
@@ -142,6 +157,7 @@ def local(
 
     flags = {
         "listen": listen,
+        "allow_clients": allow_clients or None,
         "remote": remote,
         "pair": _pairing(pair),
         "security": security,
@@ -151,8 +167,8 @@ def local(
         "export": export,
         "patience": patience,
     }
-    settings = _settings(config, {"local": flags})
-    _run(run(settings.local), verbose=verbose, log_urls=log_urls)
+    found = settings(config, {"local": flags}, serves=True)
+    run_until_told(run(found.local), verbose=verbose, log_urls=log_urls)
 
 
 @app.command()
@@ -160,7 +176,7 @@ def pair(
     name: Annotated[str, typer.Argument(help="What to call the device. Default: device.")] = "",
     address: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(help="HOST:PORT as the device reaches this remote. Default: guessed."),
+        typer.Option(help="HOST:PORT of this remote for the device. Default: where it listens."),
     ] = None,
     show: Annotated[bool, typer.Option("--list", help="Show the paired devices.")] = False,
     revoke: Annotated[
@@ -174,17 +190,17 @@ def pair(
     from pairing import command
     from pairing.errors import PairingError
 
-    settings = _settings(config, {"remote": {"address": address, "state": state}}).remote
+    found = settings(config, {"remote": {"address": address, "state": state}}).remote
     try:
         if revoke is not None:
-            command.revoke(settings, revoke, notice=_notice)
+            command.revoke(found, revoke, notice=notice)
         elif show:
-            command.list_devices(settings, out=typer.echo, notice=_notice)
+            command.list_devices(found, out=typer.echo, notice=notice)
         else:
-            command.pair(settings, name, out=typer.echo, notice=_notice)
+            command.pair(found, name, out=typer.echo, notice=notice)
     except PairingError as error:
-        _notice(str(error))
-        raise typer.Exit(2) from error
+        notice(str(error))
+        raise typer.Exit(REFUSED) from error
 
 
 @app.command()
@@ -217,9 +233,9 @@ def status(
     """Show what a running local proxy does: link, bandwidth, documents, savings."""
     from local_proxy.status.client import show
 
-    settings = _settings(config, {"local": {"listen": proxy}})
-    host, port = split_address(settings.local.listen)
-    raise typer.Exit(asyncio.run(show(host, port, as_json=json)))
+    found = settings(config, {"local": {"listen": proxy}})
+    host, port = split_address(found.local.listen)
+    raise typer.Exit(asyncio.run(show(host, port, as_json=json, state=Path(found.local.state))))
 
 
 @app.command()
@@ -252,7 +268,7 @@ def browse(
         "security": security,
         "state": state,
     }
-    settings = _settings(config, {"local": flags})
+    found = settings(config, {"local": flags}, serves=True)
 
     @asynccontextmanager
     async def stand_in() -> AsyncIterator[LocalSettings]:
@@ -260,10 +276,10 @@ def browse(
 
         here = RemoteSettings(listen="127.0.0.1:0", security="none")
         async with serving(here) as address:
-            yield msgspec.structs.replace(settings.local, remote=address, security="none")
+            yield msgspec.structs.replace(found.local, remote=address, security="none")
 
-    browsing = run(url, browser, settings.local, stand_in, headless=headless)
-    _run(browsing, verbose=verbose, log_urls=log_urls, ends=(signal.SIGHUP,))
+    browsing = run(url, browser, found.local, stand_in, headless=headless)
+    run_until_told(browsing, verbose=verbose, log_urls=log_urls, ends=(signal.SIGHUP,))
 
 
 @app.command("open")
@@ -285,10 +301,11 @@ def open_document(
     """Open an office document: text first, pictures coarse before fine, at last the same file."""
     from local_proxy.packages.command import run
 
-    settings = _settings(config, {"local": {"listen": proxy}})
-    host, port = split_address(settings.local.listen)
+    found = settings(config, {"local": {"listen": proxy}})
+    host, port = split_address(found.local.listen)
     open_with = None if plain else _office_suite()
-    opening = run(host, port, url, into=output, out=typer.echo, open_with=open_with)
+    state = Path(found.local.state)
+    opening = run(host, port, url, into=output, out=typer.echo, open_with=open_with, state=state)
     raise typer.Exit(asyncio.run(opening))
 
 
@@ -296,7 +313,7 @@ def _office_suite() -> OpenWith | None:
     """What shows documents while they come; None: nothing on this machine."""
     from local_proxy.export_drivers.libreoffice.command import suite
 
-    return suite(_notice)
+    return suite(notice)
 
 
 @app.command()
@@ -310,74 +327,12 @@ def trust(
     """Make this user's browsers and the system trust the device's own certificate authority."""
     from browsers.trust import run
 
-    settings = _settings(config, {})
-    raise typer.Exit(run(Path(settings.local.state), remove=remove, dry_run=dry_run))
+    found = settings(config, {})
+    raise typer.Exit(run(Path(found.local.state), remove=remove, dry_run=dry_run))
 
 
 def _pairing(given: str | None) -> str | None:
     return sys.stdin.readline().strip() if given == "-" else given
-
-
-def _notice(text: str) -> None:
-    typer.echo(f"sluice: {text}", err=True)
-
-
-def _settings(path: Path | None, flags: dict[str, dict[str, Any]]) -> Settings:
-    try:
-        return load(path=path, flags=flags)
-    except SettingsError as error:
-        typer.echo(f"sluice: {error}", err=True)
-        raise typer.Exit(2) from error
-
-
-def _run(
-    main: Coroutine[Any, Any, None],
-    *,
-    verbose: bool,
-    log_urls: bool,
-    ends: tuple[signal.Signals, ...] = (),
-) -> None:
-    """Run a proxy until it's interrupted or terminated, or gets one of the signals `ends`."""
-    from pairing.errors import PairingError
-
-    _configure_logging(verbose=verbose, log_urls=log_urls)
-
-    async def until_signalled() -> None:
-        task = asyncio.ensure_future(main)
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM, *ends):
-            loop.add_signal_handler(number, task.cancel)
-        await task
-
-    try:
-        asyncio.run(until_signalled())
-    except asyncio.CancelledError:
-        pass
-    except OSError as error:
-        typer.echo(f"sluice: {error.strerror or error}", err=True)
-        raise typer.Exit(1) from error
-    except PairingError as error:
-        _notice(str(error))
-        raise typer.Exit(2) from error
-
-
-def _configure_logging(*, verbose: bool, log_urls: bool) -> None:
-    """Structured lines on standard error."""
-    level = logging.INFO if verbose else logging.WARNING
-    structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso"),
-            structlog.processors.format_exc_info,  # before: what was raised may name a URL
-            *(() if log_urls else (hide_queries,)),
-            structlog.dev.ConsoleRenderer(
-                colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
-            ),
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=True,
-    )
 
 
 def main() -> None:

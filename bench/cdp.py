@@ -33,8 +33,9 @@ Params = dict[str, Any]
 Handler = Callable[[Params], None]
 
 NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "chrome")
-START_TIMEOUT: Final = 20.0
-"""Seconds from fork to a listening DevTools socket; 1-2 s is usual, a cold disk takes more."""
+START_TIMEOUT: Final = 60.0
+"""Seconds from fork to a listening DevTools socket; 1-2 s is usual. A cold disk takes more, and a
+machine with ten times as many busy processes as processors more than 20."""
 CALL_TIMEOUT: Final = 60.0
 """Seconds for one answer; a full-height screenshot on a busy machine takes several."""
 MAX_MESSAGE: Final = 256 << 20

@@ -75,19 +75,28 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(lines).lstrip("\n")
 
 
-def checks(rows: Sequence[Mapping[str, Any]], *, profile: str) -> dict[str, Check]:
-    """What is promised over this link, wherever both sides of it ran."""
+def checks(
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    profile: str,
+    planned: Sequence[tuple[str, str]] = (),
+) -> dict[str, Check]:
+    """What is promised over this link, wherever both sides of it ran, or should have.
+
+    `planned`: pages and peers that there should be runs of.
+    """
     if profile not in PROMISED_AT:
         return {}
     by = {(row["page"], row["peer"]): row for row in rows}
+    there = dict.fromkeys([*planned, *by])
     found = {}
-    for page in dict.fromkeys(row["page"] for row in rows):
+    for page in dict.fromkeys(page for page, _ in there):
         ours = by.get((page, OURS))
         for measure, goal, peer in PROMISES:
             other = by.get((page, peer))
-            if ours is None or other is None:
+            if (page, OURS) not in there or (page, peer) not in there:
                 continue
-            value = ratio(ours, other, measure)
+            value = None if ours is None else ratio(ours, other, measure)
             unit, wanted = f"x {peer}'s", f"at most {goal:g}"
             ok = value is not None and value <= goal
             found[f"{page}, ours: {measure} against {peer}"] = Check(value, unit, wanted, ok)

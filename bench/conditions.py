@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Generic, Self, TypeVar
 
@@ -62,19 +62,37 @@ class Fit(Generic[Result]):
     """None: it was given up."""
     discarded: list[tuple[Result, str]]
     """Results that don't count, and why."""
+    least_late: tuple[Result, str] | None = None
+    """Where none is kept: the one among them whose link was the least late."""
+    failed: list[str] = field(default_factory=list)
+    """Why measurements came to nothing."""
 
 
 async def until_fit(
-    measure: Callable[[], Awaitable[tuple[Result, Conditions]]], *, again: int
+    measure: Callable[[], Awaitable[tuple[Result, Conditions]]],
+    *,
+    again: int,
+    survives: tuple[type[Exception], ...] = (),
 ) -> Fit[Result]:
-    """Measure until the conditions are fit, at most `again` times more."""
+    """Measure until the conditions are fit, at most `again` times more.
+
+    A measurement that raises one of `survives` is one that came to nothing.
+    """
     discarded: list[tuple[Result, str]] = []
+    failed: list[str] = []
+    lateness: list[float] = []
     for _ in range(again + 1):
-        result, conditions = await measure()
+        try:
+            result, conditions = await measure()
+        except survives as error:
+            failed.append(str(error) or type(error).__name__)
+            continue
         if not conditions.unfit:
-            return Fit(result, discarded)
+            return Fit(result, discarded, failed=failed)
         discarded.append((result, conditions.unfit))
-    return Fit(None, discarded)
+        lateness.append(conditions.lateness[1] if conditions.lateness is not None else 0.0)
+    best = discarded[lateness.index(min(lateness))] if discarded else None
+    return Fit(None, discarded, best, failed)
 
 
 class Watched:

@@ -20,7 +20,8 @@ from bench.origin import spawn
 from bench.peers import DirectPeer, Peer, SluicePeer
 from bench.profiles import Profile, profile
 from bench.report import report, table, write
-from bench.scenarios.page_load import PAGES, SITE, checks, measure
+from bench.scenarios.page_load import PAGES, SITE, checks, measure, planned
+from bench.verdict import verdict
 
 
 def main(
@@ -57,16 +58,20 @@ async def run_demo(
     runs: int = 1,
 ) -> dict[str, Any]:
     """Measure, print, write report.json and index.html; gives what is in report.json."""
-    result = await measure(peers=peers, profile=profile, site=site, pages=pages, runs=runs)
+    result = await measure(
+        peers=peers, profile=profile, site=site, pages=pages, runs=runs, keep_late=True
+    )
+    found = checks(result.runs, profile=profile.name, planned=planned(peers, pages))
+    said = verdict(result.runs, found)
     data = report(
         scenario="demo",
         profile=describe(profile),
         runs=result.runs,
-        checks=checks(result.runs, profile=profile.name),
-        notes=result.notes,
+        checks=found,
+        notes=[*said, *result.notes],
     )
     index = await asyncio.to_thread(write, report_dir, data, exhibits.of_loads(result.loads))
-    print(f"\n{table(result.runs)}\n\nFilms and curves: {index}")
+    print("\n".join(["", table(result.runs), "", *said, "", f"Films and curves: {index}"]))
     return data
 
 

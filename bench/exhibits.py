@@ -194,7 +194,7 @@ def film(title: str, loads: Sequence[PageLoad]) -> Film:
     for load in loads:
         shown = [frame_at(load.frames, at) for at in times]
         frames = [thumbnail(frame) if frame else "" for frame in shown]
-        rows.append(FilmRow(load.peer, frames))
+        rows.append(FilmRow(load.label, frames))
     return Film(title, [round(at, 3) for at in times], rows)
 
 
@@ -205,7 +205,7 @@ def curves(title: str, loads: Sequence[PageLoad]) -> Curves:
     """Share of the pictures that have painted, are good, are final; percent."""
     end = page_end(loads)
     lines = [
-        Line(f"{load.peer}: {state.name.lower()}", _shares(load, state, end), number, dash)
+        Line(f"{load.label}: {state.name.lower()}", _shares(load, state, end), number, dash)
         for number, load in enumerate(loads)
         for state, dash in _DASHES.items()
     ]

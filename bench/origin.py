@@ -35,8 +35,9 @@ Address = tuple[str, int]
 GZIP_TYPES: Final = ("text/", "application/javascript", "application/json", "image/svg+xml")
 """What Debian's nginx.conf suggests; its default is text/html alone."""
 GZIP_LEVEL: Final = 6
-START_TIMEOUT: Final = 20.0
-"""Seconds a server's process is given to say where it listens."""
+START_TIMEOUT: Final = 60.0
+"""Seconds a server's process is given to say where it listens: 1 s is usual; with two processors
+and twenty processes that want them it took more than 20."""
 
 # Debian's python knows neither; browsers refuse a module or a font of the wrong type.
 _TYPES: Final = {".js": "text/javascript", ".webp": "image/webp", ".woff2": "font/woff2"}
@@ -173,10 +174,21 @@ async def spawn(
 
 
 async def listening(process: asyncio.subprocess.Process) -> Address:
-    """The address of a process that prints `listening on HOST:PORT`. Raises OSError if it ends."""
+    """The address of a process that prints `listening on HOST:PORT`.
+
+    Raises OSError if it ends, or takes too long.
+    """
     assert process.stdout is not None
+    try:
+        return await _says_where(process.stdout)
+    except TimeoutError as error:
+        why = f"it did not listen within {START_TIMEOUT:g} s: is the machine busy?"
+        raise OSError(why) from error
+
+
+async def _says_where(stdout: asyncio.StreamReader) -> Address:
     async with asyncio.timeout(START_TIMEOUT):
-        while line := (await process.stdout.readline()).decode(errors="replace"):
+        while line := (await stdout.readline()).decode(errors="replace"):
             if " on " in line and (address := line.split(" on ", 1)[1].split()):
                 host, _, port = address[0].rpartition(":")
                 if port.isdigit():

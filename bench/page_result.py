@@ -34,12 +34,19 @@ class PageLoad:
     moments: Sequence[Moment]
     frames: Sequence[Frame]
     """With times since navigation; as many as moments."""
+    late: str = ""
+    """How late the emulated link was, where it was too late for the figures to be right."""
     said: Sequence[float | None] = ()
     """By picture: when the browser says that it was painted first; see bench/visual.py."""
     first_paint_s: float | None = None
     requests: Requests | None = None
     chatter: Mapping[str, Any] | None = None
     """The browser's own requests; None: not known."""
+
+    @property
+    def label(self) -> str:
+        """Whose load it is, for people."""
+        return marked(self.peer, self.late)
 
     def as_json(self) -> dict[str, Any]:
         """The run's form in a report."""
@@ -65,7 +72,13 @@ class PageLoad:
             "connections": self.connections,
             "pictures_over_time": shares_over_time(self.moments, painted),
             **({} if self.chatter is None else {"chatter": dict(self.chatter)}),
+            **({"late": self.late} if self.late else {}),
         }
+
+
+def marked(peer: str, late: object) -> str:
+    """A peer's name, with a mark where its link was late."""
+    return f"{peer} (late)" if late else peer
 
 
 def earliest_paint(said: float | None, moments: Sequence[Moment]) -> float | None:

@@ -37,8 +37,8 @@ from policies.api import (
     SessionView,
     SkeletonGrew,
 )
-from remote_proxy.delivery import Services
 from remote_proxy.server import RemoteServer
+from remote_proxy.services import Services
 from remote_proxy.session import RemoteSession
 from transport.handshakes import dial_secured
 from transport.lasting import LastingLink

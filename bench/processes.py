@@ -19,8 +19,18 @@ LOOK_EVERY: Final = 0.2
 @contextlib.asynccontextmanager
 async def proxy(name: str, *more: str) -> AsyncIterator[tuple[Address, int]]:
     """One of the two commands on a free port: its address and its process id."""
+    arguments = ("--listen=127.0.0.1:0", "--security=none", *more)
+    async with named_command(name, *arguments) as (address, process):
+        yield address, process
+
+
+@contextlib.asynccontextmanager
+async def named_command(
+    name: str, *arguments: str, environment: Mapping[str, str] | None = None
+) -> AsyncIterator[tuple[Address, int]]:
+    """One of the two commands with these arguments: where it listens, and its process id."""
     before = set(_children())
-    async with command(name, "--listen=127.0.0.1:0", "--security=none", *more) as address:
+    async with command(name, *arguments, environment=environment) as address:
         (process,) = set(_children()) - before
         yield address, process
 

@@ -13,6 +13,8 @@ from typing import Any, Final
 
 ARTICLE: Final = Path(__file__).resolve().parent.parent / "demo" / "site" / "article"
 """The lighter page of the sample site."""
+DATA: Final = "tests/data"
+"""Documents and pictures of the tests, from the sources' root."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,8 @@ class Scenario:
     """Arguments of `run` when all scenarios run: as many runs as a comparison needs."""
     virtual: bool = False
     """It runs in virtual time and gives the same figures on every machine, every time."""
+    needs: str = ""
+    """A folder of the sources that it reads and that no wheel has; empty: none."""
     slow: bool = False
     """Even what is quick of it takes too long for a quick look at all."""
 
@@ -46,6 +50,24 @@ SCENARIOS: Final = (
         full={"runs": 5},
     ),
     Scenario(
+        "never-worse",
+        "that on no link, 56k to 100M, a page comes later through Sluice than without it",
+        "bench.scenarios.never_worse",
+        takes=2400,
+        quick_takes=60,
+        quick={"runs": 2, "links": ("20M",)},
+        slow=True,
+    ),
+    Scenario(
+        "capacity",
+        "what a remote and its devices cost: processor time by part, memory, wake-ups; a crowd",
+        "bench.scenarios.capacity",
+        takes=420,
+        quick_takes=60,
+        quick={"size": 50_000_000, "runs": 1, "parts": ("bulk", "pages"), "links": ("20M",)},
+        slow=True,
+    ),
+    Scenario(
         "browse",
         "pages one after another in one browser, caches warm, under several policies",
         "bench.scenarios.browse",
@@ -57,6 +79,7 @@ SCENARIOS: Final = (
         "office",
         "when a document can be read in LibreOffice while it comes, and a plain download",
         "bench.scenarios.office",
+        needs=DATA,
         takes=90,
         quick_takes=12,
         quick={"profile_name": "384k", "samples": ("deck_pictures.pptx",)},
@@ -65,6 +88,7 @@ SCENARIOS: Final = (
         "office-jump",
         "how soon a slide's picture comes once a reader jumps to it, also in LibreOffice",
         "bench.scenarios.office_jump",
+        needs=DATA,
         takes=45,
         quick_takes=2,
         quick={"real": False},
@@ -73,6 +97,7 @@ SCENARIOS: Final = (
         "office-preview",
         "how soon an office document behind a link can be read in Chromium, while it comes",
         "bench.scenarios.office_preview",
+        needs=DATA,
         takes=10,
         quick_takes=7,
     ),
@@ -128,6 +153,7 @@ SCENARIOS: Final = (
         "hats-deck",
         "the same with a real presentation in parts beside a page; another one by --page",
         "bench.scenarios.hats_deck",
+        needs=DATA,
         takes=4,
         quick_takes=4,
         virtual=True,
@@ -259,9 +285,18 @@ SCENARIOS: Final = (
         "transcode",
         "what pictures cost at each level, in bytes and processor time, and what sketches show",
         "bench.scenarios.transcode",
+        needs=DATA,
         takes=40,
         quick_takes=5,
         quick={"repeat": 1},
+    ),
+    Scenario(
+        "hostile",
+        "what attacks from every side get, and how long a page takes that is loaded beside them",
+        "bench.scenarios.hostile",
+        takes=720,
+        quick_takes=60,
+        quick={"seconds": 20.0, "quiet_loads": 2},
     ),
     Scenario(
         "faults",

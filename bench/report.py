@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from bench import exhibits, report_html
 from bench.exhibits import Exhibit
+from bench.page_result import marked
 
 COLUMNS: Final = (
     ("text", "text_s"),
@@ -43,6 +44,13 @@ class Check:
     unit: str
     goal: str
     ok: bool
+    doubtful: bool = False
+    """It might be otherwise if the emulated link had been punctual."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Its form in a report; a doubt is named where there is one."""
+        said = asdict(self)
+        return {name: value for name, value in said.items() if name != "doubtful" or value}
 
 
 def report(
@@ -66,7 +74,7 @@ def report(
         "machine": machine(),
         "notes": list(notes),
         "runs": [dict(run) for run in runs],
-        "checks": {name: asdict(check) for name, check in checks.items()},
+        "checks": {name: check.as_json() for name, check in checks.items()},
     }
 
 
@@ -116,6 +124,7 @@ def medians(runs: Iterable[Run]) -> list[dict[str, Any]]:
             values = [run.get(name) for run in group]
             known = [value for value in values if value is not None]
             row[name] = statistics.median(known) if len(known) == len(values) else None
+        row["late"] = any(run.get("late") for run in group)
         rows.append(row)
     return rows
 
@@ -131,7 +140,7 @@ def table(runs: Sequence[Run]) -> str:
             lines += ["", f"{page:<26}{heads}{'kB down':>10}{'kB up':>8}"]
         cells = "".join(f"{seconds(row[key]):>9}" for _, key in COLUMNS)
         traffic = f"{row['bytes_down'] / 1000:>10.0f}{row['bytes_up'] / 1000:>8.1f}"
-        lines.append(f"  {row['peer']:<24}{cells}{traffic}")
+        lines.append(f"  {marked(row['peer'], row['late']):<24}{cells}{traffic}")
     return "\n".join(lines).lstrip("\n")
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from bench import charts, svg_arrows, svg_bars
 from bench.exhibits import Arrows, Bands, Bars, Curves, Exhibit, Film
+from bench.page_result import marked
 
 Data = Mapping[str, Any]
 Section = tuple[Data, Sequence[Exhibit]]
@@ -65,6 +66,8 @@ def _subtitle(sections: Sequence[Section]) -> str:
     reached = sum(check["ok"] for check in checks)
     links = sorted({data["profile"] for data, _ in sections if data["profile"]})
     words = [f"{reached} of {len(checks)} goals reached"] if checks else []
+    doubtful = sum(bool(check["ok"] and check.get("doubtful")) for check in checks)
+    words += [f"{doubtful} of these in doubt: the emulated link was late"] if doubtful else []
     words += ["link: " + ", ".join(links)] if links else []
     return html.escape("; ".join(words))
 
@@ -102,12 +105,18 @@ def _section(data: Data, shown: Sequence[Exhibit], *, many: bool) -> str:
 
 def _checks(checks: Mapping[str, Mapping[str, Any]]) -> str:
     rows = "".join(
-        f"<li class={'ok' if check['ok'] else 'short'}><span>{html.escape(name)}</span>"
+        f"<li class={_kind(check)}><span>{html.escape(name)}</span>"
         f"<b>{html.escape(_text(check['value']))} {html.escape(check['unit'])}</b>"
         f"<small>{html.escape(str(check['goal']))}</small></li>"
         for name, check in checks.items()
     )
     return f"<ul class=checks>{rows}</ul>" if rows else ""
+
+
+def _kind(check: Mapping[str, Any]) -> str:
+    if check.get("doubtful"):
+        return "doubt"
+    return "ok" if check["ok"] else "short"
 
 
 def _is_page_loads(runs: Sequence[Data]) -> bool:
@@ -160,13 +169,14 @@ def _film(film: Film) -> str:
 def _bars(runs: Sequence[Data]) -> str:
     """Medians of each time as bars, with the range of the runs; then what crossed the link."""
     peers = list(dict.fromkeys(run["peer"] for run in runs))
+    late = {peer: any(run.get("late") for run in runs if run["peer"] == peer) for peer in peers}
     groups = []
     for head, name, _ in TIMES:
         values = {p: [r.get(name) for r in runs if r["peer"] == p] for p in peers}
         known = [value for row in values.values() for value in row if value is not None]
         if known:
             bars = "".join(
-                _bar(number, peer, values[peer], most=max(known))
+                _bar(number, marked(peer, late[peer]), values[peer], most=max(known))
                 for number, peer in enumerate(peers)
             )
             groups.append(f"<div class=group><h4>{head}</h4>{bars}</div>")

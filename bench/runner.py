@@ -15,6 +15,8 @@ from bench.exhibits import Exhibit
 from bench.registry import Scenario
 from bench.report import Check, report
 
+_ROOT: Final = Path(__file__).resolve().parents[1]
+"""Of the sources, or of what is installed."""
 _NAMES: Final = {
     "profile_name": "profile",
     "peer_names": "peers",
@@ -40,6 +42,10 @@ def run(scenario: Scenario, offered: Mapping[str, Any], *, quick: bool = False) 
 
     Raises ValueError for an option that it has no use for, and whatever the scenario raises.
     """
+    if scenario.needs and not (_ROOT / scenario.needs).is_dir():
+        raise ValueError(
+            f"{scenario.name} reads {scenario.needs} of Sluice's sources: run it in a checkout"
+        )
     try:
         function = importlib.import_module(scenario.module).run
     except ModuleNotFoundError as error:

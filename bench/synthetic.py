@@ -131,19 +131,34 @@ class Prepared(Transcoders):
     ) -> None:
         """`sketched`: for who takes sketches; pictures that are not in it are as in `made`."""
         super().__init__(workers=1, jpegtran=None)
-        self._made = dict(made)
-        self._sketched = {**self._made, **(sketched or {})}
+        self._plain = dict(made)
+        self._sketched = {**self._plain, **(sketched or {})}
 
-    async def low(self, data: bytes, content_type: str, options: PictureOptions) -> Low | None:
+    async def low(
+        self,
+        data: bytes,
+        content_type: str,
+        options: PictureOptions,
+        *,
+        whose: str = "",
+        private: bool = False,
+    ) -> Low | None:
         return None  # all is there at once
 
     async def finish(
-        self, data: bytes, content_type: str, options: PictureOptions, low: Low | None
+        self,
+        data: bytes,
+        content_type: str,
+        options: PictureOptions,
+        low: Low | None,
+        *,
+        whose: str = "",
+        private: bool = False,
     ) -> Picture | None:
-        made = (self._sketched if options.sketch else self._made).get(data)
+        made = (self._sketched if options.sketch else self._plain).get(data)
         return up_to(made, options.stop) if made is not None else None
 
-    async def thumbnail(self, data: bytes) -> bytes | None:
+    async def thumbnail(self, data: bytes, *, whose: str = "") -> bytes | None:
         """The coarse version of a document's picture, made at once."""
         try:
             return thumbnail(data, max_pixels=_MOST_PIXELS)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from browsers.proxy import NEAR, Proxy, is_near
+from browsers.proxy import Proxy, is_near
 
 NAMES: Final = (
     *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"),
@@ -53,7 +53,7 @@ _FEATURES_OFF: Final = (
 def arguments(*, profile: Path, proxy: Proxy, url: str, root: bool, headless: bool) -> list[str]:
     """The command line without the executable. `root`: it would not start in its sandbox."""
     scheme = "https" if proxy.secure and proxy.certificate_pem is not None else "http"
-    near = "<-loopback>" if is_near(url) else ";".join(("<local>", *NEAR))
+    near = "<-loopback>" if is_near(url) else ";".join(("<local>", *proxy.near))
     found = [
         *_QUIET,
         f"--disable-features={','.join(_FEATURES_OFF)}",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from browsers.proxy import NEAR, Proxy, is_near
+from browsers.proxy import Proxy, is_near
 from local_proxy.status.pac import CONTENT_TYPE
 
 NAMES: Final = (
@@ -96,11 +96,12 @@ ENVIRONMENT: Final = {"MOZ_REMOTE_SETTINGS_DEVTOOLS": "1"}
 def preferences(*, proxy: Proxy, url: str) -> dict[str, Preference]:
     """All that differs from Firefox's defaults."""
     near = is_near(url)
+    direct = "" if near else ", ".join(("localhost", "<local>", *proxy.near))
     return {
         **_QUIET,
         **_proxied(proxy),
         "network.proxy.allow_hijacking_localhost": near,
-        "network.proxy.no_proxies_on": "" if near else ", ".join(("localhost", "<local>", *NEAR)),
+        "network.proxy.no_proxies_on": direct,
     }
 
 

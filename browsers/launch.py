@@ -20,6 +20,7 @@ from typing import Final
 from browsers import chromium, firefox, nss
 from browsers.find import Browser
 from browsers.proxy import Proxy
+from local_proxy.threads import PROGRAMS
 
 PREFIX: Final = "sluice-browse-"
 NICKNAME: Final = "Sluice local CA"
@@ -80,7 +81,7 @@ async def prepare(
     settings = firefox.user_js(firefox.preferences(proxy=proxy, url=url))
     (folder / "user.js").write_text(settings, "utf-8")
     if proxy.certificate_pem is not None:
-        await asyncio.to_thread(_trust, folder, proxy.certificate_pem)
+        await PROGRAMS.run(_trust, folder, proxy.certificate_pem)
     return firefox.arguments(profile=folder, url=url, headless=headless)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
@@ -10,6 +11,7 @@ from urllib.parse import urlsplit
 from cryptography import x509
 
 from local_proxy.certificates import spki_sha256
+from local_proxy.status.pac import sorted_out
 
 NEAR: Final = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16")
 """Addresses on this side of the slow link (RFC 1918, RFC 3927), as in the PAC file."""
@@ -25,6 +27,17 @@ class Proxy:
     """The authority to trust; None: https passes through untouched."""
     secure: bool = False
     """It speaks TLS at the same port."""
+    private: tuple[str, ...] = ()
+    """Private hosts and networks that are on its other side ([local] private)."""
+
+    @property
+    def near(self) -> tuple[str, ...]:
+        """NEAR without the private networks that it reaches."""
+        networks = [ipaddress.IPv4Network(one) for one in NEAR]
+        for far in sorted_out(self.private)[1]:
+            if isinstance(far, ipaddress.IPv4Network):
+                networks = [rest for one in networks for rest in _without(one, far)]
+        return tuple(str(one) for one in networks)
 
     @property
     def address(self) -> str:
@@ -37,6 +50,14 @@ class Proxy:
         if self.certificate_pem is None:
             return None
         return spki_sha256(x509.load_pem_x509_certificate(self.certificate_pem))
+
+
+def _without(
+    network: ipaddress.IPv4Network, far: ipaddress.IPv4Network
+) -> Iterable[ipaddress.IPv4Network]:
+    if network.subnet_of(far):
+        return ()
+    return network.address_exclude(far) if far.subnet_of(network) else (network,)
 
 
 def is_near(url: str) -> bool:

@@ -16,7 +16,6 @@ from local_proxy.main import Settings, composed
 from local_proxy.status.client import NoAnswer, offer
 from local_proxy.status.setup import Offer
 from pairing.errors import PairingError
-from policies.loader import LoadError
 
 _ANY: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Addresses that mean all of a machine's, and the one of them that a browser beside it takes."""
@@ -32,7 +31,7 @@ async def run(
     """Until the browser is closed or this is cancelled.
 
     `stand_in` is for a first look, on a device that is paired with no remote. Raises SystemExit
-    that says what is wrong, and OSError when no proxy can be started.
+    that says what is wrong, and OSError, LoadError when no proxy can be started.
     """
     try:
         browser = find(wanted)
@@ -41,7 +40,7 @@ async def run(
         async with _proxy(settings, stand_in) as proxy:
             _say(f"opening {browser.path}; its profile goes when it closes")
             await launch.browse(browser, proxy, _absolute(url), headless=headless)
-    except (NoBrowser, NoAnswer, StoreError, LoadError, launch.BrowserFailed) as error:
+    except (NoBrowser, NoAnswer, StoreError, launch.BrowserFailed) as error:
         raise SystemExit(f"sluice: {error}") from error
 
 
@@ -75,7 +74,13 @@ async def _proxy(settings: Settings, stand_in: StandIn) -> AsyncIterator[Proxy]:
 
 def _as_proxy(host: str, port: int, offered: Offer) -> Proxy:
     pem = offered.certificate.encode("ascii") if offered.certificate is not None else None
-    return Proxy(host=host, port=port, certificate_pem=pem, secure=offered.secure)
+    return Proxy(
+        host=host,
+        port=port,
+        certificate_pem=pem,
+        secure=offered.secure,
+        private=tuple(offered.private),
+    )
 
 
 def _absolute(url: str) -> str:

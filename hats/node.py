@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 NO_MARK: Final = 1 << 62
 """A byte offset that no component reaches."""
 MIN_WEIGHT: Final = 0.001
-MAX_WEIGHT: Final = 1000.0
+MAX_WEIGHT: Final = 100_000.0
+"""A share of .99 against a thousand rivals of weight 1; WF2Q+ reckons it right to 0.5 %."""
 
 
 class State(StrEnum):

@@ -10,7 +10,8 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Final
 
-from local_proxy.components import Component
+from local_proxy.components import Component, ComponentFailed
+from transcoders.exact.recipe import MAX_BYTES
 from transcoders.text import TextDecoder
 from wire.credit import ReceiveCredit
 from wire.messages import Kept, Treatment
@@ -62,6 +63,8 @@ class Arrival:
     """That session has told of the first of its levels alone."""
     last: bool = False
     """All has come over the link."""
+    failure: ComponentFailed | None = None
+    """No more will come; its reader is told behind what has."""
     digest: hashlib._Hash = field(default_factory=hashlib.sha256, repr=False)
     """Over all of the component's bytes so far."""
     _credit: ReceiveCredit = field(default_factory=ReceiveCredit)
@@ -97,13 +100,17 @@ class Arrival:
         Coded text is taken in slices: a few bytes of it can stand for very many. Raises TextError.
         """
         at, waiting = 0, self._waiting
-        try:
-            while at < len(waiting) and self._hungry:
-                at += self._take(bytes(waiting[at : at + SLICE] if self._decoder else waiting))
-        except Exception:
-            waiting.clear()
-            raise
-        del waiting[:at]
+        if self._decoder is None:
+            if waiting and self._hungry:
+                at, self._waiting = self._take(waiting), bytearray()
+        else:
+            try:
+                while at < len(waiting) and self._hungry:
+                    at += self._take(bytes(waiting[at : at + SLICE]))
+            except Exception:
+                waiting.clear()
+                raise
+            del waiting[:at]
         self._uncredited += at
         return at > 0
 
@@ -131,10 +138,12 @@ class Arrival:
     @property
     def _hungry(self) -> bool:
         component = self.component
-        return bool(component.levels) or component.unread < MAX_UNREAD
+        if component.levels:  # kept whole; behind them comes a recipe
+            return component.received < component.levels[-1].end + MAX_BYTES
+        return component.unread < MAX_UNREAD
 
-    def _take(self, data: bytes) -> int:
-        decoded = self._decoder.decode(data) if self._decoder else data
+    def _take(self, data: bytes | bytearray) -> int:
+        decoded = self._decoder.decode(bytes(data)) if self._decoder else data
         self.component.data += decoded
         self.digest.update(decoded)
         return len(data)

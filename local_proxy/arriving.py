@@ -90,7 +90,7 @@ class Arriving:
         if self._arrivals.pop(component.id, None) is not None:
             self._say(m.Cancel(component.id))
             self._close_node(component.document)
-            self._fail(component, status, reason)
+            self._fail(component, ComponentFailed(status, reason))
 
     def close_document(self, document: int) -> None:
         """The document's window is gone, and its promises with it.
@@ -115,17 +115,24 @@ class Arriving:
         """The link is gone; what was coming waits for another session, if it may be asked again."""
         arrivals, self._arrivals = self._arrivals, {}
         for arrival in arrivals.values():
-            if arrival.last:
+            if arrival.last or arrival.failure is not None:
                 continue  # all of it is here, its reader will take it
             if not arrival.asked.repeatable:
-                self._fail(arrival.component, 504, NOT_REPEATED)
+                self._lose(arrival, ComponentFailed(504, NOT_REPEATED))
             elif isinstance(error, LinkExpired) or arrival.in_parts:
-                self._fail(arrival.component, 504, LOST)
+                self._lose(arrival, ComponentFailed(504, LOST))
             elif isinstance(error, PeerFault):
-                self._fail(arrival.component, 502, f"the remote proxy broke the protocol: {error}")
+                reason = f"the remote proxy broke the protocol: {error}"
+                self._lose(arrival, ComponentFailed(502, reason))
             else:
                 arrival.begin_again()
                 self._memory.orphans.append(arrival)
+
+    def _lose(self, arrival: Arrival, failure: ComponentFailed) -> None:
+        if arrival.waiting:
+            arrival.failure = failure
+        else:
+            self._fail(arrival.component, failure)
 
     # -- what the remote says of one ------------------------------------------------------------
 
@@ -208,7 +215,7 @@ class Arriving:
         """It will not be complete: the remote gives it up."""
         arrival = self._arrivals.get(id_)
         if arrival is not None:
-            self._give_up(arrival, status, reason, retry=retry)
+            self._end(arrival, ComponentFailed(status, reason, retry=retry))
 
     def data(self, frame: Data) -> None:
         """Raises PeerError before the head, and beyond the credit."""
@@ -233,8 +240,7 @@ class Arriving:
             component.trim()
         if arrival.waiting:
             self._absorb(arrival)
-            if component.complete:
-                self._progressed(component, 0)
+            self._progressed(component, 0)
         else:
             self._give_credit(arrival)
 
@@ -245,7 +251,10 @@ class Arriving:
         try:
             more = arrival.absorb()
         except TextError as error:
-            self._give_up(arrival, 502, str(error))
+            self._give_up(arrival, ComponentFailed(502, str(error)))
+            return
+        if arrival.failure is not None and not arrival.waiting:
+            self._give_up(arrival, arrival.failure)
             return
         if arrival.last and not arrival.waiting:
             self._complete(arrival)
@@ -256,28 +265,35 @@ class Arriving:
 
     def _give_credit(self, arrival: Arrival) -> None:
         id_ = arrival.component.id
-        if id_ in self._arrivals and (more := arrival.credit()):
+        if arrival.failure is None and id_ in self._arrivals and (more := arrival.credit()):
             self._say(m.Credit(id_, more))
 
     def _complete(self, arrival: Arrival) -> None:
         if arrival.cut_short:
-            self._give_up(arrival, 502, "the text ended inside its coding")
+            self._give_up(arrival, ComponentFailed(502, "the text ended inside its coding"))
             return
         component = arrival.component
         self._arrivals.pop(component.id, None)  # gone already where the link has closed since
         component.complete = True
         self._close_node(component.document)
 
-    def _give_up(self, arrival: Arrival, status: int, reason: str, *, retry: int = 0) -> None:
+    def _end(self, arrival: Arrival, failure: ComponentFailed) -> None:
+        """No more will come of it. A reader that is behind gets what is here first."""
+        if arrival.waiting:
+            arrival.failure = failure
+        else:
+            self._give_up(arrival, failure)
+
+    def _give_up(self, arrival: Arrival, failure: ComponentFailed) -> None:
         """It will not be complete."""
         component = arrival.component
         self._arrivals.pop(component.id, None)
         self._ended(component.id)
         self._close_node(component.document)
-        self._fail(component, status, reason, retry=retry)
+        self._fail(component, failure)
 
-    def _fail(self, component: Component, status: int, reason: str, *, retry: int = 0) -> None:
-        component.failure = ComponentFailed(status, reason, retry=retry)
+    def _fail(self, component: Component, failure: ComponentFailed) -> None:
+        component.failure = failure
         self._changed(component)
 
     def _changed(self, component: Component) -> None:

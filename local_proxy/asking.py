@@ -14,15 +14,15 @@ from local_proxy.components import Component
 from local_proxy.documents import Documents
 from local_proxy.error_page import error_page
 from local_proxy.export_drivers.browser import BrowserExport
-from local_proxy.http import Request, Response
-from local_proxy.intent import is_navigation, saves_data
+from local_proxy.http import Request, Response, header
+from local_proxy.intent import in_frame, is_navigation, saves_data
 from local_proxy.promise_keeper import PromiseKeeper, wants_picture
 from local_proxy.session import LocalSession
 from local_proxy.sites import Mode
 from local_proxy.uplink import Uplink
 from local_proxy.wall_clock import wall_clock
 from transport.outgoing import Outgoing
-from wire.messages import Raise, Takes, Treatment
+from wire.messages import UNATTRIBUTED, Raise, Takes, Treatment
 from wire.skeleton import Kind, Use
 
 MAX_HEADERS: Final = 50_000
@@ -39,6 +39,7 @@ class Observer(Protocol):
     """Who hears of documents (policies, statistics). Must not raise."""
 
     def document_opened(self, document: int, url: str, *, save_data: bool) -> None: ...
+    def document_came_back(self, document: int, url: str) -> None: ...
     def document_closed(self, document: int) -> None: ...
     def component_requested(self, component: Component) -> None: ...
 
@@ -94,7 +95,7 @@ class Asking:
         )
         takes = request.takes
         if navigation:
-            self._open_document(component, site, save_data=saves_data(request))
+            self._open_document(component, request, site)
             self._caches.open(component_id, request, site=site)
             # Its parts come as promises: a browser that was told of them would ask for them, too.
             takes &= ~Takes.HINTS
@@ -140,12 +141,45 @@ class Asking:
 
         request.on_urgency.append(moved)
 
-    def _open_document(self, component: Component, site: str, *, save_data: bool) -> None:
-        now = asyncio.get_running_loop().time()
-        for forgotten in self._documents.open(component.id, component.url, now=now, site=site):
-            self.close_document(forgotten.id)
+    def _open_document(self, component: Component, request: Request, site: str) -> None:
+        partition = self._documents.partition(
+            request, framed=in_frame(request), document=component.id
+        )
+        forgotten = self._documents.open(
+            component.id,
+            component.url,
+            now=asyncio.get_running_loop().time(),
+            site=site,
+            partition=partition,
+            client=header(request.headers, "user-agent"),
+        )
+        for old in forgotten:
+            self.close_document(old.id)
         self._export.open_document(component.id, component.url)
-        self._observer.document_opened(component.id, component.url, save_data=save_data)
+        self._observer.document_opened(component.id, component.url, save_data=saves_data(request))
+
+    def come_back(self, referer: str) -> int:
+        """The document of a page that was let go, and now asks for something: it is another one.
+
+        Nobody knows whether it is on the screen again, or a tab in the background asks by itself.
+        UNATTRIBUTED if there is none, or no session to number it.
+        """
+        gone, session = self._documents.let_go(referer), self._uplink.session
+        if gone is None or session is None:
+            return UNATTRIBUTED
+        document, now = session.new_id(), asyncio.get_running_loop().time()
+        page = gone.pages[0]
+        for forgotten in self._documents.open(
+            *(document, gone.url),
+            now=now,
+            site=gone.site,
+            partition=page.partition,
+            client=page.client,
+        ):
+            self.close_document(forgotten.id)
+        self._documents.shown(document, False, now=now)
+        self._observer.document_came_back(document, gone.url)
+        return document
 
     def close_document(self, document: int) -> None:
         """The document's window is gone."""

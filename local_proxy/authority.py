@@ -31,6 +31,8 @@ from local_proxy.certificates import (
     root_certificate,
     spki_sha256,
 )
+from ownership import NotOwn, check_own
+from transport.secret_file import secret_file
 
 SECRET: Final = "authority.pem"
 """Key and certificate, mode 0600: one file, so that there is never one without the other."""
@@ -178,19 +180,14 @@ class Authority:
         context.set_alpn_protocols(list(alpn))
         # With the authority's own: Chromium looks for its list of keys in what was sent.
         chain = leaf.public_bytes(Encoding.PEM) + self.certificate_pem
-        # The ssl module reads chains from files only. This one is private (0600) and gone at once.
-        handle, path = tempfile.mkstemp(dir=self._directory, prefix="leaf-")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(key_pem(self._leaf_key) + chain)
+        with secret_file(key_pem(self._leaf_key) + chain, folder=self._directory) as path:
             context.load_cert_chain(path)
-        finally:
-            os.unlink(path)
         return context
 
 
 def _check_private(path: Path, *, mode: str, forbidden: int) -> None:
-    """Raises AuthorityError if it is another user's, or grants others what it must not."""
+    """Raises AuthorityError if it is another user's, or grants others what it must not, or lies
+    where others could put another in its place."""
     found = path.stat()
     if hasattr(os, "getuid") and found.st_uid != os.getuid():
         raise AuthorityError(
@@ -204,6 +201,10 @@ def _check_private(path: Path, *, mode: str, forbidden: int) -> None:
             f"If nobody has, run: chmod {mode} '{path}'. Else delete it, and stop trusting its "
             "certificate."
         )
+    try:
+        check_own(path)
+    except NotOwn as error:
+        raise AuthorityError(str(error)) from error
 
 
 def _load(secret: Path) -> tuple[ec.EllipticCurvePrivateKey, x509.Certificate]:

@@ -11,6 +11,7 @@ from typing import Final
 
 from local_proxy.browser_caches import Belief, BrowserCaches
 from local_proxy.components import Component
+from local_proxy.documents import Documents
 from local_proxy.http import Headers
 from local_proxy.overview import Overview
 from local_proxy.policy_runtime import PolicyRuntime
@@ -26,6 +27,8 @@ from wire.messages import BACKGROUND, UNATTRIBUTED, Fetch
 from wire.skeleton import LEVELS
 
 Size = tuple[int, int]
+MAX_NOTICE: Final = 500
+"""Characters of what the remote tells people."""
 WANTED: Final = 3
 """Urgency of a picture that a person has asked for: ahead of heads that browsers wait for."""
 
@@ -79,6 +82,8 @@ class Bridge:
         self._runtime: PolicyRuntime
         self._overview: Overview
         self._close_document: Callable[[int], None]
+        self._look: Callable[[Component], None]
+        self._documents: Documents
 
     def connect(
         self,
@@ -86,12 +91,19 @@ class Bridge:
         uplink: Uplink,
         runtime: PolicyRuntime,
         overview: Overview,
+        documents: Documents,
         close_document: Callable[[int], None],
+        look: Callable[[Component], None],
     ) -> None:
-        """The other ends; they need this one to be made, so they come after. Called once."""
+        """The other ends; they need this one to be made, so they come after. Called once.
+
+        `look` is told of bytes that have come, before any browser has them.
+        """
+        self._look = look
         self._uplink = uplink
         self._runtime = runtime
         self._overview = overview
+        self._documents = documents
         self._close_document = close_document
 
     # -- local_proxy.session.Listener --------------------------------------------------------------
@@ -133,6 +145,7 @@ class Bridge:
 
     def progressed(self, component: Component, amount: int) -> None:
         """Bytes came, or something else about it changed."""
+        self._look(component)
         self._overview.carried(component, amount)
         reached = component.reached()
         name = "original" if component.complete and reached is None else ""
@@ -146,6 +159,10 @@ class Bridge:
             self._hear(
                 e.Progress(component.id, component.received, name, component.complete, length)
             )
+
+    def noticed(self, text: str) -> None:
+        """The remote proxy has something to tell people."""
+        self._overview.problem(text[:MAX_NOTICE])
 
     def expired(self, component: int) -> None:
         """A fetch can't be in time."""
@@ -167,6 +184,11 @@ class Bridge:
         self._overview.opened(document, url)
         self._hear(e.DocumentOpened(document, url, save_data=save_data))
 
+    def document_came_back(self, document: int, url: str) -> None:
+        """A page whose document was let go asks for something: behind what is in front."""
+        self.document_opened(document, url)
+        self._hear(e.VisibilityChanged(document, False))
+
     def document_closed(self, document: int) -> None:
         """A document's window is gone."""
         self._components.close(document)
@@ -181,15 +203,18 @@ class Bridge:
 
     def visible(self, document: int, visible: bool) -> None:
         """Its tab was shown or hidden."""
+        self._documents.shown(document, visible, now=self._now())
         self._hear(e.VisibilityChanged(document, visible))
 
     def focus(self, document: int, focused: bool) -> None:
         """Its window got the focus. Losing it says nothing: another application has it."""
         if focused:
+            self._documents.shown(document, True, now=self._now())
             self._hear(e.FocusChanged(document))
 
     def pointer(self, document: int, url: str | None) -> None:
         """The pointer rests on a picture, or on none."""
+        self._documents.looked_at(document, now=self._now())
         component = self._components.find(document, url) if url else None
         self._hear(e.PointerOn(component.id if component else None))
 
@@ -207,6 +232,7 @@ class Bridge:
 
     def in_view(self, document: int, urls: Iterable[str]) -> None:
         """The pictures that are on the screen."""
+        self._documents.looked_at(document, now=self._now())
         found = (self._components.find(document, url) for url in urls)
         ids = tuple(component.id for component in found if component is not None)
         self._hear(e.ScrolledInView(document, ids))

@@ -20,6 +20,10 @@ class ClientStream(Protocol):
         """Address and port of ours that the client connected to; None: unknown."""
 
     @property
+    def peer_address(self) -> tuple[str, int] | None:
+        """Address and port of the client; None: unknown."""
+
+    @property
     def ended(self) -> bool:
         """No more bytes will come; some may still wait to be read."""
 

@@ -60,6 +60,8 @@ class Component:
     """Of its levels the first alone is known, and that finer ones will come."""
     coding: str = ""
     """What must be undone of a level's bytes before a browser gets them (wire.messages.Levels)."""
+    identical: bool = False
+    """Of its levels the last is the origin's bytes (wire.messages.Levels)."""
     trailers: Headers = field(default_factory=list)
     """What the origin said behind the body."""
     on_hint: Callable[[int, Headers], None] | None = field(default=None, repr=False)
@@ -76,6 +78,10 @@ class Component:
     """Sent without being asked: several requests may share it."""
     withheld: bool = False
     """Only its head comes, until the remote is told otherwise."""
+    looked_at: int = 0
+    """Bytes in which names that scripts use have been looked for."""
+    looked_last: bytes = field(default=b"", repr=False)
+    """The last few of these, in which a name may have begun."""
     carried: int = 0
     """Bytes that came over the link for it, coded as they were."""
     brings: int | None = None
@@ -122,6 +128,20 @@ class Component:
         assert not self.trimmed
         assert level.end <= self.received
         return bytes(self.data[level.start : level.end]) + level.suffix
+
+    @property
+    def restorable(self) -> bool:
+        """Whether the origin's bytes can be had of what is here."""
+        if not self.levels:
+            return self.complete and not self.trimmed
+        end = self.levels[-1].end
+        if self.identical:
+            return end <= self.received
+        return self.complete and end < self.received
+
+    def recipe(self) -> bytes:
+        """What makes the origin's bytes of the last level; it follows the levels."""
+        return bytes(self.data[self.levels[-1].end :])
 
     def consumed(self, position: int) -> None:
         """Somebody has taken the bytes before `position`; each byte counts once."""

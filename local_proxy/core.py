@@ -9,20 +9,26 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from typing import Protocol
+from functools import partial
+from typing import Final, Protocol
 from urllib.parse import urlsplit
 
+from local_proxy import origin_bytes
 from local_proxy.asking import Asking, Observer, too_large
 from local_proxy.browser_caches import BrowserCaches
 from local_proxy.chatter import is_chatter
 from local_proxy.components import Component, ComponentFailed, Head
 from local_proxy.documents import Documents
 from local_proxy.error_page import error_page
+from local_proxy.export_drivers import page_marks
 from local_proxy.export_drivers.browser import BrowserExport
+from local_proxy.export_drivers.level_files import NoFile
+from local_proxy.export_drivers.pictures import whole_now
 from local_proxy.export_drivers.preview.previews import NoPreview, Previews
 from local_proxy.http import Duplex, Headers, Request, Response, directives, header
-from local_proxy.intent import is_navigation, subject_of
+from local_proxy.intent import is_navigation, is_sheet, subject_of
 from local_proxy.promise_keeper import Kept, PromiseKeeper, wants_picture
+from local_proxy.promises import Whose
 from local_proxy.resumption import LOST
 from local_proxy.sites import Mode, Sites
 from local_proxy.status.link_down import link_down
@@ -32,8 +38,11 @@ from local_proxy.tunnel import Tunnel
 from local_proxy.uplink import Uplink
 from local_proxy.wall_clock import wall_clock
 from policies.plan import Decision, Subject
-from wire.messages import BACKGROUND, UNATTRIBUTED, Takes
-from wire.skeleton import Kind, Use
+from wire.messages import BACKGROUND, UNATTRIBUTED, Fetch, Takes
+from wire.skeleton import LEVELS, Kind, Use
+
+FIRST_OF_ITS_TIER: Final = 1
+"""Urgency of what a script waits for: before its like, and after all that is shown coarse."""
 
 
 class OwnPages(Protocol):
@@ -91,7 +100,7 @@ class ProxyCore:
         if is_own(request):
             return await self._pages.handle(request)
         own_address = not request.original  # else its answer goes to another address of ours
-        document = self._documents.of(header(request.headers, "referer"))
+        document = self._asked_by(header(request.headers, "referer"))
         own = await self._previews.own(request)
         if own is not None:
             return own
@@ -105,17 +114,33 @@ class ProxyCore:
             instead = self._switches.instead(request, document)
             if instead is not None:
                 return instead
+        if mode is Mode.ADAPT and self._export.to_a_worker(request, document):
+            mode = Mode.ORIGINAL
         request.original = request.original or mode is Mode.ORIGINAL
         if own_address:
             self._caches.asked(document, request, now=wall_clock())
+        page = is_navigation(request) and not request.original
+        request.headers = page_marks.asked(request.headers, page=page)
         now = asyncio.get_running_loop().time()
-        kept = await self._promises.find(request, document=document, now=now)
+        made_by = partial(self._documents.initiators, request)
+        kept = await self._promises.find(request, made_by, now=now)
         if kept is not None:
-            document = kept.component.document
+            if kept.whose is Whose.OWN or document == UNATTRIBUTED:
+                document = kept.component.document
             response = await self._keep(request, kept)
         else:
             response = await self._fetch(request, document, mode)
+        if is_sheet(request, response):
+            self._documents.lend(request)
         return self._noted(request, response, document) if own_address else response
+
+    def _asked_by(self, referer: str) -> int:
+        """The document that a request with this Referer belongs to."""
+        document = self._documents.of(referer)
+        if document == UNATTRIBUTED:
+            return self.asking.come_back(referer)
+        self._documents.looked_at(document, now=asyncio.get_running_loop().time())
+        return document
 
     async def connect(self, host: str, port: int, *, tls: bool = False) -> Duplex | Response:
         """Open a tunnel, opaque and a component of its own."""
@@ -164,9 +189,14 @@ class ProxyCore:
         component = kept.component
         if kept.not_modified is not None:
             self._unwanted(component)  # the browser has it: its bytes need not come
+            if component.use is Use.DOCUMENT:
+                self._documents.frame(component.document, request)
+                self._export.open_document(component.id, component.url)
+                return self._export.document_response(component.id, kept.not_modified)
             return kept.not_modified
         self.asking.follow(request, component)
         if component.use is Use.DOCUMENT:  # the page of a frame
+            self._documents.frame(component.document, request)
             self._export.open_document(component.id, component.url)
         return await self._answer(request, component)
 
@@ -211,8 +241,11 @@ class ProxyCore:
             if component.levels and wants_picture(request):
                 picture = await self._export.picture(component, request)
                 return self._watched(picture, component)
-            if component.coding or component.unsettled:
-                return await self._anew(request, component)
+            if origin_bytes.has(component):
+                self._hasten(component)
+                return self._watched(origin_bytes.response(component, head), component)
+            if component.levels or component.unsettled:
+                return await self._restored(request, component, head)
         except ComponentFailed as failure:
             return self._failed(request, failure)
         except asyncio.CancelledError:
@@ -224,6 +257,17 @@ class ProxyCore:
             response = self._export.document_response(component.id, response)
         return response
 
+    async def _restored(self, request: Request, component: Component, head: Head) -> Response:
+        """The origin's bytes of a picture that crosses the link in others; anew where they can't
+        be made of those."""
+        self._hasten(component)
+        try:
+            await origin_bytes.whole(component)
+            original = await self._export.original(component)
+        except (ComponentFailed, NoFile):
+            return await self._anew(request, component)
+        return self._watched(whole_now(head, original), component)
+
     async def _anew(self, request: Request, component: Component) -> Response:
         """The origin's bytes, for who can't be given a picture as it was promised."""
         if not component.promised:
@@ -234,6 +278,12 @@ class ProxyCore:
         site = self._switches.site(request, component.document)
         again = self.asking.ask(session, request, component.document, site=site)
         return await self._answer(request, again)
+
+    def _hasten(self, component: Component) -> None:
+        """A program waits for all of a picture, which its policy may have held or left for last."""
+        session = self._uplink.session
+        if session is not None and not component.complete:
+            session.say(Fetch(component.id, LEVELS[-1], urgency=FIRST_OF_ITS_TIER))
 
     def _plain(self, request: Request, component: Component, head: Head) -> Response:
         """The origin's own response."""
@@ -270,7 +320,13 @@ class ProxyCore:
     def _link_down(self, request: Request) -> Response:
         state = self._uplink.state()
         seconds = asyncio.get_running_loop().time() - state.since if state.was_up else None
-        return link_down(request, remote=state.remote, reason=state.reason, seconds=seconds)
+        return link_down(
+            request,
+            remote=state.remote,
+            reason=state.reason,
+            seconds=seconds,
+            update=state.update,
+        )
 
 
 async def _body(component: Component) -> AsyncIterator[bytes]:

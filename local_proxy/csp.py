@@ -21,10 +21,14 @@ HEADERS: Final = ("content-security-policy", "content-security-policy-report-onl
 DRIVER_PATH: Final = "/.well-known/sluice/driver.js"
 CHANNEL_PATH: Final = "/.well-known/sluice/"
 
-_META: Final = re.compile(rb"<meta\s[^<>]*content-security-policy[^<>]*(?:>|(?=<))", re.IGNORECASE)
+_META: Final = re.compile(rb"<meta\s", re.IGNORECASE)
+_META_END: Final = re.compile(rb"[<>]")
+_META_SIZE: Final = len("<meta ")
 _CONTENT: Final = re.compile(rb"\scontent\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
 _META_SEARCH: Final = 65536
 """Bytes of a page in which a meta policy is looked for; it must stand in the head."""
+MAX_POLICIES: Final = 256
+"""Of one response's header; a page with more is left alone. Each takes some 5 us to read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,8 @@ def adjust_csp(value: str, *, origin: str, nonce: str | None = None) -> Adjusted
 
 def adjust_headers(headers: Headers, *, origin: str) -> tuple[Headers, str | None] | None:
     """All policies of a response, and the nonce for the tag; None: no way in."""
+    if sum(value.count(",") + 1 for name, value in headers if name in HEADERS) > MAX_POLICIES:
+        return None
     adjusted, nonce = [], None
     for name, value in headers:
         if name == "integrity-policy" and "script" in value:
@@ -186,19 +192,45 @@ class MetaPolicies:
 
     def __init__(self, *, origin: str) -> None:
         self._origin = origin
-        self._seen = b""
+        self._seen = bytearray()
+        """What may still be part of a meta tag."""
+        self._searched = 0
+        """Bytes of it in which no tag begins or, if one has begun, none ends."""
+        self._inside = False
+        self._left = _META_SEARCH
         self.shut = False
         self.restrict = False
         """One says what scripts may connect to."""
 
     def feed(self, data: bytes) -> None:
-        """The next bytes of the page; keeps at most 64 KB of them."""
-        if self.shut or len(self._seen) >= _META_SEARCH:
+        """The next bytes of the page; looks at each twice at most, and at none behind the head."""
+        if self.shut or not self._left:
             return
-        start = max(0, self._seen.rfind(b"<meta"), len(self._seen) - 4096)
-        self._seen += data[: _META_SEARCH - len(self._seen)]
-        for match in _META.finditer(self._seen, min(start, len(self._seen))):
-            self.shut |= self._shuts(match[0])
+        data = data[: self._left]
+        self._left -= len(data)
+        self._seen += data
+        while (tag := self._next_tag()) is not None:
+            if b"content-security-policy" in tag.lower():
+                self.shut |= self._shuts(tag)
+
+    def _next_tag(self) -> bytes | None:
+        """The next meta tag that has come whole; None: all that can be read has been."""
+        seen = self._seen
+        if not self._inside:
+            begun = _META.search(seen, self._searched)
+            if begun is None:
+                del seen[: -(_META_SIZE - 1)]  # of which a tag may still be made
+                self._searched = 0
+                return None
+            del seen[: begun.start()]
+            self._inside, self._searched = True, _META_SIZE
+        ended = _META_END.search(seen, self._searched)
+        if ended is None:
+            self._searched = len(seen)
+            return None
+        tag = bytes(seen[: ended.end()])
+        self._inside, self._searched = False, ended.start()
+        return tag
 
     def _shuts(self, tag: bytes) -> bool:
         content = _CONTENT.search(tag)

@@ -30,14 +30,16 @@ class Dialer:
         congestion: str,
         patience: float,
         on_change: Callable[[LinkError | None], None],
+        expecting: Callable[[], bool],
     ) -> None:
         """`patience`: seconds that a link waits for a new connection; `on_change`: it lost
-        its connection, and why; None: it has another."""
+        its connection, and why; None: it has another. `expecting`: bytes should be coming."""
         self._settings = settings
         self._remote = remote
         self._congestion = congestion
         self._patience = patience
         self._on_change = on_change
+        self._expecting = expecting
         self._lasting: LastingLink | None = None
         self._preferring: PreferringUdp | None = None
 
@@ -52,6 +54,7 @@ class Dialer:
             patience=self._patience,
             on_change=self._on_change,
             better=self._preferring,
+            expecting=self._expecting,
         )
         return await self._lasting.open()
 

@@ -15,11 +15,12 @@ import structlog
 from local_proxy.client_hello import parse_client_hello
 from local_proxy.client_stream import ClientStream
 from local_proxy.http import Core
-from local_proxy.http1 import FrontStatistics, Http1Front
+from local_proxy.http1 import Admits, FrontStatistics, Http1Front
 from local_proxy.http1_connection import Limits
 from local_proxy.http1_socket import ClientSocket
 from local_proxy.http2 import Http2Connection
 from local_proxy.http2_flood import PREFACE
+from local_proxy.http2_websocket import leaves_fields_out
 from local_proxy.https import Https
 from local_proxy.tls_stream import TlsStream
 
@@ -34,13 +35,26 @@ class Front:
     """Listens for browsers and serves each in its protocol."""
 
     def __init__(
-        self, core: Core, *, limits: Limits | None = None, https: Https | None = None
+        self,
+        core: Core,
+        *,
+        limits: Limits | None = None,
+        https: Https | None = None,
+        admits: Admits = lambda client, reached: True,
     ) -> None:
-        """`https` None: there is no certificate to be had, so no TLS, neither here nor inside."""
+        """`https` None: there is no certificate to be had, so no TLS, neither here nor inside.
+
+        `admits`: who is served.
+        """
         self._core = core
         self._https = https
         self._http1 = Http1Front(
-            core, limits=limits, https=https, http2=self._inside_tls, welcome=self._welcome
+            core,
+            limits=limits,
+            https=https,
+            http2=self._inside_tls,
+            welcome=self._welcome,
+            admits=admits,
         )
         self._limits = self._http1.limits
 
@@ -105,13 +119,20 @@ class Front:
             limits=self._limits,
             connects=self._http1.connects,
             tally=self._http1,
+            room=self._http1.room,
         )
         await connection.run()
 
     async def _inside_tls(self, client: ClientStream, origin: str) -> None:
         """An https site's connection (local_proxy.client_stream.Serve)."""
         connection = Http2Connection(
-            self._core, client, limits=self._limits, origin=origin, tally=self._http1
+            self._core,
+            client,
+            limits=self._limits,
+            origin=origin,
+            tally=self._http1,
+            room=self._http1.room,
+            websockets=not (isinstance(client, TlsStream) and leaves_fields_out(client.program)),
         )
         await connection.run()
 

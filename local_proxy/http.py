@@ -60,6 +60,8 @@ class Request:
     """None: the request has no body. Reading it sends `100 Continue` where the client waits."""
     reached: tuple[str, int] | None = None
     """Address and port of ours that the client connected to; None: unknown."""
+    peer: tuple[str, int] | None = None
+    """Address and port of the client; None: unknown."""
     multiplexed: bool = False
     """It shares its connection with any number of others (HTTP/2)."""
     urgency: int = 3

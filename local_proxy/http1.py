@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from typing import Final
 
 import structlog
 
@@ -18,6 +19,7 @@ from local_proxy.http import Core
 from local_proxy.http1_connection import Connection, Limits
 from local_proxy.http1_socket import ClientSocket
 from local_proxy.https import Connects, Https
+from local_proxy.room import Room
 
 log = structlog.get_logger(__name__)
 
@@ -34,6 +36,10 @@ class FrontStatistics:
 
 
 Welcome = Callable[[ClientSocket], Coroutine[None, None, None]]
+Admits = Callable[[tuple[str, int] | None, tuple[str, int] | None], bool]
+"""Whether to serve a client, by its address and by that of ours which it reached."""
+STRANGERS: Final = 10.0
+"""Seconds between two lines in the log about clients that are turned away."""
 
 
 class Http1Front:
@@ -47,17 +53,23 @@ class Http1Front:
         https: Https | None = None,
         http2: Serve | None = None,
         welcome: Welcome | None = None,
+        admits: Admits = lambda client, reached: True,
     ) -> None:
         """`https` None: tunnels stay opaque. `http2`: who serves it inside TLS.
 
-        `welcome`: who serves a new connection, which may speak something else.
+        `welcome`: who serves a new connection, which may speak something else. Connections of
+        whom `admits` does not are closed at once.
         """
+        self._admits = admits
+        self._said = float("-inf")
+        """When the log last told of one who was turned away."""
         self.core = core
         self.limits = limits or Limits()
         serve = {"http/1.1": self.serve} if http2 is None else {"h2": http2, "http/1.1": self.serve}
         self.connects = Connects(core, https=https, serve=serve, idle_time=self.limits.idle_time)
         self._welcome = welcome or self.serve_proxy
         self.requests = self.tunnels = self.refused = 0
+        self.room = Room(self.limits.connections)
         self._servers: list[asyncio.Server] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -96,8 +108,25 @@ class Http1Front:
         self._servers.clear()
 
     def _connected(self, client: ClientSocket) -> None:
-        full = len(self._tasks) >= self.limits.connections
-        work = Connection(self, client).turn_away() if full else self._welcome(client)
+        if not self._admits(client.peer_address, client.local_address):
+            self._turn_away(client)
+            return
+        admitted = self.room.make()
+        work = self._welcome(client) if admitted else Connection(self, client).turn_away()
         task = asyncio.get_running_loop().create_task(work, name="http1 connection")
+        if admitted:
+            self.room.enter(client, task)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    def _turn_away(self, client: ClientSocket) -> None:
+        self.refused += 1
+        now = asyncio.get_running_loop().time()
+        if now - self._said >= STRANGERS:
+            self._said = now
+            address = client.peer_address
+            log.warning(
+                "a device that is not in allow_clients was turned away",
+                client=address[0] if address is not None else "unknown",
+            )
+        client.abort()

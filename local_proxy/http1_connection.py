@@ -30,6 +30,7 @@ from local_proxy.http1_head import (
 from local_proxy.http1_tunnel import pump
 from local_proxy.https import Connects
 from local_proxy.responses import bodyless, dispose, keeps_length
+from local_proxy.room import Room
 from local_proxy.upgrade import Switched, asks, open_websocket, switch
 
 log = structlog.get_logger(__name__)
@@ -43,6 +44,7 @@ class Limits:
     """What one front grants its clients."""
 
     connections: int = 512
+    """At a time; who gives way to whom: local_proxy/room.py."""
     head_time: float = 30.0
     """Seconds from a request's first byte to the end of its head."""
     idle_time: float = 300.0
@@ -57,6 +59,7 @@ class Front(Protocol):
     core: Core
     limits: Limits
     connects: Connects
+    room: Room
     requests: int
     tunnels: int
     refused: int
@@ -83,6 +86,9 @@ class Connection:
         self._client = client
         self._pending = bytearray()
         """Bytes of the client that belong to requests not begun yet."""
+        self._place = front.room.mine()
+        self._asked = False
+        """It has made a request."""
 
     async def run(self) -> None:
         """Serve until the client leaves, errs, or is told to close. Never raises."""
@@ -139,6 +145,7 @@ class Connection:
         """The bytes of the next request's head; None when the client has no more requests."""
         loop = asyncio.get_running_loop()
         pending, searched = self._pending, 0
+        self._is_due(begun=bool(pending) or not self._asked)
         first = self._limits.head_time if pending else self._limits.idle_time
         try:
             async with asyncio.timeout(first) as deadline:
@@ -154,6 +161,7 @@ class Connection:
                         return None
                     if not pending:
                         deadline.reschedule(loop.time() + self._limits.head_time)
+                        self._is_due(begun=True)
                     pending += data
         except TimeoutError:
             if pending:
@@ -161,7 +169,15 @@ class Connection:
             return None
         head = bytes(pending[:end])
         del pending[:end]
+        self._asked = True
+        if self._place is not None:
+            self._place.is_served()
         return head
+
+    def _is_due(self, *, begun: bool) -> None:
+        """A request is to come; whether the client owes it, or may be silent."""
+        if self._place is not None:
+            (self._place.owes if begun else self._place.idles)()
 
     # -- answering ---------------------------------------------------------------------------
 
@@ -192,6 +208,7 @@ class Connection:
         self._front.requests += 1
         request = to_request(event, origin=self._origin)
         request.reached = self._client.local_address
+        request.peer = self._client.peer_address
         length = next((int(v) for n, v in event.headers if n == b"content-length"), 0)
         if length > self._limits.body:
             raise too_large()
@@ -252,8 +269,8 @@ class Connection:
             raise
         except Exception as error:
             log.warning("response broke off", why=repr(error))
-            if http.their_http_version == b"1.0":
-                self._client.abort()  # only a reset tells HTTP/1.0 that it isn't whole
+            if http.their_http_version == b"1.0" and response.length is None:
+                self._client.abort()  # only a reset tells that it isn't whole
             raise Broken(repr(error)) from error
         finally:
             await dispose(response, whole=whole)

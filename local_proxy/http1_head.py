@@ -25,7 +25,8 @@ _LINE: Final = re.compile(rb"([-!#$%&'*+.^_`|~0-9A-Za-z]+) ([\x21-\x7e]+) HTTP/(
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _BARE: Final = re.compile(rb"\r(?!\n)|(?<!\r)\n")
 _BARE_LF: Final = re.compile(rb"(?<!\r)\n")
-_DIGITS: Final = re.compile(rb"[0-9]{1,18}")
+LENGTH: Final = re.compile(rb"0{1,18}|[1-9][0-9]{0,17}")
+"""A Content-Length that nobody can read in two ways: 010 is 8 to who takes it for octal."""
 _AUTHORITY: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._~-]+)(?::([0-9]{0,5}))?")
 _ABSOLUTE: Final = re.compile(r"(https?|wss?)://([^/?#]*)([^#]*)", re.IGNORECASE)
 _PLAIN: Final = {"ws": "http", "wss": "https"}
@@ -46,6 +47,12 @@ HOP_BY_HOP: Final = frozenset(
     }
 )
 """Fields between two neighbours only (RFC 9110, 7.6.1 and 11.7)."""
+_SPELLINGS: Final = bytes(
+    byte if chr(byte).isalnum() and byte < 0x80 else ord("-") for byte in range(256)
+)
+_DISGUISED: Final = frozenset(
+    name.encode() for name in (*HOP_BY_HOP, "content-length") if "-" in name
+)
 _NEVER_NAMED: Final = frozenset(("host", "content-length", "content-type", "cache-control"))
 """Fields that `Connection` may not name away (RFC 9110, 7.6.1)."""
 
@@ -94,6 +101,14 @@ def check_head(head: bytes) -> None:
         raise Refused(400, f"A {method.decode()} request has no body.")
 
 
+def disguised(name: bytes) -> bool:
+    """Whether some servers take this for a field of framing or of one connection: CGI and its kin
+    make an underscore of whatever is neither letter nor digit (RFC 3875, 4.1.18)."""
+    name = name.lower()
+    plain = name.translate(_SPELLINGS)
+    return plain != name and plain in _DISGUISED
+
+
 def _check_framing(fields: list[bytes], *, http10: bool) -> bool:
     """Whether the request announces a body."""
     lengths, codings = [], []
@@ -101,6 +116,10 @@ def _check_framing(fields: list[bytes], *, http10: bool) -> bool:
         if field[:1] in (b" ", b"\t"):
             raise Refused(400, "The request's header has a folded line.")
         name, _, value = field.partition(b":")
+        if disguised(name):
+            raise Refused(
+                400, f"The request's field {name.decode('latin-1')} could be taken for another."
+            )
         if name.lower() == b"content-length":
             lengths.append(value.strip(b" \t"))
         elif name.lower() == b"transfer-encoding":
@@ -111,8 +130,8 @@ def _check_framing(fields: list[bytes], *, http10: bool) -> bool:
             raise Refused(417, "The request expects something else than 100-continue.")
     if len(lengths) > 1 or len(codings) > 1 or (lengths and codings):
         raise Refused(400, "The request gives its length more than once.")
-    if lengths and not _DIGITS.fullmatch(lengths[0]):
-        raise Refused(400, "The request's Content-Length is not a number.")
+    if lengths and not LENGTH.fullmatch(lengths[0]):
+        raise Refused(400, "The request's Content-Length is not a plain number.")
     if codings and http10:
         raise Refused(400, "An HTTP/1.0 request has a Transfer-Encoding.")
     return bool(codings) or any(int(length) for length in lengths)
@@ -166,7 +185,11 @@ def end_to_end(headers: Iterable[tuple[str, str]]) -> Headers:
         for token in value.split(",")
     }
     dropped = HOP_BY_HOP | (named - _NEVER_NAMED)
-    return [(name, value) for name, value in fields if name not in dropped]
+    return [
+        (name, value)
+        for name, value in fields
+        if name not in dropped and not disguised(name.encode("latin-1", "replace"))
+    ]
 
 
 def absolute_url(target: str, host: str, *, scheme: str = "http") -> str:

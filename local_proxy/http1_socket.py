@@ -80,11 +80,26 @@ class ClientSocket(asyncio.Protocol):
     @property
     def local_address(self) -> tuple[str, int] | None:
         """Address and port of ours that the client connected to; None: unknown."""
+        return self._address("sockname")
+
+    @property
+    def peer_address(self) -> tuple[str, int] | None:
+        """Address and port of the client; None: unknown."""
+        return self._address("peername")
+
+    def _address(self, which: str) -> tuple[str, int] | None:
         assert self._transport is not None
-        name = self._transport.get_extra_info("sockname")
+        name = self._transport.get_extra_info(which)
         if not isinstance(name, tuple):
             return None
         return str(name[0]).partition("%")[0].removeprefix("::ffff:"), int(name[1])
+
+    @property
+    def peer(self) -> str:
+        """The client's address; empty: unknown."""
+        assert self._transport is not None
+        name = self._transport.get_extra_info("peername")
+        return str(name[0]) if isinstance(name, tuple) else ""
 
     async def read(self) -> bytes:
         """What has come, as soon as anything has; empty at the end."""
@@ -130,6 +145,14 @@ class ClientSocket(asyncio.Protocol):
         if last and not self.lost and not self._transport.is_closing():
             self._transport.write(last)
         self._transport.close()
+
+    def give_up(self) -> None:
+        """Close at once, since somebody else needs the place; reset what the client won't read."""
+        assert self._transport is not None
+        if self._transport.get_write_buffer_size():
+            self.abort()
+        else:
+            self._transport.close()
 
     def abort(self) -> None:
         """Reset the connection, so that nobody takes what came for the whole."""

@@ -26,6 +26,7 @@ from local_proxy.http2_flood import Flood, FrameMeter
 from local_proxy.http2_settings import CONNECTION_WINDOW, server_side
 from local_proxy.http2_table import Over, StreamTable
 from local_proxy.https import Connects
+from local_proxy.room import Room
 
 log = structlog.get_logger(__name__)
 
@@ -63,9 +64,12 @@ class Http2Connection:
         origin: str | None = None,
         connects: Connects | None = None,
         tally: Tally | None = None,
+        room: Room | None = None,
+        websockets: bool = True,
     ) -> None:
         """`origin`: the connection was made for this one alone (https://host[:port]). None: it is
-        a proxy's, for all hosts. `connects`: what becomes of a CONNECT; None: there is none."""
+        a proxy's, for all hosts. `connects`: what becomes of a CONNECT; None: there is none.
+        `websockets`: whether a client is told that it may ask for them here."""
         self._client = client
         self._limits = limits or Limits()
         self._exchange = Exchange(
@@ -76,7 +80,7 @@ class Http2Connection:
             idle_time=self._limits.idle_time,
             origin=origin,
         )
-        self._http = server_side()
+        self._http = server_side(websockets=websockets)
         self._meter = FrameMeter()
         self._streams = StreamTable(
             self._http, client, self._exchange, self._meter, idle=self._idle
@@ -84,6 +88,9 @@ class Http2Connection:
         self._writer = self._streams.writer
         self._greeted = False
         """The client's preface and settings have come."""
+        self._asked = False
+        """It has made a request."""
+        self._place = room.mine() if room is not None else None
         self._idle_since = 0.0
         self._timer: asyncio.Timeout | None = None
         """Runs while the client is read."""
@@ -180,8 +187,20 @@ class Http2Connection:
         return None if self._streams else self._idle_since + self._limits.idle_time
 
     def _set_timer(self) -> None:
+        self._tell_room()
         if self._timer is not None and (deadline := self._deadline()) != self._timer.when():
             self._timer.reschedule(deadline)
+
+    def _tell_room(self) -> None:
+        self._asked |= bool(self._streams)
+        if self._place is None:
+            return
+        if self._streams:
+            self._place.is_served()
+        elif not self._asked or self._meter.block_since is not None:
+            self._place.owes()
+        else:
+            self._place.idles()
 
     def _idle(self) -> None:
         """No stream is open any more."""

@@ -95,6 +95,7 @@ class Exchange:
                 return
             request = to_request(fields, origin=self.origin)
             request.reached = stream.local_address
+            request.peer = stream.peer_address
             await self._answer(stream, request, fields)
         except Refused as refused:
             self.tally.refused += 1

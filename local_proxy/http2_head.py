@@ -13,9 +13,11 @@ from typing import Final
 from local_proxy.error_page import error_page
 from local_proxy.http import Headers, Request, Response
 from local_proxy.http1_head import (
+    LENGTH,
     MAX_HEAD,
     Refused,
     absolute_url,
+    disguised,
     end_to_end,
     split_authority,
     takes_trailers,
@@ -32,7 +34,6 @@ _NAME: Final = re.compile(rb"[-!#$%&'*+.^_`|~0-9a-z]+")
 _VALUE: Final = re.compile(rb"(?![ \t])[^\x00-\x08\x0a-\x1f\x7f]*(?<![ \t])")
 _TARGET: Final = re.compile(rb"[\x21-\x7e]+")
 _METHOD: Final = re.compile(rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
-_DIGITS: Final = re.compile(rb"[0-9]{1,18}")
 _REQUEST: Final = frozenset((b":method", b":scheme", b":authority", b":path"))
 _CONNECT: Final = frozenset((b":method", b":authority"))
 _FORBIDDEN: Final = frozenset(
@@ -98,8 +99,8 @@ def content_length(fields: Fields) -> int | None:
     lengths = {value for name, value in fields if name == b"content-length"}
     if not lengths:
         return None
-    if len(lengths) > 1 or not _DIGITS.fullmatch(next(iter(lengths))):
-        raise Malformed("content-length is not a number")
+    if len(lengths) > 1 or not LENGTH.fullmatch(next(iter(lengths))):
+        raise Malformed("content-length is not a plain number")
     return int(next(iter(lengths)))
 
 
@@ -173,6 +174,8 @@ def _split(fields: Fields) -> tuple[dict[bytes, bytes], Fields]:
             raise Malformed("a field's name has forbidden characters")
         if name in _FORBIDDEN or (name == b"te" and value.lower() != b"trailers"):
             raise Malformed("a connection-specific field")
+        if disguised(name):
+            raise Malformed("a field that could be taken for a connection-specific one")
         regular.append((name, value))
     if not _METHOD.fullmatch(pseudo.get(b":method", b"GET")):
         raise Malformed("the method is not a token")

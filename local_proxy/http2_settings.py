@@ -18,8 +18,8 @@ _NO_RFC7540_PRIORITIES: Final = 0x9
 """SETTINGS parameter (RFC 9218, 2.1)."""
 
 
-def server_side() -> H2Connection:
-    """h2's end of a connection, nothing said yet."""
+def server_side(*, websockets: bool = True) -> H2Connection:
+    """h2's end of a connection, nothing said yet. `websockets`: they may be asked for on it."""
     config = H2Configuration(
         client_side=False,
         header_encoding=None,
@@ -32,7 +32,7 @@ def server_side() -> H2Connection:
     settings: dict[int, int] = {
         SettingCodes.MAX_CONCURRENT_STREAMS: MAX_STREAMS,
         SettingCodes.MAX_HEADER_LIST_SIZE: 2 * MAX_HEAD,
-        SettingCodes.ENABLE_CONNECT_PROTOCOL: 1,  # RFC 8441, 3
+        SettingCodes.ENABLE_CONNECT_PROTOCOL: int(websockets),  # RFC 8441, 3
         _NO_RFC7540_PRIORITIES: 1,
     }
     http.local_settings = Settings(

@@ -26,6 +26,10 @@ class Carrier(Protocol):
     def local_address(self) -> tuple[str, int] | None:
         """Address and port of ours that the client connected to; None: unknown."""
 
+    @property
+    def peer_address(self) -> tuple[str, int] | None:
+        """Address and port of the client; None: unknown."""
+
     def send_head(self, stream: Stream, fields: Fields, *, end: bool) -> None:
         """A field section, in front of all bytes. Raises ConnectionError."""
 
@@ -75,6 +79,11 @@ class Stream:
     def local_address(self) -> tuple[str, int] | None:
         """That of the connection."""
         return self._carrier.local_address
+
+    @property
+    def peer_address(self) -> tuple[str, int] | None:
+        """That of the connection."""
+        return self._carrier.peer_address
 
     async def read(self) -> bytes:
         """What has come, as soon as anything has; empty at the end, also when it is lost."""

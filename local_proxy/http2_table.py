@@ -79,6 +79,11 @@ class StreamTable:
         return self._client.local_address
 
     @property
+    def peer_address(self) -> tuple[str, int] | None:
+        """Address and port of the client; None: unknown."""
+        return self._client.peer_address
+
+    @property
     def pending(self) -> int:
         """Bytes of responses that streams hold."""
         return sum(stream.pending for stream in self._streams.values())

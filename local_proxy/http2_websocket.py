@@ -27,6 +27,15 @@ def asks(fields: Fields) -> bool:
     return (b":method", b"CONNECT") in fields and any(name == _NAME for name, _ in fields)
 
 
+def leaves_fields_out(program: str) -> bool:
+    """Whether it asks for a WebSocket on HTTP/2 without its cookies and without saying from where.
+
+    Firefox 153 does, which servers refuse or take for a stranger. Where it may not, it
+    makes a connection of HTTP/1.1, with all fields. `program`: its User-Agent.
+    """
+    return "Gecko/" in program
+
+
 def to_websocket(fields: Fields, *, origin: str | None, key: bytes) -> Request:
     """The request for the switch. Raises Malformed or Refused. `key`: 16 random bytes."""
     protocols = [value for name, value in fields if name == _NAME]

@@ -230,6 +230,7 @@ class _Heard:
             await self._pass_through(client, first)
             return
         tls = TlsStream(client, context)
+        tls.program = self.client
         tls.on_first_bytes = lambda: self.https.accepted(self.host, self.client)
         try:
             async with asyncio.timeout(HANDSHAKE_TIME):

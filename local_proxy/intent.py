@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import urlsplit
 
-from local_proxy.http import Request, header
+from local_proxy.http import Request, Response, header
 from local_proxy.promise_keeper import wants_picture
 from policies.plan import Subject
 from wire.skeleton import Kind, Use
@@ -57,6 +57,14 @@ def subject_of(request: Request, document: int) -> Subject:
     elif header(request.headers, "accept").startswith("text/css"):
         kind = Kind.STYLE
     return Subject(component=0, document=document, kind=kind, use=Use.OTHER)
+
+
+def is_sheet(request: Request, response: Response) -> bool:
+    """Whether a page gets a style sheet with it, which names itself as Referer of its parts."""
+    if header(response.headers, "content-type").lower().startswith("text/css"):
+        return True
+    asked = header(request.headers, "sec-fetch-dest"), header(request.headers, "accept")
+    return asked[0] == "style" or asked[1].startswith("text/css")
 
 
 def referring_host(request: Request) -> str:

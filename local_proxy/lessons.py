@@ -16,6 +16,7 @@ import structlog
 
 from local_proxy.rejections import MAX_CLIENTS, Lesson, Rejections
 from local_proxy.store import Store, Unavailable
+from local_proxy.threads import STORE
 from local_proxy.wall_clock import wall_clock
 
 PERIOD: Final = 20.0
@@ -57,7 +58,7 @@ class Lessons:
         if self._store is None:
             return
         try:
-            self._forgotten, rows = await asyncio.to_thread(self._store.lessons, self._authority)
+            self._forgotten, rows = await STORE.run(self._store.lessons, self._authority)
         except Unavailable as error:
             _log.warning("what was learnt of clients can't be read", why=str(error))
             return
@@ -91,8 +92,8 @@ class Lessons:
             ]
             try:
                 if self._forgotten is None:
-                    self._forgotten = await asyncio.to_thread(self._store.forgotten)
-                kept = await asyncio.to_thread(
+                    self._forgotten = await STORE.run(self._store.forgotten)
+                kept = await STORE.run(
                     self._store.learn, self._authority, rows, forgotten=self._forgotten
                 )
             except Unavailable as error:
@@ -108,7 +109,7 @@ class Lessons:
             return
         self._looked_at = self._now()
         try:
-            forgotten = await asyncio.to_thread(self._store.forgotten)
+            forgotten = await STORE.run(self._store.forgotten)
         except Unavailable:
             return
         if forgotten != self._forgotten:
@@ -120,7 +121,7 @@ class Lessons:
         self._forget()
         if self._store is not None:
             async with self._turn:
-                self._forgotten = await asyncio.to_thread(self._store.forget_lessons)
+                self._forgotten = await STORE.run(self._store.forget_lessons)
 
     def _forget(self) -> None:
         self._pending.clear()

@@ -28,6 +28,7 @@ class Told:
     levels: tuple[Level, ...]
     coding: str
     unsettled: bool
+    identical: bool = False
 
     @classmethod
     def of(cls, message: m.Levels, *, accepts: Collection[str]) -> Self:
@@ -39,8 +40,10 @@ class Told:
             raise PeerError(f"component {id_}: nobody accepts a sketch")
         if message.coding and message.coding not in accepts:
             raise PeerError(f"component {id_}: unknown coding {message.coding!r}")
+        if message.identical and (message.coding or not levels or levels[-1].sketch):
+            raise PeerError(f"component {id_}: the origin's bytes in a form that they have not")
         if length:
-            return cls(levels, message.coding, unsettled=False)
+            return cls(levels, message.coding, unsettled=False, identical=message.identical)
         if len(levels) != 1 or levels[0].start or message.coding:
             raise PeerError(f"component {id_}: not one first level")
         rest = Level(LEVELS[-1], levels[0].end, NEVER, levels[0].content_type)
@@ -52,11 +55,12 @@ class Told:
             return self.levels[:1] == component.levels[:1]
         if not component.received:
             return True
-        return (self.levels, self.coding) == (component.levels, component.coding)
+        known = component.levels, component.coding, component.identical
+        return (self.levels, self.coding, self.identical) == known
 
     def settle(self, component: Component) -> None:
         """From now on they are the component's. What was known of all is not forgotten."""
         if self.unsettled and component.levels and not component.unsettled:
             return
         component.levels, component.coding = self.levels, self.coding
-        component.unsettled = self.unsettled
+        component.unsettled, component.identical = self.unsettled, self.identical

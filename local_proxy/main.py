@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Callable, Mapping
+import socket
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 from urllib.parse import urlsplit
@@ -15,6 +16,7 @@ from local_proxy import paired
 from local_proxy.authority import Authority, AuthorityError, NoPlaceError
 from local_proxy.bridge import Bridge, Components
 from local_proxy.browser_caches import BrowserCaches
+from local_proxy.clients import Clients
 from local_proxy.components import Component
 from local_proxy.core import ProxyCore
 from local_proxy.dialing import Dialer
@@ -26,6 +28,7 @@ from local_proxy.front import Front
 from local_proxy.http import Request, Response
 from local_proxy.https import Https
 from local_proxy.overview import Overview
+from local_proxy.owner import Owner
 from local_proxy.packages.opening import Packages
 from local_proxy.packages.page import DocumentsPage
 from local_proxy.packages.sparse_file import Folder
@@ -40,6 +43,7 @@ from local_proxy.status.control import Control
 from local_proxy.status.page import StatusPage
 from local_proxy.status.setup import HOST, Setup
 from local_proxy.store import OTHERS, Store, Sum, Unavailable
+from local_proxy.threads import STORE
 from local_proxy.tracking_drivers.browser import Tracker
 from local_proxy.uplink import Connect, Uplink
 from policies.api import Policy, SessionOpened
@@ -59,6 +63,10 @@ class Settings(paired.Settings, Protocol):
 
     @property
     def listen(self) -> str: ...
+    @property
+    def allow_clients(self) -> Sequence[str]: ...
+    @property
+    def private(self) -> Sequence[str]: ...
     @property
     def policy(self) -> list[str]: ...
     @property
@@ -94,7 +102,8 @@ class LocalProxy:
         jpegtran: str | None = shutil.which("jpegtran"),
         store: Store | None = None,
     ) -> None:
-        """`remote`: as the settings say unless given (raises PairingError).
+        """`remote`: as the settings say unless given (raises PairingError). Raises ClientsError
+        and PrivateError for settings that make no sense.
 
         `connect` makes the link, a lasting one over TCP to the remote unless given; `worker` makes
         what policies react in. `authority` vouches for https sites to browsers; without one their
@@ -103,6 +112,7 @@ class LocalProxy:
         among the system's temporary ones.
         """
         self._settings = settings
+        clients = Clients(settings.listen, settings.allow_clients)
         loop = asyncio.get_running_loop()
         self.promises = promises = PromiseKeeper(
             self._urge, release=self._release, unwanted=self._unwanted, later=loop.call_later
@@ -132,7 +142,7 @@ class LocalProxy:
         )
         self.packages = self._new_packages(bridge)
         trusted = authority.certificate_pem if authority is not None else None
-        self._setup = Setup(trusted, secure=authority is not None)
+        self._setup = Setup(trusted, secure=authority is not None, private=settings.private)
         self.export = export = self._new_export(bridge)
         self.previews = Previews(
             self.packages,
@@ -158,12 +168,14 @@ class LocalProxy:
         )
         self.https = self._new_https(authority) if authority is not None else None
         """Which https connections are adapted; None: none."""
-        self._front = Front(self.core, https=self.https)
+        self._front = Front(self.core, https=self.https, admits=clients.admits)
         bridge.connect(
             uplink=self.uplink,
             runtime=self._runtime,
             overview=self._overview,
+            documents=self._documents,
             close_document=self.core.close_document,
+            look=export.look,
         )
 
     def _new_dialer(self, remote: Remote) -> Dialer:
@@ -174,6 +186,7 @@ class LocalProxy:
             congestion=settings.congestion,
             patience=settings.patience,
             on_change=self._link_changed,
+            expecting=lambda: self.uplink.expecting,
         )
 
     def _new_packages(self, bridge: Bridge) -> Packages:
@@ -200,6 +213,7 @@ class LocalProxy:
             control=control,
             documents=DocumentsPage(self.packages, ours=control.is_ours).handle,
             launching=self._launching.handle,
+            owner=Owner(Path(self._settings.state) if self._store is not None else None),
         )
 
     def _new_export(self, tracker: Tracker) -> BrowserExport:
@@ -212,6 +226,7 @@ class LocalProxy:
             swap=settings.export != "stream",
             decode=self._decoding.decode,
             enlarge=self._decoding.enlarge,
+            restore=self._decoding.restore,
             growing=self._growing,
         )
 
@@ -226,7 +241,10 @@ class LocalProxy:
     async def listen(self) -> tuple[str, int]:
         """Take browsers' connections; the address as bound. Raises OSError."""
         host, _, port = self._settings.listen.rpartition(":")
-        self._setup.address = await self._front.listen(host.strip("[]"), int(port))
+        try:
+            self._setup.address = await self._front.listen(host.strip("[]"), int(port))
+        except socket.gaierror as error:
+            raise OSError(f"local.listen: {self._settings.listen}: {error.strerror}") from error
         return self._setup.address
 
     async def run(self) -> None:
@@ -262,7 +280,7 @@ class LocalProxy:
         if self._store is None:
             return
         try:
-            choices = await asyncio.to_thread(self._store.choices)
+            choices = await STORE.run(self._store.choices)
         except Unavailable as error:
             _log.warning("choices for sites can't be read", why=str(error))
             return
@@ -341,7 +359,8 @@ def open_authority(settings: Settings) -> Authority | None:
 
 
 def composed(settings: Settings) -> LocalProxy:
-    """One with the policies and the authority that the settings name. Raises OSError, LoadError."""
+    """One with the policies and the authority that the settings name. Raises OSError, LoadError,
+    PairingError, ClientsError."""
     policies = [load(name) for name in settings.policy]
     store = Store(Path(settings.state))
     return LocalProxy(settings, policies, authority=open_authority(settings), store=store)
@@ -350,7 +369,7 @@ def composed(settings: Settings) -> LocalProxy:
 async def run(settings: Settings) -> None:
     """Listen and serve until cancelled. Prints one line when ready.
 
-    Raises OSError, LoadError, PairingError.
+    Raises OSError, LoadError, PairingError, ClientsError.
     """
     proxy = composed(settings)
     host, port = await proxy.listen()

@@ -24,14 +24,14 @@ from local_proxy.store import Sum
 from local_proxy.uplink import Uplink
 from redaction import without_queries
 from transport.link import BandwidthEstimate, LinkStatistics
+from version import VERSION
 from wire.messages import BACKGROUND
 from wire.session import header
 
-VERSION: Final = "0.1.0"
 PROBLEMS: Final = 20
 """Faults remembered."""
 RENEW: Final = 0.25
-"""Seconds between two looks at the link's estimate."""
+"""Seconds between two looks at the link's estimate, while anything happens."""
 
 
 class Overview:
@@ -93,9 +93,9 @@ class Overview:
 
     async def watch_bandwidth(self) -> None:
         """Tell policies what the link can do; until cancelled."""
-        last = None
+        last, watch = None, self._uplink.activity.watch()
         while True:
-            await asyncio.sleep(RENEW)
+            await watch.news(pause=RENEW)
             session = self._uplink.session
             estimate = session.link.statistics().incoming if session is not None else None
             if estimate is not None and estimate != last:
@@ -139,6 +139,7 @@ class Overview:
             connected=state.connected,
             seconds=now - state.since,
             remote=state.remote,
+            reason=state.reason,
             down=_estimate(link.incoming, now),
             up=_estimate(link.outgoing, now),
             received=received + link.received,

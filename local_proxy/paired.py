@@ -81,6 +81,6 @@ def remote(settings: Settings) -> Remote:
             )
         invitation = found
     identity = device_identity(invitation.seed).pem
-    security = ClientSecurity(identity, pin=invitation.pin)
+    security = ClientSecurity(identity, pin=invitation.pin, folder=folder)
     keys = ClientKeys(identity, pin=invitation.pin) if settings.transport == "atp-udp" else None
     return Remote(settings.remote or invitation.address, security, keys)

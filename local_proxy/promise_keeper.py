@@ -14,15 +14,17 @@ import structlog
 
 from local_proxy.components import Component, ComponentFailed
 from local_proxy.http import Headers, Request, Response, directives, header
+from local_proxy.initiators import Initiators
 from local_proxy.promises import (
     Promised,
     PromiseStatistics,
     PromiseTable,
     ResponseHead,
     Verdict,
+    Whose,
     may_use,
 )
-from wire.messages import UNATTRIBUTED
+from wire.skeleton import Use
 
 _log = structlog.get_logger("sluice.local")
 WITHHELD: Final = 30.0
@@ -54,6 +56,7 @@ class Kept:
     """A promise answers the request."""
 
     component: Component
+    whose: Whose
     not_modified: Response | None = None
     """What to answer instead of the component."""
 
@@ -97,17 +100,30 @@ class PromiseKeeper:
         for old in self._table.expire(now):
             self._components.pop(old.component, None)
 
-    async def find(self, request: Request, *, document: int, now: float) -> Kept | None:
-        """What answers the request; None: it must be asked for."""
-        promised = None
-        if document != UNATTRIBUTED:
-            promised = self._table.find(request.url, document, now)
-        if promised is None:
-            promised = self._table.find(request.url, None, now)
-        if promised is None:
+    async def find(
+        self, request: Request, initiators: Callable[[], Initiators], *, now: float
+    ) -> Kept | None:
+        """What answers the request; None: it must be asked for. `initiators`: who may have made
+        it."""
+        found = self._table.find(request.url, now)
+        if not found:
             return None
+        who = initiators()
+        for whose, promised in _answerable(found, who):
+            if who.mixed and promised.uses:  # what has answered one page would tell others of it
+                continue
+            kept = await self._answer(request, promised, whose, now)
+            if kept is not None:
+                return kept
+        return None
+
+    async def _answer(
+        self, request: Request, promised: Promised, whose: Whose, now: float
+    ) -> Kept | None:
         component = self._components[promised.component]
-        verdict = self._judge(promised, request, now)
+        if whose is not Whose.OWN and component.use is Use.DOCUMENT:
+            return None  # a page of a frame is known by the page around it
+        verdict = self._judge(promised, request, whose, now)
         if verdict.use and not _conditional(request):
             self._let_go(component)
         if verdict.use and not verdict.final:
@@ -117,23 +133,31 @@ class PromiseKeeper:
                 head = await component.wait_head()
             except ComponentFailed as failure:
                 if failure.status == 403:  # forbidden here or there: asking anew changes nothing
-                    return Kept(component)
+                    return Kept(component, whose)
                 self._table.fail(promised)
                 return None
             promised.head = ResponseHead(head.status, head.headers, now)
-            verdict = self._judge(promised, request, now)
+            verdict = self._judge(promised, request, whose, now)
         if not verdict.use:
             _log.info("a promise was not used", url=request.url, reason=verdict.reason)
             return None
         if component.failure is not None or component.trimmed:
             return None
         if component.levels and not wants_picture(request):
-            return None  # only pictures to be rendered may be other bytes than the origin's
+            # Only pictures to be rendered may be other bytes than the origin's, which can be made
+            # again of most.
+            try:
+                await component.wait_settled()
+            except ComponentFailed:
+                return None
+            verdict = self._judge(promised, request, whose, now)  # it may have answered meanwhile
+            if not verdict.use:
+                return None
         self._table.take(promised)
         not_modified = _not_modified(component) if verdict.not_modified else None
         if not_modified is None:
             self._let_go(component)
-        return Kept(component, not_modified)
+        return Kept(component, whose, not_modified)
 
     def _let_go(self, component: Component) -> None:
         if self._withheld.pop(component.id, None) is not None:
@@ -157,8 +181,20 @@ class PromiseKeeper:
         return self._table.statistics()
 
     @staticmethod
-    def _judge(promised: Promised, request: Request, now: float) -> Verdict:
-        return may_use(promised, request.headers, request.method, request.url, now)
+    def _judge(promised: Promised, request: Request, whose: Whose, now: float) -> Verdict:
+        return may_use(promised, request.headers, request.method, request.url, now, whose=whose)
+
+
+def _answerable(found: list[Promised], initiators: Initiators) -> list[tuple[Whose, Promised]]:
+    """The promises that may answer, in the order in which they are tried."""
+    own = [one for one in found if one.document == initiators.own]
+    peers = [one for one in found if one.document in initiators.peers]
+    others = [one for one in found if one.document in initiators.others]
+    return [
+        *((Whose.OWN, one) for one in own),
+        *((Whose.PEER, one) for one in sorted(peers, key=lambda one: one.uses > 0)),
+        *((Whose.OTHER, one) for one in others),
+    ]
 
 
 def _conditional(request: Request) -> bool:

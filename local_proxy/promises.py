@@ -16,6 +16,10 @@ Decisions, and why:
   once more than caches may answer wants to hear of changes (a script that polls, a reload).
 - Redirects are promised as the redirects they are; their targets are promises of their own.
 - Errors that another request might not meet (401, 403, 429, 5xx) are never passed on.
+- The Referer must be of the same origin: hosts answer by it. It may be missing where the request
+  proves by other fields which page makes it, as a page's policy may be learnt too late.
+- To another document than its own a promise is what a cache shared by pages would have (RFC 9111,
+  3): fresh, of a request without credentials, and neither `private` nor to be asked about.
 
 Pure: takes `now`; knows no socket, no component's bytes.
 """
@@ -27,10 +31,12 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from enum import Enum
 from typing import Final
 
 from local_proxy.freshness import age_on_arrival, left_when_made
 from local_proxy.http import Headers, directives, header, max_age
+from web.sites import origin_of
 
 LIFETIME: Final = 300.0
 """Seconds a promise may wait for its request; Chromium gave pushed responses as long."""
@@ -40,6 +46,8 @@ MAX_PROMISES: Final = 8_192
 _USABLE: Final = frozenset((200, 203, 204, 300, 301, 302, 303, 307, 308, 404, 410))
 """Statuses that another request for the same would get again (RFC 9110, 15.1, and redirects)."""
 _UNANSWERABLE: Final = ("authorization", "range", "if-range", "if-match", "if-unmodified-since")
+_UNSHARED: Final = frozenset(("no-cache", "no-store", "private"))
+"""Directives of answers that are for the page alone for which they were fetched."""
 _ETAG: Final = re.compile(r'(?:W/)?("[^"]*")')
 
 
@@ -78,6 +86,17 @@ class Promised:
         return "set-cookie" in names or "no-store" in directives(self.head.headers)
 
 
+class Whose(Enum):
+    """Whose promise it is, as the request sees it."""
+
+    OWN = 0
+    """Of the document that makes the request."""
+    PEER = 1
+    """Of one that may have made it as well: nothing in the request tells."""
+    OTHER = 2
+    """Of another one of the same site."""
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """Whether a promise may answer a request."""
@@ -92,16 +111,25 @@ class Verdict:
 
 
 def may_use(
-    promise: Promised, request_headers: Headers, method: str, url: str, now: float
+    promise: Promised,
+    request_headers: Headers,
+    method: str,
+    url: str,
+    now: float,
+    *,
+    whose: Whose = Whose.OWN,
 ) -> Verdict:
-    """Whether the promise may answer this request of its document."""
+    """Whether the promise may answer this request."""
     refused = _request_refused(promise, request_headers, method, url, now)
+    refused = refused or _maker_refused(promise, request_headers, whose)
     if refused:
         return Verdict(False, refused)
     if promise.head is None:
         return Verdict(True, "head not known yet", final=False)
     refused = _response_refused(promise, promise.head, request_headers)
-    if not refused and promise.uses:
+    if not refused and whose is not Whose.OWN and _is_for_one(promise.head):
+        refused = "of another document, and not to be shared"
+    if not refused and (promise.uses or whose is Whose.OTHER):
         refused = _reuse_refused(promise, promise.head, request_headers, now)
     if refused:
         return Verdict(False, refused)
@@ -130,6 +158,29 @@ def _request_refused(
         if _value(headers, name) != _value(promise.request_headers, name):
             return f"{name} differs"
     return None
+
+
+def _maker_refused(promise: Promised, headers: Headers, whose: Whose) -> str | None:
+    """What the two requests say of who makes them."""
+    sent, asked = header(promise.request_headers, "referer"), header(headers, "referer")
+    if origin_of(sent) != origin_of(asked) and (asked or whose is Whose.OTHER):
+        return "referer differs"
+    if header(headers, "sec-fetch-dest") == "document":
+        return "a page in a window, and promises are of parts"
+    before, now = (
+        (header(fields, "sec-fetch-site"), header(fields, "sec-fetch-mode") == "navigate")
+        for fields in (promise.request_headers, headers)
+    )
+    if before[0] and now[0] and before != now:
+        return "sec-fetch-site or -mode differs"
+    if whose is not Whose.OWN and header(promise.request_headers, "cookie"):
+        return "of another document, and its request had cookies"
+    return None
+
+
+def _is_for_one(head: ResponseHead) -> bool:
+    """Whether no cache might give it to another page."""
+    return bool(_UNSHARED & directives(head.headers)) or bool(header(head.headers, "set-cookie"))
 
 
 def _response_refused(promise: Promised, head: ResponseHead, headers: Headers) -> str | None:
@@ -231,19 +282,13 @@ class PromiseTable:
             gone.append(self._drop(next(iter(self._open.values()))))
         return gone
 
-    def find(self, url: str, referer_document: int | None, now: float) -> Promised | None:
-        """The promise for this URL of that document; None as document: of the latest that has one.
+    def find(self, url: str, now: float) -> list[Promised]:
+        """The promises for this URL, of whatever document, the latest first.
 
-        A promise that is spent is still found, so that `may_use` can say why not.
+        Those that are spent are still found, so that `may_use` can say why not.
         """
-        url = url.partition("#")[0]
-        if referer_document is not None:
-            promised = self._open.get((referer_document, url))
-        else:
-            promised = next(reversed(self._by_url.get(url, [])), None)
-        if promised is not None and now - promised.made_at > LIFETIME:
-            return None
-        return promised
+        found = reversed(self._by_url.get(url.partition("#")[0], []))
+        return [promised for promised in found if now - promised.made_at <= LIFETIME]
 
     def take(self, promised: Promised) -> None:
         """It answers a request. Other requests of the document may share it (single_use: not)."""

@@ -15,6 +15,7 @@ import msgspec
 import structlog
 
 from local_proxy.store import OTHERS, Store, Sum, Unavailable
+from local_proxy.threads import STORE
 
 PERIOD: Final = 20.0
 """Seconds between two batches."""
@@ -62,6 +63,7 @@ class Savings:
         self._store = store
         self._today = today
         self._pending: dict[tuple[str, str], Sum] = {}
+        self._added = asyncio.Event()
         self._turn = asyncio.Lock()
         self._told = False
 
@@ -78,12 +80,17 @@ class Savings:
         if key not in self._pending and len(self._pending) >= MAX_PENDING:
             key = (key[0], OTHERS)
         self._pending[key] = self._pending.get(key, Sum()) + delivered
+        self._added.set()
 
     async def run(self) -> None:
         """Write now and then, until cancelled."""
         while True:
+            await self._added.wait()
             await asyncio.sleep(PERIOD)
+            self._added.clear()
             await self.flush()
+            if self._pending:
+                self._added.set()  # what could not be written is tried again
 
     async def flush(self) -> None:
         """Write what waits; what can't be written waits on."""
@@ -93,7 +100,7 @@ class Savings:
             pending, self._pending = self._pending, {}
             rows = [(day, site, sums) for (day, site), sums in pending.items()]
             try:
-                await asyncio.to_thread(self._store.add, rows)
+                await STORE.run(self._store.add, rows)
                 self._told = False
             except Unavailable as error:
                 for key, sums in pending.items():
@@ -108,8 +115,8 @@ class Savings:
         if self._store is None:
             return Report(kept=False)
         try:
-            days = await asyncio.to_thread(self._store.days)
-            sites = await asyncio.to_thread(lambda s: s.sites(day=day), self._store)
+            days = await STORE.run(self._store.days)
+            sites = await STORE.run(lambda s: s.sites(day=day), self._store)
         except Unavailable as error:
             return Report(kept=True, problem=str(error))
         return Report(
@@ -123,7 +130,7 @@ class Savings:
         async with self._turn:
             self._pending.clear()
             if self._store is not None:
-                await asyncio.to_thread(self._store.erase)
+                await STORE.run(self._store.erase)
 
 
 def _numbers(sums: Sum) -> tuple[int, int, int, int]:

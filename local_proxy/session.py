@@ -18,15 +18,18 @@ from local_proxy.arriving import Arriving, promised
 from local_proxy.components import Component
 from local_proxy.resumption import Memory
 from local_proxy.uploads import Uploads
-from transport.link import Link, LinkError, PeerFault
+from transport.activity import Activity
+from transport.link import Link, LinkError, OtherVersion, PeerFault
 from transport.outgoing import Outgoing
 from wire import messages as m
-from wire.errors import WireError
+from wire.errors import NoCommonVersion, WireError
 from wire.frames import Control, Data
 from wire.package import Held
 from wire.session import Headers, Session, Side, State
 
 AGENT: Final = "sluice"
+MAX_REASON: Final = 500
+"""Characters of a goodbye's reason that people are shown."""
 _log = structlog.get_logger("sluice.local")
 
 
@@ -45,6 +48,9 @@ class Listener(Protocol):
     def expired(self, component: int) -> None:
         """The remote has suspended a fetch that can't be in time."""
 
+    def noticed(self, text: str) -> None:
+        """The remote has something to tell people."""
+
     def session_closed(self, session: LocalSession, error: LinkError | None) -> None: ...
 
 
@@ -61,12 +67,15 @@ class LocalSession:
         first_id: int = 1,
         accepts: Sequence[str] = (),
         patience: float = 0.0,
+        activity: Activity | None = None,
     ) -> None:
         """`first_id`: odd; ids name documents, which outlive the session, as `memory` does.
 
         `accepts`: codings of pictures that whoever shows them undoes. `patience`: seconds for
-        which the link may be without a connection; the remote is told.
+        which the link may be without a connection; the remote is told. `activity` hears of all
+        that is said and comes.
         """
+        self._activity = activity or Activity()
         self._link = link
         self._listener = listener
         self._memory = memory
@@ -76,7 +85,7 @@ class LocalSession:
             device=device,
             first_component=first_id,
             first_promise=memory.next_promise,
-            accepts=accepts,
+            accepts=(*accepts, m.NOTICES),
             patience=math.ceil(patience),
         )
         self.uploads = Uploads(self.session, wake=link.wake)
@@ -100,6 +109,7 @@ class LocalSession:
             m.Expired: self._on_expired,
             m.Reset: self._on_reset,
             m.Credit: self._on_credit,
+            m.Notice: self._on_notice,
             m.Ping: self._on_ping,
             m.Pong: lambda message, headers: None,
             m.Goodbye: self._on_goodbye,
@@ -226,7 +236,7 @@ class LocalSession:
     def say(self, message: m.Message, headers: Headers | None = None) -> None:
         """Queue a control message."""
         self.session.enqueue(message, headers)
-        self._link.wake()
+        self._wake()
 
     # -- transport.link.Inbox ------------------------------------------------------------------
 
@@ -239,9 +249,15 @@ class LocalSession:
                 else:
                     message, headers = self.session.receive(frame.payload)
                     self._handlers[type(message)](message, headers)
+        except NoCommonVersion as error:
+            self._link.close(_other_version(error))
         except WireError as error:
             _log.warning("the remote proxy broke the protocol", error=str(error))
             self._link.close(PeerFault(str(error)))
+        self._wake()
+
+    def _wake(self) -> None:
+        self._activity.happened()
         self._link.wake()
 
     def link_closed(self, error: LinkError | None) -> None:
@@ -311,6 +327,10 @@ class LocalSession:
         assert isinstance(message, m.Credit)
         self.uploads.grant(message.component, message.bytes)
 
+    def _on_notice(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Notice)
+        self._listener.noticed(message.text)
+
     def _on_ping(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Ping)
         self.say(m.Pong(message.token))
@@ -318,4 +338,20 @@ class LocalSession:
     def _on_goodbye(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Goodbye)
         _log.info("the remote proxy said goodbye", reason=message.reason)
-        self._link.close()
+        reason = message.reason[:MAX_REASON]
+        self._link.close(LinkError(f"the remote proxy says: {reason}") if reason else None)
+
+
+def _other_version(error: NoCommonVersion) -> OtherVersion:
+    """For people: which end is to be updated."""
+    if error.peer_is_older:
+        what = (
+            "Update Sluice on the machine of the remote proxy: it speaks an older protocol "
+            f"(version {error.theirs}) than this device ({error.ours})"
+        )
+    else:
+        what = (
+            "Update Sluice on this device: it speaks an older protocol "
+            f"(version {error.ours}) than the remote proxy ({error.theirs})"
+        )
+    return OtherVersion(what, update_peer=error.peer_is_older)

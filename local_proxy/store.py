@@ -18,6 +18,8 @@ from typing import Final, TypeVar
 
 import structlog
 
+from ownership import NotOwn, check_own
+
 FILE: Final = "sluice.sqlite3"
 SCHEMA: Final = 2
 """1 had no lessons; its tables are the same."""
@@ -163,11 +165,13 @@ class Store:
                     raise Unavailable(str(error)) from error
                 self._put_aside(str(error))
             return self._once(work)
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, sqlite3.Error, NotOwn) as error:
             raise Unavailable(str(error)) from error
 
     def _once(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not self._checked:
+            check_own(self.path)  # SQLite follows links, and obeys what a file says
         os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))  # SQLite would let all read it
         with closing(sqlite3.connect(self.path, timeout=_PATIENCE)) as db:
             db.execute("PRAGMA secure_delete = ON")

@@ -58,6 +58,8 @@ class TlsStream:
         """Plaintext has come."""
         self.distrusted = False
         """The client refused our certificate after the handshake, as GnuTLS does."""
+        self.program = ""
+        """The User-Agent of the CONNECT that it lies in."""
 
     async def handshake(self, early: bytes) -> None:
         """Agree with the client, who has sent `early` already. Raises HandshakeFailed."""
@@ -86,6 +88,11 @@ class TlsStream:
     def local_address(self) -> tuple[str, int] | None:
         """That of the stream below."""
         return self._below.local_address
+
+    @property
+    def peer_address(self) -> tuple[str, int] | None:
+        """That of the stream below."""
+        return self._below.peer_address
 
     @property
     def alpn(self) -> str | None:

@@ -7,17 +7,19 @@ patience lasts.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 import structlog
 
 from local_proxy.components import Component, ComponentFailed
 from local_proxy.resumption import LOST, Memory
 from local_proxy.session import Listener, LocalSession
+from transport.activity import Activity
 from transport.lasting import forbids
-from transport.link import Link, LinkError
+from transport.link import Link, LinkError, OtherVersion
 from wire.frames import MAX_COMPONENT
 
 BACKOFF: Final = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -26,12 +28,17 @@ within a second; a link that is down for minutes costs one packet in eight secon
 DISTRUST: Final = 60.0
 """Seconds between attempts once one end has said that it does not know the other: only people can
 change that, and a remote that is asked without pause may take us for an attacker."""
+UPDATE: Final = 30.0
+"""Seconds between attempts while the ends speak no common version, unless somebody waits for a
+page: a handshake is 5 KB, and somebody has to update one end first."""
 OPENING: Final = 20.0
 """Seconds for the remote's Hello after connecting: several round trips of the slowest link."""
 RENUMBER: Final = (MAX_COMPONENT + 1) // 2
 """Component ids from which a new session begins at 1 again: those pages are long gone."""
 FIRST_BEAT: Final = 4.0
 """Seconds of silence, while something is expected, before the peer is asked for a sign of life."""
+LOOK: Final = 1.0
+"""Seconds between two looks for a sign of life, while anything happens."""
 LAST_BEAT: Final = 300.0
 """Seconds between signs of life of an idle link: a ping, its answer, their reports and TCP's and
 IP's headers are 260 bytes, under 1 B/s; NATs forget a connection after longer silence."""
@@ -40,6 +47,7 @@ ANSWER: Final = 64
 _log = structlog.get_logger("sluice.local")
 
 Connect = Callable[[], Awaitable[Link]]
+Update = Literal["", "device", "remote"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +64,8 @@ class UplinkState:
     """Why there is no session; empty while there is one."""
     was_up: bool
     """There has been a session since the start."""
+    update: Update = ""
+    """Which end must be updated before there can be one."""
 
 
 class Heartbeat:
@@ -71,12 +81,15 @@ class Heartbeat:
         if received - self._received > ANSWER or self._received < 0:
             self._received, self._at, self._interval = received, now, FIRST_BEAT
             return False
-        interval = self._interval if expecting else LAST_BEAT
-        if now - self._at < interval:
+        if self.wait(now, expecting=expecting) > 0:
             return False
         self._received, self._at = received, now
         self._interval = min(2 * self._interval, LAST_BEAT)
         return True
+
+    def wait(self, now: float, *, expecting: bool) -> float:
+        """Seconds until it is due, unless something comes."""
+        return self._at + (self._interval if expecting else LAST_BEAT) - now
 
 
 class Uplink:
@@ -96,6 +109,8 @@ class Uplink:
 
         `accepts`: codings that this side can undo, asked at each new session.
         """
+        self.activity = Activity()
+        """Of the link, over all sessions."""
         self._accepts = accepts
         self._patience = patience
         self._memory = Memory()
@@ -118,8 +133,12 @@ class Uplink:
         self._waiting = 0
         """Requests that wait for a session."""
         self._was_up = False
+        self._away = set[str]()
+        """Why there is no link, all that was found out since there was one; empty: there is."""
         self._distrusted = False
         """The latest attempt failed for want of trust."""
+        self._update: Update = ""
+        """As it failed: for want of a common version."""
 
     @property
     def session(self) -> LocalSession | None:
@@ -133,13 +152,40 @@ class Uplink:
         session = self.session
         return session is not None and session.link.statistics().connected
 
+    @property
+    def expecting(self) -> bool:
+        """Whether anything is on its way in."""
+        session = self.session
+        return session is not None and session.expecting
+
     def link_changed(self, error: LinkError | None) -> None:
-        """The session's link has lost its connection, and why; None: it has another."""
-        self._since = asyncio.get_running_loop().time()
-        self._reason = str(error) if error is not None else ""
+        """The session's link has no connection, and why (the latest reason); None: it has one."""
+        if error is None:
+            self._back()
+        else:
+            self._gone(str(error))
         self._pulse()
 
+    def _gone(self, reason: str) -> None:
+        """There is no link, for this reason. Each is said once, until there is a link again."""
+        if not self._away:
+            self._since = asyncio.get_running_loop().time()
+        if reason not in self._away:
+            _log.warning("no link to the remote proxy", remote=self._remote, reason=reason)
+        self._away.add(reason)
+        self._reason = reason
+
+    def _back(self) -> None:
+        """There is a link."""
+        now = asyncio.get_running_loop().time()
+        if self._away:
+            after = f"{now - self._since:.0f} s"
+            _log.warning("a link to the remote proxy again", remote=self._remote, after=after)
+            self._away.clear()
+            self._since = now
+
     def _pulse(self) -> None:
+        self.activity.happened()
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
 
@@ -167,10 +213,13 @@ class Uplink:
             self._attempts,
             "" if connected else self._reason,
             self._was_up,
+            "" if connected else self._update,
         )
 
     def opened(self) -> None:
         """The session's Hello has come."""
+        self._back()
+        self._update = ""
         self._since = asyncio.get_running_loop().time()
         self._attempts = 0
         self._was_up = True
@@ -224,14 +273,17 @@ class Uplink:
         """
         loop = asyncio.get_running_loop()
         heart = Heartbeat()
+        watch = self.activity.watch()
         while True:
-            await asyncio.sleep(1.0)
-            session = self.session
-            if session is None or not self.connected:
-                continue
-            received = session.link.statistics().received
-            if heart.due(loop.time(), received=received, expecting=session.expecting):
-                session.ping()
+            wait, session = None, self.session
+            if session is not None and self.connected:
+                received, expecting = session.link.statistics().received, session.expecting
+                if heart.due(loop.time(), received=received, expecting=expecting):
+                    session.ping()
+                wait = heart.wait(loop.time(), expecting=expecting)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(wait):
+                    await watch.news(pause=LOOK)
 
     async def run(self) -> None:
         """Connect, serve until the link closes, connect again; until cancelled."""
@@ -244,8 +296,9 @@ class Uplink:
             self._session = None
             self._wait_for_another()
             self._opened.clear()
-            self._since = asyncio.get_running_loop().time()
             delay = BACKOFF[min(self._attempts, len(BACKOFF) - 1)]
+            if self._update:
+                delay = UPDATE
             self._attempts += 1
             if not self._waiting:
                 self._hurry.clear()
@@ -280,9 +333,7 @@ class Uplink:
             link = await self._connect()
         except (LinkError, OSError) as error:
             self._distrusted = forbids(error)
-            if str(error) != self._reason:
-                _log.warning("no link to the remote proxy", remote=self._remote, error=str(error))
-            self._reason = str(error)
+            self._gone(str(error))
             return
         before = self._session_before
         first = before.session.next_component if before is not None else 1
@@ -297,6 +348,7 @@ class Uplink:
             first_id=first,
             accepts=self._accepts(),
             patience=self._patience,
+            activity=self.activity,
         )
         self._session_before = session
         self._session = session
@@ -304,16 +356,20 @@ class Uplink:
         try:
             async with asyncio.timeout(OPENING):
                 await self._hello_or_end(session)
-            error_or_none = await asyncio.shield(session.closed)
-            self._distrusted = forbids(error_or_none)
-            self._reason = str(error_or_none) if error_or_none else "the link was closed"
-            _log.warning("the link was lost", remote=self._remote, reason=self._reason)
+            self._lost(await asyncio.shield(session.closed))
         except TimeoutError:
-            self._reason = f"{self._remote} accepted the connection but did not answer"
+            self._gone(f"{self._remote} accepted the connection but did not answer")
             session.close()
         except asyncio.CancelledError:
             session.close()
             raise
+
+    def _lost(self, error: LinkError | None) -> None:
+        """The session's link is closed."""
+        self._distrusted = forbids(error)
+        self._gone(str(error) if error is not None else "the link was closed")
+        if isinstance(error, OtherVersion):
+            self._update = "remote" if error.update_peer else "device"
 
     async def _hello_or_end(self, session: LocalSession) -> None:
         opened = asyncio.ensure_future(self._opened.wait())

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+from pairing.errors import PairingError
 from pairing.invitation import format_address, parse_address
 from pairing.store import Store
 
@@ -31,12 +32,12 @@ class Settings(Protocol):
 def pair(settings: Settings, name: str, *, out: Say, notice: Say) -> None:
     """Make a device and say its string, the only time that it is seen. Raises PairingError."""
     store = _store(settings)
+    host, port = _address(settings, store, notice)
     if not store.used:
         notice(
             f"a remote's identity is made in {store.folder}: let `sluice remote` run as this user, "
             f"or with --state {store.folder}"
         )
-    host, port = _address(settings, store, notice)
     invitation = store.pair(name, host=host, port=port)
     out(str(invitation))
     notice("whoever has this line is that device: hand it over as you would a password")
@@ -65,36 +66,49 @@ def _store(settings: Settings) -> Store:
 
 
 def _address(settings: Settings, store: Store, notice: Say) -> tuple[str, int]:
-    """Where devices reach the remote: as configured, else where it listens or listened last."""
+    """Where devices reach the remote: as configured, else where it listens or listened last.
+
+    Raises PairingError where no other machine reaches that: a string with it would be of no use.
+    """
     if settings.address:
         return parse_address(settings.address)
     host, port = store.listened() or parse_address(settings.listen)
-    try:
-        ip = ipaddress.ip_address(host)
-    except ValueError:
+    ip = _as_ip(host)
+    if ip is None:
         return host, port
-    if ip.is_unspecified:
-        host = _own_address(ip.version)
+    own = _own_address(ip.version) if ip.is_unspecified else host
+    if own is None or ip.is_loopback:
+        raise PairingError(
+            f"which address do devices reach this remote at? It listens on "
+            f"{format_address(host, port)}, which other machines can't use. Say it with --address "
+            f"HOST:PORT, such as --address proxy.example:{port or 8119}"
+        )
+    if own != host:
         notice(
-            f"the address {host} is a guess: where devices reach this machine by another, revoke "
+            f"the address {own} is a guess: where devices reach this machine by another, revoke "
             "this one and pair with --address HOST:PORT"
         )
-    elif ip.is_loopback:
-        notice(
-            f"the remote listens on {format_address(host, port)}, which other machines reach "
-            "through a tunnel only; for them let it --listen 0.0.0.0:8119 and pair then"
-        )
-    return host, port
+    return own, port
 
 
-def _own_address(version: int) -> str:
-    """The address that this machine would use towards the Internet; nothing is sent."""
+def _as_ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The address; None: it is a name, which may be known elsewhere."""
+    try:
+        return ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
+    except ValueError:
+        return None
+
+
+def _own_address(version: int) -> str | None:
+    """The address that this machine would use towards the Internet; nothing is sent. None: it has
+    none but its own loopback."""
     family, there = (
         (socket.AF_INET, "192.0.2.1") if version == 4 else (socket.AF_INET6, "2001:db8::1")
     )
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as probe:
             probe.connect((there, 9))
-            return str(probe.getsockname()[0])
+            own = str(probe.getsockname()[0])
     except OSError:
-        return socket.getfqdn()
+        return None
+    return None if ipaddress.ip_address(own).is_loopback else own

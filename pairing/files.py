@@ -6,6 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
+from ownership import NotOwn, check_own
 from pairing.errors import PairingError
 
 
@@ -15,6 +16,9 @@ def private_folder(folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if folder.stat().st_mode & 0o077:
             folder.chmod(0o700)
+        check_own(folder)
+    except NotOwn as error:
+        raise PairingError(str(error)) from error
     except OSError as error:
         raise PairingError(f"{folder} can't be used: {error.strerror or error}") from error
 
@@ -48,11 +52,15 @@ def write_private(path: Path, data: bytes, *, replace: bool = True) -> bool:
 
 
 def read_private(path: Path, *, limit: int = 65536) -> bytes | None:
-    """At most `limit` bytes of a file; None if there is none. Raises PairingError."""
+    """At most `limit` bytes of a file; None if there is none. Raises PairingError, also where
+    somebody else could have written it: it says who is trusted."""
     try:
+        check_own(path)
         with path.open("rb") as file:
             return file.read(limit)
     except FileNotFoundError:
         return None
+    except NotOwn as error:
+        raise PairingError(str(error)) from error
     except OSError as error:
         raise PairingError(f"{path} can't be read: {error.strerror or error}") from error

@@ -34,33 +34,58 @@ class Attention:
     name = "attention"
 
     def __init__(self) -> None:
-        self._raised: dict[int, int] = {}
+        self._raised: dict[int, dict[int, int]] = {}
+        """By document, of those that have any."""
+        self._pointed: int | None = None
+        """The document that the pointer is in."""
 
     def react(self, event: Event, view: SessionView) -> Iterable[Command]:
-        if not isinstance(event, PointerOn | ScrolledInView | Progress | DocumentClosed):
+        match event:
+            case Progress(component):
+                yield from self._look_at(_owner(component, view), view)
+            case ScrolledInView(document):
+                yield from self._look_at(document, view)
+            case PointerOn():
+                left, self._pointed = self._pointed, _owner(view.pointer, view)
+                if left != self._pointed:
+                    yield from self._look_at(left, view)
+                yield from self._look_at(self._pointed, view)
+            case DocumentClosed(document):
+                self._raised.pop(document, None)
+
+    def _look_at(self, document: int | None, view: SessionView) -> Iterable[Command]:
+        """One document's pictures: what happens in it moves no other's."""
+        if document is None:
             return
-        wanted = dict(_urgencies(view))
-        for id in self._raised.keys() - wanted.keys():
+        raised = self._raised.pop(document, {})
+        wanted = dict(_urgencies(document, view))
+        for id in raised.keys() - wanted.keys():
             if id in view.components and not view.components[id].complete:
                 yield Raise(id, 0)
         for id, urgency in wanted.items():
-            if self._raised.get(id) != urgency:
+            if raised.get(id) != urgency:
                 yield Raise(id, urgency)
-        self._raised = wanted
+        if wanted:
+            self._raised[document] = wanted
 
 
-def _urgencies(view: SessionView) -> Iterator[tuple[int, int]]:
+def _owner(component: int | None, view: SessionView) -> int | None:
+    """The document of a component that is there."""
+    found = view.components.get(component) if component is not None else None
+    return found.document if found is not None else None
+
+
+def _urgencies(document: int, view: SessionView) -> Iterator[tuple[int, int]]:
     """The pictures to raise, and how far."""
-    for document in view.documents:
-        pictures = [
-            part for part in view.parts(document) if part.kind is Kind.IMAGE and not part.complete
-        ]
-        coarsest = min(map(_fidelity, pictures), default=0)
-        for picture in pictures:
-            if picture.id == view.pointer:
-                yield picture.id, UNDER_POINTER
-            elif picture.in_view and _fidelity(picture) == coarsest:
-                yield picture.id, ON_SCREEN
+    pictures = [
+        part for part in view.parts(document) if part.kind is Kind.IMAGE and not part.complete
+    ]
+    coarsest = min(map(_fidelity, pictures), default=0)
+    for picture in pictures:
+        if picture.id == view.pointer:
+            yield picture.id, UNDER_POINTER
+        elif picture.in_view and _fidelity(picture) == coarsest:
+            yield picture.id, ON_SCREEN
 
 
 def _fidelity(component: ComponentView) -> int:

@@ -6,10 +6,10 @@ component it speaks of may just have gone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from difflib import get_close_matches
 from math import isfinite
-from typing import Any, Final, get_args
+from typing import Any, Final, Protocol, get_args
 
 import msgspec
 
@@ -32,7 +32,7 @@ from policies.commands import (
     WatchBandwidth,
 )
 from policies.plan import PlanError, Rule, from_wire, to_wire
-from policies.view import SessionView
+from policies.view import DocumentView
 from wire.frames import MAX_PAYLOAD
 from wire.messages import BACKGROUND, UNATTRIBUTED
 from wire.skeleton import LEVELS
@@ -43,12 +43,21 @@ MAX_URGENCY: Final = 255
 MAX_RULES: Final = 256
 MAX_DEPTH: Final = 3
 """Nodes below the root on a path: application, document, component."""
-_BACKGROUND: Final = ("browser", str(BACKGROUND))
-_UNATTRIBUTED: Final = ("browser", str(UNATTRIBUTED))
+_ALWAYS: Final = (("browser", str(BACKGROUND)), ("browser", str(UNATTRIBUTED)))
+"""Documents that are always open."""
 COMMANDS: Final = get_args(Command)
 
 
-def problem(command: Command, view: SessionView) -> str:
+class Known(Protocol):
+    """What is there now: a view, or who makes views."""
+
+    @property
+    def documents(self) -> Mapping[int, DocumentView]: ...
+    @property
+    def components(self) -> Container[int]: ...
+
+
+def problem(command: Command, view: Known) -> str:
     """Why the command can't be carried out, for people; "" if it can."""
     match command:
         case SetScheduler(path, name, params):
@@ -102,7 +111,7 @@ def _scheduler_problem(name: str, params: Mapping[str, Any]) -> str:
     return ""
 
 
-def _component_problem(component: int, view: SessionView) -> str:
+def _component_problem(component: int, view: Known) -> str:
     return "" if component in view.components else f"component {component} is not there"
 
 
@@ -110,20 +119,24 @@ def _urgency_problem(urgency: int) -> str:
     return "" if 0 <= urgency <= MAX_URGENCY else f"urgency {urgency}: must be 0 to {MAX_URGENCY}"
 
 
-def _path_problem(path: Path, view: SessionView) -> str:
+def _path_problem(path: Path, view: Known) -> str:
     if len(path) > MAX_DEPTH or not all(isinstance(name, str) and name for name in path):
         return f"{path!r} is not the path of a node"
-    if len(path) >= 2 and path[:2] not in (
-        _BACKGROUND,
-        _UNATTRIBUTED,  # these two are always open
-        *(document.path for document in view.documents.values()),
-    ):
+    if len(path) >= 2 and path[:2] not in _ALWAYS and not _is_open(path[:2], view):
         return f"document {'/'.join(path[:2])} is not open"
-    if len(path) == MAX_DEPTH and not (
-        path[2].isdecimal() and int(path[2]) in view.documents[int(path[1])].components
-    ):
+    if len(path) == MAX_DEPTH and not _has(path, view):
         return f"component {'/'.join(path)} is not there"
     return ""
+
+
+def _is_open(path: Path, view: Known) -> bool:
+    found = view.documents.get(int(path[1])) if path[1].isdecimal() else None
+    return found is not None and found.path == path
+
+
+def _has(path: Path, view: Known) -> bool:
+    found = view.documents.get(int(path[1]))
+    return found is not None and path[2].isdecimal() and int(path[2]) in found.components
 
 
 def _plan_problem(rules: tuple[Rule, ...]) -> str:

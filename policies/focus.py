@@ -7,13 +7,16 @@ background get their pictures at low fidelity first; the one in front in order, 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
+from hats.node import MAX_WEIGHT
 from policies.api import (
     ROOT,
     Command,
     DocumentClosed,
     DocumentOpened,
+    DocumentView,
     Event,
     FocusChanged,
     SessionOpened,
@@ -21,6 +24,7 @@ from policies.api import (
     SetScheduler,
     SetWeight,
     application_path,
+    document_path,
 )
 
 
@@ -42,28 +46,56 @@ class Focus:
             raise ValueError(f"share {share}: must lie between 0 and 1")
         self._odds = round(share / (1 - share), 6)
         self._front, self._back, self._root = front, back, root
+        self._open: dict[int, str] = {}
+        """Documents, and whose they are."""
+        self._counts: Counter[str] = Counter()
+        """Documents by application."""
+        self._ahead: DocumentView | None = None
+        """The one that weighs more than the others."""
 
     def react(self, event: Event, view: SessionView) -> Iterable[Command]:
         match event:
             case SessionOpened() if self._root is not None:
                 yield SetScheduler(ROOT, self._root)
-            case DocumentOpened(application=application):
+            case DocumentOpened(document, _, application):
+                self._opened(document, application)
                 yield SetScheduler(application_path(application), "wf2q_plus")
-            case FocusChanged() | DocumentClosed():
+                if view.front != document and document in view.documents:
+                    yield SetScheduler(document_path(application, document), self._back)
+            case DocumentClosed(document):
+                self._closed(document)
+                yield from self._share_out(view)
+            case FocusChanged():
                 yield from self._share_out(view)
 
     def _share_out(self, view: SessionView) -> Iterable[Command]:
+        """Says only what changes: everybody weighs 1 but who is in front."""
+        before = self._ahead
         front = view.documents.get(view.front) if view.front is not None else None
-        in_front = front.application if front else ""
-        applications = dict.fromkeys(document.application for document in view.documents.values())
-        for application in applications:
-            rivals = len(applications) - 1
-            yield SetWeight((application,), self._weight(application == in_front, rivals))
-        for document in view.documents.values():
-            siblings = [d for d in view.documents.values() if d.application == document.application]
-            yield SetWeight(document.path, self._weight(document is front, len(siblings) - 1))
-            yield SetScheduler(document.path, self._front if document is front else self._back)
+        self._ahead = front
+        if before is not None and before.id in view.documents and before.id != view.front:
+            yield SetWeight(before.path, 1.0)
+            yield SetScheduler(before.path, self._back)
+        if before is not None and (front is None or front.application != before.application):
+            yield SetWeight((before.application,), 1.0)
+        if front is not None:
+            rivals = len(self._counts) - 1
+            yield SetWeight((front.application,), self._weight(rivals))
+            yield SetWeight(front.path, self._weight(self._counts[front.application] - 1))
+            yield SetScheduler(front.path, self._front)
 
-    def _weight(self, in_front: bool, rivals: int) -> float:
-        """Everyone weighs 1 but who is in front: the share against all rivals together."""
-        return self._odds * max(rivals, 1) if in_front else 1.0
+    def _weight(self, rivals: int) -> float:
+        """Of who is in front: the share against all rivals together."""
+        return min(self._odds * max(rivals, 1), MAX_WEIGHT)
+
+    def _opened(self, document: int, application: str) -> None:
+        if document not in self._open:
+            self._open[document] = application
+            self._counts[application] += 1
+
+    def _closed(self, document: int) -> None:
+        application = self._open.pop(document, None)
+        if application is not None:
+            self._counts[application] -= 1
+            if not self._counts[application]:
+                del self._counts[application]

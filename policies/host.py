@@ -115,6 +115,8 @@ class Host:
         self._settings = Settings()
         self._suspended: set[int] = set()
         """Components that the remote proxy holds until a policy says what becomes of them."""
+        self._resolved_of: tuple[tuple[Rule, ...], int | None, tuple[Rule, ...]] | None = None
+        """The plan and the document in front that `rules` was last asked of, and what it was."""
         self.slots: list[Slot] = []
         for policy in policies:
             self._add(policy)
@@ -124,7 +126,12 @@ class Host:
     @property
     def rules(self) -> tuple[Rule, ...]:
         """The plan in effect, "front" and "back" resolved."""
-        return resolve(self._settings.rules, front=self._model.front)
+        asked = (self._settings.rules, self._model.front)
+        if self._resolved_of is None or self._resolved_of[0] is not asked[0]:
+            self._resolved_of = None
+        if self._resolved_of is None or self._resolved_of[1] != asked[1]:
+            self._resolved_of = (*asked, resolve(asked[0], front=asked[1]))
+        return self._resolved_of[2]
 
     def view(self, *, now: float) -> SessionView:
         settings = self._settings
@@ -141,9 +148,13 @@ class Host:
 
     def hear(self, event: Event, *, now: float) -> Step:
         """Something happened."""
+        surplus = self._model.surplus(event)
+        if surplus is not None:
+            first, then = self.hear(DocumentClosed(surplus), now=now), self.hear(event, now=now)
+            return Step(first.commands + then.commands, first.turns + then.turns)
         before = self.rules
         if isinstance(event, DocumentClosed):
-            closed = self.view(now=now).documents.get(event.document)
+            closed = self._model.documents.get(event.document)
             if closed is not None:
                 self._settings.forget(document=closed.path, components=closed.components)
         if isinstance(event, Progress):
@@ -177,7 +188,7 @@ class Host:
         send: list[Command] = []
         refused: list[str] = []
         for command in commands:
-            why = self._problem(slot, command, now)
+            why = self._problem(slot, command)
             if why:
                 slot.refused += 1
                 refused.append(f"{command!r:.200}: {why}")
@@ -240,13 +251,13 @@ class Host:
 
     # -- one command -----------------------------------------------------------------------
 
-    def _problem(self, slot: Slot, command: Command, now: float) -> str:
+    def _problem(self, slot: Slot, command: Command) -> str:
         if isinstance(command, SetTimer) and command.name.startswith("fetch:"):
             return "names that begin with fetch: are those of fetches"
         if isinstance(command, SetTimer | Fetch) and len(slot.timers) >= MAX_TIMERS:
             return f"{MAX_TIMERS} timers are running"
         try:
-            return problem(command, self.view(now=now))
+            return problem(command, self._model)
         except (TypeError, ValueError, AttributeError) as error:  # fields of the wrong type
             return str(error) or type(error).__name__
 

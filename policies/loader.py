@@ -2,13 +2,13 @@
 
 In this order: `path/to/file.py` or `path/to/file.py:name`; `module:name`; the name of a built-in
 one; the name of an entry point in the group `sluice.policies`. What is found may be a policy or
-something to call that makes one; parameters go to the call.
+something to call that makes one; parameters go to the call. A policy sees all that is browsed, so
+a file is run only if nobody else can have written it (ownership.py).
 """
 
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import inspect
 from collections.abc import Iterable, Mapping
 from importlib.metadata import entry_points
@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
+from ownership import NotOwn, read_own
 from policies.api import Policy
 from policies.attention import Attention
 from policies.callback_priorities import CallbackPriorities
@@ -114,12 +115,13 @@ def _run(path: Path) -> ModuleType:
         beside = tuple(sorted(other.name for other in path.parent.glob("*.py")))
         there = suggest(path.name, beside) if beside else " (no .py file is there)"
         raise LoadError(f"no file {path}{there}")
-    spec = importlib.util.spec_from_file_location(f"sluice_policy_{path.stem}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module = ModuleType(f"sluice_policy_{path.stem}")
+    module.__file__ = str(path)
     try:
-        spec.loader.exec_module(module)
+        # Never from __pycache__, which lies beside it and may be somebody else's.
+        exec(compile(read_own(path), str(path), "exec"), vars(module))
+    except NotOwn as error:
+        raise LoadError(f"policy file {path} is not run: {error}") from error
     except Exception as error:
         raise LoadError(f"policy file {path}: {_told(error)}") from error
     return module

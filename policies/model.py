@@ -32,6 +32,7 @@ from policies.events import (
     SkeletonGrew,
     VisibilityChanged,
 )
+from policies.snapshots import Snapshots
 from policies.view import ComponentView, DocumentView, SessionView
 from wire.skeleton import Part
 
@@ -46,9 +47,11 @@ class SessionModel:
 
     def __init__(self) -> None:
         self._documents: dict[int, DocumentView] = {}
-        self._components: dict[int, ComponentView] = {}
-        self._recency: list[int] = []
+        self._components: Snapshots[ComponentView] = Snapshots()
+        self._recency: dict[int, None] = {}
         """Open documents, the one in front most recently last."""
+        self._told: Mapping[int, DocumentView] | None = MappingProxyType({})
+        """The documents as the last view has them; None: they are others now."""
         self._front: int | None = None
         self._pointer: int | None = None
         self._connected = True
@@ -58,6 +61,25 @@ class SessionModel:
     @property
     def front(self) -> int | None:
         return self._front
+
+    @property
+    def documents(self) -> Mapping[int, DocumentView]:
+        """Open ones as they are now, for who asks in between views."""
+        return self._documents
+
+    @property
+    def components(self) -> Snapshots[ComponentView]:
+        """All as they are now, for who asks in between views."""
+        return self._components
+
+    def surplus(self, event: Event) -> int | None:
+        """The document that is to close before this event, if it opens one too many."""
+        opens = isinstance(event, DocumentOpened) and event.document not in self._documents
+        return next(iter(self._documents)) if opens and self._full else None
+
+    @property
+    def _full(self) -> bool:
+        return len(self._documents) >= MAX_DOCUMENTS
 
     def hear(self, event: Event, *, now: float) -> list[Event]:
         """Apply an event; the events to pass on: nothing, it, and the change of focus it caused."""
@@ -84,12 +106,14 @@ class SessionModel:
         weights: Mapping[Path, float],
         deferred: frozenset[int] = frozenset(),
     ) -> SessionView:
-        """The present state. Copies only after a change."""
+        """The present state; `schedulers` and `weights` are not copied. Copies what has changed."""
+        if self._told is None:
+            self._told = MappingProxyType(dict(self._documents))
         if self._view is None:
             self._view = SessionView(
                 connected=self._connected,
-                documents=MappingProxyType(dict(self._documents)),
-                components=MappingProxyType(dict(self._components)),
+                documents=self._told,
+                components=self._components.freeze(),
                 front=self._front,
                 pointer=self._pointer,
                 bandwidth=self._bandwidth,
@@ -97,8 +121,8 @@ class SessionModel:
         return replace(
             self._view,
             now=now,
-            schedulers=MappingProxyType(dict(schedulers)),
-            weights=MappingProxyType(dict(weights)),
+            schedulers=schedulers,
+            weights=weights,
             deferred=deferred,
         )
 
@@ -153,7 +177,7 @@ class SessionModel:
     def _opened(self, event: DocumentOpened, now: float) -> bool:
         if event.document in self._documents:
             return False
-        if len(self._documents) >= MAX_DOCUMENTS:
+        if self._full:
             self._closed(next(iter(self._documents)))
         self._documents[event.document] = DocumentView(
             id=event.document,
@@ -169,11 +193,12 @@ class SessionModel:
         found = self._documents.pop(document, None)
         if found is None:
             return False
+        self._told = None
         for component in found.components:
-            self._components.pop(component, None)
+            self._components.discard(component)
         if self._pointer not in self._components:
             self._pointer = None
-        self._recency.remove(document)
+        del self._recency[document]
         self._give_way(document)
         return True
 
@@ -196,7 +221,9 @@ class SessionModel:
             )
         ids = {*found.components, *(id for id in fresh if id in self._components)}
         ordered = tuple(sorted(ids, key=lambda id: (self._components[id].order, id)))
-        self._documents[document] = replace(found, components=ordered)
+        if ordered != found.components:
+            self._documents[document] = replace(found, components=ordered)
+            self._told = None
         return ordered != found.components
 
     def _progressed(self, event: Progress) -> bool:
@@ -230,6 +257,7 @@ class SessionModel:
             self._bring_forward(document)
         else:
             self._documents[document] = replace(found, visible=False)
+            self._told = None
             self._give_way(document)
         return found.visible != visible
 
@@ -252,17 +280,17 @@ class SessionModel:
         return changed
 
     def _bring_forward(self, document: int) -> None:
-        if document in self._recency:
-            self._recency.remove(document)
-        self._recency.append(document)
+        self._recency.pop(document, None)
+        self._recency[document] = None
         self._documents[document] = replace(self._documents[document], visible=True)
+        self._told = None
         self._front = document
 
     def _give_way(self, document: int) -> None:
         """The document can't be in front any more; if it was, who is?"""
         if self._front == document:
-            visible = [id for id in self._recency if self._documents[id].visible]
-            self._front = visible[-1] if visible else None
+            latest = reversed(self._recency)
+            self._front = next((id for id in latest if self._documents[id].visible), None)
 
 
 def _part(component: ComponentView) -> Part:

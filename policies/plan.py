@@ -27,7 +27,7 @@ local proxy answers for it at once."""
 _Bytes = Annotated[int, msgspec.Meta(ge=0)]
 _DEFAULTS: dict[str, Any] = {
     "level": "original", "untouched": False, "quality": None, "fit_layout": False, "tier": 0,
-    "fetch": "push",
+    "fetch": "push", "worth": None,
 }  # fmt: skip
 
 
@@ -61,6 +61,8 @@ class Rule(
     tier: int | None = None
     """Lower tiers of a document go first, from 0; within one, document order."""
     fetch: Fetch | None = None
+    worth: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    """Seconds that a picture would be waited for, from which on it is adapted; 0: on any link."""
 
     def matches(self, subject: Subject) -> bool:
         """Do all conditions hold for this component?"""
@@ -109,6 +111,12 @@ class Decision:
     fit_layout: bool = False
     tier: int = 0
     fetch: Fetch = "push"
+    worth: float | None = None
+
+    @property
+    def reduces(self) -> bool:
+        """Whether less is wanted of a picture than the origin has of it."""
+        return self.level != "original" or self.quality is not None or self.fit_layout
 
 
 def decide(rules: Iterable[Rule], subject: Subject) -> Decision:

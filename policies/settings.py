@@ -10,7 +10,8 @@ Pure. Also keeps the link quiet: a command that changes nothing is not sent.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final, TypeVar
+from types import MappingProxyType
+from typing import Any, Final, TypeVar
 
 from policies.commands import (
     Command,
@@ -26,8 +27,13 @@ from policies.commands import (
 from policies.plan import Rule
 
 Key = tuple[str, Path | int]
+T = TypeVar("T")
 DEFAULT_SCHEDULERS: Final = ("round_robin", "round_robin", "in_order")
 """Of the root, of applications, of documents: what the hierarchy starts with (HATS 4.1.1)."""
+_DOCUMENT: Final = 2
+"""Names of a document's path."""
+_OF_COMPONENTS: Final = ("deferred", "urgency")
+"""What is said of components by their id."""
 
 
 class Settings:
@@ -37,25 +43,46 @@ class Settings:
         self._words: dict[Key, dict[int, Command]] = {}
         """Each owner's last word; the one given last stands last, and holds."""
         self._plans: dict[int, tuple[Rule, ...]] = {}
-        self.schedulers: dict[Path, str] = {}
-        self.weights: dict[Path, float] = {}
-        self.deferred: frozenset[int] = frozenset()
+        self._below: dict[Path, set[Key]] = {}
+        """By document: what was said of its node and those below."""
+        self._schedulers: dict[Path, str] = {}
+        self._weights: dict[Path, float] = {}
+        self._deferred: set[int] = set()
+        self._told: dict[str, Mapping[Path, Any]] = {}
+        """Frozen copies of the two above, until they change."""
+        self._told_deferred: frozenset[int] | None = frozenset()
+        self.rules: tuple[Rule, ...] = ()
+        """The plans of all policies, in their order."""
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
-        """The plans of all policies, in their order."""
-        return tuple(rule for owner in sorted(self._plans) for rule in self._plans[owner])
+    def schedulers(self) -> Mapping[Path, str]:
+        """Names of those that policies have set, as it is now."""
+        return self._frozen("schedulers", self._schedulers)
+
+    @property
+    def weights(self) -> Mapping[Path, float]:
+        """Those that policies have set, as it is now."""
+        return self._frozen("weights", self._weights)
+
+    @property
+    def deferred(self) -> frozenset[int]:
+        """Components that a policy holds back, as it is now."""
+        if self._told_deferred is None:
+            self._told_deferred = frozenset(self._deferred)
+        return self._told_deferred
 
     def put(self, owner: int, command: Command) -> list[Command]:
         """Take a command; what is to be sent: it, or nothing when it changes nothing."""
         if isinstance(command, SetPlan):
             before = self.rules
-            self._plans[owner] = command.rules
+            self._plan(owner, command.rules)
             return [SetPlan(self.rules)] if self.rules != before else []
         key = _key(command)
         if key is None:
             return [command]
         words = self._words.setdefault(key, {})
+        if isinstance(key[1], tuple) and len(key[1]) >= _DOCUMENT:
+            self._below.setdefault(key[1][:_DOCUMENT], set()).add(key)
         held = _last(words)
         if held is None and not isinstance(command, SetScheduler):
             held = _neutral(command)  # of schedulers, the remote proxy's usual one is not relied on
@@ -80,20 +107,25 @@ class Settings:
             self._note(holds)
             if holds != held:
                 undo.append(holds)
-        if self._plans.pop(owner, ()):
+        if self._plans.get(owner):
+            self._plan(owner, None)
             undo.append(SetPlan(self.rules))
         return undo
 
     def forget(self, *, document: Path, components: Iterable[int]) -> None:
         """A document is gone, with its node and all below."""
-        gone = set(components)
-        for key in list(self._words):
-            node = key[1]
-            if node in gone if isinstance(node, int) else node[: len(document)] == document:
-                del self._words[key]
-        self.deferred -= gone
-        self.schedulers = _without(self.schedulers, document)
-        self.weights = _without(self.weights, document)
+        for key in self._below.pop(document, ()):
+            self._words.pop(key, None)
+            if isinstance(key[1], tuple):
+                self._schedulers.pop(key[1], None)
+                self._weights.pop(key[1], None)
+                self._told.clear()
+        for component in components:
+            for about in _OF_COMPONENTS:
+                self._words.pop((about, component), None)
+            if component in self._deferred:
+                self._deferred.discard(component)
+                self._told_deferred = None
 
     def standing(self) -> list[Command]:
         """Everything that holds, for a remote proxy that knows nothing of it."""
@@ -102,20 +134,29 @@ class Settings:
 
     def _note(self, command: Command) -> None:
         if isinstance(command, SetScheduler):
-            self.schedulers[command.path] = command.name
+            self._schedulers[command.path] = command.name
+            self._told.pop("schedulers", None)
         elif isinstance(command, SetWeight):
-            self.weights[command.path] = command.weight
+            self._weights[command.path] = command.weight
+            self._told.pop("weights", None)
         elif isinstance(command, Defer):
-            self.deferred |= {command.component}
-        elif isinstance(command, Resume):
-            self.deferred -= {command.component}
+            self._deferred.add(command.component)
+            self._told_deferred = None
+        elif isinstance(command, Resume) and command.component in self._deferred:
+            self._deferred.discard(command.component)
+            self._told_deferred = None
 
+    def _plan(self, owner: int, rules: tuple[Rule, ...] | None) -> None:
+        if rules is None:
+            del self._plans[owner]
+        else:
+            self._plans[owner] = rules
+        self.rules = tuple(rule for one in sorted(self._plans) for rule in self._plans[one])
 
-T = TypeVar("T")
-
-
-def _without(known: Mapping[Path, T], document: Path) -> dict[Path, T]:
-    return {path: told for path, told in known.items() if path[: len(document)] != document}
+    def _frozen(self, name: str, now: dict[Path, T]) -> Mapping[Path, T]:
+        if name not in self._told:
+            self._told[name] = MappingProxyType(dict(now))
+        return self._told[name]
 
 
 def _last(words: dict[int, Command]) -> Command | None:

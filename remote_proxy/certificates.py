@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from ownership import NotOwn, check_own
+
 
 class NoRoots(Exception):
     """The extra root certificates can't be used; the text says why."""
@@ -31,13 +33,15 @@ _VERIFY: Final = {
     68: "its certificate is signed in a way that is too weak",
 }
 _TUNNEL: Final = "add it to [local] tunnel, so that the two speak without the proxies in between"
+_OLD: Final = "it speaks no version of TLS that is safe, only ones older than TLS 1.2"
 _REASONS: Final = {
     "WRONG_VERSION_NUMBER": "what answers there does not speak TLS",
     "HTTP_REQUEST": "what answers there does not speak TLS",
     "PACKET_LENGTH_TOO_LONG": "what answers there does not speak TLS",
     "RECORD_LAYER_FAILURE": "what answers there does not speak TLS",
-    "UNSUPPORTED_PROTOCOL": "it speaks only versions of TLS that are too old to be safe",
-    "TLSV1_ALERT_PROTOCOL_VERSION": "there is no version of TLS that both sides speak",
+    # Answered with an old version, or by the alert: we offer 1.2 and 1.3, so it has neither.
+    "UNSUPPORTED_PROTOCOL": _OLD,
+    "TLSV1_ALERT_PROTOCOL_VERSION": _OLD,
     "SSLV3_ALERT_HANDSHAKE_FAILURE": "it agrees to no encryption that is safe, or wants a "
     f"certificate of yours ({_TUNNEL})",
     "NO_CIPHERS_AVAILABLE": "it agrees to no encryption that is safe",
@@ -54,7 +58,7 @@ _REASONS: Final = {
 def client_context(ca_file: str = "") -> ssl.SSLContext:
     """Verifies names and chains against the system's roots, and those in `ca_file` (PEM) too.
 
-    Raises NoRoots when the file has none.
+    Raises NoRoots when the file has none, or somebody else could have written it.
     """
     context = ssl.create_default_context()
     # What browsers let pass in private authorities' certificates; Python 3.13 would not.
@@ -62,7 +66,11 @@ def client_context(ca_file: str = "") -> ssl.SSLContext:
     context.set_alpn_protocols(["http/1.1"])
     if ca_file:
         try:
-            context.load_verify_locations(cafile=Path(ca_file).expanduser())
+            path = Path(ca_file).expanduser()
+            check_own(path)
+            context.load_verify_locations(cafile=path)
+        except NotOwn as error:
+            raise NoRoots(f"[remote] ca_file is not trusted: {error}") from error
         except (OSError, ssl.SSLError) as error:
             raise NoRoots(
                 f"{ca_file} ([remote] ca_file): {error.strerror or error}; it must be a PEM file "

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import Final
 
 from remote_proxy.import_drivers.urls import split
@@ -26,18 +27,26 @@ def cookie_after(document_url: str, request: Headers, response: Headers, url: st
     `request`, `response`: headers of the document, names in lower case.
     """
     sent = "; ".join(value for name, value in request if name == "cookie")
-    lines = [value for name, value in response if name == "set-cookie"]
+    lines = tuple(value for name, value in response if name == "set-cookie")
     if not lines:
         return sent
     if len(lines) > _MAX_SET:
         return None
+    date = next((value for name, value in response if name == "date"), "")
+    return _foretold(sent, lines, date, document_url, url.startswith("https:"))
+
+
+@lru_cache(maxsize=32)
+def _foretold(
+    sent: str, lines: tuple[str, ...], date: str, document_url: str, secure: bool
+) -> str | None:
+    """The same for all parts of a document: what was sent may be long, and there may be many."""
     pairs = [pair.partition("=") for pair in sent.split(";") if pair.strip()]
     jar = {name.strip(): value for name, _, value in pairs}
     if len(jar) < len(pairs):
         return None
-    date = next((value for name, value in response if name == "date"), "")
     for line in lines:
-        outcome = _apply(line, date, document_url, url)
+        outcome = _apply(line, date, document_url, secure=secure)
         if outcome is None:
             return None
         name, value, sets = outcome
@@ -48,7 +57,9 @@ def cookie_after(document_url: str, request: Headers, response: Headers, url: st
     return "; ".join(f"{name}={value}" for name, value in jar.items())
 
 
-def _apply(line: str, date: str, document_url: str, url: str) -> tuple[str, str, bool] | None:
+def _apply(
+    line: str, date: str, document_url: str, *, secure: bool
+) -> tuple[str, str, bool] | None:
     """Name, value and whether it is set (or removed); None: more than is foretold here.
 
     Only cookies of the whole host: with a narrower path, or a domain, two of one name may exist.
@@ -67,7 +78,7 @@ def _apply(line: str, date: str, document_url: str, url: str) -> tuple[str, str,
     path = fields.get("path", "")
     if (path or _default_path(document_url)) != "/":
         return None
-    if ("secure" in fields or name.startswith("__")) and not url.startswith("https:"):
+    if ("secure" in fields or name.startswith("__")) and not secure:
         return None
     sets = _lives(fields, date)
     return None if sets is None else (name, value, sets)

@@ -37,10 +37,6 @@ _MAX_CODINGS: Final = 3
 class _Decoder(Protocol):
     def feed(self, data: bytes) -> Iterator[bytes]: ...
 
-    @property
-    def finished(self) -> bool:
-        """Whether the coded data could end here."""
-
 
 def codings(headers: Headers) -> list[str]:
     """The content codings in the order in which they were applied."""
@@ -59,7 +55,8 @@ def decode(
 ) -> tuple[Headers, AsyncIterator[bytes]]:  # fmt: skip
     """Headers and body without the coding; both untouched if it is none, or one not known.
 
-    The body raises OriginError (PROTOCOL) when the coding is broken, cut short, or a bomb.
+    The body raises OriginError (PROTOCOL) when the coding is broken or a bomb. Where a message ends
+    as it said and its coding does not, there is what could be decoded: browsers show that, too.
     """
     applied = codings(headers)
     if not applied or len(applied) > _MAX_CODINGS or any(one not in _DECODERS for one in applied):
@@ -86,8 +83,6 @@ async def _decoded(
                 yield piece
     except (zlib.error, brotli.error, zstandard.ZstdError) as error:
         raise OriginError(Failure.PROTOCOL, f"the response is not valid {coding}") from error
-    if coded and not decoder.finished:
-        raise OriginError(Failure.PROTOCOL, f"the response ends in the middle of its {coding}")
 
 
 class _Zlib:
@@ -132,11 +127,6 @@ class _Zlib:
         header = data[0] & 0x0F == 8 and (data[0] << 8 | data[1]) % 31 == 0
         return zlib.MAX_WBITS if header else -zlib.MAX_WBITS
 
-    @property
-    def finished(self) -> bool:
-        done = self._object is None or self._object.eof
-        return done and bool(self._members)
-
 
 class _Brotli:
     def __init__(self) -> None:
@@ -151,10 +141,6 @@ class _Brotli:
             yield piece
             if self._object.is_finished():
                 return
-
-    @property
-    def finished(self) -> bool:
-        return bool(self._object.is_finished())
 
 
 class _Zstd:
@@ -174,10 +160,6 @@ class _Zstd:
                 rest = self._object.unused_data if self._object.eof else b""
                 if piece:
                     yield piece
-
-    @property
-    def finished(self) -> bool:
-        return bool(self._object.eof)
 
 
 _DECODERS: Final[Mapping[str, Callable[[], _Decoder]]] = {

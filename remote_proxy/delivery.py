@@ -8,30 +8,36 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Final, Protocol
+from functools import partial
+from typing import Final
 
 import structlog
 
 from policies.plan import Decision
 from remote_proxy.decoding import decode
 from remote_proxy.failures import Failure, OriginError
-from remote_proxy.heads import fits, no_transform, told
+from remote_proxy.gathered import Hold
+from remote_proxy.heads import (
+    fits,
+    keepable,
+    no_transform,
+    storable,
+    told,
+    with_credentials,
+)
+from remote_proxy.importing import import_parts
 from remote_proxy.jobs import Job, is_download, kind_of
-from remote_proxy.limits import Devices
-from remote_proxy.obedience import Obedience
-from remote_proxy.origin import FetchRequest, Origin, OriginResponse
-from remote_proxy.packaging import Packaging
-from remote_proxy.plan import Plan, picture_options
-from remote_proxy.promising import Promising
+from remote_proxy.origin import FetchRequest, OriginResponse
+from remote_proxy.picture_work import PictureWork
+from remote_proxy.plan import picture_options
 from remote_proxy.rest import Rest, begins_there, conditional
-from remote_proxy.tree import Tree
+from remote_proxy.services import Sender, Services
 from remote_proxy.tunnelling import dial, pump
 from transcoders.low import Low
-from transcoders.registry import Picture, Transcoders
+from transcoders.picture import alone
+from transcoders.registry import Picture, PictureOptions
 from transcoders.text import DENSE, TextEncoder, compressible, quality_for
 from transport.incoming import StreamCut
-from transport.outbox import TreeOutbox
 from transport.outgoing import Introduction, Outgoing
 from transport.talk import Talk
 from wire import messages as m
@@ -51,42 +57,8 @@ LONG: Final = 65536
 """Bytes of a text that no page asked for, from which on it counts as a download: else a text of a
 gigabyte would hold up every picture."""
 PIECE: Final = 65536
-"""Bytes handed to a parser or coder at a time, so that the event loop is never held for long."""
+"""Bytes handed to a coder at a time, so that the event loop is never held for long."""
 _log = structlog.get_logger("sluice.remote")
-
-
-@dataclass(frozen=True, slots=True)
-class Services:
-    """What deliveries share, across devices."""
-
-    origin: Origin
-    transcoders: Transcoders
-    devices: Devices = field(default_factory=Devices)
-
-
-class Sender(Protocol):
-    """What a delivery needs of its session."""
-
-    tree: Tree
-    plan: Plan
-    outbox: TreeOutbox
-    obedience: Obedience
-    promising: Promising
-    packaging: Packaging
-
-    @property
-    def rate(self) -> float | None:
-        """Bytes/second of the link; None: not measured yet."""
-
-    @property
-    def device(self) -> str:
-        """Names the device."""
-
-    def accepts(self, coding: str) -> bool: ...
-
-    def say(self, message: m.Message, headers: Headers | None = None) -> None: ...
-    def count(self, amount: int) -> None:
-        """Bytes have passed. Raises OriginError where they are too many."""
 
 
 class Delivery:
@@ -148,7 +120,8 @@ class Delivery:
         job = self.job
         assert job.upload is not None
         origin, loop = self._services.origin, asyncio.get_running_loop()
-        reader, writer = await dial(job.url, origin.reach, tls=origin.tls if job.tls else None)
+        tls = origin.tls if job.tls else None
+        reader, writer = await dial(job.url, origin.reach, device=self._sender.device, tls=tls)
         self._sender.say(m.Head(job.component, 200, b""), [])
         leaf = self._sender.tree.tunnel(job.component)
         self._outgoing = self._sender.outbox.open(job.component, leaf)
@@ -186,9 +159,19 @@ class Delivery:
             and response.status == 200
             and content_type.startswith("image/")
             and not self._decision(Kind.IMAGE, response.length).untouched
+            and self._worth_adapting(response.length)
             and not no_transform(response.headers)
             and not no_transform(self.job.headers)
             and not header(response.headers, "content-encoding")
+        )
+
+    def _worth_adapting(self, size: int | None) -> bool:
+        """Where it is a question of time alone, and all that decides is known."""
+        decision, sender = self._decision(Kind.IMAGE, size), self._sender
+        if size is None or self._rest.begun or decision.reduces:
+            return True
+        return sender.economy.adapts(
+            size, ahead=sender.ahead, rate=sender.expected, worth=decision.worth
         )
 
     def _decision(self, kind: Kind, length: int | None) -> Decision:
@@ -204,13 +187,13 @@ class Delivery:
         length = response.length if headers == response.headers else None
         self._head(response, headers, length=length, coding="br")
         outgoing = self._open(self._kind or kind_of(content_type))
-        encoder = TextEncoder(quality=quality_for(self._sender.rate))
+        encoder = TextEncoder(quality=quality_for(self._sender.expected))
         async for chunk in body:
             for piece in _pieces(chunk, first=FIRST if not outgoing.written else PIECE):
                 if importer is not None:
-                    importer.feed(piece)  # first: its fetches run while the text is coded
+                    await import_parts(importer, piece)  # first: its fetches run while it is coded
                 if new := self._rest.after(piece):
-                    outgoing.write(await _encode(encoder, new))
+                    outgoing.write(await self._encoded(encoder, new))
             if self._document == m.UNATTRIBUTED and outgoing.written > LONG:
                 self._sender.tree.set_transfer(self.job.component)
             await outgoing.room()
@@ -222,39 +205,96 @@ class Delivery:
             self._trail(response)
         outgoing.finish()
 
+    async def _encoded(self, encoder: TextEncoder, piece: bytes) -> bytes:
+        """Coded bytes; dense coding leaves the event loop free."""
+        if encoder.quality >= DENSE:
+            work = partial(encoder.encode, piece)
+            return await self._services.coding.run(work, whose=self._sender.device)
+        await asyncio.sleep(0)  # a parser may have been slow; others get their turn
+        return encoder.encode(piece)
+
     async def _picture(self, response: OriginResponse, content_type: str) -> None:
         """Collect the picture, make its levels; too large or not improved: as it is."""
-        transcoders = self._services.transcoders
         data = bytearray()
-        async for chunk in response.body:
-            data += chunk
-            if not transcoders.wants(content_type, bytes(data[:PIECE]), max(len(data), SMALL)):
-                await self._as_it_is(response, content_type, bytes(data))
+        with self._sender.gathered.hold() as held:
+            if await self._gather(response, content_type, held, data):
+                await self._levels(response, content_type, bytes(data))
                 return
-        whole = self._goes_level_by_level()
-        sketch = whole and self._sender.accepts(m.SKETCH)
-        options = picture_options(
-            self._decision(Kind.IMAGE, len(data)),
+        await self._as_it_is(response, content_type, bytes(data))
+
+    async def _gather(
+        self, response: OriginResponse, content_type: str, held: Hold, data: bytearray
+    ) -> bool:
+        """Wait for all of a picture; False: levels are not for it, after as much as `data` has."""
+        try:
+            async for chunk in response.body:
+                data += chunk
+                if not self._may_gather(held, len(chunk), content_type, data):
+                    return False
+        except OriginError:
+            if data and self._outgoing is None and not self.job.promised:
+                self._head(response, response.headers, length=response.length)
+                self._open(Kind.IMAGE).write(self._rest.after(bytes(data)))
+            raise
+        return True
+
+    def _may_gather(self, held: Hold, more: int, content_type: str, data: bytearray) -> bool:
+        """Whether the rest of a picture is to be waited for."""
+        transcoders = self._services.transcoders
+        if not transcoders.wants(content_type, bytes(data[:PIECE]), max(len(data), SMALL)):
+            return False
+        if held.add(more):
+            return True
+        self._sender.refusals.add("gathered memory")
+        return False
+
+    async def _levels(self, response: OriginResponse, content_type: str, data: bytes) -> None:
+        """All of the picture is here."""
+        options = self._options(response, len(data))
+        there, steps = self._rest.skip, self._may_come_in_steps()
+        work = PictureWork(
+            data,
+            content_type,
+            options,
+            sender=self._sender,
+            transcoders=self._services.transcoders,
+            rest=self._rest,
+            steps=steps,
+            private=with_credentials(self.job.headers, response.headers),
+            always=self._sender.economy.always(self._decision(Kind.IMAGE, len(data)).worth),
+        )
+        low = await work.low()
+        if low is not None and options.stop != low.level.name:
+            self._begin(response, there, low)
+        picture = await work.finished(low)
+        if picture is None:
+            self._head(response, response.headers, length=len(data))
+            outgoing = self._open(Kind.IMAGE)
+            outgoing.write(self._rest.after(data))
+        else:
+            picture = picture if steps else alone(picture)
+            outgoing = self._go_on(response, picture, there)
+            outgoing.write(self._rest.after(await work.recipe(picture) or b""))
+        self._rest.end()
+        outgoing.finish()
+
+    def _options(self, response: OriginResponse, size: int) -> PictureOptions:
+        sender = self._sender
+        whole = self._may_come_in_steps() and self._goes_level_by_level()
+        sketch = whole and sender.accepts(m.SKETCH)
+        again = storable(response.headers)
+        return picture_options(
+            self._decision(Kind.IMAGE, size),
             width=self.job.width,
             height=self.job.height,
             accept=header(self.job.headers, "accept"),
-            arithmetic=whole and self._sender.accepts(m.ARITHMETIC),
-            sketch=sketch and not self._sender.tree.grows(self._document),
+            arithmetic=whole and sender.accepts(m.ARITHMETIC),
+            sketch=sketch and not sender.tree.grows(self._document),
             webp=sketch,  # who enlarges sketches shows one whole file after the other
+            recipes=again and sender.accepts(m.RECIPES),
+            scans=again and sender.accepts(m.SCANS),
+            kept=keepable(response.headers),
         )
-        there = self._rest.skip
-        low = await transcoders.low(bytes(data), content_type, options)
-        if low is not None and options.stop != low.level.name:
-            self._begin(response, there, low)
-        picture = await transcoders.finish(bytes(data), content_type, options, low)
-        if picture is None:
-            self._head(response, response.headers, length=len(data))
-            self._open(Kind.IMAGE).write(self._rest.after(bytes(data)))
-        else:
-            self._go_on(response, picture, there)
-        self._rest.end()
-        assert self._outgoing is not None
-        self._outgoing.finish()
 
     def _begin(self, response: OriginResponse, there: int, low: Low) -> None:
         """The low level goes while the rest is made. `there`: bytes that the device has."""
@@ -264,10 +304,12 @@ class Delivery:
         self._mark(low.alone(), there)
         outgoing.write(self._rest.after(low.data))
 
-    def _go_on(self, response: OriginResponse, picture: Picture, there: int) -> None:
+    def _go_on(self, response: OriginResponse, picture: Picture, there: int) -> Outgoing:
         """All levels are known."""
         levels, size = list(picture.levels), len(picture.data)
-        message = m.Levels(self.job.component, levels, size, picture.coding)
+        message = m.Levels(
+            self.job.component, levels, size, picture.coding, identical=picture.identical
+        )
         outgoing = self._outgoing
         if outgoing is None:
             self._introduce(message, None)
@@ -279,10 +321,11 @@ class Delivery:
             begun = picture.levels[0].end
         self._mark(picture, there)
         outgoing.write(self._rest.after(picture.data[begun:]))
+        return outgoing
 
     def _mark(self, picture: Picture, there: int) -> None:
         """Tell the tree where the picture is worth more than before."""
-        ends = [level.end for level in picture.levels]
+        ends = [*picture.untold, *(level.end for level in picture.levels)]
         steps = ends
         if picture.first_step:  # where nothing can take the sketch's place
             steps = [picture.first_step, *(end for end in ends[1:] if end > picture.first_step)]
@@ -292,6 +335,12 @@ class Delivery:
             [end - there for end in ends if end > there],
             [end - there for end in steps if end > there],
         )
+
+    def _may_come_in_steps(self) -> bool:
+        """Whether an answer may end before the picture is final: the document shows it, and scripts
+        that made it do not wait to read its pixels."""
+        job = self.job
+        return job.resume is not None or self._sender.promising.shows(job.document, job.url)
 
     def _goes_level_by_level(self) -> bool:
         """Whether the device will show it as one whole file after the other: the import driver
@@ -358,12 +407,21 @@ class Delivery:
         return self._outgoing
 
     def _fail(self, status: int, reason: str, *, retry: int = 0) -> None:
-        """Tell the local proxy; what has begun is cut short, so that nobody takes it for whole."""
+        """Tell the local proxy; what has begun is sent as far as it came, and ends in a reset, so
+        that nobody takes it for whole.
+
+        A promise of which nothing has left is taken back: its browser asks anew, perhaps with more
+        luck.
+        """
         component, reason = self.job.component, reason[:MAX_REASON]
         _log.info("a fetch failed", url=self.job.url, reason=reason)
+        outgoing = self._outgoing
+        if outgoing is not None and (outgoing.taken or not self.job.promised):
+            outgoing.cut(m.Reset(component, reason))
+            return
         self._sender.outbox.drop(component)
         self._sender.tree.forget(component)
-        if self._outgoing is None:
+        if outgoing is None:
             self._sender.say(m.Failed(component, status, reason, retry))
         else:
             self._sender.say(m.Reset(component, reason))
@@ -374,11 +432,3 @@ def _pieces(chunk: bytes, *, first: int) -> Iterator[bytes]:
     yield chunk[:first]
     for at in range(first, len(chunk), PIECE):
         yield chunk[at : at + PIECE]
-
-
-async def _encode(encoder: TextEncoder, piece: bytes) -> bytes:
-    """Coded bytes; dense coding leaves the event loop free."""
-    if encoder.quality >= DENSE:
-        return await asyncio.to_thread(encoder.encode, piece)
-    await asyncio.sleep(0)  # a parser may have been slow; others get their turn
-    return encoder.encode(piece)

@@ -35,7 +35,7 @@ class PairedDevices:
         self._revision: tuple[object, ...] = ()
         self._changed_at = 0.0
         identity = store.identity().pem
-        self.security = ServerSecurity(identity, {}, look=self.look)
+        self.security = ServerSecurity(identity, {}, look=self.look, folder=store.folder)
         self.keys = ServerKeys(identity, {}, look=self.look)
         """The same, over UDP."""
         self.refresh()

@@ -28,9 +28,16 @@ class Failure(StrEnum):
     """Our own guard does not let this host be reached."""
     LIMIT = "limit"
     """The device has used what it may."""
+    BUSY = "busy"
+    """It uses all that it may at a time, and that does not change."""
 
 
-_STATUS: Final = {Failure.TIMEOUT: 504, Failure.FORBIDDEN: 403, Failure.LIMIT: 429}
+_STATUS: Final = {
+    Failure.TIMEOUT: 504,
+    Failure.FORBIDDEN: 403,
+    Failure.LIMIT: 429,
+    Failure.BUSY: 503,
+}
 
 
 class OriginError(Exception):

@@ -25,6 +25,33 @@ def fits(headers: Headers) -> bool:
     return sum(len(name) + len(value) + FIELD for name, value in headers) <= MAX_HEADERS
 
 
+def keepable(headers: Headers) -> bool:
+    """Whether a browser may use it again, at once or once it has asked (RFC 9111, 3 and 4).
+
+    Not, where it may not be stored or each visit would ask for all of it anew.
+    """
+    named = header(headers, "cache-control").lower()
+    if not storable(headers) or header(headers, "vary").strip() == "*":
+        return False
+    return "max-age" in named or any(
+        header(headers, name) for name in ("etag", "last-modified", "expires")
+    )
+
+
+def storable(headers: Headers) -> bool:
+    """Whether it may be given to anybody once more."""
+    return "no-store" not in header(headers, "cache-control").lower()
+
+
 def no_transform(headers: Headers) -> bool:
     """Other pixels would be a transformation, link coding is none (RFC 9111, 5.2.1.6, 5.2.2.6)."""
     return "no-transform" in header(headers, "cache-control").lower()
+
+
+def with_credentials(asked: Headers, answered: Headers) -> bool:
+    """Whether an answer may be one person's own: asked for with credentials, or said to be."""
+    return (
+        any(header(asked, name) for name in ("cookie", "authorization"))
+        or bool(header(answered, "set-cookie"))
+        or "private" in header(answered, "cache-control").lower()
+    )

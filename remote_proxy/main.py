@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import resource
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 import structlog
 
 from pairing.invitation import format_address
 from pairing.store import Store
 from remote_proxy.certificates import NoRoots, client_context, has_roots
-from remote_proxy.delivery import Services
 from remote_proxy.devices import PairedDevices
 from remote_proxy.guard import Guard
 from remote_proxy.limits import Devices, Limits
 from remote_proxy.origin import Origin, OriginConfig
 from remote_proxy.server import NotLoopback, RemoteServer
+from remote_proxy.services import Services
 from transcoders.registry import Transcoders
 from transport.link import LinkError
 
+FILES: Final = 65_536
+"""Files and sockets that this process may have open, if the system lets it: 64 devices with 256
+connections, as many tunnels and as many that are kept for the next request."""
 _log = structlog.get_logger("sluice.remote")
 
 
@@ -34,7 +39,13 @@ class Settings(Protocol):
     @property
     def memory(self) -> int: ...
     @property
+    def devices(self) -> int: ...
+    @property
     def workers(self) -> int: ...
+    @property
+    def shared(self) -> int: ...
+    @property
+    def worth(self) -> float: ...
     @property
     def quantum(self) -> int: ...
     @property
@@ -47,6 +58,8 @@ class Settings(Protocol):
     def max_requests_per_minute(self) -> int: ...
     @property
     def max_connections(self) -> int: ...
+    @property
+    def max_connections_per_host(self) -> int: ...
     @property
     def max_bytes_per_day(self) -> int: ...
     @property
@@ -77,21 +90,24 @@ async def serving(settings: Settings) -> AsyncIterator[str]:
     )
     store = Store(Path(settings.state))
     paired = PairedDevices(store) if settings.security == "tls" else None
-    transcoders = Transcoders(workers=settings.workers)
+    transcoders = Transcoders(workers=settings.workers, shared=settings.shared)
     try:
         tls = client_context(settings.ca_file)
     except NoRoots as error:
         raise OSError(str(error)) from error
     if not has_roots():
         _log.warning("no root certificates here: https sites will fail; install ca-certificates")
-    config = OriginConfig(total=limits.connections)
+    config = OriginConfig(per_host=settings.max_connections_per_host, total=limits.connections)
+    _may_open_files()
     async with Origin(config, guard=guard, tls=tls) as origin:
+        services = Services(origin, transcoders, Devices(limits), worth=settings.worth)
         server = RemoteServer(
-            Services(origin, transcoders, Devices(limits)),
+            services,
             quantum=settings.quantum,
             memory=settings.memory,
             congestion=settings.congestion,
             patience=settings.patience,
+            devices=settings.devices,
         )
         try:
             listening = await server.listen(
@@ -110,7 +126,17 @@ async def serving(settings: Settings) -> AsyncIterator[str]:
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
             await server.close()
-            await transcoders.close()
+            await services.close()
+
+
+def _may_open_files() -> None:
+    """The usual limit of 1024 is less than the connections that two devices may have, and it stops
+    them all when it is met."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(ValueError, OSError):  # a container's may be another
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 async def _listen_udp(server: RemoteServer, host: str, port: int, paired: PairedDevices) -> None:

@@ -22,11 +22,12 @@ from yarl import URL
 
 from remote_proxy import one_answer
 from remote_proxy.certificates import client_context
+from remote_proxy.connections import Connections
 from remote_proxy.failures import Failure, OriginError, translated
 from remote_proxy.guard import Guard
 from remote_proxy.limits import Count
 from remote_proxy.pools import Pools
-from remote_proxy.reaching import GuardedConnector, Reach
+from remote_proxy.reaching import ASKING, Asking, GuardedConnector, Reach
 from remote_proxy.receiving import CHUNK, Response, body_of
 from remote_proxy.trailers import TrailerReader
 from remote_proxy.uploading import sending_restarts_the_clock, uploaded
@@ -45,6 +46,9 @@ _HOP_BY_HOP: Final = frozenset(
 
 _REPEATABLE: Final = ("GET", "HEAD", "OPTIONS", "TRACE")
 """Safe methods (RFC 9110, 9.2.1): asked again when a kept connection turns out to be closed."""
+
+_STREAMS: Final = ("text/event-stream", "multipart/x-mixed-replace")
+"""Types of answers without an end: server-sent events (HTML, 9.2), pictures of a camera."""
 
 _EXPECTING: Final = ("PATCH", "POST", "PUT")
 """Methods that servers may refuse without a length (RFC 9110, 15.5.12)."""
@@ -65,9 +69,12 @@ class OriginConfig:
     upload_idle_timeout: float = 120.0
     """Without the server taking a byte of the request's body."""
     per_host: int = 12
-    """Connections; a browser uses 6, but asks for one page at a time."""
+    """Connections, without those that stay open (connections.py); a browser uses 6, but asks for
+    one page at a time."""
     total: int = 256
     """Connections for one device."""
+    turn_timeout: float = 60.0
+    """For a connection, while no other request to the server gets one either."""
     max_line: int = 16 << 10
     """Of the status line."""
     max_field: int = 32 << 10
@@ -149,7 +156,7 @@ class Origin:
             guard or Guard(), resolver=resolver, timeout=self._config.connect_timeout
         )
         self._tls = tls
-        self.pools = Pools(self._open)
+        self.pools = Pools(self._open, self._connections)
         self._entered = False
 
     @property
@@ -163,12 +170,18 @@ class Origin:
         self._entered = True
         return self
 
-    def _open(self, reuse: bool) -> aiohttp.ClientSession:
+    def _connections(self) -> Connections:
+        config = self._config
+        return Connections(
+            per_server=config.per_host, total=config.total, patience=config.turn_timeout
+        )
+
+    def _open(self, device: str, connections: Connections, reuse: bool) -> aiohttp.ClientSession:
         config = self._config
         connector = GuardedConnector(
             self.reach,
-            limit=config.total,
-            limit_per_host=config.per_host,
+            device,
+            connections,
             ssl=self._tls or True,
             force_close=not reuse,
         )
@@ -200,6 +213,7 @@ class Origin:
     ) -> None:
         self._entered = False
         await self.pools.close()
+        await self.reach.close()
 
     async def fetch(self, request: FetchRequest) -> OriginResponse:
         """The head of the response. Raises OriginError."""
@@ -211,6 +225,8 @@ class Origin:
         url, body = _url(request.url), request.body
         beside = _beside(request)
         one_answer.BESIDE.set(beside)
+        asking = Asking()
+        ASKING.set(asking)
         with translated(url.raw_host or ""):
             # The clock stands while the request waits for a free connection: others move bytes.
             async with asyncio.timeout(None) as clock:
@@ -223,6 +239,8 @@ class Origin:
                     allow_redirects=False,
                     trace_request_ctx=clock,
                 )
+        if asking.turn is not None:
+            asking.turn.answered(stays=response.content_type in _STREAMS)
         return self._response(request, response, url.raw_host or "", beside.trailers)
 
     def _response(
@@ -242,6 +260,7 @@ class Origin:
             for name, value in end_to_end(headers)
             if not (chunked and name == "content-length")
         ]
+        headers = [(n, _plain(v) if n == "content-length" else v) for n, v in headers]
         bodiless = request.method == "HEAD" or response.status in (204, 304)
         length = 0 if bodiless else None if chunked else response.content_length
         if response.connection is not None and response.connection.protocol is not None:
@@ -263,6 +282,12 @@ class Origin:
             response.close,
             lambda: trailers.fields if trailers is not None else [],
         )
+
+
+def _plain(length: str) -> str:
+    """A length as everybody reads it: leading zeros are an origin's right (RFC 9110, 8.6), and to
+    refuse the answer for them would break sites; who gets it could take them for octal."""
+    return length.lstrip("0") or "0" if length.isascii() and length.isdigit() else length
 
 
 def end_to_end(headers: Headers) -> Headers:

@@ -11,6 +11,7 @@ import asyncio
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, Protocol
 
 import structlog
@@ -156,7 +157,7 @@ class PackageDelivery:
     async def _text_version(self) -> TextVersion | None:
         if not self._adapted or not self._job.takes & m.Takes.VIEWS:
             return None
-        return await asyncio.to_thread(text_version, self._document)
+        return await self._document.run(partial(text_version, self._document))
 
     def _lacks_view(self, part: Part, there: Extents | None) -> bool:
         """It is the view, and the local side has neither that nor what it is a view of."""
@@ -176,6 +177,7 @@ class PackageDelivery:
         return ExactForms(
             self._document,
             self._transcoders,
+            whose=sender.device,
             scans=sender.accepts(m.ARITHMETIC),
             rate=lambda: sender.rate,
             waiting=lambda: any(
@@ -234,7 +236,8 @@ class PackageDelivery:
     ) -> None:
         encoder = TextEncoder(quality=QUALITY)
         raw = self._directory.raw if whole else b""
-        directory.write(await asyncio.to_thread(encoder.encode, raw) + encoder.finish())
+        coded = await self._document.run(partial(encoder.encode, raw))
+        directory.write(coded + encoder.finish())
         directory.finish()
         by_kind: dict[Kind, list[_Sending]] = {}
         for one in sending:
@@ -261,7 +264,7 @@ class PackageDelivery:
             m.Head(one.outgoing.component, 200, b"", length=view.size, coding="br"), []
         )
         one.outgoing.write(view.first)
-        rest = await asyncio.to_thread(view.rest)
+        rest = await self._document.run(view.rest)
         self._size(one, len(view.first) + len(rest))
         one.outgoing.write(rest)
         one.outgoing.finish()
@@ -310,7 +313,9 @@ class PackageDelivery:
         if not self._adapted or one.part.ranges[0][0] in self._there_coarse:
             return None
         data = await self._document.picture(one.part)
-        return await self._transcoders.thumbnail(data) if data is not None else None
+        if data is None:
+            return None
+        return await self._transcoders.thumbnail(data, whose=self._sender.device)
 
     async def _raw(self, one: _Sending) -> None:
         """The bytes of the file, as the link takes them, or a form of them."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
 from office.contents import beginning, unpacked
 from office.errors import Unreadable
@@ -21,6 +21,15 @@ HEAD: Final = 65_536
 """Bytes of a picture in which its size is looked for: metadata of 40 KB in front are usual."""
 
 
+T = TypeVar("T")
+
+
+class Run(Protocol):
+    """Runs what takes long, apart from the event loop."""
+
+    async def __call__(self, work: Callable[[], T], /) -> T: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """What is to be sent."""
@@ -30,10 +39,11 @@ class Document:
     gathering: Gathering
     directory: Directory
     outline: Outline
+    run: Run
 
     async def measured(self) -> Outline:
         """The outline, with the sizes of those pictures that are here: nobody waits for others."""
-        media = await asyncio.to_thread(lambda: tuple(map(self._measured, self.outline.media)))
+        media = await self.run(lambda: tuple(map(self._measured, self.outline.media)))
         return replace(self.outline, media=media)
 
     async def picture(self, part: Picture) -> bytes | None:
@@ -48,7 +58,7 @@ class Document:
     async def sha256(self) -> bytes:
         """Of the whole file, once it is here. Raises OriginError."""
         await self.gathering.everything()
-        return await asyncio.to_thread(self._sha256)
+        return await self.run(self._sha256)
 
     def _measured(self, media: Media) -> Media:
         entry, spool = self.directory.find(media.entry), self.gathering.spool

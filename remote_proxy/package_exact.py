@@ -39,14 +39,16 @@ class ExactForms:
         document: Document,
         transcoders: Transcoders,
         *,
+        whose: str,
         scans: bool,
         rate: Callable[[], float | None],
         waiting: Callable[[], bool],
     ) -> None:
-        """`scans`: the device has jpegtran; `rate`: of the link, bytes/second, if known; `waiting`:
-        whether bytes of the document wait for it."""
+        """`whose`: the device's name; `scans`: it has jpegtran; `rate`: of the link, bytes/second,
+        if known; `waiting`: whether bytes of the document wait for it."""
         self._document = document
         self._transcoders = transcoders
+        self._whose = whose
         self._scans = scans
         self._rate = rate
         self._waiting = waiting
@@ -94,4 +96,5 @@ class ExactForms:
                 length=place[1] - place[0],
                 deflated=entry.method != STORED,
                 scans=self._scans,
+                whose=self._whose,
             )

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Final
+from functools import partial
+from typing import Final, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import structlog
@@ -23,9 +24,10 @@ from remote_proxy.gathering import Ask, Gathering
 from remote_proxy.jobs import Job
 from remote_proxy.origin import FetchRequest, Origin, OriginResponse
 from remote_proxy.package_delivery import PackageDelivery, Sender
-from remote_proxy.package_document import Document
+from remote_proxy.package_document import Document, Run
 from remote_proxy.spool import Spool
 from transcoders.registry import Transcoders
+from transcoders.workers import Workers
 from wire import messages as m
 from wire.session import Headers, header
 
@@ -51,6 +53,7 @@ _SUFFIXES: Final = (
     *(f".{kind.value}" for kind in DocumentKind),
     *(".pptm", ".ppsx", ".potx", ".docm", ".dotx", ".xlsm", ".otp", ".ott"),
 )
+T = TypeVar("T")
 _log = structlog.get_logger("sluice.remote")
 
 
@@ -65,10 +68,14 @@ class _Missing(Exception):
 class Packaging:
     """The documents in parts of one session."""
 
-    def __init__(self, sender: Sender, origin: Origin, transcoders: Transcoders) -> None:
+    def __init__(
+        self, sender: Sender, origin: Origin, transcoders: Transcoders, reading: Workers
+    ) -> None:
+        """`reading`: runs what takes long over a document."""
         self._sender = sender
         self._origin = origin
         self._transcoders = transcoders
+        self._reading = reading
         self._spooled = 0
 
     def takes(self, job: Job, response: OriginResponse) -> bool:
@@ -115,13 +122,16 @@ class Packaging:
         otherwise: Callable[[OriginResponse], Awaitable[None]],
     ) -> None:
         try:
-            directory, outline = await _read(gathering)
+            directory, outline = await _read(gathering, self._run)
         except Unreadable as error:
             _log.info("a document passes through whole", url=job.url, reason=error.reason)
             await otherwise(replace(response, body=gathering.stream()))
             return
-        document = Document(response.headers, gathering, directory, outline)
+        document = Document(response.headers, gathering, directory, outline, self._run)
         await PackageDelivery(job, document, self._sender, self._transcoders).run()
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        return await self._reading.run(work, whose=self._sender.device)
 
     def _asking(self, job: Job) -> Ask:
         async def ask(fields: Headers) -> OriginResponse:
@@ -138,7 +148,7 @@ class Packaging:
         return ask
 
 
-async def _read(gathering: Gathering) -> tuple[Directory, Outline]:
+async def _read(gathering: Gathering, run: Run) -> tuple[Directory, Outline]:
     """Its directory and its outline, as soon as they can be had. Raises Unreadable, OriginError."""
     if await gathering.begin(len(SIGNATURE)) != SIGNATURE:
         raise Unreadable("it is no zip")
@@ -155,7 +165,7 @@ async def _read(gathering: Gathering) -> tuple[Directory, Outline]:
     while True:
         await gathering.need([(entry.start, entry.end) for entry in needed])
         try:
-            return directory, await asyncio.to_thread(reading.read, directory, content)
+            return directory, await run(partial(reading.read, directory, content))
         except _Missing as missing:
             needed = [entries[missing.name]]
 

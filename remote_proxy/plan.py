@@ -41,11 +41,16 @@ def picture_options(
     arithmetic: bool = False,
     sketch: bool = False,
     webp: bool = False,
+    recipes: bool = False,
+    scans: bool = False,
+    kept: bool = False,
 ) -> PictureOptions:
     """What a decision asks of the transcoder, for a browser with this `Accept`.
 
     `arithmetic`, `sketch`: the device undoes that coding, enlarges sketches, for this picture.
     `webp`: the browser is shown whole files, so a PNG may be one of another type that it takes.
+    `recipes`, `scans`: the device makes the origin's bytes of another form; `kept`: browsers may
+    keep them.
     """
     stop = decision.level if decision.level in LEVELS else "original"
     return PictureOptions(
@@ -56,4 +61,7 @@ def picture_options(
         arithmetic=arithmetic,
         sketch=sketch,
         webp=webp and "image/webp" in accept,
+        recipes=recipes,
+        scans=scans,
+        kept=kept,
     )

@@ -11,13 +11,19 @@ from collections.abc import Callable
 
 import aiohttp
 
+from remote_proxy.connections import Connections
+
+Opener = Callable[[str, Connections, bool], aiohttp.ClientSession]
+
 
 class Pools:
     """aiohttp's sessions by device, opened when first needed."""
 
-    def __init__(self, open_one: Callable[[bool], aiohttp.ClientSession]) -> None:
-        """`open_one` gets whether its connections may be used again."""
+    def __init__(self, open_one: Opener, connections: Callable[[], Connections]) -> None:
+        """`open_one` gets the device, its connections, and whether they may be used again."""
         self._open_one = open_one
+        self._new_connections = connections
+        self._connections: dict[str, Connections] = {}
         self._open: dict[tuple[str, bool], aiohttp.ClientSession] = {}
         self._holders: Counter[str] = Counter()
 
@@ -25,7 +31,9 @@ class Pools:
         """The session for one sort of a device's requests."""
         key = (device, reuse)
         if key not in self._open:
-            self._open[key] = self._open_one(reuse)
+            if device not in self._connections:
+                self._connections[device] = self._new_connections()
+            self._open[key] = self._open_one(device, self._connections[device], reuse)
         return self._open[key]
 
     def hold(self, device: str) -> None:
@@ -42,6 +50,8 @@ class Pools:
             session = self._open.pop((device, reuse), None)
             if session is not None:
                 await session.close()
+        if device not in self._holders:  # else it has come back meanwhile
+            self._connections.pop(device, None)
 
     async def close(self) -> None:
         """Close them all."""

@@ -11,13 +11,15 @@ those that Chromium 156 was seen to send. Pure: no socket, no clock.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
 from remote_proxy.cookies import cookie_after
 from remote_proxy.import_drivers.found import Found
+from remote_proxy.import_drivers.scope import REFERRER_POLICIES
 from remote_proxy.import_drivers.urls import origin
+from remote_proxy.protections import TOP, Embedding, Protections, destination
 from wire.skeleton import Kind, Use
 
 Headers = Sequence[tuple[str, str]]
@@ -30,23 +32,11 @@ MAX_LAZY: Final = 64
 _MAX_REFERER: Final = 4096
 """Bytes; a longer referrer is cut to its origin (Referrer Policy, 8.3)."""
 _DEFAULT_POLICY: Final = "strict-origin-when-cross-origin"
-_POLICIES: Final = frozenset(
-    (
-        *("no-referrer", "no-referrer-when-downgrade", "same-origin", "origin", "strict-origin"),
-        *("origin-when-cross-origin", _DEFAULT_POLICY, "unsafe-url"),
-    )
-)
 _SAME_IN_EVERY_REQUEST: Final = (
     *("user-agent", "accept-language", "sec-ch-ua", "sec-ch-ua-mobile", "sec-ch-ua-platform"),
     *("dnt", "sec-gpc", "save-data"),
 )
 """Fields that a browser sends for a document and its parts alike."""
-_DESTINATIONS: Final = {
-    Kind.STYLE: "style",
-    Kind.SCRIPT: "script",
-    Kind.IMAGE: "image",
-    Kind.FONT: "font",
-}
 
 
 class Refusal(StrEnum):
@@ -57,6 +47,8 @@ class Refusal(StrEnum):
     LAZY = "perhaps later"
     MEDIA = "sound and film come when played"
     SCHEME = "not seen by the local proxy, or mixed content"
+    FORBIDDEN = "the page forbids it, or its browser would ask for it otherwise"
+    REFERRER = "browsers differ about the referrer"
     AUTHORIZATION = "the document needed authorization"
     COOKIES = "the browser's next cookies cannot be known"
 
@@ -72,6 +64,12 @@ class Document:
     """What the origin answered."""
     sees_tls: bool = False
     """The local proxy sees requests inside TLS, so that https promises of http pages can be met."""
+    embedding: Embedding = TOP
+    protections: Protections = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        protections = Protections(self.url, self.response_headers, self.embedding)
+        object.__setattr__(self, "protections", protections)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,22 +83,23 @@ class Prefetch:
     found: Found
 
 
-def plan(document: Document, found: Found, *, sheet: str = "") -> Prefetch | Refusal:
-    """The request for one find. `sheet`: URL of the style sheet that names it, if one does."""
+def plan(document: Document, found: Found) -> Prefetch | Refusal:
+    """The request for one find."""
     if found.kind is Kind.MEDIA:
         return Refusal.MEDIA
     if not _scheme_allowed(document, found.url):
         return Refusal.SCHEME
     same_origin = origin(found.url) == origin(document.url)
+    own_only = found.terms.credentials or found.terms.mode == "same-origin"
+    if (own_only and not same_origin) or document.protections.forbid(found):
+        return Refusal.FORBIDDEN
     headers = [
         (name, value) for name, value in document.request_headers if name in _SAME_IN_EVERY_REQUEST
     ]
     if same_origin:
         if _first(document.request_headers, "authorization"):
             return Refusal.AUTHORIZATION
-        cookie = cookie_after(
-            document.url, document.request_headers, document.response_headers, found.url
-        )
+        cookie = _cookie(document, found)
         if cookie is None:
             return Refusal.COOKIES
         if cookie:
@@ -108,7 +107,9 @@ def plan(document: Document, found: Found, *, sheet: str = "") -> Prefetch | Ref
     if found.cors and (not same_origin or "Chrome/" in _first(headers, "user-agent")):
         # Within the origin too, Chromium says so of fonts, modules and `crossorigin`.
         headers.append(("origin", origin(document.url)))
-    referer = _referer(document, found, sheet)
+    referer = _referer(document, found)
+    if referer is None:
+        return Refusal.REFERRER
     if referer:
         headers.append(("referer", referer))
     headers += _reload(document)
@@ -127,18 +128,18 @@ class Prefetcher:
         self._limit = limit
         self._max_lazy = max_lazy
         self._granted: set[str] = set()
-        self._lazy: dict[str, tuple[Found, str]] = {}
+        self._lazy: dict[str, Found] = {}
 
-    def consider(self, found: Found, *, sheet: str = "") -> Prefetch | Refusal:
+    def consider(self, found: Found) -> Prefetch | Refusal:
         """What to do about a find now. Lazy ones wait for `later`."""
         if found.url in self._granted:
             return Refusal.KNOWN
         if found.lazy:
             if len(self._lazy) < self._max_lazy:
-                self._lazy.setdefault(found.url, (found, sheet))
+                self._lazy.setdefault(found.url, found)
             return Refusal.LAZY
         self._lazy.pop(found.url, None)
-        return self._grant(found, sheet)
+        return self._grant(found)
 
     def later(self) -> list[Prefetch]:
         """The lazy finds, once all else is under way: pictures and icons only, in order.
@@ -146,15 +147,13 @@ class Prefetcher:
         What a style sheet of another medium or an unused font would cost is not worth it.
         """
         lazy, self._lazy = self._lazy, {}
-        made = (
-            self._grant(found, sheet) for found, sheet in lazy.values() if found.kind is Kind.IMAGE
-        )
+        made = (self._grant(found) for found in lazy.values() if found.kind is Kind.IMAGE)
         return [one for one in made if isinstance(one, Prefetch)]
 
-    def _grant(self, found: Found, sheet: str) -> Prefetch | Refusal:
+    def _grant(self, found: Found) -> Prefetch | Refusal:
         if len(self._granted) >= self._limit:
             return Refusal.LIMIT
-        made = plan(self._document, found, sheet=sheet)
+        made = plan(self._document, found)
         if isinstance(made, Prefetch):
             self._granted.add(found.url)
         return made
@@ -166,16 +165,57 @@ def _scheme_allowed(document: Document, url: str) -> bool:
     return own == other or (document.sees_tls and own == "http" and other == "https")
 
 
-def _referer(document: Document, found: Found, sheet: str) -> str:
+def _cookie(document: Document, found: Found) -> str | None:
+    """The Cookie field within the origin; None: it cannot be known.
+
+    Whether a document that another site's page shows, or leads to, may set cookies depends on the
+    browser, on what kind of cookies they are, and on what a browser says of neither to anybody.
+    """
+    answer = document.response_headers
+    if _first(answer, "clear-site-data"):
+        return None
+    if _first(answer, "set-cookie") and _from_elsewhere(document):
+        return None
+    return cookie_after(document.url, document.request_headers, answer, found.url)
+
+
+def _from_elsewhere(document: Document) -> bool:
+    own = origin(document.url)
+    if document.embedding.ancestors:
+        return any(origin(url) != own for url in document.embedding.ancestors)
+    referer = _first(document.request_headers, "referer")
+    told = _first(document.request_headers, "sec-fetch-dest") == "document"
+    return bool(referer) and not told and origin(referer) != own
+
+
+def _referer(document: Document, found: Found) -> str | None:
+    """The Referer field, empty if there is none; None: it can't be known.
+
+    What a style asks for goes, by browser and by kind of style, under the page's policy, that of
+    the sheet or the default: it is asked for where these make no difference.
+    """
+    terms = found.terms
+    policies = {found.referrer_policy or _policy_of(document.response_headers)}
+    if terms.style:
+        policies |= {terms.sheet_policy or _DEFAULT_POLICY, _DEFAULT_POLICY}
+    agent = _first(document.request_headers, "user-agent")
+    if "Chrome/" not in agent and ("Firefox/" in agent or "Safari/" in agent):
+        policies.add(_DEFAULT_POLICY)  # They let no page tell other sites more than that.
+    if not policies <= REFERRER_POLICIES:
+        return None
+    fields = {_referer_by(policy, terms.sheet or document.url, found.url) for policy in policies}
+    return fields.pop() if len(fields) == 1 else None
+
+
+def _referer_by(policy: str, source: str, url: str) -> str:
     """Referrer Policy, 8.3. A style sheet's parts are referred to by the sheet."""
-    policy = found.referrer_policy or _policy_of(document.response_headers)
-    source = (sheet or document.url).partition("#")[0]
+    source = source.partition("#")[0]
     if source.partition("://")[2].partition("/")[0].rpartition("@")[1]:
         source = origin(source) + "/" + source.partition("://")[2].partition("/")[2]
     short = origin(source) + "/"
     full = source if len(source) <= _MAX_REFERER else short
-    same = origin(source) == origin(found.url)
-    downgrade = source.startswith("https:") and found.url.startswith("http:")
+    same = origin(source) == origin(url)
+    downgrade = source.startswith("https:") and url.startswith("http:")
     match policy:
         case "no-referrer":
             return ""
@@ -196,13 +236,18 @@ def _referer(document: Document, found: Found, sheet: str) -> str:
 
 def _policy_of(headers: Headers) -> str:
     """The last policy of the Referrer-Policy header that is known, or the default."""
+    return referrer_policy(headers) or _DEFAULT_POLICY
+
+
+def referrer_policy(headers: Headers) -> str:
+    """The last policy of the Referrer-Policy header that is known, or empty."""
     named = [
         word.strip().lower()
         for name, value in headers
         if name == "referrer-policy"
         for word in value.split(",")
     ]
-    return next((word for word in reversed(named) if word in _POLICIES), _DEFAULT_POLICY)
+    return next((word for word in reversed(named) if word in REFERRER_POLICIES), "")
 
 
 def _reload(document: Document) -> list[tuple[str, str]]:
@@ -215,15 +260,13 @@ def _reload(document: Document) -> list[tuple[str, str]]:
 def _fetch_metadata(found: Found) -> list[tuple[str, str]]:
     """Sec-Fetch-*, within the origin only: "same-site" cannot be told from "cross-site" here, and
     a server may refuse a request that claims the wrong one."""
+    mode = "cors" if found.cors else "no-cors"
     if found.use is Use.DOCUMENT:
-        mode, destination = "navigate", "iframe"
-    else:
-        mode = "cors" if found.cors else "no-cors"
-        destination = _DESTINATIONS.get(found.kind, "empty")
+        mode = "navigate"
     fields = [
         ("sec-fetch-site", "same-origin"),
-        ("sec-fetch-mode", mode),
-        ("sec-fetch-dest", destination),
+        ("sec-fetch-mode", found.terms.mode or mode),
+        ("sec-fetch-dest", destination(found)),
     ]
     if found.use is Use.DOCUMENT:
         fields.append(("upgrade-insecure-requests", "1"))

@@ -7,15 +7,17 @@ said before the first byte of what it promises, so that no request for it crosse
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Final
 
-from remote_proxy.importing import HTML_TYPES, DocumentImport, Importer
+from remote_proxy.importing import HTML_TYPE, DocumentImport, Importer
 from remote_proxy.jobs import Job
 from remote_proxy.obedience import Obedience
 from remote_proxy.origin import OriginResponse
 from remote_proxy.plan import Plan
 from remote_proxy.prefetch import Document, Prefetch
+from remote_proxy.protections import TOP, Embedding, shown
 from remote_proxy.tree import Tree
 from wire import messages as m
 from wire.names import known_names, name_of, names_in
@@ -27,8 +29,23 @@ MAX_SKELETON: Final = 32_768
 MAX_SHARED: Final = 16_384
 """Bytes of request headers that promises share; with more of them nothing is promised."""
 _NO_TEXT: Final = frozenset((Kind.IMAGE, Kind.MEDIA, Kind.FONT))
+_MAKERS: Final = frozenset(("origin", "referer", "sec-fetch-site"))
+"""Fields by which a device tells whose request it is. Where the browser's own will have none of
+them, as under `no-referrer`, a promise could not be given to it: any page may ask without them."""
 PART: Final = 48
 """Bytes of a part besides its URL, generously."""
+MAX_DOCUMENTS: Final = 32
+"""Documents of one page, itself and its frames, that are read for what they need."""
+_IN_FRAMES: Final = frozenset(("iframe", "frame", "object", "embed", "fencedframe"))
+
+
+@dataclass(slots=True)
+class _Page:
+    """A page with its frames."""
+
+    imports: list[DocumentImport] = field(default_factory=list)
+    promised: dict[int, DocumentImport] = field(default_factory=dict)
+    """Who asked for each style sheet and frame that is promised, by component."""
 
 
 class Promising:
@@ -53,38 +70,76 @@ class Promising:
         self._start = start
         self._may = may
         self._spare = spare
-        self._imports: dict[int, DocumentImport] = {}
+        self._pages: dict[int, _Page] = {}
 
     def importer(self, job: Job, response: OriginResponse) -> Importer | None:
         """Who reads a text for sub-resources: pages and the style sheets of documents."""
         if job.method != "GET" or response.status != 200:
             return None
-        content_type = header(response.headers, "content-type")
-        essence = content_type.partition(";")[0].strip().lower()
-        if job.use is Use.DOCUMENT and essence in HTML_TYPES:
-            known = known_names(job.resume)
-            stale: frozenset[bytes] = frozenset()
-            if job.kept is not None:
-                known |= names_in(job.kept.fresh)
-                stale = names_in(job.kept.stale)
-            imports = DocumentImport(
-                Document(job.url, job.headers, response.headers),
-                lambda wanted: self._promise(job, wanted, known, stale),
-            )
-            self._imports.setdefault(job.document, imports)
-            return imports.page()
-        before = self._imports.get(job.document)
-        if before is not None and essence == "text/css":
-            return before.sheet(job.url, content_type=content_type)
+        essence = header(response.headers, "content-type").partition(";")[0].strip().lower()
+        if job.use is Use.DOCUMENT and essence == HTML_TYPE:
+            return self._document(job, response)
+        if essence == "text/css":
+            owner = self._owner(job)
+            return owner.sheet(job.url, response.headers) if owner is not None else None
         return None
+
+    def shows(self, document: int, url: str) -> bool:
+        """Whether the document itself, or a frame of it, shows this picture; else a script of it
+        has asked for it."""
+        page = self._pages.get(document)
+        return page is not None and any(imports.shows(url) for imports in page.imports)
+
+    def _document(self, job: Job, response: OriginResponse) -> Importer | None:
+        embedding = self._embedding(job)
+        if embedding is None or not shown(response.headers, embedding):
+            return None
+        page = self._pages.setdefault(job.document, _Page())
+        if len(page.imports) >= MAX_DOCUMENTS:
+            return None
+        known = known_names(job.resume)
+        stale: frozenset[bytes] = frozenset()
+        if job.kept is not None:
+            known |= names_in(job.kept.fresh)
+            stale = names_in(job.kept.stale)
+        imports = DocumentImport(
+            Document(job.url, job.headers, response.headers, embedding=embedding),
+            lambda wanted: self._promise(job, imports, wanted, known, stale),
+        )
+        page.imports.append(imports)
+        return imports.page()
+
+    def _owner(self, job: Job) -> DocumentImport | None:
+        """The document that a style sheet belongs to; None: it can't be told."""
+        page = self._pages.get(job.document)
+        if page is None:
+            return None
+        if (owner := page.promised.pop(job.component, None)) is not None:
+            return owner
+        owners = [one for one in page.imports if one.links(job.url)]
+        return owners[0] if len(owners) == 1 else None
+
+    def _embedding(self, job: Job) -> Embedding | None:
+        """Where a document stands; None: in some frame, of which nothing is known."""
+        page = self._pages.get(job.document)
+        owner = page.promised.pop(job.component, None) if page is not None else None
+        if owner is not None:
+            return owner.frames.get(job.url)
+        found: Embedding | None = None
+        for imports in (one for page in self._pages.values() for one in page.imports):
+            if (one := imports.frames.get(job.url)) is not None:
+                found = one if found is None else found.stricter(one)
+        framed = job.promised or header(job.headers, "sec-fetch-dest") in _IN_FRAMES
+        return TOP if found is None and not framed else found
 
     def close_document(self, document: int) -> None:
         """Nothing more is found in it."""
-        self._imports.pop(document, None)
+        self._pages.pop(document, None)
 
     def _promise(
-        self, page: Job, wanted: list[Prefetch], known: frozenset[bytes], stale: frozenset[bytes]
-    ) -> None:
+        self, page: Job, asking: DocumentImport, wanted: list[Prefetch], known: frozenset[bytes],
+        stale: frozenset[bytes],
+    ) -> None:  # fmt: skip
         fresh = [one for one in wanted if name_of(one.url) not in known and self._pushes(page, one)]
         jobs = [
             Job.prefetch(
@@ -96,6 +151,10 @@ class Promising:
             )
             for one in fresh[: self._spare()]
         ]
+        open_page = self._pages.get(page.document)
+        for job in jobs:
+            if open_page is not None and (job.kind is Kind.STYLE or job.use is Use.DOCUMENT):
+                open_page.promised[job.component] = asking
         for headers, same in groupby(jobs, key=lambda job: job.headers):
             if sum(len(name) + len(value) for name, value in headers) > MAX_SHARED:
                 continue
@@ -117,6 +176,8 @@ class Promising:
     def _pushes(self, page: Job, prefetch: Prefetch) -> bool:
         """Whether site and plan let it come unasked. Component 0: it has no number yet."""
         found = prefetch.found
+        if not any(name in _MAKERS for name, _ in prefetch.headers):
+            return False
         if page.treatment is m.Treatment.TEXT_ONLY and found.kind in _NO_TEXT:
             return False
         if self._plan.decide(0, page.document, found.kind, found.use).fetch != "push":

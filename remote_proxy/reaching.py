@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from contextlib import suppress
+from contextvars import ContextVar
 from typing import Any, Final
 
 import aiohttp
@@ -18,13 +19,15 @@ import structlog
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.connector import Connection
 
+from remote_proxy.connections import Connections, Turn
 from remote_proxy.failures import Failure, OriginError
 from remote_proxy.guard import Guard, Refusal, loopback
 from remote_proxy.hosts import Host, parse
 from remote_proxy.import_drivers.urls import split
+from remote_proxy.lookups import Lookups
 
 LOOKUP: Final = 15.0
-"""Seconds for a name."""
+"""Seconds for a name, once it is its turn (lookups.py)."""
 _log = structlog.get_logger("sluice.remote")
 
 
@@ -34,10 +37,13 @@ class Reach:
     def __init__(
         self, guard: Guard, *, resolver: AbstractResolver | None = None, timeout: float = LOOKUP
     ) -> None:
-        """`resolver` None: the system's. `timeout`: seconds for a lookup."""
+        """`resolver` None: the system's. `timeout`: seconds for a lookup, without its turn."""
         self.guard = guard
-        self._resolver = resolver
-        self._timeout = timeout
+        self._lookups = Lookups(resolver, timeout=timeout)
+
+    async def close(self) -> None:
+        """End all lookups."""
+        await self._lookups.close()
 
     def host(self, text: str, port: int, *, tunnel: bool = False) -> Host:
         """The host by its notation, before any lookup."""
@@ -68,11 +74,15 @@ class Reach:
         host: Host,
         port: int,
         *,
+        device: str,
         family: socket.AddressFamily = socket.AF_UNSPEC,
         tunnel: bool = False,
     ) -> list[ResolveResult]:
-        """Where it may be reached. Raises OSError too, for a name that nobody knows."""
-        found = await self._look_up(host, port, family)
+        """Where it may be reached. Raises OSError too, for a name that nobody knows.
+
+        `device`: who asks, for whose other lookups this one may have to wait.
+        """
+        found = await self._look_up(host, port, family, device)
         judged = [(one, self._judge(host, one["host"], port, tunnel=tunnel)) for one in found]
         open_ones = [one for one, refusal in judged if refusal is None]
         if judged and not open_ones:
@@ -90,18 +100,13 @@ class Reach:
             _let(self._judge(host, address[0], address[1], tunnel=tunnel))
 
     async def _look_up(
-        self, host: Host, port: int, family: socket.AddressFamily
+        self, host: Host, port: int, family: socket.AddressFamily, device: str
     ) -> list[ResolveResult]:
         literals = (host.address,) if host.address is not None else loopback(host)
         if literals:
             return [_result(host, str(one), port) for one in literals]
         name = host.name + "." if host.absolute else host.name
-        resolver = self._resolver or aiohttp.ThreadedResolver()
-        try:
-            async with asyncio.timeout(self._timeout):
-                return await resolver.resolve(name, port, family)
-        except TimeoutError:
-            raise OriginError(Failure.TIMEOUT, f"looking {host.name} up took too long") from None
+        return await self._lookups.addresses(name, port, family, device=device)
 
     def _judge(self, host: Host, address: str, port: int, *, tunnel: bool) -> Refusal | None:
         found = parse(address).address
@@ -110,38 +115,73 @@ class Reach:
         return self.guard.address(host, found, port, ours=is_ours(address), tunnel=tunnel)
 
 
-class GuardedResolver(AbstractResolver):
-    """Lookups as aiohttp asks for them."""
+class Asking:
+    """A request on its way through aiohttp, which tells nobody which connection it uses."""
 
-    def __init__(self, reach: Reach) -> None:
+    turn: Turn | None = None
+
+
+ASKING: Final[ContextVar[Asking | None]] = ContextVar("asking", default=None)
+"""Whose connection is being made in this task."""
+
+
+_TURN: ContextVar[Turn | None] = ContextVar("turn", default=None)
+"""Of the connection that is being made in this task."""
+
+
+class GuardedResolver(AbstractResolver):
+    """Lookups as aiohttp asks for them, for one device."""
+
+    def __init__(self, reach: Reach, device: str) -> None:
         self._reach = reach
+        self._device = device
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        return await self._reach.addresses(self._reach.host(host, port), port, family=family)
+        found = self._reach.host(host, port)
+        looked_up = self._reach.addresses(found, port, device=self._device, family=family)
+        turn = _TURN.get()
+        return await (turn.behind(looked_up) if turn is not None else looked_up)
 
     async def close(self) -> None:
         """Nothing is held."""
 
 
 class GuardedConnector(aiohttp.TCPConnector):
-    """Every connection of aiohttp's, new or kept, goes through here."""
+    """Every connection of aiohttp's for one device, new or kept, goes through here."""
 
-    def __init__(self, reach: Reach, **settings: Any) -> None:
-        super().__init__(resolver=GuardedResolver(reach), **settings)
+    def __init__(
+        self, reach: Reach, device: str, connections: Connections, **settings: Any
+    ) -> None:
+        """`connections`: the device's; they give turns, so aiohttp has no limits of its own."""
+        resolver = GuardedResolver(reach, device)
+        # Names are remembered by who looks them up: what waits for one must not hold a turn.
+        settings |= {"limit": 0, "limit_per_host": 0, "use_dns_cache": False}
+        super().__init__(resolver=resolver, **settings)
         self._reach = reach
+        self._connections = connections
 
     async def connect(
         self, req: aiohttp.ClientRequest, traces: list[Any], timeout: aiohttp.ClientTimeout
     ) -> Connection:
-        host = self._reach.host(req.url.raw_host or "", req.url.port or 0)
-        connection = await super().connect(req, traces, timeout)
+        name, port = req.url.raw_host or "", req.url.port or 0
+        host = self._reach.host(name, port)
+        turn = await self._connections.turn((req.url.scheme, host.name, port))
+        _TURN.set(turn)
+        try:
+            connection = await super().connect(req, traces, timeout)
+        except BaseException:
+            turn.leave()
+            raise
+        connection.add_callback(turn.leave)
         try:
             self._reach.peer(host, connection.transport)
         except BaseException:
             connection.close()
             raise
+        if (asking := ASKING.get()) is not None:
+            asking.turn = turn
         return connection
 
 

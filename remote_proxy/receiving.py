@@ -7,7 +7,7 @@ messages).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Final, Self
 
 import aiohttp
@@ -55,8 +55,14 @@ async def body_of(
     try:
         with translated(host):
             while True:
-                async with asyncio.timeout(idle):
-                    chunk = await response.content.read(CHUNK)
+                try:
+                    async with asyncio.timeout(idle):
+                        chunk = await response.content.read(CHUNK)
+                except Exception:
+                    for chunk in _left(response.content):
+                        count(len(chunk))
+                        yield chunk
+                    raise
                 if not chunk:
                     break
                 count(len(chunk))
@@ -72,6 +78,12 @@ async def body_of(
             response.release()
         else:
             response.close()
+
+
+def _left(content: aiohttp.StreamReader) -> Iterator[bytes]:
+    """What had come before the body broke off; aiohttp tells of the break at once instead."""
+    while content._buffer:
+        yield content._read_nowait(CHUNK)
 
 
 def _was_reset(response: aiohttp.ClientResponse) -> bool:

@@ -47,6 +47,15 @@ class Rest:
         self._expected = resume.digest if resume is not None else b""
         self._digest = hashlib.sha256()
 
+    @property
+    def begun(self) -> bool:
+        """Whether something of it is there that has not been compared."""
+        return self.skip > 0
+
+    def begins(self, data: bytes) -> bool:
+        """Whether `data` begins with what is there, of which nothing was compared so far."""
+        return hashlib.sha256(data[: self.skip]).digest() == self._expected
+
     def after(self, data: bytes) -> bytes:
         """What of `data` is to be sent. Raises OriginError if the response is another one."""
         if not self.skip:

@@ -12,8 +12,9 @@ from typing import Final
 
 import structlog
 
-from remote_proxy.delivery import Services
+from remote_proxy.services import Services
 from remote_proxy.session import RemoteSession
+from remote_proxy.turning_away import TurnedAway
 from transport.link import Link
 from transport.preamble import TOKEN
 from transport.reception import Reception
@@ -24,6 +25,10 @@ from transport.spp.udp import SppListener
 from transport.tcp import Listener
 
 MAX_DEVICES: Final = 64
+"""Served at a time unless set (remote.devices): each may hold `memory` and some MB besides."""
+LINKS: Final = 4
+"""Of one device: the one it uses, some that it has given up without saying so, and those of another
+machine of the same pairing. A new one ends the oldest."""
 _log = structlog.get_logger("sluice.remote")
 
 
@@ -45,9 +50,18 @@ class RemoteServer:
     """The remote proxy's listening end."""
 
     def __init__(
-        self, services: Services, *, quantum: int, memory: int, congestion: str, patience: float
+        self,
+        services: Services,
+        *,
+        quantum: int,
+        memory: int,
+        congestion: str,
+        patience: float,
+        devices: int = MAX_DEVICES,
     ) -> None:
-        """`patience`: seconds for which a device may be without a connection, at least."""
+        """`patience`: seconds for which a device may be without a connection, at least. `devices`:
+        how many are served at a time."""
+        self._devices = devices
         self._services = services
         self._quantum = quantum
         self._memory = memory
@@ -59,6 +73,7 @@ class RemoteServer:
         )
         self._udp: SppListener | None = None
         self._sessions: dict[asyncio.Task[None], RemoteSession] = {}
+        self._turned_away: set[asyncio.Task[None]] = set()
 
     @property
     def sessions(self) -> list[RemoteSession]:
@@ -88,9 +103,13 @@ class RemoteServer:
 
         `peer`: the device, if it had to prove who it is.
         """
-        if len(self._sessions) >= MAX_DEVICES and not self._reception.give_one_up():
-            _log.warning("too many devices; a link was refused")
-            link.close()
+        own = [one for one in self._sessions.values() if peer is not None and one.peer == peer]
+        if len(own) >= LINKS:
+            given_up = next((one for one in own if not one.connected), own[0])
+            _log.warning("a device has too many links; its oldest ends", device=given_up.device)
+            given_up.close()
+        elif not own and self._served >= self._devices and not self._reception.give_one_up():
+            self._turn_away(link)
             return
         session = RemoteSession(
             link,
@@ -103,6 +122,25 @@ class RemoteServer:
         task = asyncio.get_running_loop().create_task(session.run())
         self._sessions[task] = session
         task.add_done_callback(self._ended)
+
+    @property
+    def _served(self) -> int:
+        """Devices that have sessions; who need not prove who it is counts as one each time."""
+        peers = [session.peer for session in self._sessions.values()]
+        return len({peer for peer in peers if peer is not None}) + peers.count(None)
+
+    def _turn_away(self, link: Link) -> None:
+        _log.warning("too many devices; a link was refused", devices=self._devices)
+        if len(self._turned_away) >= self._devices:  # whoever asks again and again
+            link.close()
+            return
+        reason = (
+            f"it serves as many devices as it may already: {self._devices} "
+            "(remote.devices). It will take this one when another has gone."
+        )
+        task = asyncio.get_running_loop().create_task(TurnedAway(link, reason).run())
+        self._turned_away.add(task)
+        task.add_done_callback(self._turned_away.discard)
 
     def end_unknown(self, security: ServerSecurity) -> None:
         """End the sessions of devices that `security` no longer lets in."""
@@ -123,6 +161,7 @@ class RemoteServer:
         self._reception.close()  # says farewell, over UDP too
         if self._udp is not None:
             self._udp.close()
-        for task in list(self._sessions):
+        tasks = [*self._sessions, *self._turned_away]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._sessions, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)

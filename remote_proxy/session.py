@@ -8,20 +8,25 @@ policies are obeyed (obedience.py), documents' parts promised (promising.py), th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Final
 
 import structlog
 
-from remote_proxy.delivery import Delivery, Services
+from remote_proxy.delivery import Delivery
+from remote_proxy.economy import Economy
 from remote_proxy.failures import Failure, OriginError
+from remote_proxy.fitting import Fitting
+from remote_proxy.gathered import Gathered
 from remote_proxy.jobs import Job
 from remote_proxy.limits import UsageStatistics
 from remote_proxy.obedience import SETTINGS, Obedience
 from remote_proxy.packaging import Packaging
 from remote_proxy.plan import Plan
 from remote_proxy.promising import Promising
+from remote_proxy.refusals import Refusals
+from remote_proxy.services import Services
 from remote_proxy.tree import Tree
 from transport.incoming import Incoming
 from transport.link import Link, LinkError, PeerFault
@@ -29,7 +34,7 @@ from transport.outbox import TreeOutbox
 from transport.outgoing import Budget
 from transport.records import Peer
 from wire import messages as m
-from wire.errors import PeerError, WireError
+from wire.errors import NoCommonVersion, PeerError, WireError
 from wire.frames import Control, Data
 from wire.session import Headers, Session, Side, State
 
@@ -61,6 +66,10 @@ class SessionStatistics:
     payload_sent: int
     usage: UsageStatistics
     documents: int = field(default=0)
+    refused: Mapping[str, int] = field(default_factory=dict)
+    """What there was no room or time for (transcoders.registry.Transcoders.refused)."""
+    pictures: Mapping[str, int] = field(default_factory=dict)
+    """By what decided whether they were adapted (economy.py)."""
 
 
 class RemoteSession:
@@ -103,11 +112,22 @@ class RemoteSession:
             self.tree.hierarchy,
             self.tree.multiplexer,
             self.budget,
-            wake=link.wake,
+            wake=self._wake,
+        )
+        self._fitting = Fitting(
+            link,
+            self.tree,
+            self.obedience,
+            self.outbox,
+            rate=lambda: self.rate,
+            say=self.say,
         )
         self._loop = asyncio.get_running_loop()
         self._usage = services.devices.of("")
-        self.packaging = Packaging(self, services.origin, services.transcoders)
+        self.packaging = Packaging(self, services.origin, services.transcoders, services.reading)
+        self.refusals = Refusals()
+        self.gathered = Gathered(memory)
+        self.economy = Economy(worth=services.worth)
         self._held = False
         self._running: dict[int, _Running] = {}
         self._started = 0
@@ -139,6 +159,11 @@ class RemoteSession:
         """The link below, for its statistics."""
         return self._link
 
+    @property
+    def connected(self) -> bool:
+        """Whether something carries bytes now, or will in a moment."""
+        return self._tasks is None or self._link.statistics().connected
+
     async def run(self) -> None:
         """Serve until the link closes."""
         try:
@@ -151,7 +176,7 @@ class RemoteSession:
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
             self._link.start(self.outbox, self)
-            fitting = tasks.create_task(self._fit_quantum())
+            fitting = tasks.create_task(self._fitting.run(self._tell_refusals))
             try:
                 error = await asyncio.shield(self._closed)
             finally:
@@ -166,6 +191,8 @@ class RemoteSession:
             "session ended",
             reason=str(error) if error else "closed",
             device=self.device,
+            refused=self._refused(),
+            pictures=dict(self.economy.counts()),
             **asdict(self._usage.statistics(now=self._loop.time())),
         )
 
@@ -189,7 +216,12 @@ class RemoteSession:
             payload_sent=self.outbox.payload_sent,
             usage=self._usage.statistics(now=self._loop.time()),
             documents=len(self._documents),
+            refused=self._refused(),
+            pictures=self.economy.counts(),
         )
+
+    def _refused(self) -> dict[str, int]:
+        return self.refusals.counts(self._services.transcoders.refused(self.device))
 
     # -- transport.link.Inbox ----------------------------------------------------------------
 
@@ -202,10 +234,15 @@ class RemoteSession:
                 else:
                     message, headers = self.session.receive(frame.payload)
                     self._handlers[type(message)](message, headers)
+        except NoCommonVersion as error:
+            which = "that device" if error.peer_is_older else "this machine"
+            told = {"device": self.device, "reason": str(error)}
+            _log.warning(f"a device can't be served: update Sluice on {which}", **told)
+            self._link.close(PeerFault(str(error)))
         except WireError as error:
             _log.warning("the local proxy broke the protocol", error=str(error))
             self._link.close(PeerFault(str(error)))
-        self._link.wake()
+        self._wake()
 
     def link_closed(self, error: LinkError | None) -> None:
         """The link is gone; `run` ends."""
@@ -222,6 +259,25 @@ class RemoteSession:
             return None
         return estimate.rate
 
+    @property
+    def expected(self) -> float | None:
+        """Bytes/second to reckon with: of the link as it is now, or as it was when it was asked
+        last; None: nothing is known.
+
+        Who reads leaves the link alone for longer than an estimate lasts, and then wants a page.
+        """
+        return self.rate or self._link.statistics().seen or None
+
+    @property
+    def queued(self) -> int:
+        """Bytes that the link could take now."""
+        return self.budget.used
+
+    @property
+    def ahead(self) -> int:
+        """Those, and of pictures that are being adapted."""
+        return self.queued + self.gathered.used
+
     def count(self, amount: int) -> None:
         """Bytes have passed to or from an origin. Raises OriginError beyond the device's limit."""
         exceeded = self._usage.spend(amount, now=self._loop.time())
@@ -235,6 +291,10 @@ class RemoteSession:
     def say(self, message: m.Message, headers: Headers | None = None) -> None:
         """Queue a control message."""
         self.session.enqueue(message, headers)
+        self._wake()
+
+    def _wake(self) -> None:
+        self._fitting.activity.happened()
         self._link.wake()
 
     def adopt(self, document: int, component: int) -> None:
@@ -293,6 +353,7 @@ class RemoteSession:
         self._usage = self._services.devices.of(self.device)
         self._services.origin.pools.hold(self.device)
         self._held = True
+        self.refusals.begin(self._services.transcoders.refused(self.device))
         if message.patience:
             self._expect(message.patience)
         _log.info("session opened", device=self.device, agent=message.agent)
@@ -373,17 +434,11 @@ class RemoteSession:
         assert isinstance(message, m.Goodbye)
         self._link.close()
 
-    # -- the quantum -----------------------------------------------------------------------------
-
-    async def _fit_quantum(self) -> None:
-        """Keep the quantum and what has a timer fitted to the link; tell schedulers of its rate."""
-        while True:
-            await asyncio.sleep(0.25)
-            rate = self.rate
-            if rate is None:
-                continue
-            self.tree.hierarchy.bandwidth_changed(rate)
-            for component in self.obedience.expire(self._loop.time(), rate=rate):
-                self.say(m.Expired(component))
-            if not self.obedience.fixed_quantum:
-                self.tree.multiplexer.quantum = self._link.statistics().chunks.quantum(rate)
+    def _tell_refusals(self) -> None:
+        refused = self._services.transcoders.refused(self.device)
+        news = self.refusals.news(refused, now=self._loop.time())
+        if not news:
+            return
+        _log.warning("a device was refused", device=self.device, what=news)
+        if self.session.peer is not None and m.NOTICES in self.session.peer.accepts:
+            self.say(m.Notice(news))

@@ -16,9 +16,7 @@ Headers = list[tuple[str, str]]
 MAX_BYTES: Final = 16384
 """Of all trailers together: nobody has a use for more."""
 _SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r\n")
-_FIELD: Final = re.compile(
-    rb"([-!#$%&'*+.^_`|~0-9A-Za-z]+):[ \t]*([\x20-\x7e\x80-\xff\t]*?)[ \t]*\r\n"
-)
+_FIELD: Final = re.compile(rb"([-!#$%&'*+.^_`|~0-9A-Za-z]+):([\x20-\x7e\x80-\xff\t]*)\r\n")
 _NEVER: Final = frozenset(
     (
         # framing and routing; of one connection alone
@@ -92,5 +90,5 @@ class TrailerReader:
             return False
         name = match[1].decode("ascii").lower()
         if may_trail(name):
-            self._found.append((name, match[2].decode("latin-1")))
+            self._found.append((name, match[2].strip(b" \t").decode("latin-1")))
         return True

@@ -25,7 +25,7 @@ STAGGER: Final = 0.25
 
 
 async def dial(
-    authority: str, reach: Reach, *, tls: ssl.SSLContext | None = None
+    authority: str, reach: Reach, *, device: str, tls: ssl.SSLContext | None = None
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """Connect to host:port, where the guard lets it, and make TLS there. Raises OriginError."""
     name, _, number = authority.rpartition(":")
@@ -34,8 +34,8 @@ async def dial(
     port = int(number)
     host = reach.host(name, port, tunnel=True)
     try:
+        found = await reach.addresses(host, port, device=device, tunnel=True)
         async with asyncio.timeout(CONNECT):
-            found = await reach.addresses(host, port, tunnel=True)
             addresses: list[AddrInfoType] = [
                 (one["family"], socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (one["host"], port))
                 for one in found
@@ -98,6 +98,12 @@ async def pump(
             tasks.create_task(upwards())
             tasks.create_task(downwards())
     except ExceptionGroup as failures:  # not except*, which would raise a group again
-        raise failures.exceptions[0] from failures
+        failure = failures.exceptions[0]
+        if isinstance(failure, OSError):
+            # What had come before the host reset; a StreamReader tells of that at once instead.
+            left = bytes(getattr(reader, "_buffer", b""))
+            count(len(left))
+            down.write(left)
+        raise failure from failures
     finally:
         writer.close()

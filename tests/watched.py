@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-TIMEOUT = 30.0
-"""Seconds a test may take; they take a fraction of one."""
+TIMEOUT = 120.0
+"""Seconds a test may take; they take a fraction of one where nobody else wants the processors."""
 
 
 def run(work: Coroutine[Any, Any, T], *, timeout: float = TIMEOUT) -> T:
@@ -37,7 +37,7 @@ def run(work: Coroutine[Any, Any, T], *, timeout: float = TIMEOUT) -> T:
     return asyncio.run(watched())
 
 
-async def until(true: Callable[[], object], *, seconds: float = 10.0) -> None:
+async def until(true: Callable[[], object], *, seconds: float = 60.0) -> None:
     """Let the loop run until it holds; fails after that time."""
     try:
         async with asyncio.timeout(seconds):

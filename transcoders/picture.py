@@ -32,6 +32,13 @@ class PictureOptions:
     """Who gets it can undo arithmetic coding of a JPEG (transcoders/arithmetic.py)."""
     sketch: bool = False
     """Who gets it can enlarge a sketch (transcoders/sketch.py)."""
+    recipes: bool = False
+    """Who gets it makes the origin's bytes again of a PNG's pixels (transcoders/exact)."""
+    scans: bool = False
+    """The same for JPEGs: it has jpegtran."""
+    kept: bool = False
+    """Browsers may keep it: its last level is the origin's bytes, or most likely has a recipe for
+    them."""
     webp: bool = False
     """Who gets it is shown whole files and takes WebP: a PNG's pixels may come in one
     (transcoders/lossless.py)."""
@@ -70,6 +77,18 @@ class Picture:
     """What must be undone before a level is a file that browsers show (wire.messages.Head)."""
     first_step: int = 0
     """Bytes of which it shows something all over without its sketch; 0: it has no sketch."""
+    untold: tuple[int, ...] = ()
+    """Where levels end that nobody is told of: it shows more there, as one file that grows."""
+
+
+def alone(picture: Picture) -> Picture:
+    """The picture's last level, with nothing else in front of it."""
+    final = picture.levels[-1]
+    data = picture.data[final.start :]
+    level = structs.replace(final, start=0, end=len(data))
+    coarser = [one for one in picture.levels[:-1] if one.start == final.start]
+    untold = tuple(one.end - final.start for one in coarser)
+    return replace(picture, data=data, levels=(level,), first_step=0, untold=untold)
 
 
 def up_to(picture: Picture, stop: str) -> Picture:

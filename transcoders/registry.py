@@ -3,32 +3,27 @@
     Transcoders.picture(bytes) -> levels, or None: send the bytes as they are.
 
 None is the answer to damage, attacks, overload, a missing tool and a slow machine alike; only a
-caller's own mistake raises. Knows formats, limits and time; the work is in the modules it names.
+caller's own mistake raises. What one device has had made is not made again for the next (made.py).
+Knows formats, limits and time; the work is in the modules it names.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import hashlib
 import shutil
-from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections import Counter, OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from transcoders import jpeg, lossless, still
-from transcoders.arithmetic import ArithmeticEncoder
-from transcoders.exact.coder import ExactEncoder
-from transcoders.low import Low, as_it_is, in_front
+from transcoders.low import Low, as_it_is
+from transcoders.made import LIMIT, Made
+from transcoders.makers import Makers
 from transcoders.picture import Picture, PictureOptions, Unfit, up_to
-from transcoders.reencode import Encoded, reencode
-from transcoders.sketch import MAX_SHARE, draw
 from transcoders.sniff import Format, animated, declared_picture, dimensions, sniff
-from transcoders.thumbnail import thumbnail
-from transcoders.workers import Busy, FilterFailed, Slot, Workers
-from wire.skeleton import Level
+from transcoders.workers import Busy, FilterFailed
 
 __all__ = ["Picture", "PictureOptions", "TranscoderStatistics", "Transcoders"]
 
@@ -36,17 +31,8 @@ MAX_BYTES: Final = 8 << 20
 MAX_PIXELS: Final = 25_000_000
 """A larger camera picture than any page shows; jpegtran holds up to 6 bytes of each, twice that
 with tables: 150 MB."""
-MAX_WAITING: Final = 64
-"""Pictures in line. At 10 ms to 100 ms each, one further back would wait until its time is up."""
-
-NICE: Final = 5
-"""By how much finer levels give way to what is sent now: low levels, texts, the link itself."""
-YIELDS: Final = 0.2
-"""Seconds by which a version gives way to sketches: it takes 30 ms, a sketch 5, and a page has a
-dozen of these for each screenshot."""
-PATIENCE: Final = 1.0
-"""Seconds that a finer level waits for low ones at most. Niceness alone does not do: beside two
-threads of finer levels a screenshot's low level took 340 ms on two processors, 49 ms without."""
+OWNERS: Final = 1024
+"""Owners whose refusals are counted; the oldest go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +47,10 @@ class TranscoderStatistics:
     bytes_in: int
     bytes_out: int
     """Bytes of `pictures` before and after."""
+    spared: int
+    """Results that were there, of the same bytes and the same wish."""
+    refused: Mapping[str, int]
+    """What there was no room or time for, of all owners: see `Transcoders.refused`."""
 
 
 class Transcoders:
@@ -74,18 +64,19 @@ class Transcoders:
         timeout: float = 10.0,
         max_pixels: int = MAX_PIXELS,
         max_bytes: int = MAX_BYTES,
+        shared: int = LIMIT,
     ) -> None:
-        """`timeout`: seconds, waiting in line included. `jpegtran`: its path; None: do without."""
-        self._first = Workers(workers=workers, waiting=MAX_WAITING)
-        """For low levels: they wait for nothing else."""
-        self._workers = Workers(workers=workers, waiting=MAX_WAITING, nice=NICE)
-        self._rearranger = jpeg.Rearranger(jpegtran) if jpegtran else None
-        self._arithmetic = ArithmeticEncoder(jpegtran) if jpegtran else None
-        self._exact = ExactEncoder(jpegtran)
+        """`timeout`: seconds, waiting in line included. `jpegtran`: its path; None: do without.
+
+        `shared`: bytes of results that are kept for whoever wants the same (made.py).
+        """
+        self._makers = Makers(workers=workers, jpegtran=jpegtran, max_pixels=max_pixels)
+        self._made = Made(limit=shared, lasting=(Unfit,))
         self._timeout = timeout
         self._max_pixels = max_pixels
         self._max_bytes = max_bytes
         self._left_alone: Counter[str] = Counter()
+        self._refused: OrderedDict[str, Counter[str]] = OrderedDict()
         self._pictures = self._bytes_in = self._bytes_out = 0
 
     def wants(
@@ -116,21 +107,44 @@ class Transcoders:
         low = await self.low(data, content_type, options)
         return await self.finish(data, content_type, options, low)
 
-    async def low(self, data: bytes, content_type: str, options: PictureOptions) -> Low | None:
+    async def low(
+        self,
+        data: bytes,
+        content_type: str,
+        options: PictureOptions,
+        *,
+        whose: str = "",
+        private: bool = False,
+    ) -> Low | None:
         """What can be sent while the rest is made, by `finish`, which puts it in front of all.
 
         None: nothing. Takes at most `timeout` seconds and never raises for what is in `data`.
+        `whose`: owners share the workers fairly, whatever each of them wants. `private`: the bytes
+        came with credentials, so nobody may learn from its time that they were here before.
         """
         if options.adapted or not self._fit(data, content_type, options):
             return None
         try:
             async with asyncio.timeout(self._timeout):
-                return await self._low(data, options)
-        except Exception:  # Pillow raises a dozen kinds
+                return await self._made.get(
+                    ("low", _digest(data), options),
+                    lambda: self._makers.low(data, options, whose),
+                    size=lambda low: len(low.data) if low is not None else 0,
+                    private=private,
+                )
+        except Exception as error:  # Pillow raises a dozen kinds
+            self._refuse(whose, "low", error)
             return None
 
     async def finish(
-        self, data: bytes, content_type: str, options: PictureOptions, low: Low | None
+        self,
+        data: bytes,
+        content_type: str,
+        options: PictureOptions,
+        low: Low | None,
+        *,
+        whose: str = "",
+        private: bool = False,
     ) -> Picture | None:
         """The picture with all its levels; None: send `data` as it is, only if `low` is None.
 
@@ -140,12 +154,15 @@ class Transcoders:
             return None
         try:
             async with asyncio.timeout(self._timeout):
-                if options.adapted:
-                    made = await self._adapted(data, options)
-                else:
-                    made = await self._behind(low, data, options)
+                made = await self._made.get(
+                    ("levels", _digest(data), options, low is not None),
+                    lambda: self._makers.levels(low, data, options, whose),
+                    size=lambda picture: len(picture.data),
+                    private=private,
+                )
         except Exception as error:  # SyntaxError among them
             self._left_alone[_reason(error)] += 1
+            self._refuse(whose, "levels", error)
             return as_it_is(data, low) if low is not None else None
         self._pictures += 1
         self._bytes_in += len(data)
@@ -156,7 +173,14 @@ class Transcoders:
         return self.wants(content_type, data, len(data), min_bytes=options.min_bytes)
 
     async def exact(
-        self, data: bytes, *, start: int, length: int, deflated: bool, scans: bool
+        self,
+        data: bytes,
+        *,
+        start: int,
+        length: int,
+        deflated: bool,
+        scans: bool,
+        whose: str = "",
     ) -> bytes | None:
         """A denser form of bytes with a picture in them (transcoders/exact); None: it has none.
 
@@ -164,138 +188,91 @@ class Transcoders:
         jpegtran. Never raises for what is in `data`.
         """
         try:
-            async with self._later() as slot, asyncio.timeout(self._timeout):
-                return await self._exact.form(
-                    data, slot, start=start, length=length, deflated=deflated, scans=scans
-                )
-        except (Unfit, FilterFailed, Busy, TimeoutError):
+            return await self._makers.exact(
+                data,
+                start=start,
+                length=length,
+                deflated=deflated,
+                scans=scans,
+                whose=whose,
+                limit=self._timeout,
+            )
+        except (Unfit, FilterFailed, Busy, TimeoutError) as error:
+            self._refuse(whose, "exact", error)
             return None
 
-    async def thumbnail(self, data: bytes) -> bytes | None:
+    async def recipe(
+        self,
+        data: bytes,
+        picture: Picture,
+        options: PictureOptions,
+        *,
+        whose: str = "",
+        private: bool = False,
+    ) -> bytes | None:
+        """By which the device makes `data`, the origin's bytes, of the picture's last level.
+
+        None: they are that level, or there is none. Never raises for what is in `data`.
+        """
+        if picture.identical or not picture.lossless:
+            return None
+        if not (options.scans if sniff(data) is Format.JPEG else options.recipes):
+            return None
+        try:
+            return await self._made.get(
+                ("recipe", _digest(data), _digest(picture.data)),
+                lambda: self._makers.recipe(data, picture, whose, self._timeout),
+                size=lambda recipe: len(recipe or b""),
+                private=private,
+            )
+        except Exception as error:  # Pillow raises a dozen kinds
+            self._refuse(whose, "recipe", error)
+            return None
+
+    async def thumbnail(self, data: bytes, *, whose: str = "") -> bytes | None:
         """A small coarse version of a picture in a document; None: do without. Never raises."""
         if len(data) > self._max_bytes:
             return None
-        job = partial(thumbnail, data, max_pixels=self._max_pixels)
         try:
-            async with asyncio.timeout(self._timeout), self._workers.slot() as slot:
-                return await slot.call(job)
+            async with asyncio.timeout(self._timeout):
+                return await self._makers.thumbnail(data, whose)
         except Exception as error:  # Pillow raises a dozen kinds, SyntaxError among them
             self._left_alone[_reason(error)] += 1
+            self._refuse(whose, "thumbnail", error)
             return None
+
+    def refused(self, whose: str) -> Mapping[str, int]:
+        """How often there was no room or no time for what an owner wanted, by what and why:
+        "low busy", "levels late", "exact busy", "thumbnail busy" ..."""
+        return MappingProxyType(dict(self._refused.get(whose, {})))
 
     def statistics(self) -> TranscoderStatistics:
         return TranscoderStatistics(
             pictures=self._pictures,
             left_alone=MappingProxyType(dict(self._left_alone)),
-            waiting=self._first.waiting + self._workers.waiting,
+            waiting=self._makers.waiting,
             bytes_in=self._bytes_in,
             bytes_out=self._bytes_out,
+            spared=self._made.spared,
+            refused=MappingProxyType(dict(sum(self._refused.values(), Counter[str]()))),
         )
 
     async def close(self) -> None:
         """Take no more pictures. Those under way end as "busy" or run to their end."""
-        await self._first.close()
-        await self._workers.close()
-        if self._rearranger is not None:
-            self._rearranger.close()
-        if self._arithmetic is not None:
-            self._arithmetic.close()
+        await self._makers.close()
+        await self._made.close()
 
-    async def _low(self, data: bytes, options: PictureOptions) -> Low | None:
-        """A JPEG's sketch, a version of any other. Raises Unfit, or what Pillow raises."""
-        kind, limit = sniff(data), self._max_pixels
-        if kind is Format.JPEG and not options.sketch:
-            return None  # a prefix will do
-        if kind is Format.JPEG:
-            async with self._first.slot() as slot:
-                return await slot.call(partial(draw, data))
-        assert kind is not None
-        version = partial(still.version, data, kind, max_pixels=limit, avif=options.avif)
-        async with self._first.slot(yields=YIELDS) as slot:
-            return await slot.call(version)
+    def _refuse(self, whose: str, what: str, error: Exception) -> None:
+        """Count it, if it was refused for want of room or time."""
+        if not isinstance(error, Busy | TimeoutError):
+            return
+        self._refused.setdefault(whose, Counter())[f"{what} {_reason(error)}"] += 1
+        if len(self._refused) > OWNERS:
+            self._refused.popitem(last=False)
 
-    @contextlib.asynccontextmanager
-    async def _later(self) -> AsyncIterator[Slot]:
-        """A place for finer levels, as soon as no low one is being made."""
-        async with self._workers.slot() as slot:
-            await self._first.rest(limit=PATIENCE)
-            yield slot
 
-    async def _behind(self, low: Low | None, data: bytes, options: PictureOptions) -> Picture:
-        """The origin's pixels with `low` in front. Raises Unfit, or what Pillow raises."""
-        if low is None:
-            return await self._lossless(data, options)
-        if options.stop == low.level.name:
-            return low.alone()
-        with contextlib.suppress(Unfit):
-            return in_front(low, await self._lossless(data, options))
-        return as_it_is(data, low)
-
-    async def _lossless(self, data: bytes, options: PictureOptions) -> Picture:
-        """The origin's pixels, no version in front, in as few bytes as may be.
-
-        Raises Unfit, or what Pillow raises.
-        """
-        kind = sniff(data)
-        if kind is not Format.JPEG and not (kind is Format.PNG and options.webp):
-            raise Unfit("nothing is denser")
-        async with self._later() as slot:
-            if kind is Format.PNG:
-                return await slot.call(partial(lossless.denser, data))
-            made = await self._jpeg(data, slot, avif=options.avif)
-            return await self._coded(made, options, slot)
-
-    async def _coded(self, made: Picture, options: PictureOptions, slot: Slot) -> Picture:
-        if not options.arithmetic or self._arithmetic is None:
-            return made
-        return await self._arithmetic.coded(made, slot)
-
-    async def _adapted(self, data: bytes, options: PictureOptions) -> Picture:
-        """Other pixels in fewer bytes, a sketch in front; as lossless as ever where that is not
-        possible. Raises Unfit, or what Pillow raises."""
-        try:
-            async with self._later() as slot:
-                made = await self._coded(await self._smaller(data, options, slot), options, slot)
-                if options.sketch and options.layout is None and len(made.levels) > 1:
-                    sketch = partial(draw, data, limit=int(MAX_SHARE * len(made.data)))
-                    with contextlib.suppress(Exception):  # Pillow raises a dozen kinds
-                        made = in_front(await slot.call(sketch), made)
-                return made
-        except Unfit:
-            low = None
-            with contextlib.suppress(Exception):
-                low = await self._low(data, options)
-            return await self._behind(low, data, options)
-
-    async def _jpeg(self, data: bytes, slot: Slot, *, avif: bool) -> Picture:
-        limit = self._max_pixels
-        source = await slot.call(partial(jpeg.inspect, data, max_pixels=limit))
-        if self._rearranger is not None and (source.slim or source.jpeg.progressive):
-            return await jpeg.rearranged(data, source, self._rearranger, slot)
-        if source.jpeg.progressive:
-            return jpeg.in_place(data, source)
-        job = partial(still.jpeg_versions, data, source.jpeg, max_pixels=limit, avif=avif)
-        return await slot.call(job)
-
-    async def _smaller(self, data: bytes, options: PictureOptions, slot: Slot) -> Picture:
-        """Other pixels in fewer bytes, with levels where it has any; its finest is `high`.
-
-        Raises Unfit, or what Pillow raises.
-        """
-        kind, limit = sniff(data), self._max_pixels
-        assert kind is not None
-        made = await slot.call(partial(reencode, data, kind, options, max_pixels=limit))
-        if made.kind is Format.JPEG:
-            try:
-                source = await slot.call(partial(jpeg.inspect, made.data, max_pixels=limit))
-                if self._rearranger is None:
-                    return jpeg.in_place(made.data, source, final="high")
-                return await jpeg.rearranged(
-                    made.data, source, self._rearranger, slot, final="high"
-                )
-            except Unfit:
-                pass  # too small for levels, and smaller than the original all the same
-        return _single(made)
+def _digest(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()
 
 
 def _reason(error: Exception) -> str:
@@ -307,8 +284,3 @@ def _reason(error: Exception) -> str:
         case TimeoutError():
             return "late"
     return "failed"
-
-
-def _single(made: Encoded) -> Picture:
-    level = Level("high", 0, len(made.data), made.kind.value)
-    return Picture(made.data, (level,), made.width, made.height, lossless=False, identical=False)

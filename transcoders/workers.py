@@ -3,7 +3,8 @@
 Two kinds of work share one bound: calls on threads (Pillow lets go of the interpreter lock while
 it decodes and encodes) and child processes that filter bytes (jpegtran). A job that is cancelled
 or timed out kills its process at once; a thread can't be killed, so it keeps its place among the
-workers until it returns, and no new job starts on top of it.
+workers until it returns, and no new job starts on top of it. Owners of jobs share the workers
+fairly (places.py), and each may have so many in line.
 
 Knows nothing of pictures.
 """
@@ -15,12 +16,14 @@ import contextlib
 import os
 import sys
 import threading
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar, cast
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from typing import ParamSpec, TypeVar, cast
 
-from transcoders.places import Places
+from transcoders.places import Place, Places
 
+_P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
@@ -32,7 +35,7 @@ class FilterFailed(Exception):
     """A child process did not do its work: missing, non-zero exit, or too much output."""
 
 
-class Slot:
+class Slot(Executor):
     """One place among the workers; runs one call or one filter at a time."""
 
     def __init__(self, executor: ThreadPoolExecutor, *, nice: int = 0) -> None:
@@ -41,13 +44,20 @@ class Slot:
         self.running: Future[object] | None = None
 
     async def call(self, job: Callable[[], _T]) -> _T:
-        """The result of `job`, run on a thread. Raises what it raises."""
+        """The result of `job`, run on a thread. Raises what it raises.
+
+        By way of the event loop, since one in virtual time has no threads.
+        """
+        return await asyncio.get_running_loop().run_in_executor(self, job)
+
+    def submit(self, fn: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> Future[_T]:
+        """As the event loop hands jobs to executors. Raises Busy."""
         try:
-            future = self._executor.submit(job)
+            future = self._executor.submit(fn, *args, **kwargs)
         except RuntimeError as error:
             raise Busy("closed") from error
         self.running = future  # type: ignore[assignment]  # only asked whether it is done
-        return await asyncio.wrap_future(future)
+        return future
 
     async def filter(self, command: Sequence[str], data: bytes, *, limit: int) -> bytes:
         """What `command` writes when it reads `data`, at most `limit` bytes.
@@ -113,74 +123,88 @@ class _Child(asyncio.SubprocessProtocol):
 
 
 class Workers:
-    """At most `workers` jobs at a time, at most `waiting` more in line."""
+    """At most `workers` jobs at a time, at most `waiting` more of each owner in line."""
 
-    def __init__(self, *, workers: int, waiting: int, nice: int = 0) -> None:
-        """`nice`: by how much the work gives way to other threads of this machine."""
-        if workers < 1 or waiting < 0:
+    def __init__(
+        self, *, workers: int, waiting: int | None, nice: int = 0, name: str = "transcoder"
+    ) -> None:
+        """`waiting` None: who asks is bounded already. `nice`: by how much the work gives way to
+        other threads of this machine. `name`: of the threads, for who looks at the process."""
+        if workers < 1 or (waiting is not None and waiting < 0):
             raise ValueError(f"{workers} workers with {waiting} waiting: need at least one worker")
         self._nice = nice
         self._executor = ThreadPoolExecutor(
             workers,
-            thread_name_prefix="transcoder",
+            thread_name_prefix=name,
             initializer=lambda: _give_way(threading.get_native_id(), nice),
         )
         self._places = Places(workers)
         self._max_waiting = waiting
         self._closed = False
-        self._jobs = 0
-        self._resting = asyncio.Event()
-        self._resting.set()
+        self._jobs: Counter[str] = Counter()
+        self._changed = asyncio.Event()
         self.waiting = 0
         """Jobs in line now."""
 
     @contextlib.asynccontextmanager
-    async def slot(self, *, yields: float = 0.0) -> AsyncIterator[Slot]:
-        """A place, in order of asking. Raises Busy at once when too many wait.
+    async def slot(self, whose: str = "", *, yields: float = 0.0) -> AsyncIterator[Slot]:
+        """A place. Raises Busy at once when too many of this owner's wait.
 
-        `yields`: seconds within which others that ask later go first (transcoders/places.py).
+        `yields`: seconds within which others of the owner's that ask later go first.
         """
-        if self._closed or (self._places.locked() and self.waiting >= self._max_waiting):
-            raise Busy("closed" if self._closed else f"{self.waiting} jobs are waiting")
-        with self._busy():
+        if self._closed:
+            raise Busy("closed")
+        if self._max_waiting is not None and self._places.locked():
+            waiting = self._places.waiting(whose)
+            if waiting >= self._max_waiting:
+                raise Busy(f"{waiting} jobs are waiting")
+        with self._busy(whose):
             self.waiting += 1
             try:
-                await self._places.acquire(yields=yields)
+                place = await self._places.acquire(whose, yields=yields)
             finally:
                 self.waiting -= 1
             slot = Slot(self._executor, nice=self._nice)
             try:
                 yield slot
             finally:
-                self._give_back(slot)
+                self._give_back(slot, place)
 
-    async def rest(self, *, limit: float) -> None:
-        """Until there is no job, waiting or under way, `limit` seconds at most."""
+    async def run(self, job: Callable[[], _T], *, whose: str = "") -> _T:
+        """The result of one call in a place. Raises what it raises, and Busy."""
+        async with self.slot(whose) as slot:
+            return await slot.call(job)
+
+    async def rest(self, whose: str | None = None, *, limit: float) -> None:
+        """Until there is no job, waiting or under way, `limit` seconds at most. `whose`: no job of
+        this owner."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(limit):
-                await self._resting.wait()
+                while self._jobs.total() if whose is None else self._jobs[whose]:
+                    self._changed.clear()
+                    await self._changed.wait()
 
     @contextlib.contextmanager
-    def _busy(self) -> Iterator[None]:
-        self._jobs += 1
-        self._resting.clear()
+    def _busy(self, whose: str) -> Iterator[None]:
+        self._jobs[whose] += 1
         try:
             yield
         finally:
-            self._jobs -= 1
-            if not self._jobs:
-                self._resting.set()
+            self._jobs[whose] -= 1
+            if not self._jobs[whose]:
+                del self._jobs[whose]
+                self._changed.set()
 
-    def _give_back(self, slot: Slot) -> None:
+    def _give_back(self, slot: Slot, place: Place) -> None:
         """Free the place, but not before a thread that was given up on has returned."""
         if slot.running is None or slot.running.done():
-            self._places.release()
+            place.release()
             return
         loop = asyncio.get_running_loop()
 
         def returned(_: Future[object]) -> None:
             with contextlib.suppress(RuntimeError):  # the loop may have closed meanwhile
-                loop.call_soon_threadsafe(self._places.release)
+                loop.call_soon_threadsafe(place.release)
 
         slot.running.add_done_callback(returned)
 

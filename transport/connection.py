@@ -58,6 +58,10 @@ class Connection(Protocol):
     reports: bool
     """The ends must report to each other what has come; False: `Carried.delivered` tells."""
 
+    prompt: bool
+    """The peer acknowledges what comes at once, whatever it is: `ask` and `overdue` tell within
+    moments whether this still carries anything."""
+
     @property
     def kind(self) -> str:
         """ "tcp", "atp-tcp", "udp": for people."""
@@ -101,6 +105,17 @@ class Connection(Protocol):
 
     def network_changed(self) -> None:
         """This machine's addresses are not what they were."""
+
+    def overdue(self, times: float) -> bool:
+        """A sign of the peer is so late that another connection is worth a try; with `times` as
+        much patience as usual. False where silence tells nothing that soon."""
+
+    def unanswered(self) -> float:
+        """Seconds for which the peer owes a sign and none has come; 0: it owes none, or this kind
+        of connection does not tell."""
+
+    def ask(self) -> None:
+        """Have the peer give a sign of life, unless one is due already; else do nothing."""
 
     def drain(self) -> None:
         """Hand over what is here and was not heard yet: the peer has been told that it came."""

@@ -4,7 +4,9 @@ Bytes sent faster than the slowest link carries leave that link back to back, so
 the receiver is the link's rate (packet pairs; ImTCP measures the same way). One round trip tells
 what doubling finds out by overflowing a queue.
 
-Pure. It says nothing about bursts that the link did not draw out.
+A burst that the link did not draw out says that it carries at least so much.
+
+Pure.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ class Dispersion:
         self._first: tuple[float, float, int] | None = None
         self._reports = 0
         self._last_sent_at = 0.0
+        self.at_least = 0.0
+        """Bytes/second that the link carries, and perhaps more."""
 
     def add(self, progress: Progress, *, new_round: bool) -> float | None:
         """A report came.
@@ -45,6 +49,8 @@ class Dispersion:
             return None
         first_sent, first_clock, first_received = self._first
         there, here = clock - first_clock, sent_at - first_sent
+        gained = received - first_received
+        self.at_least = max(self.at_least, gained / max(there, _SPAN))
         if self._reports < _REPORTS or there < _SPAN or there < here * _DRAWN_OUT:
             return None
-        return (received - first_received) / there
+        return gained / there

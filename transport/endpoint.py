@@ -23,7 +23,7 @@ from typing import Final
 from transport.connection import Delivery
 from transport.gate import Gate
 from transport.link import BandwidthEstimate, LinkStatistics, Outbox
-from transport.probe import Probe
+from transport.probe import RESUMED, Probe
 from transport.quantum import Chunks
 from transport.rate_filter import RateFilter
 from transport.report_spacing import REPORT_EVERY, REPORT_EVERY_THIN, THIN
@@ -179,7 +179,7 @@ class Endpoint:
         self._resumed_from = received
         self.gate = Gate(now=now, quantum=self._outbox.quantum)
         self._reporting = True
-        self._probe = Probe()
+        self._probe = Probe(RESUMED)
         self._reported = self._countable
         self._incoming = RateFilter()
         self._heard_at = self._arrived_at = self._busy_since = now
@@ -187,6 +187,10 @@ class Endpoint:
     def silent(self, now: float) -> float:
         """Seconds without a byte of the peer while it owes a report; 0: it owes none."""
         return now - max(self._heard_at, self._owed_since) if self.gate.under_way else 0.0
+
+    def quiet(self, now: float) -> float:
+        """Seconds since the peer's bytes came, or news of our own."""
+        return now - self._heard_at
 
     def next_time(self, now: float) -> float | None:
         """When to ask `next_chunk` again though nothing happened."""
@@ -209,6 +213,7 @@ class Endpoint:
             delay=gate.delay,
             outgoing=self.gate.estimate(now),
             incoming=self.incoming(),
+            seen=gate.seen,
             replayed=self._replayed,
             padding_sent=self._padding_sent,
             padding_received=self._padding_received,

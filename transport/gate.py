@@ -244,6 +244,7 @@ class Gate:
             margin=self.margin,
             growth=self._margin.growth,
             delivered=self._delivered,
+            seen=self._dispersion.at_least if self.starting else self.rate,
             min_delay=self._delay.minimum,
             delay=self._delay.latest,
             excess=self._delay.excess,

@@ -26,6 +26,8 @@ class GateStatistics:
     """Doublings of the margin at present."""
     delivered: float
     """Most bytes delivered within one window."""
+    seen: float
+    """Bytes/second that the link has carried at some time, whatever it does now; 0: not known."""
     min_delay: float | None
     delay: float | None
     excess: float

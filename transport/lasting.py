@@ -6,6 +6,10 @@ way gets a rival: whichever moves first carries the link on, and a rival that co
 dropped (TCP's own retries are minutes apart after a long outage). Who knows that the network has
 changed says `network_changed`.
 
+Over UDP an end hears at once whether its datagrams arrive, so that a network which begins to block
+them is found out within a second or two, and the rival is dialled over TCP. While something is
+expected the peer is asked for a sign of life; a link at rest is left alone.
+
 The other end is transport/reception.py.
 """
 
@@ -34,6 +38,17 @@ SILENCE: Final = 8.0
 what jitter, a lost packet and its retry make of a link with round trips of 2 s."""
 LOOK: Final = 1.0
 """Seconds between two looks at the silence."""
+CLOSE_LOOK: Final = 0.2
+"""The same while something is under way on a connection that tells at once."""
+QUIET: Final = 0.5
+"""Seconds without news, while something is expected, after which such a peer is asked whether it is
+there; as long again until it is asked once more. A question and its answer are 130 bytes."""
+SLOW_ANSWER: Final = 30.0
+"""Seconds without news after which an answer that is expected counts as a long time in coming (an
+event stream, a poll that waits): then the session's own heartbeat is enough."""
+MOST_ALARMS: Final = 3
+"""Each silence that ended by itself makes who watches more patient, at least twice as much and as
+much as it took, up to `SILENCE`."""
 ATTEMPT: Final = 20.0
 """Seconds for one attempt, from dialling to the peer's preamble."""
 _log = structlog.get_logger("sluice.link")
@@ -50,6 +65,12 @@ class Better(Protocol):
     async def dial_udp(self) -> Connection:
         """By that way or not at all. Raises LinkError, OSError."""
 
+    async def dial_tcp(self) -> Connection:
+        """By the other way. Raises LinkError, OSError."""
+
+    def blocked(self, seconds: float) -> None:
+        """For so long it brought no answer, where the other way did at once."""
+
     def network_changed(self) -> None:
         """Another network may have it."""
 
@@ -65,15 +86,23 @@ class LastingLink:
         patience: float,
         on_change: Callable[[LinkError | None], None],
         better: Better | None = None,
+        expecting: Callable[[], bool] = lambda: False,
     ) -> None:
         """`dial` makes connections; `patience`: seconds without one until the link closes.
 
-        `on_change` hears why the link has no connection, and None when it has one again. `better`
-        knows of a better way than the one that the link may be on.
+        `on_change` hears why the link has no connection, at the loss and after each attempt that
+        failed, and None when it has one again. `better` knows of a better way than the one that
+        the link may be on. `expecting`: whether bytes of the peer should be coming.
         """
         self._dial = dial
         self._better = better
         self._on_change = on_change
+        self._expecting = expecting
+        self._alarms = 0
+        """Silences of the present connection that ended by themselves."""
+        self._in_vain = 0
+        """So many alarms would have spared the rivals that did not get through in this silence."""
+        self._asked_at = float("-inf")
         self._congestion = congestion
         self._patience = patience
         self._loop = asyncio.get_running_loop()
@@ -124,13 +153,17 @@ class LastingLink:
     async def _keep(self) -> None:
         """Until the link is closed: watch its connection, replace it when need be."""
         while not self.link.closed:
-            await self._pause(LOOK)
+            await self._pause(self._until_look())
             if self.link.closed:
                 return
+            if self._in_vain and self._moves():
+                self._alarms, self._in_vain = self._in_vain, 0
             if not self.link.connected:
                 await self._reconnect()
-            elif self.link.silent() > SILENCE:
+            elif self._silent():
                 await self._rival()
+            elif self._expecting():
+                self._ask()
             elif self._better is not None and self._better.due() and self._may_change():
                 await self._go_on(self._better.dial_udp)
 
@@ -149,25 +182,55 @@ class LastingLink:
                 self.link.close(LinkExpired(f"no connection for {self._patience:g} s: {error}"))
                 return
             attempts += 1
+            self._on_change(error)
             await self._pause(BACKOFF[min(attempts, len(BACKOFF) - 1)])
 
     async def _rival(self) -> None:
-        """One attempt beside a silent connection."""
+        """One attempt beside a silent connection; beside one over UDP it goes over TCP."""
+        better = self._better if self.link.overdue(1.0) else None
+        since = self._loop.time() - self.link.unanswered()
         _log.info("the link is silent, another connection is tried")
-        await self._go_on()
+        error = await self._go_on(better.dial_tcp if better is not None else None, beside=True)
+        if error is not None:
+            more = range(self._alarms + 1, MOST_ALARMS)
+            enough = (alarms for alarms in more if not self.link.overdue(1 << alarms))
+            self._in_vain = max(self._in_vain, next(enough, MOST_ALARMS))
+        elif better is not None and self.link.connected:
+            better.blocked(self._loop.time() - since)
+
+    def _silent(self) -> bool:
+        return self.link.silent() > SILENCE or self.link.overdue(1 << self._alarms)
 
     def _moves(self) -> bool:
-        return self.link.connected and self.link.silent() <= SILENCE
+        return self.link.connected and not self._silent()
+
+    def _until_look(self) -> float:
+        """Seconds until the next look at the silence."""
+        busy = self.link.prompt and (self._expects_soon() or self.link.unanswered() > 0.0)
+        return CLOSE_LOOK if busy else LOOK
+
+    def _expects_soon(self) -> bool:
+        return self._expecting() and self.link.quiet() < SLOW_ANSWER
+
+    def _ask(self) -> None:
+        """See to it that a sign of the peer is due while its bytes are awaited."""
+        now = self._loop.time()
+        if self._expects_soon() and min(self.link.quiet(), now - self._asked_at) >= QUIET:
+            self._asked_at = now
+            self.link.ask()
 
     def _may_change(self) -> bool:
         """It is on the lesser way, with nothing under way that would be sent twice on another."""
         statistics = self.link.statistics()
         return statistics.transport == "tcp" and not statistics.under_way
 
-    async def _go_on(self, dial: Dial | None = None) -> LinkError | None:
-        """One attempt to carry the link on, by another way if one is given; why it failed."""
+    async def _go_on(self, dial: Dial | None = None, *, beside: bool = False) -> LinkError | None:
+        """One attempt to carry the link on, by another way if one is given; why it failed.
+
+        `beside`: only while the connection that there is does not move.
+        """
         try:
-            connection, answer = await self._attempt(None, dial)
+            connection, answer = await self._attempt(None, dial, beside=beside)
         except LinkError as error:
             return error
         if self.link.closed:
@@ -178,12 +241,13 @@ class LastingLink:
         else:
             with contextlib.suppress(LinkError):  # it has closed itself and said why
                 self.link.resume(connection, answer.received)
+                self._alarms, self._in_vain = 0, 0
                 _log.info("the link goes on over another connection")
                 self._on_change(None)
         return None
 
     async def _attempt(
-        self, opening: Preamble | None, dial: Dial | None = None
+        self, opening: Preamble | None, dial: Dial | None = None, *, beside: bool = False
     ) -> tuple[Connection, Preamble]:
         """A connection on which preambles were exchanged. `opening` None: resume.
 
@@ -195,7 +259,7 @@ class LastingLink:
                 self._deadline = deadline
                 connection = await (dial or self._dial)()
                 try:
-                    if opening is None and dial is None and self._moves():
+                    if beside and self._moves():
                         # A late retry got through while the rival shook hands: to change over now
                         # would send again what is about to arrive.
                         raise LinkError("the connection that was silent moves again")
@@ -248,8 +312,10 @@ async def read_preamble(connection: Connection) -> Preamble:
     while len(data) < preamble.SIZE:
         more = await connection.receive(preamble.SIZE - len(data))
         if not more:
-            raise ConnectionResetError("the connection ended before its preamble")
+            raise ConnectionResetError(
+                "the connection ended before its preamble: does the other end run this version?"
+            )
         data += more
         if data[0] not in tuple(What):
-            raise PeerError(f"a connection began with 0x{data[0]:02x}")
+            raise preamble.unknown(data[0])
     return preamble.decode(data)

@@ -31,6 +31,15 @@ class LinkExpired(LinkError):
     """The link has waited for a connection as long as it was told to."""
 
 
+class OtherVersion(LinkError):
+    """The ends speak no common version of the protocol: one of them must be updated."""
+
+    def __init__(self, reason: str, *, update_peer: bool) -> None:
+        """`update_peer`: the other end is the older one; else this end is."""
+        super().__init__(reason)
+        self.update_peer = update_peer
+
+
 class NotTrusted(LinkError):
     """One end does not know the other: only people can change that, not another attempt."""
 
@@ -69,6 +78,8 @@ class LinkStatistics:
     """The same, latest."""
     outgoing: BandwidthEstimate | None
     incoming: BandwidthEstimate | None
+    seen: float = 0.0
+    """Bytes/second that the link has carried on this connection, however long ago; 0: not known."""
     replayed: int = 0
     """Bytes sent once more because a connection broke under them."""
     padding_sent: int = 0

@@ -13,6 +13,7 @@ from hats.multiplexer import Multiplexer
 from hats.node import Node
 from transport.outgoing import Budget, Introduction, Outgoing
 from wire.frames import Control, Data
+from wire.messages import Message
 from wire.session import Session
 
 
@@ -37,6 +38,8 @@ class TreeOutbox:
         self._by_component: dict[int, Outgoing] = {}
         self._next: Data | None = None
         """Granted, but what introduces its component goes first."""
+        self._behind: Message | None = None
+        """To be said once that has gone: no more will come of its component."""
         self.payload_sent = 0
         """Component bytes that went to the link."""
 
@@ -88,6 +91,9 @@ class TreeOutbox:
             if introduction is not None:
                 return Control(introduction)
         data, self._next = self._next, None
+        if self._behind is not None:
+            self.session.enqueue(self._behind)
+            self._behind = None
         return data
 
     def _granted(self, now: float) -> Data | None:
@@ -105,4 +111,5 @@ class TreeOutbox:
             del self._by_leaf[grant.leaf]
             del self._by_component[outgoing.component]
             outgoing.close()
-        return Data(outgoing.component, data, grant.last)
+            self._behind = outgoing.epilogue
+        return Data(outgoing.component, data, grant.last and outgoing.epilogue is None)

@@ -65,6 +65,8 @@ class Outgoing:
         """Bytes that went to the link."""
         self.preface: tuple[Introduction, ...] = ()
         """Messages to say right before the next byte."""
+        self.epilogue: Message | None = None
+        """Said behind the last byte in place of the end: the source broke off."""
         self._hierarchy = hierarchy
         self._budget = budget
         self._wake = wake
@@ -101,6 +103,11 @@ class Outgoing:
             return
         self._finished = True
         self._offer()
+
+    def cut(self, message: Message) -> None:
+        """The source broke off: what it has delivered is sent, then this instead of an end."""
+        self.epilogue = message
+        self.finish()
 
     def grant(self, amount: int) -> None:
         """The receiver can take `amount` bytes more. Raises PeerError for absurd amounts."""

@@ -53,10 +53,17 @@ class Preamble:
         return _LAYOUT.pack(self.what, self.token, self.received)
 
 
+def unknown(first: int) -> PeerError:
+    """A connection that begins with this byte is none of ours, or of another version."""
+    return PeerError(
+        f"a connection began with 0x{first:02x}: that is no Sluice, or one of another version"
+    )
+
+
 def decode(data: bytes) -> Preamble:
     """The preamble in SIZE bytes. Raises PeerError if it is none."""
     what, token, received = _LAYOUT.unpack(data)
     try:
         return Preamble(What(what), token, received)
     except ValueError as error:
-        raise PeerError(f"a connection began with 0x{what:02x}") from error
+        raise unknown(what) from error

@@ -2,6 +2,7 @@
 
 Some networks let no UDP through, or lose it after a while. Whoever dials waits a moment for an
 answer over UDP; without one TCP has its turn, and UDP is left alone for a minute, then ever longer.
+So it is where UDP answers at first and is blocked in the middle (`blocked`).
 A link that runs over TCP for want of UDP is told when to try that again (`due`).
 """
 
@@ -22,7 +23,8 @@ from transport.udp_connection import DEVICE, UdpConnection, congestion, udp_conn
 ANSWER: Final = 2.5
 """Seconds for an answer: more than a round trip of the slowest links, and two HELLOs lost."""
 FIRST_AGAIN: Final = 60.0
-"""Seconds until UDP is tried again; twice as long after each time that it fails."""
+"""Seconds until UDP is tried again; twice as long after each time that it fails, unless it passed
+for longer than that in between."""
 LAST_AGAIN: Final = 3600.0
 _log = structlog.get_logger("sluice.link")
 
@@ -48,12 +50,14 @@ class PreferringUdp:
         self._tcp = tcp
         self._again = FIRST_AGAIN
         self._not_before = float("-inf")
+        self._passed_at: float | None = None
+        """When UDP answered who dialled; None: it has failed since, or was not tried yet."""
         self.why_not = ""
         """Why TCP carries what UDP should; empty: it does not."""
 
     async def dial(self) -> Connection:
         """Whichever answers, UDP first. Raises LinkError, NotTrusted, OSError."""
-        if asyncio.get_running_loop().time() >= self._not_before:
+        if self._now() >= self._not_before:
             try:
                 return await self.dial_udp()
             except NotTrusted:
@@ -61,6 +65,14 @@ class PreferringUdp:
             except LinkError:
                 pass  # said already
         return await self._tcp()
+
+    async def dial_tcp(self) -> Connection:
+        """Over TCP at once. Raises LinkError, NotTrusted, OSError."""
+        return await self._tcp()
+
+    def blocked(self, seconds: float) -> None:
+        """UDP, which had answered, brought nothing for so long, where TCP got through."""
+        self._failed(LinkError(f"no answer over UDP any more for {seconds:.1f} s"))
 
     async def dial_udp(self) -> Connection:
         """Over UDP or not at all. Raises LinkError, NotTrusted."""
@@ -73,12 +85,12 @@ class PreferringUdp:
             raise
         if self.why_not:
             _log.warning("UDP passes again")
-        self._again, self.why_not = FIRST_AGAIN, ""
+        self._passed_at, self.why_not = self._now(), ""
         return connection
 
     def due(self) -> bool:
         """UDP failed, and may be tried again now."""
-        return bool(self.why_not) and asyncio.get_running_loop().time() >= self._not_before
+        return bool(self.why_not) and self._now() >= self._not_before
 
     def network_changed(self) -> None:
         """Another network may let it pass."""
@@ -88,5 +100,11 @@ class PreferringUdp:
         if not self.why_not:
             _log.warning("no UDP to the remote proxy: over TCP instead", reason=str(error))
         self.why_not = str(error)
-        self._not_before = asyncio.get_running_loop().time() + self._again
+        passed_at, self._passed_at = self._passed_at, None
+        if passed_at is not None and self._now() - passed_at > self._again:
+            self._again = FIRST_AGAIN
+        self._not_before = self._now() + self._again
         self._again = min(2 * self._again, LAST_AGAIN)
+
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()

@@ -34,6 +34,9 @@ SEGMENT: Final = 1448
 PROTECTED_FRAMES: Final = 2
 """Quanta that share a record. They cost little more than one of twice the size, and
 two components can take turns within it."""
+_QUANTA_UNDER_WAY: Final = 8
+"""Of the largest quantum of a link that is not measured: another is chosen after an eighth of what
+may be under way."""
 _SMALLEST: Final = 64
 _LARGEST: Final = 16_384
 
@@ -58,6 +61,14 @@ class Chunks:
         packets = int(size + own) // self.segment
         whole = max(packets, int(self.whole)) * self.segment - own
         return max(_SMALLEST, min(_LARGEST, int(whole if whole > 0 else size) // self.frames))
+
+    def quantum_at_least(self, rate: float, *, cap: float) -> int:
+        """The same for a link that carries `rate` and perhaps much more: nobody has filled it.
+
+        `cap`: bytes that could be under way without a queue that shows. Small messages that came
+        together look like a link of gigabits, so that alone bounds what may wait behind a quantum.
+        """
+        return min(self.quantum(rate), int(cap / _QUANTA_UNDER_WAY))
 
 
 def chunks_of(*, record: int, segment: int) -> Chunks:

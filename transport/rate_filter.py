@@ -6,9 +6,9 @@ not matter here. Pure. Knows neither delays nor caps.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
-from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 _RAMP: Final = 0.05
 """Seconds. Bytes of a report arrived at most this long before it, even if the line was silent for
@@ -22,13 +22,29 @@ _KEPT: Final = 4096
 """Reports; bounds memory on paths with an absurd delay."""
 
 
+class _Point(NamedTuple):
+    """What one report said."""
+
+    clock: float
+    """The receiver's, seconds."""
+    received: int
+    """Bytes by then."""
+    sent_at: float
+    """When the last of them was sent."""
+    begin: float
+    """Since when those have come that the point before does not have: by the clock of that point
+    or later, but for bytes that had waited for a repair."""
+
+
 class RateFilter:
     """The delivery curve of one direction, and its steepest recent part."""
 
     def __init__(self) -> None:
-        self._points: deque[tuple[float, int, float, float]] = deque(maxlen=_KEPT)
-        """Receiver's clock, seconds; bytes received by then; when the last of them was sent; since
-        when those have come that the point before does not have."""
+        self._points: list[_Point] = []
+        self._clocks: list[float] = []
+        """Of the points: they are searched at every report."""
+        self._repaired: deque[tuple[float, float, int]] = deque()
+        """Clock, begin and bytes of the points that may begin before others end."""
         self._falling: deque[tuple[float, float]] = deque()
         """Candidates for the most delivered within a window: clock, bytes; bytes fall."""
         self._floor = float("-inf")
@@ -37,7 +53,7 @@ class RateFilter:
     @property
     def clock(self) -> float:
         """The receiver's clock at the newest report, seconds."""
-        return self._points[-1][0] if self._points else 0.0
+        return self._clocks[-1] if self._clocks else 0.0
 
     def add(
         self,
@@ -57,15 +73,17 @@ class RateFilter:
 
         Whether they had waited for the repair of a loss.
         """
+        clock = max(clock, self.clock)
         before, known = self._points[-1][:2] if self._points else (clock, received)
         begin = max(before, clock - max(_RAMP, waited + min(took, _LONGEST)))
         gap, usual = clock - before, self.most_delivered() / window * _RELEASED
         repaired = waited > max(window, _RELEASED * gap) and received - known > usual * gap > 0
         if repaired:
             begin = clock - waited
-        self._points.append((clock, received, sent_at, begin))
-        while len(self._points) > 2 and self._points[1][0] <= clock - 2 * window - _RAMP:
-            self._points.popleft()
+            self._repaired.append((clock, begin, received - known))
+        self._points.append(_Point(clock, received, sent_at, begin))
+        self._clocks.append(clock)
+        self._let_go(clock - 2 * window - _RAMP)
         value = self.delivered(window)
         falling = self._falling
         while falling and falling[-1][1] <= value:
@@ -88,7 +106,7 @@ class RateFilter:
         if len(self._points) < 2:
             return 0.0
         clock, _, sent_at, _ = self._points[-1]
-        start = max(clock - window, self._floor, self._points[0][0])
+        start = max(clock - window, self._floor, self._clocks[0])
         if clock <= start:
             return 0.0
         amount, before_sent_at = self._since(start)
@@ -103,12 +121,33 @@ class RateFilter:
         self._falling.clear()
 
     def _since(self, start: float) -> tuple[float, float]:
-        """Bytes that came after `start`, and when what came until then had been sent."""
-        amount = 0.0
-        for after, before in pairwise(reversed(self._points)):
-            clock, received, sent, begin = after
-            share = 1.0 if begin >= start else (clock - start) / (clock - begin)
-            amount += (received - before[1]) * share
-            if before[0] <= start:
-                break
-        return amount, sent - (sent - before[2]) * share
+        """Bytes that came after `start`, and when what came until then had been sent.
+
+        `start`: by the clock of the first point or later, before that of the last one.
+        """
+        at = bisect_right(self._clocks, start)
+        before, after = self._points[at - 1], self._points[at]
+        share = _share(after.clock, after.begin, start)
+        amount = self._points[-1].received - after.received
+        lost = sum(
+            gained * (1.0 - _share(clock, begin, start))
+            for clock, begin, gained in self._repaired
+            if clock > after.clock
+        )
+        amount_at = (after.received - before.received) * share
+        return amount + amount_at - lost, after.sent_at - (after.sent_at - before.sent_at) * share
+
+    def _let_go(self, clock: float) -> None:
+        """Of what came before that, one point is enough."""
+        points, clocks = self._points, self._clocks
+        drop = min(max(0, bisect_right(clocks, clock) - 1), max(0, len(points) - 2))
+        drop = max(drop, len(points) - _KEPT)
+        if drop:
+            del points[:drop], clocks[:drop]
+        while self._repaired and self._repaired[0][0] <= clocks[0]:
+            self._repaired.popleft()
+
+
+def _share(clock: float, begin: float, start: float) -> float:
+    """The part of what came from `begin` to `clock` that came after `start`."""
+    return 1.0 if begin >= start else (clock - start) / (clock - begin)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -33,7 +34,7 @@ from wire.errors import PeerError
 PREAMBLE_TIME: Final = 20.0
 """Seconds for a preamble to come: several round trips of the slowest link."""
 MAX_WAITING: Final = 64
-"""Connections whose preamble has not come; the oldest goes when there are more."""
+"""Connections whose preamble has not come; when there are more, who has most loses its oldest."""
 MARGIN: Final = 60.0
 """Seconds by which this end waits longer than its peer means to try: it sees some losses sooner."""
 MOST_PATIENCE: Final = 3600.0
@@ -102,10 +103,19 @@ class Reception:
     def accept(self, connection: Connection) -> None:
         """Take a connection that has just been made."""
         if len(self._arriving) >= MAX_WAITING:
-            next(iter(self._arriving)).cancel()
+            self._give_one_arrival_up()
         task = self._loop.create_task(self._arrive(connection))
         self._arriving[task] = connection
         task.add_done_callback(self._arrived)
+
+    def _give_one_arrival_up(self) -> None:
+        """One device's crowd takes no other's place."""
+        waiting = {task: one for task, one in self._arriving.items() if not task.cancelling()}
+        crowds = Counter(connection.peer for connection in waiting.values())
+        most = max(crowds.values(), default=0)
+        oldest = (task for task, connection in waiting.items() if crowds[connection.peer] == most)
+        if (task := next(oldest, None)) is not None:
+            task.cancel()
 
     def _accept_tcp(self, connection: TcpConnection) -> None:
         connection.socket.setblocking(False)

@@ -5,20 +5,17 @@ ends have self-signed certificates. The client knows its one server by a pin, SH
 SubjectPublicKeyInfo; the server knows its devices by their whole certificates. Neither names nor
 authorities play a part.
 
-It knows no files but a transient one, and not where certificates come from (pairing/).
+It does not know where certificates come from (pairing/).
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import hmac
 import ipaddress
-import os
 import socket
 import ssl
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +24,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from transport.link import NotTrusted, WrongPeer
 from transport.records import Peer
+from transport.secret_file import secret_file
 from transport.tls import TlsRecords, secure
 
 TIMEOUT: Final = 20.0
@@ -36,9 +34,12 @@ TIMEOUT: Final = 20.0
 class ClientSecurity:
     """A device's end: shows its certificate to the one server that has the pinned key."""
 
-    def __init__(self, identity: bytes, *, pin: bytes) -> None:
-        """`identity`: certificate and key, PEM. `pin`: SHA-256 of the server's key (SPKI)."""
-        context = _context(ssl.PROTOCOL_TLS_CLIENT, identity)
+    def __init__(self, identity: bytes, *, pin: bytes, folder: Path | None = None) -> None:
+        """`identity`: certificate and key, PEM. `pin`: SHA-256 of the server's key (SPKI).
+
+        `folder`: the owner's own, where the key may lie for a moment if it must (secret_file.py).
+        """
+        context = _context(ssl.PROTOCOL_TLS_CLIENT, identity, folder)
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE  # the pin decides; that the key is there, TLS proves
         self._context = context
@@ -72,18 +73,20 @@ class ServerSecurity:
         devices: Mapping[bytes, str],
         *,
         look: Callable[[], object] = lambda: None,
+        folder: Path | None = None,
     ) -> None:
         """`identity`: certificate and key, PEM. `devices`: names by certificate, DER.
 
-        `look` is called before each handshake, and may let others in.
+        `look` is called before each handshake, and may let others in. `folder`: as the client's.
         """
         self._identity = identity
+        self._folder = folder
         self._look = look
         self.let_in(devices)
 
     def let_in(self, devices: Mapping[bytes, str]) -> None:
         """From now on these and no others; handshakes under way are held to it at their end."""
-        context = _context(ssl.PROTOCOL_TLS_SERVER, self._identity)
+        context = _context(ssl.PROTOCOL_TLS_SERVER, self._identity, self._folder)
         context.verify_mode = ssl.CERT_REQUIRED
         context.num_tickets = 0
         for certificate in devices:
@@ -138,29 +141,10 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _context(protocol: int, identity: bytes) -> ssl.SSLContext:
+def _context(protocol: int, identity: bytes, folder: Path | None) -> ssl.SSLContext:
     context = ssl.SSLContext(protocol)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.options |= ssl.OP_NO_TICKET | ssl.OP_NO_COMPRESSION
-    with _as_file(identity) as path:
+    with secret_file(identity, folder=folder) as path:
         context.load_cert_chain(path)
     return context
-
-
-@contextlib.contextmanager
-def _as_file(content: bytes) -> Iterator[str]:
-    """A path under which `content` can be read: OpenSSL takes keys by path only.
-
-    In memory where the system can (Linux); else a file of mode 0600 that is gone afterwards.
-    """
-    if hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
-        handle = os.memfd_create("identity")
-        with os.fdopen(handle, "wb") as memory:
-            memory.write(content)
-            memory.flush()
-            yield f"/proc/self/fd/{handle}"
-    else:
-        with tempfile.NamedTemporaryFile() as file:
-            file.write(content)
-            file.flush()
-            yield file.name

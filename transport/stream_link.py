@@ -125,6 +125,29 @@ class StreamLink:
         """Seconds for which the peer owes a report and nothing of it has come; 0: it owes none."""
         return self._endpoint.silent(self._loop.time()) if self._endpoint is not None else 0.0
 
+    def quiet(self) -> float:
+        """Seconds since the last news of the link's own bytes, whether any are owed or not."""
+        return self._endpoint.quiet(self._loop.time()) if self._endpoint is not None else 0.0
+
+    @property
+    def prompt(self) -> bool:
+        """Whether `ask` and `overdue` tell at once if the connection still carries anything."""
+        return self._connection is not None and self._connection.prompt
+
+    def overdue(self, times: float) -> bool:
+        """A sign of the peer is so late that another connection is worth a try, with `times` as
+        much patience as usual."""
+        return self._connection is not None and self._connection.overdue(times)
+
+    def unanswered(self) -> float:
+        """Seconds for which a sign of the peer is owed, as far as the connection tells at once."""
+        return self._connection.unanswered() if self._connection is not None else 0.0
+
+    def ask(self) -> None:
+        """Have the peer give a sign of life, where that costs next to nothing."""
+        if self._connection is not None:
+            self._connection.ask()
+
     def network_changed(self) -> None:
         """This machine's addresses are not what they were."""
         if self._connection is not None:

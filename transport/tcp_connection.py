@@ -31,6 +31,7 @@ class TcpConnection:
     """Owns its socket, which does not block. Implements transport.connection.Connection."""
 
     reports = True
+    prompt = False
 
     def __init__(self, connected: socket.socket, records: Records | None = None) -> None:
         """`records`: plain unless given."""
@@ -123,6 +124,16 @@ class TcpConnection:
 
     def network_changed(self) -> None:
         """An address that is gone ends it; one that has come changes nothing."""
+
+    def overdue(self, times: float) -> bool:
+        """The kernel alone knows what it sends again, and says nothing for minutes."""
+        return False
+
+    def unanswered(self) -> float:
+        return 0.0
+
+    def ask(self) -> None:
+        """Who uses the link asks with a frame."""
 
     def drain(self) -> None:
         """What the kernel has was not counted."""

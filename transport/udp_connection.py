@@ -42,11 +42,19 @@ _RECORD: Final = 5
 """Bytes by which the headers of UDP, SPP and a payload are more than those of TCP with IP."""
 
 
+_OVERDUE: Final = 1.0
+"""Seconds without any acknowledgement of what asks for one. On the usual link, whose patience is
+0.3 s, a datagram and two probes have gone unanswered by then (RFC 9002, 6.2)."""
+_OVERDUE_PATIENCES: Final = 2.0
+"""The same where round trips are long or vary: a datagram and its first probe."""
+
+
 class UdpConnection:
     """Owns its SppLink. Implements transport.connection.Connection."""
 
     kind = "udp"
     reports = False
+    prompt = True
     local_address: str | None = None
     """It moves with this machine's addresses."""
     arriving = 0
@@ -113,6 +121,17 @@ class UdpConnection:
     def network_changed(self) -> None:
         if self._link.open:
             self._link.ping()  # shows the peer where we are now
+
+    def overdue(self, times: float) -> bool:
+        wait = max(_OVERDUE, _OVERDUE_PATIENCES * self._link.patience)
+        return self._link.unanswered() > times * wait
+
+    def unanswered(self) -> float:
+        return self._link.unanswered()
+
+    def ask(self) -> None:
+        if self._link.open and not self._link.unanswered():
+            self._link.ping()
 
     def drain(self) -> None:
         if self._carried is not None:

@@ -136,7 +136,7 @@ class FrameReader:
     """
 
     def __init__(self) -> None:
-        self._buffer = bytearray()
+        self._buffer = b""
         self._component = -1
         self._quantum = 0
 
@@ -154,13 +154,12 @@ class FrameReader:
         """Forget a report of which only the first bytes have come; how many those were."""
         dropped = self.cut_report
         if dropped:
-            self._buffer.clear()
+            self._buffer = b""
         return dropped
 
     def feed(self, data: bytes) -> list[Frame]:
         """The frames that `data` completes. Raises PeerError; the reader is of no use after."""
-        buffer = self._buffer
-        buffer += data
+        buffer = self._buffer + data if self._buffer else data
         frames: list[Frame] = []
         at = 0
         while at < len(buffer):
@@ -170,11 +169,10 @@ class FrameReader:
             frame, at = parsed
             if frame is not None:
                 frames.append(frame)
-        if at:
-            del buffer[:at]
+        self._buffer = buffer[at:]
         return frames
 
-    def _parse(self, buffer: bytearray, at: int) -> tuple[Frame | None, int] | None:
+    def _parse(self, buffer: bytes, at: int) -> tuple[Frame | None, int] | None:
         """One frame at `at` and where the next begins; None while it is incomplete."""
         kind = buffer[at] & _TYPE_MASK
         if kind == _DATA:
@@ -198,9 +196,9 @@ class FrameReader:
         end = at + length
         if len(buffer) < end:
             return None
-        return Control(bytes(buffer[at:end])), end
+        return Control(buffer[at:end]), end
 
-    def _parse_data(self, buffer: bytearray, at: int) -> tuple[Frame | None, int] | None:
+    def _parse_data(self, buffer: bytes, at: int) -> tuple[Frame | None, int] | None:
         flags = buffer[at]
         if flags & _DATA_UNUSED:
             raise PeerError(f"unknown flags in data frame 0x{flags:02x}")
@@ -226,4 +224,4 @@ class FrameReader:
         if len(buffer) < end:
             return None
         self._component = component
-        return Data(component, bytes(buffer[at:end]), bool(flags & _LAST)), end
+        return Data(component, buffer[at:end], bool(flags & _LAST)), end

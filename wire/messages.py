@@ -32,10 +32,17 @@ SKETCH: Final = "sketch"
 EXACT: Final = "exact"
 """The coding of a picture in a document's part as an exact form (transcoders/exact): it is to be
 undone before the bytes are put into the file. Who accepts it can; Takes.EXACT asks for it."""
+RECIPES: Final = "recipes"
+"""Who accepts it makes the origin's bytes of a PNG by its recipe (transcoders/exact/recipe.py),
+which follows the last level; without one they can be had only if Levels says `identical`."""
+SCANS: Final = "scans"
+"""Who accepts it does so of a JPEG, too."""
 PACKED: Final = "packed"
 """Who accepts it inflates Packed messages."""
 GROWING: Final = "growing"
 """The remote that accepts it is told of documents by Growing."""
+NOTICES: Final = "notices"
+"""Who accepts it is told by Notice what its device should know."""
 
 UNATTRIBUTED: Final = 0
 """The document of requests that no page is known to have made: downloads, plain clients."""
@@ -88,7 +95,8 @@ class Hello(Message, tag=1, frozen=True):
     first_promise: int = 2
     """The id from which the remote numbers what it promises: earlier ones are taken."""
     accepts: list[str] = []
-    """What of PACKED, ARITHMETIC, SKETCH, EXACT it can undo, and whether it takes GROWING."""
+    """What of PACKED, ARITHMETIC, SKETCH, EXACT, RECIPES, SCANS it can undo, and whether it takes
+    GROWING, NOTICES."""
     patience: int = 0
     """Seconds for which the sender tries to get a lost link back; 0: it does not say."""
 
@@ -279,10 +287,12 @@ class Levels(Message, tag=33, frozen=True):
     component: int
     levels: list[Level]
     length: int
-    """Bytes of the component as sent; 0: not known yet."""
+    """Bytes of the levels; 0: not known yet. What of the component follows them is a recipe."""
     coding: str = ""
     """How the levels but for versions and sketches are coded on the link: "", or what the other
     accepts."""
+    identical: bool = False
+    """The last level is the origin's bytes."""
 
 
 class Skeleton(Message, tag=34, frozen=True):
@@ -351,6 +361,13 @@ class Package(Message, tag=40, frozen=True):
     """What the request said is here (Resume.held) is of the same file, and not sent again."""
 
 
+class Notice(Message, tag=41, frozen=True):
+    """Something that people at the device may want to know: what was refused, and why. Only for who
+    accepts it (NOTICES)."""
+
+    text: str
+
+
 class Packed(Message, tag=38, frozen=True):
     """A skeleton or a package, deflated; only for who accepts it (PACKED). See wire/packing.py."""
 
@@ -364,7 +381,7 @@ _Any = (
     Hello | Credit | Reset | Ping | Pong | Goodbye | Request | Cancel | CloseDocument
     | SetScheduler | SetWeight | SetQuantum | SetPlan | Raise | Hold | Fetch | Growing | Head
     | Levels | Skeleton | Failed | Hint | Trailers | Packed | Expired
-    | Package
+    | Package | Notice
 )  # fmt: skip
 
 _encoder = msgspec.msgpack.Encoder()

@@ -9,7 +9,7 @@ literals (RFC 7541, 7.1.3).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import Final
 
@@ -17,7 +17,7 @@ import hpack
 import msgspec
 
 from wire import messages as m
-from wire.errors import LocalError, PeerError
+from wire.errors import LocalError, NoCommonVersion, PeerError
 from wire.packing import packed, unpacked
 
 Headers = list[tuple[str, str]]
@@ -86,6 +86,7 @@ _FROM: Final[dict[Side, tuple[type[m.Message], ...]]] = {
     ),
     Side.REMOTE: (
         *_BOTH, m.Head, m.Levels, m.Skeleton, m.Failed, m.Hint, m.Trailers, m.Expired, m.Package,
+        m.Notice,
     ),
 }  # fmt: skip
 _WITH_HEADERS: Final = (m.Request, m.Head, m.Skeleton, m.Hint, m.Trailers)
@@ -104,11 +105,13 @@ class Session:
         first_promise: int = 2,
         accepts: Iterable[str] = (),
         patience: int = 0,
+        versions: Sequence[int] = m.VERSIONS,
     ) -> None:
         """`first_component`: go on counting where an earlier session of this side ended.
 
         `first_promise`: where the remote's counting goes on, said by the local side.
         `accepts`: codings of pictures that this side can undo. `patience`: as Hello says it.
+        `versions`: of the protocol that this side speaks, the best first.
         """
         self.side = side
         self.state = State.OPENING
@@ -121,7 +124,8 @@ class Session:
         self._decoder = hpack.Decoder(max_header_list_size=MAX_HEADER_BYTES)
         self._next_component = first_component or (1 if side is Side.LOCAL else 2)
         accepted = [m.PACKED, *accepts]
-        hello = m.Hello(list(m.VERSIONS), agent, device, first_promise, accepted, patience)
+        self._versions = versions
+        hello = m.Hello(list(versions), agent, device, first_promise, accepted, patience)
         self._queue.append((hello, None))
 
     def __repr__(self) -> str:
@@ -196,11 +200,11 @@ class Session:
     def _hello(self, message: m.Hello) -> None:
         if self.peer is not None:
             raise PeerError("a second Hello")
-        common = [version for version in m.VERSIONS if version in message.versions]
+        common = [version for version in self._versions if version in message.versions]
+        if not message.versions:
+            raise PeerError("a Hello of no protocol version")
         if not common:
-            ours = ", ".join(map(str, m.VERSIONS))
-            theirs = ", ".join(map(str, message.versions[:8]))
-            raise PeerError(f"no common protocol version: ours {ours}, theirs {theirs}")
+            raise NoCommonVersion(ours=self._versions, theirs=message.versions)
         if message.first_promise < 2 or message.first_promise % 2:
             raise PeerError(f"promises can't begin at {message.first_promise}")
         if self.side is Side.REMOTE:

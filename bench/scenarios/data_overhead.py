@@ -23,7 +23,7 @@ from bench.synthetic import Page, Prepared, Shelf, page, page_of, prepared
 from bench.virtual_time import run as run_virtually
 from policies.api import Policy
 from policies.default import Default
-from remote_proxy.delivery import Services
+from remote_proxy.services import Services
 from transport.quantum import PROTECTED_FRAMES
 from transport.tls import RECORD_OVERHEAD
 from wire.messages import Head, Levels, Packed, Skeleton, decode

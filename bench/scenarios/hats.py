@@ -21,7 +21,7 @@ from bench.scenarios.shares import WINDOW, Switch, judge
 from bench.synthetic import Page, Prepared, Shelf
 from bench.virtual_time import run as run_virtually
 from policies.api import Policy
-from remote_proxy.delivery import Services
+from remote_proxy.services import Services
 from wire.skeleton import LEVELS
 
 MODEM: Final = "56k"

@@ -25,7 +25,7 @@ from bench.virtual_time import run as run_virtually
 from policies.api import Policy
 from policies.equal import Equal
 from policies.text_first import TextFirst
-from remote_proxy.delivery import Services
+from remote_proxy.services import Services
 
 _PAGE_HTML: Final = 10_000
 """Bytes at the origin."""

@@ -34,7 +34,7 @@ from local_proxy.packages.incoming import Incoming
 from policies.api import Command, ScrolledInView, SessionView
 from policies.api import Event as PolicyEvent
 from policies.default import Default
-from remote_proxy.delivery import Services
+from remote_proxy.services import Services
 from transport.run import LASTING
 from transport.tls import RECORD_OVERHEAD
 

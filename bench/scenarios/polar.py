@@ -33,10 +33,10 @@ from configuration import LocalSettings, RemoteSettings
 from local_proxy.main import LocalProxy
 from local_proxy.paired import Remote
 from policies.default import Default
-from remote_proxy.delivery import Services
 from remote_proxy.guard import Guard
 from remote_proxy.origin import Origin
 from remote_proxy.server import RemoteServer
+from remote_proxy.services import Services
 from transcoders.registry import Transcoders
 
 LINK: Final = "polar-storm"

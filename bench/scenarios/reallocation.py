@@ -30,7 +30,7 @@ from bench.scenarios.shares import SHARE, WINDOW, Switch, judge
 from bench.synthetic import Page, Prepared, Shelf, page, prepared
 from bench.virtual_time import run as run_virtually
 from policies.default import Default
-from remote_proxy.delivery import Services
+from remote_proxy.services import Services
 
 SWITCHES: Final = 10
 QUEUES: Final = (65_536, 262_144)

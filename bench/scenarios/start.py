@@ -60,6 +60,8 @@ LINKS: Final = {
     "5M": _link(5e6, 1e6, rtt=0.04),
     "satellite": _link(1.024e6, 256e3, rtt=0.6, queue=262_144),
     "lte": _link(12e6, 5e6, rtt=0.06, queue=180_000),
+    "20M": _link(20e6, 5e6, rtt=0.04, queue=180_000),
+    "100M": _link(100e6, 20e6, rtt=0.01, queue=500_000),
 }
 
 
@@ -125,6 +127,8 @@ class Outcome:
     padding_down: int
     """Bytes sent before anybody asked, but for Hello and reports."""
     padding_up: int
+    seen: float
+    """Bytes/second that the answering end takes the link for before anybody has asked."""
 
 
 async def _answers(model: LinkModel, *, rest: float) -> Outcome:
@@ -155,11 +159,12 @@ async def _answers(model: LinkModel, *, rest: float) -> Outcome:
     at_once = await answer() if not rest else 0.0
     await asyncio.sleep(rest or _REST)
     idle = [link.outgoing.statistics().carried for link in (near, far)]
+    seen = far.statistics().seen
     first = await answer()
     await asyncio.sleep(_LONG_REST)
     rested = await answer()
     fitting.cancel()
-    return Outcome(at_once, first, rested, 0.0, idle[1], idle[0])
+    return Outcome(at_once, first, rested, 0.0, idle[1], idle[0], seen)
 
 
 async def _upload(model: LinkModel) -> float:
@@ -230,7 +235,13 @@ def measure(model: LinkModel) -> tuple[Outcome, list[float]]:
     soon, later = (run_virtually(_answers(model, rest=rest)) for rest in (0.0, _REST))
     up = run_virtually(_upload(model))
     outcome = Outcome(
-        soon.at_once, later.first, later.rested, up, later.padding_down, later.padding_up
+        soon.at_once,
+        later.first,
+        later.rested,
+        up,
+        later.padding_down,
+        later.padding_up,
+        later.seen,
     )
     return outcome, run_virtually(_switches(model, _REST))
 

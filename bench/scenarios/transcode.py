@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.lows import CODED, PLAIN, SKETCH, Low, compared, lows
-from transcoders.registry import MAX_WAITING, Picture, Transcoders
+from transcoders.makers import MAX_WAITING
+from transcoders.registry import Picture, Transcoders
 
 ROOT: Final = Path(__file__).parents[2]
 PICTURES: Final = (ROOT / "tests" / "data" / "transcoders", ROOT / "demo" / "site")

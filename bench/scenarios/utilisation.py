@@ -22,7 +22,7 @@ from bench.report import Check
 from bench.synthetic import Page, Prepared, Shelf, page, prepared
 from policies.api import ROOT, Command, Event, Policy, SessionOpened, SessionView, SetQuantum
 from policies.default import Default
-from remote_proxy.delivery import Services
+from remote_proxy.services import Services
 from wire.frames import MAX_HEADER
 
 LEAST: Final = 95.0

@@ -23,9 +23,9 @@ from bench.synthetic import File, Page, Prepared, Shelf
 from local_proxy.http import Duplex, Request, Response
 from local_proxy.upgrade import open_websocket
 from policies.default import Default
-from remote_proxy.delivery import Services
 from remote_proxy.guard import Guard
 from remote_proxy.reaching import Reach
+from remote_proxy.services import Services
 
 GOAL: Final = 0.12
 """Seconds added, median: below it people feel that they are answered at once."""

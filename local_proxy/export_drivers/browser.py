@@ -20,10 +20,12 @@ from local_proxy.export_drivers.channels import Channels
 from local_proxy.export_drivers.choice import Choice
 from local_proxy.export_drivers.driver_requests import DriverRequests
 from local_proxy.export_drivers.driver_tag import tagged
-from local_proxy.export_drivers.level_files import Decode, Enlarge, LevelFiles
+from local_proxy.export_drivers.level_files import Decode, Enlarge, LevelFiles, Restore
 from local_proxy.export_drivers.pages import Pages
 from local_proxy.export_drivers.refetch import Refetch
-from local_proxy.http import Handler, Request, Response
+from local_proxy.export_drivers.script_powers import ScriptPowers
+from local_proxy.http import Handler, Request, Response, header, split_url
+from local_proxy.intent import is_navigation
 from local_proxy.tracking_drivers.browser import Tracker
 
 
@@ -53,6 +55,9 @@ class ExportStatistics:
     decoded: int
     undecoded: int
     """Levels whose coding on the link was undone, and was not for all trying."""
+    restored: int
+    unrestored: int
+    """Pictures of which the origin's bytes were made of another form, and were not."""
 
 
 class BrowserExport:
@@ -69,6 +74,7 @@ class BrowserExport:
         swap: bool = True,
         decode: Decode | None = None,
         enlarge: Enlarge | None = None,
+        restore: Restore | None = None,
         growing: Callable[[int], None] = lambda document: None,
     ) -> None:
         """`now`: seconds, monotonic. `fetch`: asks the core for a picture once more, whole.
@@ -76,17 +82,19 @@ class BrowserExport:
         `secret`: makes the driver's address for a page; keep it, and pages that a browser cached
         before a restart find their driver again. `multipart`: for all clients or for none; None:
         for those that are known to take it well. `swap`: see Choice. `decode`: undoes the coding of
-        pictures that have one; `enlarge` makes files of sketches. `growing`: told of a document in
-        which no driver runs, once.
+        pictures that have one; `enlarge` makes files of sketches, `restore` the origin's bytes of
+        another form. `growing`: told of a document in which no driver runs, once.
         """
         self._pages = Pages(now=now, secret=secret or secrets.token_bytes(32))
-        self._files = LevelFiles(decode, enlarge)
+        self._powers = ScriptPowers()
+        self._files = LevelFiles(decode, enlarge, restore)
         self._refetch = Refetch(fetch)
         self._channels = Channels()
         self._choice = Choice(
             pages=self._pages,
             files=self._files,
             refetch=self._refetch,
+            powers=self._powers,
             multipart=multipart,
             swap=swap,
             growing=growing,
@@ -120,6 +128,8 @@ class BrowserExport:
             bad_beacons=self._requests.bad_beacons,
             decoded=self._files.decoded,
             undecoded=self._files.failed,
+            restored=self._files.restored,
+            unrestored=self._files.lost,
         )
 
     def open_document(self, document: int, url: str) -> None:
@@ -133,7 +143,7 @@ class BrowserExport:
     def document_response(self, document: int, response: Response) -> Response:
         """The page's response with the driver in it, where that can be."""
         page = self._pages.of_document(document)
-        if page is None:
+        if page is None or self._powers.answer(page.origin):
             return response
         before = self._pages.same(page) if response.status == 304 else None
         if before is not None:  # what the browser holds of it has the policies that it had then
@@ -145,10 +155,34 @@ class BrowserExport:
         """The answer to a browser's request for a picture, in the best way there is."""
         return await self._choice.picture(component, request)
 
+    async def original(self, component: Component) -> bytes:
+        """The origin's own bytes of a picture that is here. Raises NoFile."""
+        return await self._files.original(component)
+
     def keeps(self, request: Request) -> bool:
         """Whether a driver asks this for its browser's cache."""
         return keeping.mark(request) is not None
 
     async def own(self, request: Request) -> Response | None:
         """The answer to what our driver asks, on whatever host; None: it isn't ours."""
+        if header(request.headers, "service-worker") == "script":
+            self._powers.expect_worker(request.url)
         return await self._requests.answer(request)
+
+    def look(self, component: Component) -> None:
+        """More of a component is here: see what the scripts in it can do."""
+        page = self._pages.of_document(component.document)
+        self._powers.look(component, page.origin if page is not None else "")
+
+    def to_a_worker(self, request: Request, document: int) -> bool:
+        """Whether a service worker may get the answer and put it away, whoever asks.
+
+        `document`: the one that asks.
+        """
+        if header(request.headers, "service-worker-navigation-preload"):
+            return True
+        page = self._pages.of_document(document)
+        origin = page.origin if page is not None else ""
+        if is_navigation(request):
+            origin = split_url(request.url)[0]
+        return self._powers.answer(origin)

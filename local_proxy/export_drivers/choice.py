@@ -7,6 +7,7 @@ know: what the responses look like (pictures.py), how a page's driver is told (c
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -15,11 +16,13 @@ from typing import Final
 from local_proxy.components import Component, ComponentFailed, Head
 from local_proxy.error_page import error_page
 from local_proxy.export_drivers import keeping, pictures
+from local_proxy.export_drivers.asker import Asker, shows
 from local_proxy.export_drivers.engines import in_gecko, stretches
 from local_proxy.export_drivers.level_files import LevelFiles, NoFile
 from local_proxy.export_drivers.page import Page
 from local_proxy.export_drivers.pages import Pages
 from local_proxy.export_drivers.refetch import Refetch
+from local_proxy.export_drivers.script_powers import ScriptPowers
 from local_proxy.http import Request, Response, header, split_url
 from wire.skeleton import Level, Use
 
@@ -39,6 +42,7 @@ class Choice:
         pages: Pages,
         files: LevelFiles,
         refetch: Refetch,
+        powers: ScriptPowers,
         multipart: bool | None,
         swap: bool = True,
         growing: Callable[[int], None] = lambda document: None,
@@ -50,6 +54,7 @@ class Choice:
         self._pages = pages
         self._files = files
         self._refetch = refetch
+        self._powers = powers
         self._always = multipart
         self._swap = swap
         self._growing = growing
@@ -76,35 +81,36 @@ class Choice:
         final = pictures.final_level(component)
         if final is not None and final.sketch:  # all that is to come, and no file as it is
             await component.wait_level(final.name)
-        if _finished(component):
-            return await self._whole(component, head)
         page = self._pages.of_document(component.document)
+        if _finished(component):
+            return await self._whole(component, head, request, page)
         if not _takes_levels(component, head, request):
-            return await self._stream(component, head, request)
-        multipart = self._as_multipart(request)
-        swap = self._can_swap(page, component)
+            return await self._stream(component, head, request, page)
+        steps = page is None or not self._powers.read_pixels(page.origin)
+        multipart = steps and self._as_multipart(request)
+        swap = steps and self._can_swap(page, component)
         if not swap and not multipart:
             self._grows(page, component)
-            return await self._stream(component, head, request)
+            return await self._stream(component, head, request, page)
         await component.wait_level(component.levels[0].name)
         if _finished(component):
-            return await self._whole(component, head)
+            return await self._whole(component, head, request, page)
         if multipart:
             first = await self._files.best(component, small=stretches(request))
             return self._multipart_response(component, head, first, request, page)
         if page is None or not await self._driver_there(page):
             self._grows(page, component)
-            return await self._stream(component, head, request)
+            return await self._stream(component, head, request, page)
         level, file = await self._files.best(component, small=stretches(request))
         if level == component.levels[-1]:
-            return await self._whole(component, head)
+            return await self._whole(component, head, request, page)
         self.swapped += 1
         keep = keeping.way(page, head, request)
-        page.remember(component, level, keep=keep)
+        page.remember(component, level, asker=Asker.of(request), keep=keep)
         if keep is not None and in_gecko(request):
             # Firefox holds pictures by address in memory, too. What it has there it shows again if
             # its cache has the address, whatever the bytes; but never if a redirect led to it.
-            address = keeping.level_address(request.url, page.key, component.id, level.name)
+            address = keeping.level_address(request.url, page.name, component.id, level.name)
             return pictures.elsewhere(head, address)
         return pictures.coarse(head, level, file)
 
@@ -126,13 +132,7 @@ class Choice:
         origin, _, _ = split_url(request.url)
         self._open_parts[origin] += 1
 
-        if page is not None:
-            page.replacing += 1
-
-        def over(whole: bool) -> None:
-            if page is not None:
-                keep = keeping.way(page, head, request) if whole else None
-                self._pages.replaced(page, component, keep=keep)
+        def over(_: bool) -> None:
             self._open_parts[origin] -= 1
             if not self._open_parts[origin]:
                 del self._open_parts[origin]
@@ -141,7 +141,7 @@ class Choice:
         anew = self._refetch.body(request)
         response = pictures.multipart(component, head, first, file_of, anew)
         response.on_done.append(over)
-        return response
+        return self._kept_later(response, component, head, request, page)
 
     def _can_swap(self, page: Page | None, component: Component) -> bool:
         if page is None or component.use is not Use.ELEMENT or page.shut or not self._swap:
@@ -163,22 +163,58 @@ class Choice:
             page.growing = True
             self._growing(page.document)
 
-    async def _whole(self, component: Component, head: Head) -> Response:
-        """Raises NoFile."""
-        final = pictures.final_level(component)
-        file = await self._files.file(component, final) if final is not None else b""
+    async def _whole(
+        self, component: Component, head: Head, request: Request, page: Page | None
+    ) -> Response:
+        """The origin's bytes where they can be had by now. Raises NoFile."""
         self.whole += 1
+        final = pictures.final_level(component)
         if final is None:
             return pictures.bare(component, head)
-        return pictures.whole_now(head, final, file)
+        if component.identical or component.coding or not self._keepable(page, head, request):
+            with contextlib.suppress(NoFile):
+                return pictures.whole_now(head, await self._files.original(component))
+        # A PNG's pixels are here as they are: to be shown they don't wait for its bytes.
+        response = pictures.finest(head, final, await self._files.file(component, final))
+        return self._kept_later(response, component, head, request, page)
 
-    async def _stream(self, component: Component, head: Head, request: Request) -> Response:
+    async def _stream(
+        self, component: Component, head: Head, request: Request, page: Page | None
+    ) -> Response:
         await component.wait_settled()
         self.streamed += 1
         if component.coding:
             file_of, anew = self._files.file, self._refetch.body(request)
-            return pictures.whole_level_by_level(component, head, file_of, anew)
-        return pictures.whole_as_it_comes(component, head)
+            response = pictures.whole_level_by_level(component, head, file_of, anew)
+        else:
+            response = pictures.whole_as_it_comes(component, head)
+            if component.identical or not component.levels:
+                return response
+        return self._kept_later(response, component, head, request, page)
+
+    @staticmethod
+    def _keepable(page: Page | None, head: Head, request: Request) -> bool:
+        return page is not None and page.alive.is_set() and bool(keeping.way(page, head, request))
+
+    def _kept_later(
+        self,
+        response: Response,
+        component: Component,
+        head: Head,
+        request: Request,
+        page: Page | None,
+    ) -> Response:
+        """A driver may have the browser keep what this response, in other bytes, must not be."""
+        if page is None or not page.injected:
+            return response
+        page.replacing += 1
+
+        def over(whole: bool) -> None:
+            keep = keeping.way(page, head, request) if whole else None
+            self._pages.replaced(page, component, asker=Asker.of(request), keep=keep)
+
+        response.on_done.append(over)
+        return response
 
 
 def _finished(component: Component) -> bool:
@@ -188,14 +224,7 @@ def _finished(component: Component) -> bool:
 
 def _takes_levels(component: Component, head: Head, request: Request) -> bool:
     """Whether a coarse picture may answer: scripts and downloads get the file they asked for."""
-    return (
-        len(component.levels) > 1
-        and head.status == 200
-        and request.method == "GET"
-        and header(request.headers, "accept").lower().startswith("image/")
-        and header(request.headers, "sec-fetch-dest", "image") == "image"
-        and not header(request.headers, "range")
-    )
+    return len(component.levels) > 1 and head.status == 200 and shows(request)
 
 
 def _best_as_multipart(request: Request) -> bool:

@@ -5,13 +5,15 @@
   "use strict";
   const script = document.currentScript;
   if (!script) return;
-  const KEY = "@KEY@";
+  const KEY = "@KEY@"; // in no address and no attribute, where the page could read it
+  const NAME = "@NAME@"; // in addresses; unlocks nothing
   const BASE = new URL(script.src).origin + "/.well-known/sluice/";
   script.remove();
 
   const AT_ONCE = 3; // levels loaded at a time: the page needs connections too
   const LET_LOAD = 1000; // milliseconds for the page's own pictures, coarse: they have six connections
   const TRIES = 3;
+  const LATER = 5000; // milliseconds until a broken event channel is tried again
   const KEPT_AT_ONCE = 2;
   // Bytes of pixels from which Chromium may decode off the drawing thread and show a blank meanwhile
   // (kMinImageSizeToCheckerBytes). It does so for decoding=async alone where one image follows
@@ -19,8 +21,8 @@
   // Chromium scales down otherwise than from a file, by up to 6 of 255.
   const LARGE = 512 * 1024;
   const GECKO = CSS.supports("-moz-appearance", "none"); // blank at any size
-  const { EventSource, CSSStyleSheet, Image, IntersectionObserver, MutationObserver } = window;
-  const { Promise, WeakSet } = window;
+  const { CSSStyleSheet, Image, IntersectionObserver, MutationObserver } = window;
+  const { AbortController, Promise, TextDecoder, WeakSet } = window;
   const unbound = (method) => Function.prototype.call.bind(method);
   const decode = unbound(Image.prototype.decode);
   const listen = unbound(EventTarget.prototype.addEventListener);
@@ -41,6 +43,11 @@
   const cancel = window.clearTimeout.bind(window);
   const request = window.fetch.bind(window);
   const whole = unbound(Response.prototype.arrayBuffer);
+  const stream = unbound(Object.getOwnPropertyDescriptor(Response.prototype, "body").get);
+  const reader = unbound(ReadableStream.prototype.getReader);
+  const read = unbound(ReadableStreamDefaultReader.prototype.read);
+  const text = unbound(TextDecoder.prototype.decode);
+  const abort = unbound(AbortController.prototype.abort);
   const beacon = navigator.sendBeacon.bind(navigator);
   const pictures = document.images;
   const table = () => ({ __proto__: null });
@@ -185,7 +192,7 @@
 
   const load = async (url, job) => {
     const image = new Image();
-    const mark = "sluice-level=" + KEY + "." + job.id + "." + job.level;
+    const mark = "sluice-level=" + NAME + "." + job.id + "." + job.level;
     try {
       await new Promise((loaded, failed) => {
         listen(image, "load", loaded);
@@ -227,8 +234,8 @@
     }
   };
 
-  const step = (event) => {
-    const { u: url, c: id, l: level, k: keep } = parse(event.data);
+  const step = (said) => {
+    const { u: url, c: id, l: level, k: keep } = parse(said);
     if (!level) {
       final[url] = { id, keep };
       return run();
@@ -241,35 +248,7 @@
 
   // @KEEPING@
 
-  // -- the event channel ----------------------------------------------------------------------
-
-  let channel = null;
-  let finished = false; // the proxy has said that there is nothing more for now
-  let meanwhile = false; // a picture has loaded since the channel was opened
-
-  const shut = () => {
-    if (channel) channel.close();
-    channel = null;
-  };
-  const open = () => {
-    finished = meanwhile = false;
-    // Hidden pages hold no connection: a browser has six for all its windows of a host.
-    if (channel || document.visibilityState === "hidden") return;
-    const mine = (channel = new EventSource(BASE + "events?d=" + KEY));
-    listen(mine, "message", step);
-    listen(mine, "done", () => {
-      shut();
-      finished = true;
-      // It may have been delivered coarse just when the proxy said so.
-      if (meanwhile) later(() => { if (finished) open(); }, 1000);
-    });
-    listen(mine, "error", () => {
-      if (mine.readyState === 2 && channel === mine) {
-        channel = null;
-        later(open, 5000);
-      }
-    });
-  };
+  // @CHANNEL@
 
   // -- what the reader does -------------------------------------------------------------------
 
@@ -281,9 +260,9 @@
   const send = () => {
     if (sending) cancel(sending);
     sending = 0;
-    const text = stringify(news);
+    const said = stringify(news);
     news = table();
-    if (text !== "{}") beacon(BASE + "beacon?d=" + KEY, text);
+    if (said !== "{}" && !barred()) beacon(BASE + "beacon", KEY + "\n" + said);
   };
   const soon = () => {
     if (!sending) sending = later(send, 100);

@@ -12,6 +12,7 @@ from typing import Final
 
 from local_proxy.csp import Connections, MetaPolicies, adjust_headers
 from local_proxy.export_drivers.page import Page
+from local_proxy.export_drivers.page_marks import marked
 from local_proxy.http import Headers, Response, directives, header
 from local_proxy.injection import Injector, injectable, script_tag
 
@@ -59,8 +60,7 @@ def _may_carry_driver(response: Response) -> bool:
 
 def _rewritten(headers: Headers) -> Headers:
     """Fields of a body that gains our tag: the same page to a person, not the same bytes."""
-    kept = [(name, value) for name, value in headers if name not in _TOUCHED]
-    return [(n, f"W/{v}" if n == "etag" and not v.startswith("W/") else v) for n, v in kept]
+    return marked([(name, value) for name, value in headers if name not in _TOUCHED])
 
 
 async def _with_tag(page: Page, tag: bytes, body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -29,6 +29,7 @@
   const store = async (url, { id, keep: { accept, cors } }) => {
     try {
       const response = await request(url, {
+        __proto__: null, // no getter of the page's may look at the rest
         mode: cors ? "cors" : "no-cors",
         credentials: credentials(url, cors),
         cache: "reload",

@@ -45,9 +45,9 @@ def mark(request: Request) -> tuple[str, int] | None:
     return (found[1], int(found[2])) if found and request.method == "GET" else None
 
 
-def level_address(url: str, key: str, component: int, level: str) -> str:
+def level_address(url: str, name: str, component: int, level: str) -> str:
     """Where a page's driver finds a level of a picture (driver_requests.py)."""
-    return f"{url}{'&' if '?' in url else '?'}sluice-level={key}.{component}.{level}"
+    return f"{url}{'&' if '?' in url else '?'}sluice-level={name}.{component}.{level}"
 
 
 def nothing(request: Request) -> Response:

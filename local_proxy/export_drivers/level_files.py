@@ -1,4 +1,5 @@
-"""Fidelity levels as whole files that any browser shows: coding undone, sketches enlarged.
+"""Fidelity levels as whole files that any browser shows, coding undone, sketches enlarged; and
+the origin's own bytes of a picture, which alone may be called by the origin's validators.
 
 Must not know: HTTP, documents, which level is wanted when.
 """
@@ -20,8 +21,17 @@ style rule that shows it."""
 AT_ONCE: Final = 4
 """Levels decoded or enlarged at a time; the others wait without a copy of their bytes."""
 
+RESTORED_AT_ONCE: Final = 2
+"""Pictures of which the origin's bytes are made at a time: nobody waits for them to be shown."""
+_ORIGIN: Final = "origin"
+"""Names the origin's bytes among what is held; no level is called so."""
+
 Decode = Callable[[bytes], Awaitable[bytes]]
 """Undoes the coding of one file. Raises whatever its own errors are."""
+
+
+Restore = Callable[[bytes, bytes], Awaitable[bytes]]
+"""Makes the origin's bytes of a form of them, by its recipe. Raises whatever its own errors are."""
 
 
 class Enlarge(Protocol):
@@ -33,16 +43,24 @@ class Enlarge(Protocol):
 
 
 class NoFile(Exception):
-    """The coding of this level could not be undone, or the sketch not enlarged."""
+    """The coding of this level could not be undone, or the sketch not enlarged; or the origin's
+    bytes could not be had."""
 
 
 class LevelFiles:
     """One for a local proxy. Holds the latest files that it made."""
 
-    def __init__(self, decode: Decode | None, enlarge: Enlarge | None = None) -> None:
-        """None where no component is coded, or is sketched."""
+    def __init__(
+        self,
+        decode: Decode | None,
+        enlarge: Enlarge | None = None,
+        restore: Restore | None = None,
+    ) -> None:
+        """None where no component is coded, is sketched, or has a recipe."""
         self._decode = decode
         self._enlarge = enlarge
+        self._restore = restore
+        self._restoring = asyncio.Semaphore(RESTORED_AT_ONCE)
         self._turn = asyncio.Semaphore(AT_ONCE)
         self._held: OrderedDict[tuple[Component, str, bool], bytes] = OrderedDict()
         self.size = 0
@@ -51,6 +69,8 @@ class LevelFiles:
         """Levels decoded or enlarged since the start."""
         self.failed = 0
         """Levels that could be neither."""
+        self.restored = self.lost = 0
+        """Pictures of which the origin's bytes were made, and could not be for all trying."""
 
     async def file(self, component: Component, level: Level, *, small: bool = False) -> bytes:
         """The level, which must have been received, as a whole file. Raises NoFile.
@@ -72,6 +92,35 @@ class LevelFiles:
                 self.failed += 1
                 raise NoFile(str(error)) from error
             self.decoded += 1
+            self._hold(key, file)
+            return file
+
+    async def original(self, component: Component) -> bytes:
+        """The origin's own bytes of a picture that is here. Raises NoFile.
+
+        Never waits for more of it to come.
+        """
+        if not component.restorable:
+            raise NoFile("the origin's bytes are not here")
+        if not component.levels:
+            return bytes(component.data)
+        final = component.levels[-1]
+        if component.identical:
+            return component.file(final)
+        if self._restore is None:
+            raise NoFile("nobody follows recipes")
+        async with self._restoring:
+            key = (component, _ORIGIN, False)
+            held = self._held.get(key)
+            if held is not None:
+                self._held.move_to_end(key)
+                return held
+            try:
+                file = await self._restore(component.file(final), component.recipe())
+            except Exception as error:
+                self.lost += 1
+                raise NoFile(str(error)) from error
+            self.restored += 1
             self._hold(key, file)
             return file
 

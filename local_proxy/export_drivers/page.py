@@ -12,6 +12,7 @@ from typing import Final
 
 from local_proxy.components import Component
 from local_proxy.csp import Connections
+from local_proxy.export_drivers.asker import Asker
 from wire.skeleton import Level
 
 AGAIN: Final = "again"
@@ -52,15 +53,18 @@ class Picture:
         delivered: Level,
         better: Callable[[], None],
         *,
+        asker: Asker,
         keep: Way | None,
     ) -> None:
         self.component = component
+        self.asker = asker
+        """Who was given it; whoever asks for more of it must be no other."""
         self.keep = keep
         """How the browser may ask for its last level to keep it; None: not, or not any more."""
         self.delivered = component.levels.index(delivered)
         self.served_at: float | None = None
         """When its last level went out; it is forgotten a little later."""
-        self._noted = self.best()
+        self._noted = self.rank()
         self._better = better
         self._unwatch = component.watch(self._changed)
         component.consumed(component.received)
@@ -77,6 +81,20 @@ class Picture:
         """Nothing better will come of this component."""
         return self.best() >= len(self.component.levels) - 1
 
+    def way(self) -> Way | None:
+        """How the browser may ask for it to keep it, now that the origin's bytes are here."""
+        return self.keep if self.final() and self.component.restorable else None
+
+    def pending(self) -> bool:
+        """Whether something better will come of it, or what it takes to keep it."""
+        component = self.component
+        over = component.complete or component.failure is not None
+        return not self.final() or (self.keep is not None and not over)
+
+    def rank(self) -> int:
+        """Grows as it gets better: twice the level, one more where it may be kept."""
+        return 2 * self.best() + (self.way() is not None)
+
     def forget(self) -> None:
         """Stop watching the component."""
         self._unwatch()
@@ -84,21 +102,23 @@ class Picture:
     def _changed(self) -> None:
         # Pictures are held whole, so that the sender may go on whether a browser reads or not.
         self.component.consumed(self.component.received)
-        best = self.best()
-        if best != self._noted:
-            self._noted = best
+        rank = self.rank()
+        if rank != self._noted:
+            self._noted = rank
             self._better()
 
 
 class Page:
     """A document as it is shown in one window."""
 
-    def __init__(self, document: int, url: str, *, key: str) -> None:
+    def __init__(self, document: int, url: str, *, name: str, key: str) -> None:
         self.document = document
         self.url = url
         self.origin = "/".join(url.split("/", 3)[:3])
+        self.name = name
+        """Stands in the addresses of its levels, where the page can read it; unlocks nothing."""
         self.key = key
-        """Unguessable: who knows it may hear which pictures the page has."""
+        """The driver's own, in no address: who knows it may hear which pictures the page has."""
         self.injected = False
         """The page was given the driver's tag."""
         self.claimed = False
@@ -131,12 +151,20 @@ class Page:
         """Whether its driver may fetch this for the browser to keep."""
         return self.connections is not None and not self.restricted and self.connections.allow(url)
 
-    def remember(self, component: Component, delivered: Level, *, keep: Way | None) -> None:
+    def owns(self, url: str) -> bool:
+        """Whether its scripts may read what is at this address: it is of the page's origin."""
+        return url.startswith(self.origin + "/")
+
+    def remember(
+        self, component: Component, delivered: Level, *, asker: Asker, keep: Way | None
+    ) -> None:
         """This picture went out coarse, or in full by a response that browsers do not keep."""
         older = self.pictures.pop(component.id, None)
         if older is not None:
             older.forget()
-        self.pictures[component.id] = Picture(component, delivered, self.changed.set, keep=keep)
+        self.pictures[component.id] = Picture(
+            component, delivered, self.changed.set, asker=asker, keep=keep
+        )
         self.changed.set()
 
     def want(self, url: str) -> None:
@@ -158,24 +186,21 @@ class Page:
         self.changed.set()
 
     def steps(self, told: dict[int, int]) -> list[Step]:
-        """What to tell a driver that has been `told` these levels already; notes it there."""
+        """What to tell a driver that has been `told` these ranks already; notes it there."""
         steps = [Step(url, 0, AGAIN) for url in self._anew]
         self._anew.clear()
         for number, picture in self.pictures.items():
-            best, url = picture.best(), picture.component.url
-            levels = picture.component.levels
-            keep = picture.keep if best == len(levels) - 1 else None
-            before = told.get(number, -1)
-            if best <= max(picture.delivered, before):
-                if picture.delivered == best != before and keep is not None:
-                    told[number] = best
-                    steps.append(Step(url, number, SHOWN, keep))
+            rank, best, way = picture.rank(), picture.best(), picture.way()
+            before = told.get(number, 2 * picture.delivered)
+            if rank <= before:
                 continue
-            told[number] = best
-            name = levels[best].name if best < len(levels) else AGAIN
-            steps.append(Step(url, number, name, keep))
+            told[number] = rank
+            levels, name = picture.component.levels, SHOWN
+            if best > before // 2:
+                name = levels[best].name if best < len(levels) else AGAIN
+            steps.append(Step(picture.component.url, number, name, way))
         return steps
 
     def pending(self) -> bool:
-        """Whether any of its pictures is still to become better."""
-        return self.replacing > 0 or any(not picture.final() for picture in self.pictures.values())
+        """Whether any of its pictures is still to become better, or to be kept."""
+        return self.replacing > 0 or any(picture.pending() for picture in self.pictures.values())

@@ -1,8 +1,13 @@
-"""Which pages browsers have open, or may bring back: found by document, by key, or by ticket.
+"""Remembers the pages that browsers have open, or may bring back; finds them by what names them.
 
-A *key* names one page in one window; its driver has it. A *ticket* names an address, and is in the
-tag: a page out of a browser's cache still has its tag, and is given a driver by it. Must not know:
-HTTP, pictures beyond the time they were served.
+- A *key* is the secret of one page's driver. It is in no address, so that no script of the page can
+  read it.
+- A *name* stands for a page in the addresses of its levels, which its scripts can read. It unlocks
+  nothing by itself.
+- A *ticket* stands for an address, and is in the tag: a page out of a browser's cache still has its
+  tag, and is given a driver by it.
+
+Must not know: HTTP, pictures beyond the time they were served.
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from local_proxy.components import Component
+from local_proxy.export_drivers.asker import Asker
 from local_proxy.export_drivers.page import Page, Way
 
 GRACE: Final = 60.0
@@ -32,6 +38,7 @@ class Pages:
         self._secret = secret
         self._by_document: dict[int, Page] = {}
         self._by_key: dict[str, Page] = {}
+        self._by_name: dict[str, Page] = {}
         self._by_ticket: dict[str, list[Page]] = {}
 
     def __len__(self) -> int:
@@ -45,9 +52,10 @@ class Pages:
         self._sweep()
         if document in self._by_document:
             return
-        page = Page(document, url.partition("#")[0], key=secrets.token_hex(12))
+        page = Page(document, url.partition("#")[0], name=_unguessable(), key=_unguessable())
         self._by_document[document] = page
         self._by_key[page.key] = page
+        self._by_name[page.name] = page
         self._by_ticket.setdefault(self.ticket(page), []).append(page)
 
     def leave(self, document: int) -> None:
@@ -63,6 +71,9 @@ class Pages:
     def of_key(self, key: str) -> Page | None:
         return self._by_key.get(key)
 
+    def of_name(self, name: str) -> Page | None:
+        return self._by_name.get(name)
+
     def same(self, page: Page) -> Page | None:
         """The page of this address before this one, if it is remembered."""
         pages = self._by_ticket[self.ticket(page)]
@@ -73,27 +84,43 @@ class Pages:
         """The same for the same address, so that a cached page's tag stays good; unguessable."""
         return hmac.new(self._secret, page.url.encode(), "sha256").hexdigest()[:24]
 
-    def claim(self, ticket: str, *, origin: str) -> Page | None:
-        """The newest page of this address that has no driver yet gets one; None: there is none."""
+    def claim(self, ticket: str, *, origin: str, certain: bool) -> Page | None:
+        """Give a driver to the newest page of this address that has none; None: to no page.
+
+        Where all have one, their page comes out of a browser's cache, or a script asks that wants
+        to read the driver. A browser's word that no script can read the answer (`certain`) tells
+        the two apart: then the newest page's driver is replaced, and its key with it. Without that
+        word there is none, and the page's pictures do without.
+        """
         pages = [page for page in self._by_ticket.get(ticket, []) if page.origin == origin]
-        free = [page for page in pages if not page.claimed] or pages
-        if not free:
+        if not pages:
             return None
-        page = free[-1]
+        page = next((page for page in reversed(pages) if not page.claimed), pages[-1])
+        if page.claimed and not certain:
+            page.given_up = True
+            page.alive.clear()
+            return None
+        if page.claimed:
+            self._renew_key(page)
         page.claimed, page.injected, page.closed_at = True, True, None
         # Who fetches the script runs it. To wait for its first report would be wrong: that may
         # need a connection which pictures that wait for the driver hold.
         page.alive.set()
         return page
 
-    def replaced(self, page: Page, component: Component, *, keep: Way | None) -> None:
+    def replaced(self, page: Page, component: Component, *, asker: Asker, keep: Way | None) -> None:
         """A response whose parts replaced each other has ended."""
         page.replacing -= 1
         final = component.levels[-1]
         if keep is not None and final.end <= component.received:
-            page.remember(component, final, keep=keep)
+            page.remember(component, final, asker=asker, keep=keep)
             page.pictures[component.id].served_at = self._now()
         page.changed.set()
+
+    def _renew_key(self, page: Page) -> None:
+        del self._by_key[page.key]
+        page.key = _unguessable()
+        self._by_key[page.key] = page
 
     def _sweep(self) -> None:
         """Forget pages left long ago, and pictures whose last level was served long ago."""
@@ -111,8 +138,13 @@ class Pages:
 
     def _drop(self, page: Page) -> None:
         page.forget_all()
-        del self._by_document[page.document], self._by_key[page.key]
+        del self._by_document[page.document]
+        del self._by_key[page.key], self._by_name[page.name]
         ticket = self.ticket(page)
         self._by_ticket[ticket].remove(page)
         if not self._by_ticket[ticket]:
             del self._by_ticket[ticket]
+
+
+def _unguessable() -> str:
+    return secrets.token_hex(12)

@@ -29,10 +29,19 @@ MAX_AGAIN: Final = 16 << 20
 BOUNDARY: Final = "sluice-level"
 _END: Final = f"\r\n--{BOUNDARY}--\r\n".encode()
 _ENTITY: Final = frozenset(("content-type", "content-length", "content-encoding", "accept-ranges"))
+_LEAVES: Final = frozenset(
+    (
+        *("access-control-allow-origin", "access-control-allow-credentials"),
+        "access-control-expose-headers",
+    )
+)
+"""Fields by which an origin lets other origins' scripts read an answer."""
 _DIGESTS: Final = frozenset(("content-md5", "digest", "repr-digest", "content-digest"))
 _VALIDATORS: Final = frozenset(
-    ("cache-control", "pragma", "expires", "age", "etag", "last-modified", "set-cookie")
+    ("cache-control", "pragma", "expires", "age", "etag", "last-modified")
 )
+_COOKIE: Final = "set-cookie"
+"""Goes with the first answer alone: newer ones may be set by the next."""
 
 
 def final_level(component: Component) -> Level | None:
@@ -49,19 +58,22 @@ Anew = Callable[[], Awaitable[bytes]]
 def bare(component: Component, head: Head) -> Response:
     """A finished component without levels, as the origin sent it."""
     component.consumed(component.received)
-    return Response(head.status, _whole_headers(head, ""), bytes(component.data))
+    return Response(head.status, _origins(head), bytes(component.data))
 
 
-def whole_now(head: Head, final: Level, file: bytes) -> Response:
-    """The finished picture, with the origin's caching fields."""
-    return Response(head.status, _whole_headers(head, final.content_type), file)
+def whole_now(head: Head, original: bytes) -> Response:
+    """The finished picture as the origin sent it, with all that it said of these bytes."""
+    return Response(head.status, _origins(head), original)
 
 
-def to_keep(head: Head, final: Level, file: bytes) -> Response:
-    """For the browser's cache alone. Its cookies are left out: newer ones may be set by now."""
-    response = whole_now(head, final, file)
-    response.headers = [(n, v) for n, v in response.headers if n != "set-cookie"]
-    return response
+def finest(head: Head, final: Level, file: bytes) -> Response:
+    """The finished picture in other bytes than the origin's."""
+    return Response(head.status, _passing(head, final), file)
+
+
+def to_keep(head: Head, original: bytes) -> Response:
+    """For the browser's cache alone."""
+    return Response(head.status, [f for f in _origins(head) if f[0] != _COOKIE], original)
 
 
 def whole_as_it_comes(component: Component, head: Head) -> Response:
@@ -72,23 +84,26 @@ def whole_as_it_comes(component: Component, head: Head) -> Response:
     """
     final = final_level(component)
     if final is None:
-        return Response(head.status, _whole_headers(head, ""), component.read(), head.length)
+        return Response(head.status, _origins(head), component.read(), head.length)
     length = final.end - final.start + len(final.suffix)
-    headers = _whole_headers(head, final.content_type)
-    return Response(head.status, headers, _range(component, final), length)
+    headers = _origins(head) if component.identical else _passing(head, final)
+    return Response(head.status, headers, own_bytes(component, final), length)
 
 
 def whole_level_by_level(component: Component, head: Head, file_of: FileOf, anew: Anew) -> Response:
     """The same for a coded picture: as each level comes, what it adds to the one before."""
-    headers = _whole_headers(head, component.levels[-1].content_type)
+    headers = _passing(head, component.levels[-1])
     return Response(head.status, headers, _additions(component, file_of, anew))
 
 
 def coarse(head: Head, level: Level, file: bytes) -> Response:
     """A level that is not the last: never to be kept, for the same address will say more."""
-    headers = level_headers(head, level)
-    headers.append(("cache-control", "no-store"))
-    return Response(200, headers, file)
+    return Response(200, _passing(head, level), file)
+
+
+def once_more(head: Head, level: Level, file: bytes) -> Response:
+    """The same for who has had an answer already."""
+    return Response(200, _unkept(level_headers(head, level)), file)
 
 
 def elsewhere(head: Head, address: str) -> Response:
@@ -98,12 +113,16 @@ def elsewhere(head: Head, address: str) -> Response:
     return Response(307, [*kept, ("location", address), ("cache-control", "no-store")])
 
 
-def finer(head: Head, level: Level, file: bytes) -> Response:
-    """A level at an address of its own, which the driver asks and a style rule asks again."""
-    headers = level_headers(head, level)
+def finer(head: Head, level: Level, file: bytes, *, readable: bool) -> Response:
+    """A level at an address of its own, which the driver asks and a style rule asks again.
+
+    Both ask without CORS, so no leave to read goes with it, lest a script find it in the browser's
+    cache. `readable`: the page had that leave, for it asked for the picture in CORS mode.
+    """
+    headers = [(n, v) for n, v in level_headers(head, level) if n not in _LEAVES]
     headers.append(("cache-control", "private, max-age=300"))
-    if header(headers, "access-control-allow-origin"):
-        # The picture itself may be asked with CORS; style rules always ask without.
+    if readable and header(head.headers, "access-control-allow-origin"):
+        # What the page may read it may embed, whatever it isolates itself from (Fetch, 3.7).
         headers = [(n, v) for n, v in headers if n != "cross-origin-resource-policy"]
         headers.append(("cross-origin-resource-policy", "cross-origin"))
     return Response(200, headers, file)
@@ -117,10 +136,8 @@ def multipart(
     `anew` fetches the picture whole, should its component fail on the way.
     """
     level = first[0]
-    headers = level_headers(head, level)
-    headers = [(name, value) for name, value in headers if name != "content-type"]
+    headers = [field for field in _passing(head, level) if field[0] != "content-type"]
     headers.append(("content-type", f"multipart/x-mixed-replace; boundary={BOUNDARY}"))
-    headers.append(("cache-control", "no-store"))
     return Response(200, headers, _parts(component, first, file_of, anew))
 
 
@@ -145,22 +162,29 @@ async def body_of(response: Response) -> bytes:
 
 
 def level_headers(head: Head, level: Level) -> Headers:
-    """The origin's fields but those about its own bytes and their keeping."""
-    dropped = _ENTITY | _DIGESTS | _VALIDATORS
+    """The origin's fields but cookies and those about its own bytes and their keeping."""
+    dropped = _ENTITY | _DIGESTS | _VALIDATORS | {_COOKIE}
     kept = [(name, value) for name, value in head.headers if name not in dropped]
     return [*kept, ("content-type", level.content_type)]
 
 
-def _whole_headers(head: Head, content_type: str) -> Headers:
-    """The origin's fields; the type is the final level's where that differs."""
-    if not content_type:
-        return [(n, v) for n, v in head.headers if n != "content-length"]
-    dropped = _ENTITY | _DIGESTS
-    kept = [(name, value) for name, value in head.headers if name not in dropped]
-    return [*kept, ("content-type", content_type)]
+def _origins(head: Head) -> Headers:
+    """The origin's fields, for the origin's bytes alone."""
+    return [(name, value) for name, value in head.headers if name != "content-length"]
 
 
-async def _range(component: Component, level: Level) -> AsyncIterator[bytes]:
+def _passing(head: Head, level: Level) -> Headers:
+    """Those of other bytes, which nobody is to keep, in the first answer."""
+    cookies = [field for field in head.headers if field[0] == _COOKIE]
+    return _unkept([*level_headers(head, level), *cookies])
+
+
+def _unkept(headers: Headers) -> Headers:
+    return [*headers, ("cache-control", "no-store")]
+
+
+async def own_bytes(component: Component, level: Level) -> AsyncIterator[bytes]:
+    """The level's file as it comes. Raises ComponentFailed if it stops short."""
     left = level.end - level.start
     async with aclosing(component.read(start=level.start)) as chunks:
         async for chunk in chunks:

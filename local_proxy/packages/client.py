@@ -27,7 +27,7 @@ from local_proxy.packages.report import (
     decoder,
     encoder,
 )
-from local_proxy.status.client import NoAnswer, fetch
+from local_proxy.status.client import NoAnswer, credentials, fetch
 from local_proxy.status.control import TOKEN
 from office.errors import NeedsMore, Unreadable
 from office.outline import Media, Outline, Page
@@ -157,13 +157,14 @@ class FollowedSource(Followed):
 
 @asynccontextmanager
 async def following(
-    host: str, port: int, url: str
+    host: str, port: int, url: str, *, state: Path | None = None
 ) -> AsyncIterator[FollowedSource | FollowedWhole]:
     """Have the local proxy there open a document; it is open as long as the block lasts.
 
-    Raises NoAnswer without a local proxy, Failed without a document.
+    `state`: the local proxy's folder (status/client.py). Raises NoAnswer without a local proxy,
+    Failed without a document.
     """
-    stream = _Stream(host, port)
+    stream = _Stream(host, port, state)
     await stream.open(url)
     try:
         followed = _followed(await stream.line(), stream)
@@ -180,8 +181,8 @@ async def following(
 class _Stream:
     """One answer of the local proxy, line by line; and what is said back about it."""
 
-    def __init__(self, host: str, port: int) -> None:
-        self._host, self._port = host, port
+    def __init__(self, host: str, port: int, state: Path | None) -> None:
+        self._host, self._port, self._state = host, port, state
         self._token = ""
         self._number = 0
         self._reader: asyncio.StreamReader
@@ -191,7 +192,7 @@ class _Stream:
         self._looking: set[asyncio.Task[None]] = set()
 
     async def open(self, url: str) -> None:
-        sites = await fetch(self._host, self._port, "/sites.json")
+        sites = await fetch(self._host, self._port, "/sites.json", state=self._state)
         try:
             self._token = msgspec.json.decode(sites, type=_Sites).token
         except msgspec.DecodeError as error:
@@ -263,6 +264,7 @@ class _Stream:
             ("content-type", "application/json"),
             ("content-length", str(len(body))),
             (TOKEN, self._token),
+            *credentials(self._state),
         ]
         request = h11.Request(method="POST", target=f"http://sluice.local{path}", headers=fields)
         parts = (http.send(request), http.send(h11.Data(body)), http.send(h11.EndOfMessage()))

@@ -39,10 +39,11 @@ async def run(
     into: Path | None,
     out: Callable[[str], None],
     open_with: OpenWith | None = None,
+    state: Path | None = None,
 ) -> int:
     """Fetch it, say how far it is, show it by `open_with`, keep it at `into`; the exit code.
 
-    `into` None: in the working directory, under its own name.
+    `into` None: in the working directory, under its own name. `state`: the local proxy's folder.
     """
     began = time.monotonic()
 
@@ -50,7 +51,10 @@ async def run(
         out(f"{time.monotonic() - began:6.1f} s  {text}")
 
     try:
-        async with _shown(open_with, url) as showing, following(host, port, url) as document:
+        async with (
+            _shown(open_with, url) as showing,
+            following(host, port, url, state=state) as document,
+        ):
             progress = Progress(document, say)
             unwatch = document.watch(progress.look)
             progress.look()
@@ -146,8 +150,13 @@ def _keep(path: Path, into: Path) -> Path:
     """Copy it, and never over another file."""
     target = into
     number = 1
-    while target.exists():
-        target = into.with_stem(f"{into.stem} ({number})")
-        number += 1
-    shutil.copyfile(path, target)
-    return target
+    while True:
+        try:
+            # Made, not opened: a link that somebody has put there in advance is not followed.
+            with target.open("xb") as copy, path.open("rb") as original:
+                shutil.copyfileobj(original, copy)
+        except FileExistsError:
+            target = into.with_stem(f"{into.stem} ({number})")
+            number += 1
+        else:
+            return target

@@ -20,6 +20,7 @@ from local_proxy.packages.outlining import entries_in, in_place, outline_of
 from local_proxy.packages.part import Broken, IncomingPart
 from local_proxy.packages.sparse_file import SparseFile
 from local_proxy.resumption import LOST
+from local_proxy.threads import DOCUMENTS
 from office.beginnings import main_text
 from office.errors import NeedsMore, Unreadable
 from office.extents import Range
@@ -323,7 +324,7 @@ class Incoming:
             self._checking = asyncio.ensure_future(self._compare(bytes(digest.data)))
 
     async def _compare(self, digest: bytes) -> None:
-        found = await asyncio.to_thread(self.file.sha256)
+        found = await DOCUMENTS.run(self.file.sha256)
         if found != digest:
             self._fail(WRONG)
             return

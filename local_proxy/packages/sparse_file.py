@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import shutil
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from office.extents import Extents
+from ownership import NotOwn, check_own
 
 PREFIX: Final = "sluice-of-"
 """Of folders: behind it the process that they belong to."""
@@ -63,6 +65,7 @@ class Folder:
         if self._own is None:
             if self._parent is not None:
                 self._parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                _check(self._parent)
                 _clear(self._parent)
             prefix = f"{PREFIX}{os.getpid()}-"
             self._own = Path(tempfile.mkdtemp(prefix=prefix, dir=self._parent))
@@ -79,6 +82,14 @@ class Folder:
         if self._own is not None:
             shutil.rmtree(self._own, ignore_errors=True)
             self._own = None
+
+
+def _check(parent: Path) -> None:
+    """Raises OSError where others could put links in the place of folders."""
+    try:
+        check_own(parent)
+    except NotOwn as error:
+        raise OSError(errno.EACCES, str(error)) from error
 
 
 def _clear(parent: Path) -> None:

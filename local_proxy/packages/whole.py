@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from local_proxy.components import Component, ComponentFailed, Head
 from local_proxy.packages.sparse_file import SparseFile
+from local_proxy.threads import DOCUMENTS
 
 
 class Whole:
@@ -54,7 +55,7 @@ class Whole:
                 self.file.write(at, chunk)
                 at += len(chunk)
                 self._tell()
-            self.sha256 = await asyncio.to_thread(self.file.sha256)
+            self.sha256 = await DOCUMENTS.run(self.file.sha256)
         except ComponentFailed as failure:
             self.failure = failure.reason
         except OSError as error:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import os
+from pathlib import Path
 from typing import Final
 
 import h11
 import msgspec
 
+from local_proxy.owner import FIELD, key
 from local_proxy.status.setup import Offer
 from local_proxy.status.snapshot import DocumentStatus, Estimate, StatusSnapshot
+from local_proxy.threads import USERS
+from local_proxy.users import FOLDER, user_listening
+from pairing.errors import PairingError
 
 PATIENCE: Final = 5.0
 """Seconds; it's on this machine."""
@@ -20,13 +26,28 @@ class NoAnswer(Exception):
     """No local proxy there, or something else."""
 
 
-async def fetch(host: str, port: int, path: str = "/status.json") -> bytes:
-    """A page of the proxy's own. Raises NoAnswer."""
+class AnothersProxy(NoAnswer):
+    """What is there belongs to another user."""
+
+
+async def fetch(
+    host: str, port: int, path: str = "/status.json", *, state: Path | None = None
+) -> bytes:
+    """A page of the proxy's own. Raises NoAnswer, also where another user's program listens.
+
+    `state`: the proxy's state folder, where its key is, for systems that don't tell whose a
+    connection is.
+    """
     try:
         async with asyncio.timeout(PATIENCE):
             reader, writer = await asyncio.open_connection(host, port)
             try:
-                return await _get(reader, writer, path)
+                if (whose := await USERS.run(_another, writer)) is not None:
+                    raise AnothersProxy(
+                        f"what listens at {host}:{port} is not yours but user {whose}'s, who could "
+                        "read all that you sent there; name another address"
+                    )
+                return await _get(reader, writer, path, credentials(state))
             finally:
                 writer.close()
     except (OSError, TimeoutError, h11.RemoteProtocolError) as error:
@@ -36,12 +57,35 @@ async def fetch(host: str, port: int, path: str = "/status.json") -> bytes:
         ) from error
 
 
-async def _get(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, path: str) -> bytes:
+def credentials(state: Path | None) -> list[tuple[str, str]]:
+    """Fields that show whose a program is. None where the system tells: whoever listens in the
+    proxy's place would have the key."""
+    if state is None or (FOLDER / "tcp").exists():
+        return []
+    try:
+        found = key(state)
+    except PairingError:
+        return []
+    return [(FIELD, found.decode("ascii", "replace"))] if found else []
+
+
+def _another(writer: asyncio.StreamWriter) -> int | None:
+    """The user who listens there, if that is neither we nor root; None, too, where nobody tells."""
+    user = user_listening(writer.get_extra_info("peername")[:2])
+    return user if user is not None and user not in (0, os.getuid()) else None
+
+
+async def _get(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    path: str,
+    fields: list[tuple[str, str]],
+) -> bytes:
     http = h11.Connection(h11.CLIENT)
     request = h11.Request(
         method="GET",
         target=f"http://sluice.local{path}",
-        headers=[("host", "sluice.local"), ("connection", "close")],
+        headers=[("host", "sluice.local"), ("connection", "close"), *fields],
     )
     writer.write(http.send(request) + http.send(h11.EndOfMessage()))
     body = bytearray()
@@ -49,6 +93,10 @@ async def _get(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, path:
         event = http.next_event()
         if event is h11.NEED_DATA:
             http.receive_data(await reader.read(65536))
+        elif isinstance(event, h11.Response) and event.status_code == 403:
+            raise AnothersProxy(
+                "the local proxy there is another user's, and tells its own user alone what it does"
+            )
         elif isinstance(event, h11.Response) and event.status_code != 200:
             raise h11.RemoteProtocolError(f"status {event.status_code}")
         elif isinstance(event, h11.Data):
@@ -69,6 +117,8 @@ async def offer(host: str, port: int) -> Offer | None:
         return None
     try:
         return msgspec.json.decode(await fetch(host, port, "/setup.json"), type=Offer)
+    except AnothersProxy:
+        raise
     except (NoAnswer, msgspec.DecodeError) as error:
         raise NoAnswer(
             f"{host}:{port} is taken by something that is no local proxy of this version; "
@@ -76,10 +126,10 @@ async def offer(host: str, port: int) -> Offer | None:
         ) from error
 
 
-async def show(host: str, port: int, *, as_json: bool) -> int:
-    """Print the state; the exit code."""
+async def show(host: str, port: int, *, as_json: bool, state: Path | None = None) -> int:
+    """Print the state; the exit code. `state`: as in `fetch`."""
     try:
-        answer = await fetch(host, port)
+        answer = await fetch(host, port, state=state)
         print(
             answer.decode() if as_json else render(msgspec.json.decode(answer, type=StatusSnapshot))
         )

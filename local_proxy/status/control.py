@@ -8,7 +8,6 @@ to point here are not served at all (status/setup.py, is_own).
 
 from __future__ import annotations
 
-import asyncio
 import hmac
 import secrets
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from local_proxy.https import Https
 from local_proxy.savings import Savings
 from local_proxy.sites import Mode, Sites
 from local_proxy.store import Store, Unavailable
+from local_proxy.threads import STORE
 
 READ: Final = ("/sites.json", "/savings.json")
 CHANGE: Final = ("/sites", "/sites/forget", "/savings/erase")
@@ -123,7 +123,7 @@ class Control:
     async def _choose(self, choice: Choice) -> None:
         pattern = self._sites.choose(choice.pattern, choice.mode)
         if self._store is not None:
-            await asyncio.to_thread(self._store.choose, pattern, choice.mode)
+            await STORE.run(self._store.choose, pattern, choice.mode)
 
     def is_ours(self, request: Request) -> bool:
         """Whether a request to change something comes from our page, or from who can read it."""

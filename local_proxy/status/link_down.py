@@ -9,7 +9,7 @@ from __future__ import annotations
 from html import escape
 from importlib.resources import files
 from string import Template
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from local_proxy.http import Request, Response, header
@@ -20,11 +20,47 @@ RETRY: Final = 5
 _PAGE: Final = Template(files(__package__).joinpath("link_down.html").read_text("utf-8"))
 
 
+class _Words(NamedTuple):
+    """What the page says, in HTML. REMOTE: the remote proxy's address."""
+
+    heading: str
+    why: str
+    hints: str
+
+
+_UPDATED: Final = "<li>Nothing is wrong with the line, and the pairing stays as it is.</li>"
+_WORDS: Final = {
+    "": _Words(
+        "The link is down",
+        "This device can’t reach its remote proxy",
+        "<li>Is this device online? Check the modem, the antenna or the Wi-Fi.</li>\n"
+        "<li>Is the remote proxy running? Its address is REMOTE.</li>",
+    ),
+    "device": _Words(
+        "Update Sluice on this device",
+        "The remote proxy, REMOTE, runs a newer version of Sluice than this device",
+        _UPDATED,
+    ),
+    "remote": _Words(
+        "Update Sluice on the machine of the remote proxy",
+        "The remote proxy, REMOTE, runs an older version of Sluice than this device",
+        _UPDATED,
+    ),
+}
+
+
 def link_down(
-    request: Request, *, remote: str, reason: str, seconds: float | None = None, retry: int = RETRY
+    request: Request,
+    *,
+    remote: str,
+    reason: str,
+    seconds: float | None = None,
+    update: str = "",
+    retry: int = RETRY,
 ) -> Response:
     """A 504 for this request. `seconds`: for how long the link has been down, if it ever was up.
 
+    `update`: the end that is too old for the other, "device" or "remote"; "": neither is.
     Only a GET is loaded again: repeating anything else is for people to decide.
     """
     headers = [
@@ -36,10 +72,13 @@ def link_down(
         text = f"The link to the remote proxy {remote} is down: {reason}\n"
         kind = ("content-type", "text/plain; charset=utf-8")
         return Response(504, [kind, *headers], text.encode())
+    words = _WORDS[update]
     page = _PAGE.substitute(
+        heading=words.heading,
+        why=words.why.replace("REMOTE", escape(remote)),
+        hints=words.hints.replace("REMOTE", escape(remote)),
         retry=retry,
         host=escape(urlsplit(request.url).netloc or request.url),
-        remote=escape(remote),
         reason=escape(reason or "nothing"),
         since="" if seconds is None else f"The link broke {_ago(seconds)} ago.",
     )

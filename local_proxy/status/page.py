@@ -17,6 +17,7 @@ import msgspec
 import structlog
 
 from local_proxy.http import Handler, Headers, Request, Response
+from local_proxy.owner import Owner
 from local_proxy.status.control import CHANGE, READ, Control
 from local_proxy.status.metrics import CONTENT_TYPE, exposition
 from local_proxy.status.setup import PLACES, Setup
@@ -26,6 +27,12 @@ INTERVAL: Final = 0.5
 """Seconds between two events of a stream."""
 DOCUMENTS: Final = "/documents"
 LAUNCHING: Final = "/documents/open/"
+PUBLIC: Final = (*PLACES, "/status.css")
+"""What any client may have: how to set itself up, in which nothing is secret."""
+_NOT_YOURS: Final = (
+    b"This page is for the user who runs this proxy, on the device itself. How to use the proxy: "
+    b"/setup.\n"
+)
 MAX_STREAMS: Final = 16
 """Open pages at a time."""
 _OVERLAP: Final = 4
@@ -62,10 +69,13 @@ class StatusPage:
         control: Control | None = None,
         documents: Handler | None = None,
         launching: Handler | None = None,
+        owner: Owner | None = None,
         interval: float = INTERVAL,
     ) -> None:
         """`snapshot` is called on the event loop and must be quick. `documents` answers POSTs to
-        /documents and below it, `launching` what comes to LAUNCHING."""
+        /documents and below it, `launching` what comes to LAUNCHING. `owner`: who alone is shown
+        more than PUBLIC; None: nobody else asks."""
+        self._owner = owner
         self._snapshot = snapshot
         self._setup = setup or Setup()
         self._control = control
@@ -77,6 +87,12 @@ class StatusPage:
     async def handle(self, request: Request) -> Response:
         """Never raises."""
         path = urlsplit(request.url).path or "/"
+        if self._owner is not None and path not in PUBLIC:
+            greeting = self._owner.greets(request)
+            if greeting is not None:
+                return greeting
+            if not await self._owner.asks(request):
+                return _answer(403, _NOT_YOURS)
         if self._control is not None and request.method == "POST" and path in CHANGE:
             status, body = await self._control.change(request)
             return _answer(status, body, "application/json")

@@ -10,6 +10,7 @@ import hashlib
 import ipaddress
 import socket
 import ssl
+from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 from string import Template
@@ -34,13 +35,23 @@ class Offer(msgspec.Struct, frozen=True):
     """The authority to trust, PEM; None: https passes through untouched."""
     secure: bool = False
     """The proxy speaks TLS at the port of its plain listener."""
+    private: list[str] = []
+    """Private hosts and networks that it reaches, as in [local]."""
 
 
 class Setup:
     """Answers for PLACES."""
 
-    def __init__(self, certificate_pem: bytes | None = None, *, secure: bool = False) -> None:
-        """As in Offer."""
+    def __init__(
+        self,
+        certificate_pem: bytes | None = None,
+        *,
+        secure: bool = False,
+        private: Sequence[str] = (),
+    ) -> None:
+        """As in Offer. Raises pac.PrivateError."""
+        pac.sorted_out(private)
+        self._private = list(private)
         self.address: tuple[str, int] = (HOST, 80)
         """Where the proxy listens, for clients of whom it isn't known where they reached it."""
         self._pem = certificate_pem
@@ -52,12 +63,15 @@ class Setup:
         if path == "/setup":
             return self._instructions(request).encode(), "text/html; charset=utf-8"
         if path == "/setup.json":
-            offer = Offer(self._pem.decode("ascii") if self._pem else None, self._secure)
+            offer = Offer(
+                self._pem.decode("ascii") if self._pem else None, self._secure, self._private
+            )
             return msgspec.json.encode(offer), "application/json"
         if path == "/proxy.pac":
             text = pac.pac(
                 address_of(request, default=self.address),
                 secure=self._secure and self._pem is not None,
+                private=self._private,
             )
             return text.encode(), pac.CONTENT_TYPE
         if self._pem is None:
@@ -79,6 +93,7 @@ class Setup:
             https="" if self._pem is not None else "hidden",
             tunnels="hidden" if self._pem is not None else "",
             loopback="" if _is_loopback(host) else "hidden",
+            private=escape(", ".join(self._private) or "none"),
         )
 
 

@@ -8,12 +8,12 @@ resource. Source: CSS Syntax 3 (tokens), Cascade 5 (@import), Fonts 4 (which src
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from remote_proxy.import_drivers.charset import Decoder, from_content_type
 from remote_proxy.import_drivers.css_values import covers_latin, font_source, import_target, urls
-from remote_proxy.import_drivers.found import Browser, Findings, Found, Names, Pending
+from remote_proxy.import_drivers.found import Browser, Findings, Found, Names, Pending, Terms
 from remote_proxy.import_drivers.media import matches
 from remote_proxy.import_drivers.selectors import selector_names
 from remote_proxy.import_drivers.urls import resolve
@@ -26,19 +26,43 @@ MAX_PIECE: Final = 64 << 10
 MAX_DEPTH: Final = 64
 """Nested blocks whose meaning is kept."""
 
+_RESTS: Final = {
+    "comment": r".*?(?:\*/|(?P<comment>\Z))",
+    "double": r'(?:[^"\\\n]|\\.)*+(?:["\n]|(?P<double>\\?\Z))',
+    "single": r"(?:[^'\\\n]|\\.)*+(?:['\n]|(?P<single>\\?\Z))",
+    "url": r"(?:[^)\\]|\\.)*+(?:\)|(?P<url>\\?\Z))",
+}
+"""What follows the first characters of a token; the group of its name is where the text ends, with
+what has to be read again together with what follows."""
 _TOKEN: Final = re.compile(
-    r"/\*.*?(?:\*/|\Z)"
-    r'|"(?:[^"\\\n]|\\.)*(?:["\n]|\\?\Z)'
-    r"|'(?:[^'\\\n]|\\.)*(?:['\n]|\\?\Z)"
-    r"|\burl\(\s*(?![\s\"'])(?:[^)\\]|\\.)*(?:\)|\\?\Z)"
-    r"|[{};]",
+    rf"/\*{_RESTS['comment']}|\"{_RESTS['double']}|'{_RESTS['single']}"
+    rf"|\burl\(\s*+(?![\"']){_RESTS['url']}|[{{}};]",
     re.DOTALL | re.IGNORECASE,
 )
+_UNLESS: Final = re.compile(r"@supports\s*\(?\s*not\b", re.IGNORECASE)
+"""What a sheet says to browsers that lack something; it may be this one."""
+_REST: Final = {name: re.compile(rest, re.DOTALL) for name, rest in _RESTS.items()}
+_BEGUN: Final = len("url")
+"""Characters at the end of a text that may be the beginning of a token."""
 _COMMENT: Final = re.compile(r"/\*.*?\*/", re.DOTALL)
 _DELIMITER: Final = re.compile(r"[{};]")
 _NAMES_RESOURCE: Final = re.compile(r"url\(|image-set\(|src\(", re.IGNORECASE)
-_CONDITIONAL: Final = ("supports", "layer", "container", "scope", "starting-style", "document")
-_OTHER_BROWSERS: Final = ("-ms-", "-moz-", "-o-", "behavior", "filter-ms", "*", "_")
+_CONDITIONAL: Final = ("supports", "layer", "container", "scope", "starting-style")
+_PICTURED: Final = frozenset(
+    (
+        *("background", "background-image", "border-image", "border-image-source", "content"),
+        *("cursor", "list-style", "list-style-image", "mask", "mask-image", "mask-border"),
+        *("mask-border-source", "mask-box-image", "mask-box-image-source", "shape-outside"),
+    )
+)
+"""Properties that show a picture, without `-webkit-`."""
+_SVG: Final = frozenset(
+    (
+        *("filter", "backdrop-filter", "clip-path", "fill", "stroke", "offset-path"),
+        *("marker", "marker-start", "marker-mid", "marker-end"),
+    )
+)
+"""Properties that take an element of an SVG document, which must be of the page's origin."""
 _CORS_PROPERTIES: Final = ("mask", "shape-outside")
 
 
@@ -68,23 +92,33 @@ class StyleScanner:
         encoding: str = "utf-8",
         inside_rule: bool = False,
         active: bool = True,
+        sheet: str = "",
     ) -> None:
         """`names`: None: every rule counts as used. `inside_rule`: the text is a `style`
-        attribute. `active`: False for a sheet of another medium."""
+        attribute. `active`: False for a sheet of another medium. `sheet`: the sheet's URL, if it
+        has one."""
         self.encoding = encoding
         self._base = base_url
         self._findings = findings
+        self._terms = Terms(style=True, sheet=sheet)
+        self._svg_terms = replace(self._terms, mode="same-origin")
         self._browser = browser
         self._names = names
         self._families = names or Names()
         self._held = ""
+        """The piece that is not complete."""
+        self._inside: tuple[str, int] | None = None
+        """The token at its end that is not complete: which, where it begins."""
+        self._read = 0
+        """Characters of it that need not be read again."""
         self._stack = [_Block(active=active)]
         self._ignored_depth = 0
         self._imports = not inside_rule
         self._faces: list[dict[str, str]] = []
 
     def feed(self, text: str) -> None:
-        held, self._held = self._held + text, ""
+        held, self._held = self._held, ""
+        held += text  # in place: nobody else has it
         if not _DELIMITER.search(text):
             self._held = held[: MAX_PIECE * 2]
             if len(held) > MAX_PIECE:
@@ -105,21 +139,54 @@ class StyleScanner:
         self._faces = []
 
     def _scan(self, text: str, *, final: bool) -> None:
-        start = 0
-        unfinished = len(text)
-        for token in _TOKEN.finditer(text):
-            first = token[0][0]
-            if first in "{};":
-                self._piece(text[start : token.start()], first)
+        """Hand out the pieces; what was read of the last one before is not read again."""
+        start, at, self._read = 0, self._read, max(0, len(text) - _BEGUN)
+        inside, self._inside = self._inside, None
+        if inside is not None:
+            rest = _REST[inside[0]].match(text, at)
+            assert rest is not None
+            self._read = at = rest.end()
+            self._note(rest, text, inside[1])
+        for token in _TOKEN.finditer(text, at):
+            if token[0] in "{};":
+                self._piece(text[start : token.start()], token[0])
                 start = token.end()
-            elif token.end() == len(text) and not final:
-                unfinished = token.start()
+            else:
+                self._read = max(self._read, token.end())
+                self._note(token, text, token.start())
+        if final:
+            self._held = text[start:]
+        else:
+            self._hold(text, start)
+
+    def _note(self, token: re.Match[str], text: str, begin: int) -> None:
+        """Whether the text ends within this token, and from where on it is to be read then."""
+        if token.lastgroup is None:
+            return
+        self._inside = token.lastgroup, begin
+        if token.lastgroup == "comment":
+            self._read = max(begin + len("/*"), len(text) - 1)
+        else:
+            self._read = len(text) - len(token[token.lastgroup])
+
+    def _hold(self, text: str, start: int) -> None:
+        """Keep what is not complete, as much of it as makes sense."""
+        begin = len(text)
+        if self._inside is not None:
+            kind, begin = self._inside
+            if kind == "url" and text[begin + len("url(") :].isspace():
+                # A quote may follow, and then this is none of the tokens above.
+                text, self._inside, self._read = text[: begin + len("url(")], None, begin
         self._held = text[start:]
         if len(self._held) > MAX_PIECE:
             # The head of an unfinished token says what it is (`"data:`, `/*`); its body is dropped.
-            self._held = text[start : unfinished + 64] if unfinished < len(text) else ""
+            self._held = text[start : begin + 64] if begin < len(text) else ""
             if len(self._held) > MAX_PIECE:
-                self._held = text[unfinished : unfinished + 64]
+                start, self._held = begin, text[begin : begin + 64]
+            self._read = start + len(self._held)
+        self._read = max(0, self._read - start)
+        if self._inside is not None:
+            self._inside = self._inside[0], begin - start
 
     def _piece(self, text: str, delimiter: str) -> None:
         if "/*" in text:
@@ -151,7 +218,7 @@ class StyleScanner:
                 block.active = parent.active and matches(query, self._browser)
             elif name == "font-face":
                 block.face = {}
-            elif name not in _CONDITIONAL:
+            elif name not in _CONDITIONAL or _UNLESS.match(prelude):
                 block.active = False
         else:
             # A nested rule's own names narrow it; its parent's are taken as given.
@@ -179,7 +246,7 @@ class StyleScanner:
         target, media = parsed
         lazy = not (self._stack[0].active and matches(media, self._browser))
         url = resolve(self._base, target, encoding=self.encoding)
-        self._findings.add(url, Kind.STYLE, Use.BLOCKING, lazy=lazy)
+        self._findings.add(url, Kind.STYLE, Use.BLOCKING, lazy=lazy, terms=self._terms)
 
     def _declaration(self, text: str) -> None:
         block = self._stack[-1]
@@ -195,7 +262,10 @@ class StyleScanner:
         if may_name_font and len(value) < 1000 and block.active:
             used = self._used(block)
             self._families.ask(_families(value), None if used else block.selectors)
-        if not _NAMES_RESOURCE.search(value) or name.startswith(_OTHER_BROWSERS):
+        if not _NAMES_RESOURCE.search(value):
+            return
+        shown = name.removeprefix("-webkit-")
+        if not (shown in _PICTURED or shown in _SVG or name.startswith("--")):
             return
         if not self._findings.may_parse():
             return
@@ -206,7 +276,10 @@ class StyleScanner:
         url = resolve(self._base, target, encoding=self.encoding)
         cors = name.removeprefix("-webkit-").startswith(_CORS_PROPERTIES)
         certain = block.active and self._used(block) and not name.startswith("--")
-        found = self._findings.add(url, Kind.IMAGE, Use.BACKGROUND, lazy=not certain, cors=cors)
+        terms = self._svg_terms if name.removeprefix("-webkit-") in _SVG else self._terms
+        found = self._findings.add(
+            url, Kind.IMAGE, Use.BACKGROUND, lazy=not certain, cors=cors, terms=terms
+        )
         if found and found.lazy and block.active and self._names and block.selectors:
             self._names.wait(Pending(found, selectors=block.selectors))
 
@@ -229,7 +302,10 @@ class StyleScanner:
         url = resolve(self._base, target, encoding=self.encoding)
         latin = covers_latin(face.get("unicode-range", ""))
         used = family in self._families.families
-        found = self._findings.add(url, Kind.FONT, Use.OTHER, lazy=not (latin and used), cors=True)
+        lazy = not (latin and used)
+        found = self._findings.add(
+            url, Kind.FONT, Use.OTHER, lazy=lazy, cors=True, terms=self._terms
+        )
         if found and found.lazy and latin:
             self._families.wait(Pending(found, family=family))
 
@@ -252,7 +328,9 @@ class CssImport:
         self._browser = browser or Browser()
         self._findings = Findings(self._browser)
         self._decoder = Decoder(declared=from_content_type(content_type), fallback=charset)
-        self._scanner = StyleScanner(base_url, self._findings, browser=self._browser, names=names)
+        self._scanner = StyleScanner(
+            base_url, self._findings, browser=self._browser, names=names, sheet=base_url
+        )
         self._room = MAX_SHEET
 
     def feed(self, data: bytes) -> list[Found]:

@@ -20,6 +20,9 @@ _FONT_FORMATS: Final = frozenset(
 _BASIC_LATIN: Final = range(0x20, 0x7F)
 _MAX_DEPTH: Final = 16
 """Nested functions followed."""
+MAX_PARTS: Final = 2000
+"""Commas, spaces and parentheses of one value; what has more (some 3 us each to parse) is left to
+the browser."""
 
 Token = Any
 """A tinycss2 node; the library's stubs leave its attributes to the node type."""
@@ -27,14 +30,14 @@ Token = Any
 
 def urls(value: str, browser: Browser) -> list[str]:
     """URLs of a value, as written: each url(), and of each image-set() the one chosen."""
-    if nested(value):
+    if nested(value) or _too_long(value):
         return []
     return _urls(tinycss2.parse_component_value_list(value), browser, 0)
 
 
 def import_target(value: str) -> tuple[str, str] | None:
     """URL and media query list of what follows `@import`; None if there is no URL."""
-    if nested(value):
+    if nested(value) or _too_long(value):
         return None
     nodes: list[Token] = tinycss2.parse_component_value_list(value, skip_comments=True)
     nodes = [node for node in nodes if node.type != "whitespace"]
@@ -86,8 +89,14 @@ def _image_set(nodes: list[Token], browser: Browser) -> list[str]:
     return [chosen] if chosen else []
 
 
+def _too_long(value: str) -> bool:
+    return sum(map(value.count, " ,(\"'")) > MAX_PARTS
+
+
 def font_source(src: str) -> str | None:
     """The first source whose format a browser knows."""
+    if nested(src) or _too_long(src):
+        return None
     for option in _by_comma(tinycss2.parse_component_value_list(src)):
         target, known = None, True
         for node in option:

@@ -10,12 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from web.content_security import Policy
 from wire.skeleton import Kind, Use
 
 MAX_FOUND: Final = 5_000
 """Components of one document; what comes after is left to the browser to ask for."""
 MAX_VALUES: Final = 4 * MAX_FOUND
 """CSS values of one page or sheet that are parsed for URLs, at some 12 us each."""
+MAX_SHOWN: Final = 4 * MAX_FOUND
+"""Addresses of pictures that a document may show, all candidates of each <img> among them."""
+MAX_WAITING: Final = 20_000
+"""Selectors that finds and fonts wait for; each is looked at again when a part is complete."""
 MAX_NAMES: Final = 20_000
 """Tag, class and id names that a document is remembered by."""
 
@@ -71,6 +76,36 @@ class Browser:
 
 
 @dataclass(frozen=True, slots=True)
+class Terms:
+    """How a page asks for a component: what its own protections look at."""
+
+    destination: str = ""
+    """As in Fetch, "empty" for fetch()'s; empty: as the component's kind has it."""
+    mode: str = ""
+    """Of the request, where it is neither of "cors" and "no-cors"."""
+    nonce: str = ""
+    """Of the element, if it counts."""
+    integrity: str = ""
+    credentials: bool = False
+    """`crossorigin=use-credentials`."""
+    metas: tuple[Policy, ...] = ()
+    """The policies of <meta> elements that stand before it."""
+    style: bool = False
+    """A style asks for it."""
+    sheet: str = ""
+    """URL of the style sheet that asks; empty: the page itself."""
+    sheet_policy: str = ""
+    """The Referrer-Policy that the sheet came with."""
+    sandbox: frozenset[str] | None = None
+    """Of a frame: what its sandbox allows; None: it has none."""
+    applies: bool = True
+    """It takes effect. False: it is fetched for later, for whoever will use it."""
+
+
+PLAIN: Final = Terms()
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """One component that a document needs, before anything of it has been fetched.
 
@@ -94,6 +129,7 @@ class Found:
     """Fetched in CORS mode: across origins the request carries `Origin` and no cookies."""
     referrer_policy: str = ""
     """Set by the element or by <meta name=referrer>; empty: the response header's, or default."""
+    terms: Terms = PLAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,26 +155,38 @@ class Names:
     """`tag`, `.class` and `#id`, tags in lower case."""
     families: set[str] = field(default_factory=set)
     """Font families that rules in use name, in lower case."""
+    shown: set[str] = field(default_factory=set)
+    """Addresses of pictures that markup or styles show; what is not here a script has made."""
     pending: list[Pending] = field(default_factory=list)
     fonts_of_unused: list[tuple[tuple[frozenset[str], ...], tuple[str, ...]]] = field(
         default_factory=list
     )
     """Selectors of rules not in use so far, and the families they ask for."""
+    room: int = MAX_WAITING
 
     def add(self, name: str) -> None:
         if len(self.names) < MAX_NAMES:
             self.names.add(name)
 
+    def show(self, url: str | None) -> None:
+        """The document may show the picture at this address; None: it is no address."""
+        if url is not None and len(self.shown) < MAX_SHOWN:
+            self.shown.add(url)
+
     def ask(self, families: tuple[str, ...], selectors: tuple[frozenset[str], ...] | None) -> None:
         """A rule asks for fonts; `selectors`: of a rule not in use, None: of one that is."""
         if selectors is None and len(self.families) < MAX_NAMES:
             self.families.update(families)
-        elif selectors and len(self.fonts_of_unused) < MAX_FOUND:
+        elif selectors and len(self.fonts_of_unused) < MAX_FOUND and self._fits(selectors):
             self.fonts_of_unused.append((selectors, families))
 
     def wait(self, pending: Pending) -> None:
-        if len(self.pending) < MAX_FOUND:
+        if len(self.pending) < MAX_FOUND and self._fits(pending.selectors):
             self.pending.append(pending)
+
+    def _fits(self, selectors: tuple[frozenset[str], ...]) -> bool:
+        self.room -= len(selectors) + 1
+        return self.room >= 0
 
     def uses(self, selectors: tuple[frozenset[str], ...]) -> bool:
         """Whether some element may match one of the selectors."""
@@ -149,8 +197,11 @@ class Names:
         for selectors, families in self.fonts_of_unused:
             if self.uses(selectors):
                 self.families.update(families)
-        used = [one for one in self.pending if self._used(one)]
-        self.pending = [one for one in self.pending if not self._used(one)]
+        used: list[Pending] = []
+        waiting: list[Pending] = []
+        for one in self.pending:
+            (used if self._used(one) else waiting).append(one)
+        self.pending = waiting
         return [replace(one.found, lazy=False) for one in used]
 
     def _used(self, one: Pending) -> bool:
@@ -181,27 +232,22 @@ class Findings:
         lazy: bool = False,
         cors: bool = False,
         referrer_policy: str = "",
+        terms: Terms = PLAIN,
     ) -> Found | None:
         """Note a find; None (a URL that is not http) is ignored. The find as it now stands."""
         if url is None:
             return None
         known = self._known.get(url)
-        if known is None:
-            if self.full:
-                return None
-            order = len(self._known)
-            accept = self._browser.accept_for(kind, use)
-            found = Found(url, kind, use, order, width, height, lazy, accept, cors, referrer_policy)
-        else:
-            background = known.use is Use.ELEMENT and use is Use.BACKGROUND
-            found = replace(
-                known,
-                use=Use.BACKGROUND if background else known.use,
-                lazy=known.lazy and lazy,
-                width=known.width or width,
-                height=known.height or height,
-            )
-            if (found.use, found.lazy) == (known.use, known.lazy):
+        if known is None and self.full:
+            return None
+        accept = self._browser.accept_for(kind, use)
+        order = len(self._known) if known is None else known.order
+        found = Found(
+            url, kind, use, order, width, height, lazy, accept, cors, referrer_policy, terms
+        )
+        if known is not None:
+            found = _merged(known, found)
+            if found is known:
                 return known
         self._known[url] = found
         self._fresh[url] = found
@@ -215,10 +261,29 @@ class Findings:
     def add_again(self, found: Found) -> None:
         """A find of another part of the document (Names.settle), now in use."""
         self.add(
-            found.url, found.kind, found.use, cors=found.cors, referrer_policy=found.referrer_policy
-        )
+            found.url, found.kind, found.use, cors=found.cors,
+            referrer_policy=found.referrer_policy, terms=found.terms,
+        )  # fmt: skip
 
     def take(self) -> list[Found]:
         """What was added or raised since last time."""
         fresh, self._fresh = self._fresh, {}
         return list(fresh.values())
+
+
+def _merged(known: Found, found: Found) -> Found:
+    """What one URL stands for that was found twice; `known` itself: nothing new.
+
+    A request is never put together from two elements, as a page may forbid either: the first of
+    those that are not lazy makes it.
+    """
+    if found.kind is Kind.STYLE and found.terms.applies and not known.terms.applies:
+        return known if found.lazy else found
+    pictures = known.kind is found.kind is Kind.IMAGE
+    background = pictures and Use.BACKGROUND in (known.use, found.use)
+    one = found if known.lazy and not found.lazy else known
+    use = Use.BACKGROUND if background and one.use is Use.ELEMENT else one.use
+    if (use, one.lazy) == (known.use, known.lazy):
+        return known
+    width, height = known.width or found.width, known.height or found.height
+    return replace(one, use=use, width=width, height=height)

@@ -14,7 +14,9 @@ from lxml import etree
 
 from remote_proxy.import_drivers.charset import Decoder, from_content_type
 from remote_proxy.import_drivers.found import Browser, Findings, Found, Names
-from remote_proxy.import_drivers.page import Page
+from remote_proxy.import_drivers.page import Page, TooDeep
+from remote_proxy.import_drivers.scope import Scope
+from web.content_security import Policy
 
 MAX_PAGE: Final = 8 << 20
 """Bytes of one page that are looked at; the browser asks for what later ones need."""
@@ -36,10 +38,12 @@ class HtmlImport:
         viewport_height: float = 720,
         dpr: float = 1.0,
         accept: str = "",
+        policies: tuple[Policy, ...] = (),
         top_level: bool = True,
     ) -> None:
         """`base_url`: of the response. `viewport_*`: CSS pixels. `accept`: the document request's.
-        `top_level`: False for the page of an iframe, whose icons nobody fetches."""
+        `policies`: of the response. `top_level`: False for the page of an iframe, whose icons
+        nobody fetches."""
         self.browser = Browser(viewport_width, viewport_height, dpr)
         if accept:
             self.browser = Browser(viewport_width, viewport_height, dpr, accept)
@@ -47,7 +51,10 @@ class HtmlImport:
         """Shared with the CssImport of each sheet of this page."""
         self._findings = Findings(self.browser)
         self._decoder = Decoder(declared=from_content_type(content_type))
-        self._page = Page(base_url, self._findings, self.browser, self.names, top_level=top_level)
+        self._page = Page(
+            base_url, self._findings, self.browser, self.names,
+            policies=policies, top_level=top_level,
+        )  # fmt: skip
         target: Any = self._page  # The stubs ask for comment(), lxml does not.
         self._parser: etree.HTMLParser | None = etree.HTMLParser(
             target=target, encoding="utf-8", huge_tree=True
@@ -59,6 +66,11 @@ class HtmlImport:
     def encoding(self) -> str:
         """Charset of the page, for the style sheets that it links."""
         return self._decoder.encoding
+
+    @property
+    def scope(self) -> Scope:
+        """What holds at the end of what has been read."""
+        return self._page.scope
 
     def feed(self, data: bytes) -> list[Found]:
         """Finds that these bytes complete; at most 64 KB at a time keeps the loop free."""
@@ -72,7 +84,7 @@ class HtmlImport:
         self._parse(self._decoder.close(), final=True)
         parser, self._parser = self._parser, None
         if parser is not None:
-            with suppress(etree.LxmlError):  # An empty page; what was found before stands.
+            with suppress(etree.LxmlError, TooDeep):  # An empty page; what was found before stands.
                 parser.close()
         self._page.finish()
         for found in self.names.settle():
@@ -89,10 +101,10 @@ class HtmlImport:
         text, self._tail = text[:cut], text[cut:]
         if not text:
             return
-        self._page.encoding = self._decoder.encoding
+        self._page.scope.encoding = self._decoder.encoding
         try:
             self._parser.feed(_OPAQUE.sub(_transparent, text).encode("utf-8", "replace"))
-        except etree.LxmlError:
+        except (etree.LxmlError, TooDeep):
             self._parser = None
         if self._findings.full:
             self._parser = None

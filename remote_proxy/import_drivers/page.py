@@ -8,17 +8,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
-from remote_proxy.import_drivers.candidates import choose
+from remote_proxy.import_drivers.candidates import choose, parse_srcset
 from remote_proxy.import_drivers.css import StyleScanner
-from remote_proxy.import_drivers.found import Browser, Findings, Names
+from remote_proxy.import_drivers.found import PLAIN, Browser, Findings, Names, Terms
 from remote_proxy.import_drivers.media import matches
+from remote_proxy.import_drivers.scope import Attributes, Scope, nonce_of
 from remote_proxy.import_drivers.urls import resolve
+from web.content_security import Policy
 from wire.skeleton import Kind, Use
 
 MAX_ELEMENTS: Final = 200_000
 """Elements of one page that are looked at: a second of work for a page made to cost it."""
+MAX_OPEN: Final = 2048
+"""Elements open at a time, four times what Chromium nests: libxml2 looks through all of them for
+each end tag that closes none, so that a page made for it could hold the loop for minutes."""
 MAX_STYLE: Final = 16 << 10
 """Characters of a `style` attribute that are looked at."""
 MAX_SOURCES: Final = 100
@@ -29,23 +35,23 @@ _JAVASCRIPT: Final = re.compile(
     r"|text/javascript1\.[0-5])?"
 )
 _SPACE: Final = " \t\n\f\r"
-_DIGITS: Final = re.compile(r"\s*\+?(\d{1,6})(?:\.\d*)?\s*(?:px)?\s*$", re.IGNORECASE)
-_POLICIES: Final = frozenset(
-    (
-        *("no-referrer", "no-referrer-when-downgrade", "same-origin", "origin", "strict-origin"),
-        *("origin-when-cross-origin", "strict-origin-when-cross-origin", "unsafe-url"),
-    )
-)
+_DIGITS: Final = re.compile(r"\+?(\d{1,6})(?:\.\d*)?\s*(?:px)?", re.IGNORECASE)
 _PRELOADS: Final[Mapping[str, tuple[Kind, Use]]] = {
     "style": (Kind.STYLE, Use.BLOCKING),
     "script": (Kind.SCRIPT, Use.DEFERRED),
     "image": (Kind.IMAGE, Use.OTHER),
     "font": (Kind.FONT, Use.OTHER),
     "fetch": (Kind.OTHER, Use.OTHER),
-    "track": (Kind.OTHER, Use.OTHER),
 }
+"""By `as`; the others that exist are fetched by some browsers only."""
+_IN_FOREIGN: Final = frozenset(("svg", "image", "feimage", "use"))
+"""Elements that fetch the same in SVG as in HTML."""
+_NESTED_CONTENTS: Final = frozenset(("object", "embed", "iframe", "frame"))
+"""Elements that browsers may leave alone where they are another's fallback."""
 
-Attributes = Mapping[str, str]
+
+class TooDeep(Exception):
+    """The page nests deeper than any that is shown."""
 
 
 class Page:
@@ -58,11 +64,12 @@ class Page:
         browser: Browser,
         names: Names,
         *,
+        policies: tuple[Policy, ...] = (),
         top_level: bool,
     ) -> None:
-        self.encoding = "utf-8"
-        self._document = self._base = base_url
-        self._base_open = True
+        """`policies`: of the response."""
+        self.scope = Scope(base_url, policies)
+        self._document = base_url
         self._findings = findings
         self._browser = browser
         self._names = names
@@ -70,26 +77,30 @@ class Page:
         self._icon = False
         self._hidden = 0
         self._left = MAX_ELEMENTS
+        self._open = 0
         self._sources: list[Attributes] | None = None
         self._style: StyleScanner | None = None
-        self._policy = ""
         self._tags: dict[str, Callable[[Attributes], None]] = {
-            "base": self._on_base, "meta": self._on_meta, "link": self._on_link,
+            "base": self.scope.on_base, "meta": self.scope.on_meta, "link": self._on_link,
             "script": self._on_script, "style": self._on_style, "img": self._on_img,
             "picture": self._on_picture, "source": self._on_source, "image": self._on_image,
             "feimage": self._on_image, "use": self._on_use, "input": self._on_input,
-            "video": self._on_video, "audio": self._on_media, "iframe": self._on_frame,
-            "frame": self._on_frame, "object": self._on_object, "embed": self._on_object,
+            "video": self._on_video, "audio": self._on_media, "iframe": self._on_iframe,
+            "frame": self._on_frame, "object": self._on_object, "embed": self._on_embed,
         }  # fmt: skip
 
     # -- called by the parser -----------------------------------------------------------------
 
     def start(self, tag: str, attributes: Attributes) -> None:
-        """An element opens. Names in lower case, entities replaced."""
+        """An element opens. Names in lower case, entities replaced. Raises TooDeep."""
+        self._open += 1
+        if self._open > MAX_OPEN:
+            raise TooDeep
         if tag == "sluice-hide":
             # A declarative shadow root is shown, not kept.
             self._hidden += 1
-            if not self._hidden - 1 and "shadowrootmode" in attributes:
+            mode = attributes.get("shadowrootmode", "").lower()
+            if not self._hidden - 1 and mode in ("open", "closed"):
                 self._hidden = 0
             return
         if tag == "sluice-show":
@@ -100,15 +111,19 @@ class Page:
             return
         self._remember(tag, attributes)
         handler = self._tags.get(tag)
-        if handler is not None:
+        if handler is not None and self._heeded(tag):
             handler(attributes)
+        self.scope.enter(tag)
         if "background" in attributes and tag in ("body", "table", "td", "th", "tr"):
             self._background(attributes["background"])
-        if "(" in attributes.get("style", "")[:MAX_STYLE]:
+        if "(" in attributes.get("style", "")[:MAX_STYLE] and self.scope.allows_inline_style():
             self._inline_style(attributes["style"][:MAX_STYLE])
 
     def end(self, tag: str) -> None:
         """An element closes, by its end tag or because it must."""
+        self._open -= 1
+        if not self._hidden:
+            self.scope.leave(tag)
         if tag == "picture":
             self._sources = None
         elif tag == "style" and self._style is not None:
@@ -120,6 +135,11 @@ class Page:
         if self._style is not None:
             self._style.feed(text)
 
+    def comment(self, text: str) -> None:
+        """A comment, or what is one in HTML: in SVG the same bytes may be text."""
+        if self.scope.foreign and text.startswith("[CDATA["):
+            self._left = 0  # Where it ends, libxml2 does not tell.
+
     def close(self) -> None:
         """The parser has nothing more to say (see `finish`)."""
 
@@ -127,6 +147,7 @@ class Page:
 
     def finish(self) -> None:
         """The page has ended, whole or not."""
+        self.scope.head_over = True
         if self._style is not None:
             self._style.close()
             self._style = None
@@ -146,58 +167,53 @@ class Page:
             for name in attributes["class"].split():
                 add("." + name)
 
-    def _resolve(self, reference: str | None) -> str | None:
-        return resolve(self._base, reference, encoding=self.encoding) if reference else None
+    def _heeded(self, tag: str) -> bool:
+        """Whether an element fetches at this place what it fetches elsewhere."""
+        if self.scope.foreign and tag not in _IN_FOREIGN:
+            return tag == "img"  # It ends the foreign content.
+        return not (self.scope.fallback and tag in _NESTED_CONTENTS)
 
     def _add(
         self, reference: str | None, kind: Kind, use: Use, attributes: Attributes, *,
-        lazy: bool = False, cors: bool = False, width: int = 0, height: int = 0,
+        terms: Terms = PLAIN, lazy: bool = False, cors: bool = False,
+        width: int = 0, height: int = 0,
     ) -> None:  # fmt: skip
-        policy = attributes.get("referrerpolicy", "").strip().lower()
+        """Note what an element asks for that heeds `crossorigin` and `referrerpolicy`."""
+        crossorigin = attributes.get("crossorigin")
         self._findings.add(
-            self._resolve(reference), kind, use, lazy=lazy, width=width, height=height,
-            cors=cors or "crossorigin" in attributes,
-            referrer_policy=policy if policy in _POLICIES else self._policy,
+            self.scope.resolve(reference), kind, use, lazy=lazy, width=width, height=height,
+            cors=cors or crossorigin is not None,
+            referrer_policy=self.scope.referrer_policy_of(attributes),
+            terms=replace(
+                terms, nonce=nonce_of(attributes), integrity=attributes.get("integrity", ""),
+                credentials=(crossorigin or "").lower() == "use-credentials",
+                metas=self.scope.metas,
+            ),
         )  # fmt: skip
 
-    def _add_sized(
-        self,
-        reference: str | None,
-        kind: Kind,
-        use: Use,
-        attributes: Attributes,
-        *,
-        lazy: bool = False,
+    def _add_bare(
+        self, reference: str | None, use: Use, attributes: Attributes, *, lazy: bool = False
     ) -> None:
-        """With its size, and not in CORS mode whatever `crossorigin` says (it is the video's)."""
-        policy = {"referrerpolicy": attributes.get("referrerpolicy", "")}
+        """A picture with its size, by the page's own terms: `crossorigin` may be the video's."""
         width, height = _size(attributes, "width"), _size(attributes, "height")
-        self._add(reference, kind, use, policy, lazy=lazy, width=width, height=height)
+        self._add(reference, Kind.IMAGE, use, {}, lazy=lazy, width=width, height=height)
 
     def _background(self, reference: str) -> None:
         self._add(reference, Kind.IMAGE, Use.BACKGROUND, {})
 
-    def _scanner(self, *, inside_rule: bool, active: bool) -> StyleScanner:
+    def _scanner(self, *, inside_rule: bool, active: bool) -> StyleScanner | None:
+        if self.scope.base is None:
+            return None
         return StyleScanner(
-            self._base, self._findings, browser=self._browser, names=self._names,
-            encoding=self.encoding, inside_rule=inside_rule, active=active,
+            self.scope.base, self._findings, browser=self._browser, names=self._names,
+            encoding=self.scope.encoding, inside_rule=inside_rule, active=active,
         )  # fmt: skip
 
     def _inline_style(self, text: str) -> None:
         scanner = self._scanner(inside_rule=True, active=True)
-        scanner.feed(text)
-        scanner.close()
-
-    def _on_base(self, attributes: Attributes) -> None:
-        if self._base_open and "href" in attributes:
-            self._base_open = False
-            self._base = resolve(self._document, attributes["href"]) or self._base
-
-    def _on_meta(self, attributes: Attributes) -> None:
-        if attributes.get("name", "").strip().lower() == "referrer":
-            for word in attributes.get("content", "").lower().split(","):
-                if word.strip() in _POLICIES:
-                    self._policy = word.strip()
+        if scanner is not None:
+            scanner.feed(text)
+            scanner.close()
 
     def _on_link(self, attributes: Attributes) -> None:
         words = attributes.get("rel", "").lower().split()
@@ -209,9 +225,11 @@ class Page:
             kind = attributes.get("type", "").partition(";")[0].strip().lower()
             if kind in ("", "text/css") and "disabled" not in attributes:
                 later = not shown or "alternate" in words
-                self._add(href, Kind.STYLE, Use.BLOCKING, attributes, lazy=later)
+                terms = Terms(applies=not later and self.scope.prefers(attributes))
+                self._add(href, Kind.STYLE, Use.BLOCKING, attributes, lazy=later, terms=terms)
         elif "modulepreload" in words:
-            self._add(href, Kind.SCRIPT, Use.DEFERRED, attributes, cors=True)
+            if attributes.get("as", "").lower() in ("", "script"):
+                self._add(href, Kind.SCRIPT, Use.DEFERRED, attributes, cors=True)
         elif "preload" in words:
             self._preload(attributes, shown=shown)
         elif "icon" in words and self._top_level:
@@ -229,7 +247,8 @@ class Page:
                 return
             sizes = attributes.get("imagesizes", "")
             href = choose(href, attributes.get("imagesrcset", ""), sizes, self._browser)
-        self._add(href, *target, attributes, cors=target[0] is Kind.FONT)
+        terms = Terms(applies=False)
+        self._add(href, *target, attributes, cors=target[0] is Kind.FONT, terms=terms)
 
     def _on_script(self, attributes: Attributes) -> None:
         kind = attributes.get("type", "").strip().lower()
@@ -237,12 +256,13 @@ class Page:
         if not module and (not _JAVASCRIPT.fullmatch(kind) or "nomodule" in attributes):
             return
         later = module or "async" in attributes or "defer" in attributes
-        source = attributes.get("src") or attributes.get("href") or attributes.get("xlink:href")
         use = Use.DEFERRED if later else Use.BLOCKING
-        self._add(source, Kind.SCRIPT, use, attributes, cors=module)
+        self._add(attributes.get("src"), Kind.SCRIPT, use, attributes, cors=module)
 
     def _on_style(self, attributes: Attributes) -> None:
-        if attributes.get("type", "").strip().lower() in ("", "text/css"):
+        kind = attributes.get("type", "").strip().lower()
+        applies = self.scope.allows_inline_style(attributes) and self.scope.prefers(attributes)
+        if kind in ("", "text/css") and applies:
             active = matches(attributes.get("media", ""), self._browser)
             self._style = self._scanner(inside_rule=False, active=active)
 
@@ -255,8 +275,13 @@ class Page:
 
     def _on_img(self, attributes: Attributes) -> None:
         sources, self._sources = self._sources or (), None
-        lazy = attributes.get("loading", "").strip().lower() == "lazy"
+        lazy = _is_lazy(attributes)
         width, height = _size(attributes, "width"), _size(attributes, "height")
+        for offering in (*sources, attributes):
+            # Which of them is taken depends on the window, whose size is not known here.
+            for candidate in parse_srcset(offering.get("srcset", "")):
+                self._names.show(self.scope.resolve(candidate.url))
+        self._names.show(self.scope.resolve(attributes.get("src")))
         for source in sources:
             if not source.get("srcset") or not self._applies(source):
                 continue
@@ -285,40 +310,62 @@ class Page:
             self._on_img(attributes)
         else:
             target = attributes.get("href") or attributes.get("xlink:href")
-            self._add(target, Kind.IMAGE, Use.OTHER, attributes)
+            heeded = {name: attributes[name] for name in attributes.keys() & {"crossorigin"}}
+            self._add(target, Kind.IMAGE, Use.OTHER, heeded)
 
     def _on_use(self, attributes: Attributes) -> None:
         target = attributes.get("href") or attributes.get("xlink:href")
-        self._add(target, Kind.IMAGE, Use.OTHER, attributes)
+        self._add(target, Kind.IMAGE, Use.OTHER, {}, terms=Terms(mode="same-origin"))
 
     def _on_input(self, attributes: Attributes) -> None:
         if attributes.get("type", "").strip().lower() == "image":
-            self._add_sized(attributes.get("src"), Kind.IMAGE, Use.BACKGROUND, attributes)
+            self._add_bare(attributes.get("src"), Use.BACKGROUND, attributes)
 
     def _on_video(self, attributes: Attributes) -> None:
-        self._add_sized(attributes.get("poster"), Kind.IMAGE, Use.BACKGROUND, attributes)
+        lazy = _is_lazy(attributes)
+        self._add_bare(attributes.get("poster"), Use.BACKGROUND, attributes, lazy=lazy)
         self._on_media(attributes)
 
     def _on_media(self, attributes: Attributes) -> None:
         self._add(attributes.get("src"), Kind.MEDIA, Use.OTHER, attributes, lazy=True)
 
+    def _on_iframe(self, attributes: Attributes) -> None:
+        if not attributes.keys() & {"srcdoc", "credentialless", "csp"}:
+            self._frame(attributes, "iframe")
+
     def _on_frame(self, attributes: Attributes) -> None:
-        if "srcdoc" in attributes:
-            return
-        lazy = attributes.get("loading", "").strip().lower() == "lazy"
-        self._add_sized(attributes.get("src"), Kind.TEXT, Use.DOCUMENT, attributes, lazy=lazy)
+        self._frame(attributes, "frame")
+
+    def _frame(self, attributes: Attributes, destination: str) -> None:
+        sandbox = attributes.get("sandbox")
+        allowed = None if sandbox is None else frozenset(sandbox.lower().split())
+        terms = Terms(destination=destination, sandbox=allowed)
+        policy = {"referrerpolicy": attributes.get("referrerpolicy", "")}
+        width, height = _size(attributes, "width"), _size(attributes, "height")
+        self._add(attributes.get("src"), Kind.TEXT, Use.DOCUMENT, policy, terms=terms,
+                  lazy=_is_lazy(attributes), width=width, height=height)  # fmt: skip
 
     def _on_object(self, attributes: Attributes) -> None:
-        """<object data> and <embed src>, of types that a browser shows by itself."""
+        self._contents(attributes, attributes.get("data"), "object")
+
+    def _on_embed(self, attributes: Attributes) -> None:
+        self._contents(attributes, attributes.get("src"), "embed")
+
+    def _contents(self, attributes: Attributes, reference: str | None, destination: str) -> None:
+        """<object data> and <embed src>, of types for which browsers open a document."""
         kind = attributes.get("type", "").strip().lower()
-        if not kind or self._browser.decodes(kind) or kind in ("text/html", "application/pdf"):
-            target = attributes.get("data") or attributes.get("src")
-            self._add(target, Kind.OTHER, Use.DOCUMENT, attributes, lazy=not kind)
+        if kind in ("", "text/html", "application/pdf", "image/svg+xml"):
+            terms = Terms(destination=destination)
+            self._add(reference, Kind.OTHER, Use.DOCUMENT, {}, terms=terms, lazy=not kind)
+
+
+def _is_lazy(attributes: Attributes) -> bool:
+    return attributes.get("loading", "").strip().lower() == "lazy"
 
 
 def _size(attributes: Attributes, name: str) -> int:
     """CSS pixels of a width or height attribute; 0 if there is none, or it is a percentage."""
-    matched = _DIGITS.match(attributes.get(name, ""))
+    matched = _DIGITS.fullmatch(attributes.get(name, "").strip())
     return int(matched[1]) if matched else 0
 
 

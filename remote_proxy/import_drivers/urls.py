@@ -15,10 +15,12 @@ MAX_URL: Final = 8192
 """Bytes; longer ones are not worth promising (wire.messages.MAX_URL)."""
 
 _TRIM: Final = "".join(map(chr, range(0x21)))
+_REMOVED: Final = re.compile(r"[\t\n\r]")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*(?=:)")
 _PORTS: Final = {"http": "80", "https": "443"}
-_QUERY_KEEP: Final = frozenset(range(0x21, 0x7F)) - frozenset(b"\"#<>'")
-_PATH_KEEP: Final = frozenset(range(0x21, 0x7F)) - frozenset(b'"#<>?`{}^')
+_PRINTABLE: Final = bytes(range(0x21, 0x7F))
+_QUERY_KEEP: Final = _PRINTABLE.translate(None, b"\"#<>'")
+_PATH_KEEP: Final = _PRINTABLE.translate(None, b'"#<>?`{}^')
 _HOST_BAD: Final = re.compile(r"[\x00-\x20#/:<>?@\[\\\]^|%\x7f]")
 
 
@@ -27,6 +29,8 @@ def resolve(base: str, reference: str, *, encoding: str = "utf-8") -> str | None
 
     `base` is absolute. `encoding`: the document's, for what is not ASCII in the query.
     """
+    if "<" in reference and _REMOVED.search(reference):
+        return None  # Dangling markup (Fetch, 4.1), which Chromium does not ask for.
     text = reference.strip(_TRIM)
     if not text or text.startswith("#") or len(text) > MAX_URL:
         return None
@@ -42,6 +46,7 @@ def resolve(base: str, reference: str, *, encoding: str = "utf-8") -> str | None
     path, mark, query = text.partition("?")
     path = path.replace("\\", "/")
     authority: str | None = base_authority
+    resolved = False
     if path.startswith("//") or (matched and scheme != base_scheme):
         authority, _, rest = path.lstrip("/").partition("/")
         authority = _authority(scheme, authority)
@@ -50,12 +55,13 @@ def resolve(base: str, reference: str, *, encoding: str = "utf-8") -> str | None
         if not path and not mark:
             mark, query = ("?", base_query) if base_query is not None else ("", "")
             return _whole(scheme, authority, base_path, mark + query)
-        path = base_path.rpartition("/")[0] + "/" + path if path else base_path
+        path = _under(_directory(base_path), path) if path else _clean(base_path)
+        resolved = True
     if not authority:
         return None
     if mark:
         mark += _encode(query, _QUERY_KEEP, encoding)
-    return _whole(scheme, authority, _dots(_encode(path, _PATH_KEEP, "utf-8")), mark)
+    return _whole(scheme, authority, path if resolved else _under("/", path[1:]), mark)
 
 
 def origin(url: str) -> str:
@@ -99,8 +105,8 @@ def _authority(scheme: str, text: str) -> str | None:
     return f"{host}:{port}" if port and port != _PORTS.get(scheme) else host
 
 
-def _encode(text: str, keep: frozenset[int], encoding: str) -> str:
-    if text.isascii() and all(byte in keep for byte in text.encode()):
+def _encode(text: str, keep: bytes, encoding: str) -> str:
+    if text.isascii() and not text.encode().translate(None, keep):
         return text
     if encoding == "utf-8" or encoding.startswith("utf-16"):
         data = text.encode("utf-8", "replace")
@@ -109,21 +115,36 @@ def _encode(text: str, keep: frozenset[int], encoding: str) -> str:
     return "".join(chr(byte) if byte in keep else f"%{byte:02X}" for byte in data)
 
 
-def _dots(path: str) -> str:
-    """Without `.` and `..` segments, which may be written %2e."""
-    if "/." not in path and "%2" not in path.lower():
-        return path
+@lru_cache(maxsize=64)
+def _clean(path: str) -> str:
+    """A whole path, as it is asked for."""
+    return _under("/", path[1:])
+
+
+@lru_cache(maxsize=64)
+def _directory(path: str) -> str:
+    """That of a whole path: of a page's, which may be long and is needed for each reference."""
+    return _clean(path.rpartition("/")[0] + "/")
+
+
+def _under(directory: str, path: str) -> str:
+    """`path` in a directory, without `.` and `..` segments, which may be written %2e."""
+    path = _encode(path, _PATH_KEEP, "utf-8")
+    if not path.startswith(".") and "/." not in path and "%2" not in path:
+        return directory + path
     out: list[str] = []
-    segments = path.split("/")[1:]
+    segments = path.split("/")
     for at, segment in enumerate(segments):
         plain = segment.lower().replace("%2e", ".")
         last = at == len(segments) - 1
         if plain == "..":
             if out:
                 out.pop()
+            else:
+                directory = directory[: directory.rfind("/", 0, -1) + 1] or "/"
         elif plain != ".":
             out.append(segment)
             continue
         if last:
             out.append("")
-    return "/" + "/".join(out)
+    return directory + "/".join(out)

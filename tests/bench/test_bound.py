@@ -14,7 +14,7 @@ import pytest
 
 from bench.cdp import find_chromium
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds for a browser to start, and for one to end."""
 
 

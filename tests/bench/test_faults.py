@@ -12,6 +12,8 @@ import pytest
 from bench.links.namespaces import NoNamespaces, namespace
 from bench.scenarios import faults
 
+pytestmark = pytest.mark.alone
+
 KINDS = ("cut", "kill", "address_change", "silence")
 
 

@@ -14,6 +14,8 @@ from bench.peers import DirectPeer, Peer, SluicePeer
 from bench.scenarios.page_load import SITE
 from tests.watched import run
 
+pytestmark = pytest.mark.alone
+
 
 async def fetched(peer: Peer, backend: str) -> tuple[dict[str, bytes], WorldStatistics]:
     """What a small client got of the article's page, by path, and what crossed the link."""

@@ -14,6 +14,8 @@ import pytest
 
 from bench.links.namespaces import Namespace, NoNamespaces, namespace, sweep
 
+pytestmark = pytest.mark.alone
+
 ROOT = Path(__file__).resolve().parents[2]
 KILLED = """
 import subprocess, sys

@@ -13,6 +13,8 @@ from bench.profiles import Profile, profile
 from tests.bench.transfers import transfer
 from tests.watched import run
 
+pytestmark = pytest.mark.alone
+
 
 def test_netem_gets_a_profile_in_its_own_words() -> None:
     one = Profile("x", "", rate_down=125_000, rate_up=25_000, delay=0.1, queue=30_000, loss=0.02)

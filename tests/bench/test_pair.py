@@ -11,7 +11,7 @@ from bench.synthetic import Page, Prepared, Shelf, page, prepared, text_of
 from bench.virtual_time import run
 from policies.api import Policy
 from policies.text_first import TextFirst
-from remote_proxy.delivery import Services
+from remote_proxy.services import Services
 from transport.link import LinkError
 
 MODEL = LinkModel(rate_up=16_000, rate_down=48_000, delay=0.05)

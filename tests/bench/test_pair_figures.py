@@ -1,6 +1,7 @@
 """The figures in small: what the scenarios measure, in virtual time and on frames made by hand."""
 
 import asyncio
+import statistics
 import sys
 from pathlib import Path
 
@@ -17,9 +18,11 @@ from policies.equal import Equal
 from policies.focus import Focus
 from policies.low_fidelity_first import LowFidelityFirst
 from policies.text_first import TextFirst
-from remote_proxy.delivery import Services
+from remote_proxy.services import Services
 
 FRONT, BACK = 2, 4
+QUANTUM = 700
+"""Bytes, as fitted to this link (transport/quantum.py)."""
 LINK = profile("384k")
 MODEL = LinkModel(rate_up=LINK.rate_up, rate_down=LINK.rate_down, delay=LINK.delay)
 
@@ -86,15 +89,21 @@ def test_a_change_of_focus_stands_a_round_trip_later(policy: type[Default | Focu
     pages = [page(f"http://{name}.test/", text=4_000, large=600_000) for name in "ab"]
     made = prepared(pages)
 
-    async def switch() -> list[shares.Switch]:
+    async def switch(warm_up: float) -> list[shares.Switch]:
         async with memory_pair(MODEL, Services(Shelf(pages), made), [policy()]) as pair:
             documents = await asyncio.gather(*(pair.load(page.url) for page in pages))
-            await asyncio.sleep(2.0)
-            return await reallocation.switch_focus(pair, documents, goal, switches=4)
+            await asyncio.sleep(warm_up)
+            return await reallocation.switch_focus(pair, documents, goal, switches=6)
 
-    for one in run(switch()):
-        assert one.latency is not None
-        assert 0.08 < one.latency <= goal.goal
+    # Where in the gate's round a switch falls decides up to 40 ms: six places in it.
+    switches = [one for place in range(6) for one in run(switch(2.0 + 0.0037 * place))]
+    latencies = sorted(one.latency for one in switches if one.latency is not None)
+    assert len(latencies) == 36
+    assert latencies[0] > 0.08
+    assert statistics.median(latencies) <= 0.9 * goal.goal
+    assert sum(latency > goal.goal for latency in latencies) <= 36 / 8  # those miss a quantum
+    assert latencies[-1] <= goal.goal + QUANTUM / LINK.rate_down
+    for one in switches:
         assert one.share == pytest.approx(0.8, abs=0.02)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from browsers import chromium, firefox
 from browsers.find import NoBrowser, find
-from browsers.proxy import Proxy, is_near
+from browsers.proxy import NEAR, Proxy, is_near
 from local_proxy.authority import Authority
 
 PLAIN = Proxy(host="127.0.0.1", port=8118)
@@ -138,3 +138,13 @@ def test_the_one_asked_for_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert find("x-www-browser").family == "firefox"
     with pytest.raises(NoBrowser, match="not a program"):
         find(str(tmp_path / "nothing"))
+
+
+def test_private_networks_on_the_other_side_are_not_reached_directly() -> None:
+    """Excepted from what browsers reach without their proxy."""
+    private = ("10.0.0.0/8", "192.168.128.0/17", "*.ship.lan", "fd00::/8")
+    far = Proxy(host="h", port=1, private=private)
+    assert set(far.near) == {"172.16.0.0/12", "192.168.0.0/17", "169.254.0.0/16"}
+    assert Proxy(host="h", port=1).near == NEAR
+    assert "192.168.0.0/17" in str(firefox.preferences(proxy=far, url="http://a.test/"))
+    assert "10.0.0.0/8" not in str(firefox.preferences(proxy=far, url="http://a.test/"))

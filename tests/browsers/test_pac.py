@@ -50,6 +50,32 @@ def test_the_script_sends_what_is_near_directly_and_all_else_through() -> None:
     asyncio.run(go())
 
 
+PRIVATE = ("10.1.0.0/16", "192.168.7.9", "*.Ship.LAN", "intranet", "nas.local", "fd12:3400::/22",
+           "172.16.0.0/13")  # fmt: skip
+FAR = (
+    *("10.1.0.1", "10.1.255.255", "192.168.7.9", "a.ship.lan", "b.a.ship.lan", "Intranet"),
+    *("nas.local", "fd12:3400::1", "[FD12:37ff::1]", "172.16.0.1", "172.23.255.1"),
+)
+STILL_NEAR = (
+    *("10.2.0.1", "10.10.0.1", "192.168.7.8", "printer", "xnas.local", "fd12:3800::1", "::1"),
+    *("172.24.0.1", "localhost", "127.0.0.1", "fe80::1", "1"),
+)
+
+
+def test_private_hosts_on_the_other_side_go_through_where_they_are_named() -> None:
+    async def go() -> None:
+        async with launched(proxy="127.0.0.1:9") as browser, browser.tab() as tab:
+            script = pac("h:1", secure=False, private=PRIVATE)
+            await tab.evaluate("window.find = " + _function(script))
+            for host in (*FAR, *STILL_NEAR, *THROUGH):
+                asked = f"find('http://x/', {json.dumps(host)})"
+                near = host in STILL_NEAR or host == "notlocal"
+                expected = "DIRECT" if near else "PROXY h:1; DIRECT"
+                assert await tab.evaluate(asked) == expected, host
+
+    asyncio.run(go())
+
+
 def _function(text: str) -> str:
     return f"(() => {{ {text}; return FindProxyForURL; }})()"
 

@@ -27,11 +27,11 @@ from local_proxy.main import LocalProxy
 from local_proxy.paired import Remote as PairedRemote
 from local_proxy.store import Store
 from policies.loader import load
-from remote_proxy.delivery import Services
 from remote_proxy.guard import Guard
 from remote_proxy.limits import Devices, Limits
 from remote_proxy.origin import Origin, OriginConfig
 from remote_proxy.server import RemoteServer
+from remote_proxy.services import Services
 from remote_proxy.session import RemoteSession
 from tests.end_to_end.client import PLAIN, Address, Answer, Broken, Browser, Client
 from tests.end_to_end.origin import Asked, FakeOrigin, Handler
@@ -75,11 +75,14 @@ class Remote:
         patience: float = 60.0, limits: Limits | None = None, allow: Sequence[str] = LOOPBACK,
         resolver: AbstractResolver | None = None, tls: ssl.SSLContext | None = None,
         security: ServerSecurity | None = None, keys: ServerKeys | None = None,
+        serves: int = 64, worth: float = 0.0,
     ) -> None:  # fmt: skip
         self.port = free_port()
         self.security = security
         self.keys = keys
         self._tls = tls
+        self._serves = serves
+        self._worth = worth
         self._patience = patience
         self._config = config
         self._memory = memory
@@ -98,11 +101,13 @@ class Remote:
             guard = Guard(self._allow)
             origin = Origin(self._config, guard=guard, resolver=self._resolver, tls=self._tls)
             await ending.enter_async_context(origin)
-            transcoders = Transcoders(workers=2)
-            ending.push_async_callback(transcoders.close)
+            self.transcoders = Transcoders(workers=2, timeout=120.0)
+            services = Services(origin, self.transcoders, self._devices, worth=self._worth)
+            ending.push_async_callback(services.close)
             self._server = RemoteServer(
-                Services(origin, transcoders, self._devices),
+                services,
                 quantum=1024, memory=self._memory, congestion="cubic", patience=self._patience,
+                devices=self._serves,
             )  # fmt: skip
             ending.push_async_callback(self._server.close)
             await self._listen(self._server, ending)
@@ -170,19 +175,21 @@ async def pair(
     tunnel: Iterable[str] = (), jpegtran: str | None = shutil.which("jpegtran"),
     secure: bool = False, udp: bool = False, segments: bool = False,
     sites: Mapping[str, Any] | None = None, store: Store | None = None,
+    worth: float = 0.0,
 ) -> AsyncIterator[Pair]:  # fmt: skip
     """Start both, end both. `secure`: TLS between them, `udp`: UDP, `segments`: of one size. Raises
     what the local proxy raised.
 
     `tls`: whom the remote trusts. `authority`: the local proxy takes TLS off, but to `tunnel`.
-    `jpegtran`: the device's. `sites`, `store`: the local proxy's.
+    `jpegtran`: the device's. `sites`, `store`: the local proxy's. `worth`: from how many seconds of
+    waiting on pictures are adapted; else they are, though loopback is the fastest of all links.
     """
     ends, keys = paired_twice("test")
     server, client = ends if secure or udp else (None, None)
     server_keys, client_keys = keys if udp else (None, None)
     remote = Remote(
         config, memory=memory, patience=remote_patience, allow=allow, limits=limits,
-        resolver=resolver, tls=tls, security=server, keys=server_keys,
+        resolver=resolver, tls=tls, security=server, keys=server_keys, worth=worth,
     )  # fmt: skip
     remote.port = remote_port or remote.port
     if start_remote:
@@ -236,7 +243,8 @@ async def slow_three(**settings: Any) -> AsyncIterator[tuple[FakeOrigin, Remote,
 
     The remote is the one that runs; the pair's own one does not.
     """
-    async with FakeOrigin().running() as origin, pair(start_remote=False) as idle:
+    worth = settings.pop("worth", 0.0)
+    async with FakeOrigin().running() as origin, pair(start_remote=False, worth=worth) as idle:
         await idle.remote.start()
         target = ("127.0.0.1", idle.remote.port)
         async with (

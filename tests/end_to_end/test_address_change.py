@@ -25,6 +25,8 @@ from local_proxy.main import LocalProxy
 from policies.loader import load
 from tests.end_to_end.pair import Client, run
 
+pytestmark = pytest.mark.alone
+
 ROOT = Path(__file__).resolve().parents[2]
 SIZE = 6_000_000
 """Bytes: more than the credit that a reader has not used."""

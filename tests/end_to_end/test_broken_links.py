@@ -6,10 +6,7 @@ import asyncio
 import hashlib
 import random
 
-import pytest
-
 from bench.links.breaking import BreakingWay
-from remote_proxy import server
 from remote_proxy.session import RemoteSession
 from tests.end_to_end.pair import Asked, FakeOrigin, Remote, pair, run, until
 from transport.preamble import SIZE, Preamble, What
@@ -148,13 +145,9 @@ def waiting(remote: Remote) -> list[RemoteSession]:
     return [one for one in remote.sessions if not one.link.statistics().connected]
 
 
-def test_who_has_no_connection_gives_way_when_there_are_too_many(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(server, "MAX_DEVICES", 2)
-
+def test_who_has_no_connection_gives_way_when_there_are_too_many() -> None:
     async def go() -> None:
-        remote = Remote()
+        remote = Remote(serves=2)
         await remote.start()
         async with (
             BreakingWay(("127.0.0.1", remote.port), rate=1e6) as way,

@@ -101,7 +101,7 @@ async def alt_shift_click(tab: Tab, x: int, y: int) -> None:
 
 async def becomes(tab: Tab, expression: str) -> None:
     """Until the expression holds in the page."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not await tab.evaluate(expression):  # noqa: ASYNC110 - the page tells nobody
             await asyncio.sleep(0.05)
 

@@ -66,6 +66,7 @@ def test_requests_under_way() -> None:
                 assert (await other.get(origin.base + "/")).body == b"fine"
             gate.set()
             assert {one.body for one in await asyncio.gather(*slow)} == {b"at last"}
+            await until(lambda: len(both.remote.sessions) == 1)  # the other's has ended, too
             await until(lambda: both.session.statistics().usage.requests == 0)
             assert (await both.client.get(origin.base + "/")).body == b"fine"
 

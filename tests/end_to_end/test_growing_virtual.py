@@ -10,7 +10,7 @@ from bench.synthetic import Shelf, page, prepared
 from bench.virtual_time import run
 from local_proxy.http import Request
 from policies.low_fidelity_first import LowFidelityFirst
-from remote_proxy.delivery import Services
+from remote_proxy.services import Services
 
 PAGE = page("http://one.test/", text=40_000, large=500_000)
 MODEL = LinkModel(rate_up=16_000, rate_down=48_000, delay=0.05)

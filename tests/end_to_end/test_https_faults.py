@@ -22,6 +22,14 @@ from tests.end_to_end.secure_sites import (
     trusting,
 )
 
+
+def _hello_of(version: tuple[int, int]) -> bytes:
+    """A ServerHello that settles on this version, whatever was offered (RFC 4346, 7.4.1.3)."""
+    hello = bytes(version) + bytes(32) + b"\x00" + b"\x00\x35" + b"\x00"
+    message = b"\x02" + len(hello).to_bytes(3) + hello
+    return b"\x16" + bytes(version) + len(message).to_bytes(2) + message
+
+
 FAULTS = {
     "expired": ({"ends": timedelta(hours=-1)}, ["127.0.0.1"], "has expired"),
     "future": ({"begins": timedelta(hours=1)}, ["127.0.0.1"], "not valid yet"),
@@ -67,12 +75,12 @@ def test_an_origin_of_an_unknown_authority_is_refused(tmp_path: Path) -> None:
 
 
 @asynccontextmanager
-async def demanding(root: Root, folder: Path, version: str) -> AsyncIterator[str]:
-    """OpenSSL's server, which wants its client's certificate, and says so by an alert."""
+async def openssl_server(root: Root, folder: Path, *options: str) -> AsyncIterator[str]:
+    """OpenSSL's own server; host and port."""
     root.server("127.0.0.1")
     process = await asyncio.create_subprocess_exec(
         *("openssl", "s_server", "-accept", "127.0.0.1:0", "-cert", folder / "127.0.0.1.pem"),
-        *("-Verify", "1", "-verify_return_error", "-www", version),
+        *("-www", *options),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
     )
@@ -96,7 +104,7 @@ def test_a_site_that_wants_a_certificate_of_the_clients_says_how_to_reach_it(
         root = Root(tmp_path)
         async with (
             secure(tmp_path, root=root) as (_, both, authority),
-            demanding(root, tmp_path, version) as host,
+            openssl_server(root, tmp_path, "-Verify", "1", "-verify_return_error", version) as host,
         ):
             streams = await tls_through(both, host, trusting(authority.certificate_pem))
             status, body = await get(streams, "/", host)
@@ -107,11 +115,30 @@ def test_a_site_that_wants_a_certificate_of_the_clients_says_how_to_reach_it(
     run(go())
 
 
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl on this machine")
+@pytest.mark.parametrize("version", ["-tls1_1", "-tls1"])
+def test_a_site_whose_tls_is_too_old_is_told_from_others(tmp_path: Path, version: str) -> None:
+    async def go() -> None:
+        root = Root(tmp_path)
+        async with (
+            secure(tmp_path, root=root) as (_, both, authority),
+            openssl_server(root, tmp_path, version, "-cipher", "ALL:@SECLEVEL=0") as host,
+        ):
+            streams = await tls_through(both, host, trusting(authority.certificate_pem))
+            status, body = await get(streams, "/", host)
+            assert status == 502
+            assert "older than TLS 1.2" in body.decode()
+            streams[1].close()
+
+    run(go())
+
+
 @pytest.mark.parametrize(
     ("speaks", "status", "words"),
     [
         (b"HTTP/1.1 400 Bad Request\r\n\r\n", 502, "does not speak TLS"),
         (b"\x15\x03\x01\x00\x02\x02\x46", 502, "no version of TLS"),
+        (_hello_of((3, 2)), 502, "older than TLS 1.2"),
         (b"\x15\x03\x01\x00\x02\x02\x28", 502, "no encryption that is safe"),
         (b"", 504, "took too long"),
     ],

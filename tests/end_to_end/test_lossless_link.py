@@ -1,4 +1,4 @@
-"""PNGs of <img> cross the link as lossless WebP; whoever is not shown a picture gets the PNG."""
+"""PNGs of <img> cross the link as lossless WebP; who is not shown one, or keeps it, has the PNG."""
 
 from __future__ import annotations
 
@@ -9,38 +9,62 @@ import pytest
 from PIL import Image
 
 from local_proxy.components import Component
+from local_proxy.http import Headers
 from tests.end_to_end.client import _PAGES
-from tests.end_to_end.pair import Pair, all_three, run, until
+from tests.end_to_end.pair import Answer, Pair, all_three, run, until
+from tests.end_to_end.test_arithmetic_link import started
 
 SCREEN = Path(__file__).parents[2] / "demo" / "site" / "news" / "img" / "screen.png"
 PAGE = b"<!doctype html><link rel=stylesheet href=/s.css><p>Text<img src=/a.png>"
 STYLE = b"body { background: url(/b.png) }"
 
 
+KEPT = [("cache-control", "max-age=60"), ("etag", '"1"'), ("accept-ranges", "bytes")]
+
+
+def by_zlib() -> bytes:
+    """The same picture in a PNG that has a recipe; the sample was written by no zlib."""
+    out = io.BytesIO()
+    Image.open(SCREEN).save(out, "PNG")
+    return out.getvalue()
+
+
 def rgba(data: bytes) -> bytes:
     return Image.open(io.BytesIO(data)).convert("RGBA").tobytes()
 
 
-async def found(both: Pair, url: str) -> Component:
+def assert_nobody_keeps(answer: Answer) -> None:
+    """It is not called by the origin's validators, nor told that parts of it can be had."""
+    assert answer.header("cache-control") == "no-store"
+    assert {name for name, _ in KEPT} & {name for name, _ in answer.headers} == {"cache-control"}
+
+
+async def found(both: Pair, url: str, *, document: int = 1) -> Component:
     """The promised component, all of it here."""
-    await until(lambda: both.local.components.find(1, url))
-    component = both.local.components.find(1, url)
+    await until(lambda: both.local.components.find(document, url))
+    component = both.local.components.find(document, url)
     assert component is not None
     await until(lambda: component.complete)
     return component
 
 
+@pytest.mark.parametrize("driver", [False, True])
 @pytest.mark.parametrize("export", ["auto", "multipart"])
-def test_a_picture_of_an_img_is_webp_on_the_link_and_all_others_get_the_png(export: str) -> None:
+def test_a_picture_of_an_img_is_webp_on_the_link_and_all_others_get_the_png(
+    export: str, driver: bool
+) -> None:
     async def go() -> None:
         async with all_three(export=export) as (origin, both):
-            png = SCREEN.read_bytes()
+            png = by_zlib()
             origin.serve("/page", PAGE, "text/html; charset=utf-8")
             origin.serve("/s.css", STYLE, "text/css")
             for name in ("/a.png", "/b.png"):
-                origin.serve(name, png, "image/png", headers=[("cache-control", "max-age=60")])
+                origin.serve(name, png, "image/png", headers=KEPT)
             page = origin.base + "/page"
-            await both.browser.navigate(page)
+            if driver:
+                await started(both, both.browser, page, origin.base)
+            else:
+                await both.browser.navigate(page)
             component = await found(both, origin.base + "/a.png")
             assert component.levels[-1].content_type == "image/webp"
             assert component.received < 0.8 * len(png)
@@ -48,9 +72,14 @@ def test_a_picture_of_an_img_is_webp_on_the_link_and_all_others_get_the_png(expo
             assert behind.file(behind.levels[-1]) == png
 
             answer = await both.browser.image(origin.base + "/a.png", page)
-            assert answer.header("content-type") == "image/webp"
-            assert answer.header("cache-control") == "max-age=60"
-            assert rgba(answer.body) == rgba(png)
+            if driver:  # which has the PNG kept, once its pixels are shown
+                assert answer.header("content-type") == "image/webp"
+                assert rgba(answer.body) == rgba(png)
+                assert_nobody_keeps(answer)
+            else:
+                assert answer.body == png
+                for name, value in (*KEPT, ("content-type", "image/png")):
+                    assert answer.header(name) == value
             assert origin.counts()["/a.png"] == 1
             assert (await both.browser.image(origin.base + "/b.png", page)).body == png
             # A script that reads it, a program that keeps it.
@@ -58,6 +87,34 @@ def test_a_picture_of_an_img_is_webp_on_the_link_and_all_others_get_the_png(expo
             kept = await both.client.get(origin.base + "/a.png")
             assert asked.body == kept.body == png
             assert asked.header("content-type") == kept.header("content-type") == "image/png"
+
+    run(go())
+
+
+@pytest.mark.parametrize("headers", [KEPT, [("cache-control", "no-store")], []])
+def test_without_a_recipe_what_may_be_kept_comes_as_it_is_all_else_as_webp(
+    headers: Headers,
+) -> None:
+    async def go() -> None:
+        async with all_three() as (origin, both):
+            png = SCREEN.read_bytes()
+            origin.serve("/page", PAGE, "text/html; charset=utf-8")
+            origin.serve("/s.css", STYLE, "text/css")
+            origin.serve("/a.png", png, "image/png", headers=headers)
+            page = origin.base + "/page"
+            await both.browser.navigate(page)
+            component = await found(both, origin.base + "/a.png")
+            answer = await both.browser.image(origin.base + "/a.png", page)
+            assert rgba(answer.body) == rgba(png)
+            if headers == KEPT:
+                assert component.identical
+                assert answer.body == png
+                for name, value in KEPT:
+                    assert answer.header(name) == value
+            else:
+                assert component.levels[-1].content_type == "image/webp"
+                assert not component.restorable
+                assert_nobody_keeps(answer)
 
     run(go())
 

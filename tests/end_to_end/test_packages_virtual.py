@@ -16,7 +16,7 @@ from policies.api import Policy
 from policies.default import Default
 from policies.equal import Equal
 from policies.text_first import TextFirst
-from remote_proxy.delivery import Services
+from remote_proxy.services import Services
 from tests.office.styled_deck import styled_deck
 from tests.office_files import LARGE
 from tests.watched import until
@@ -33,16 +33,16 @@ BESIDE = page("http://one.test/", text=20_000, large=150_000)
 class AtOnce(Transcoders):
     """Coarse versions of pictures in documents, on the loop; no others are made."""
 
-    async def thumbnail(self, data: bytes) -> bytes | None:
+    async def thumbnail(self, data: bytes, **_: object) -> bytes | None:
         try:
             return thumbnail(data, max_pixels=1 << 24)
         except Unfit:
             return None
 
-    async def low(self, *_: object) -> None:
+    async def low(self, *_: object, **__: object) -> None:
         return None
 
-    async def finish(self, *_: object) -> None:
+    async def finish(self, *_: object, **__: object) -> None:
         return None
 
     async def exact(self, *_: object, **__: object) -> None:

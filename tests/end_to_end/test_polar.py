@@ -19,9 +19,12 @@ STORM = Profile(
     outage=0.4,
 )
 
+SEED = 6
+"""The ends of this one's first three outages reset what is open, so no load is through before."""
+
 
 def test_a_page_comes_whole_and_nothing_of_it_twice() -> None:
-    row = asyncio.run(polar.load(SITE / "article", STORM, seed=1))
+    row = asyncio.run(polar.load(SITE / "article", STORM, seed=SEED))
     assert row["wrong"] == []
     assert row["asked_twice"] == []
     assert row["sessions"] == 1

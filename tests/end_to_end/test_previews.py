@@ -79,7 +79,7 @@ def test_text_is_shown_before_the_file_is_here() -> None:
     async def main() -> None:
         async with slow_three() as (origin, _, both):
             page = await both.browser.navigate(served(origin, LARGE))
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(60):
                 async for said in events(both, origin.base + base_of(page)):
                     if said.get("p") == 1:
                         assert "First of three slides" in said["h"]

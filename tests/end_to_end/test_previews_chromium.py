@@ -85,14 +85,14 @@ async def state(tab: Tab) -> dict[str, Any]:
 
 async def when(tab: Tab, expression: str) -> Any:
     """The expression's value once it has one."""
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(60):
         while not (value := await tab.evaluate(expression)):  # noqa: ASYNC110 - as in shows()
             await asyncio.sleep(0.05)
         return value
 
 
 async def downloaded(folder: Path) -> bytes:
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(60):
         while True:
             for path in await asyncio.to_thread(lambda: list(folder.glob("*.pptx"))):
                 return await asyncio.to_thread(path.read_bytes)

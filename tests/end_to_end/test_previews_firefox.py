@@ -21,7 +21,7 @@ def test_an_address_that_is_typed_has_a_preview_and_a_link_that_may_be_kept_has_
             browser.tab() as tab,
         ):
             await tab.go(served(origin))
-            async with asyncio.timeout(15):
+            async with asyncio.timeout(60):
                 while not await tab.evaluate(  # noqa: ASYNC110 - the page tells nobody
                     "document.documentElement.dataset.end === 'complete' && "
                     "[...document.images].every((one) => one.naturalWidth)"
@@ -37,7 +37,7 @@ def test_an_address_that_is_typed_has_a_preview_and_a_link_that_may_be_kept_has_
             await tab.go(origin.base + "/")
             before = len(both.local.previews)
             await tab.evaluate("document.querySelector('a').click()")
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 while "/deck.pptx?2" not in origin.counts():  # noqa: ASYNC110 - it tells nobody
                     await asyncio.sleep(0.05)
             fields = next(one for one in origin.asked if one.target == "/deck.pptx?2")

@@ -205,7 +205,7 @@ def results() -> dict[str, list[tuple[int, bytes]] | str]:
                 origin.answer = functools.partial(_respond, case=case)
                 origin.close_behind = "/case" if case.close else ""
                 try:
-                    async with asyncio.timeout(3):
+                    async with asyncio.timeout(60):
                         answers = await talk(both.address, origin.host)
                         # Another connection gets what the remote may have kept of the origin's.
                         answers += await talk_again(both.address, origin.host)
@@ -267,3 +267,32 @@ def test_an_answer_that_nobody_asked_for_is_nobodys() -> None:
             assert (await both.client.get(origin.base + "/second")).body == b"second"
 
     run(go())
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_a_length_with_leading_zeros_reaches_the_client_in_its_one_reading(method: str) -> None:
+    """It is legal, so the answer stands; what could be taken for framing by others does not."""
+
+    def respond(seen: Seen) -> bytes:
+        head = OK + b"Content-Length: 0010\r\nTransfer_Encoding: chunked\r\nX_Kept: 1\r\n\r\n"
+        return head + (b"" if seen.method == "HEAD" else b"abcdefghij")
+
+    async def go() -> bytes:
+        async with RawOrigin().running() as origin, pair() as both:
+            origin.answer = respond
+            reader, writer = await asyncio.open_connection(*both.address)
+            writer.write(
+                f"{method} http://{origin.host}/x HTTP/1.1\r\nHost: {origin.host}\r\n"
+                "Connection: close\r\n\r\n".encode()
+            )
+            answer = await reader.read()
+            writer.close()
+            return answer
+
+    head, _, body = run(go()).lower().partition(b"\r\n\r\n")
+    lines = head.split(b"\r\n")
+    assert lines[0].startswith(b"http/1.1 200")
+    assert b"content-length: 10" in lines
+    assert b"x_kept: 1" in lines
+    assert b"transfer_encoding" not in head
+    assert body == (b"abcdefghij" if method == "GET" else b"")

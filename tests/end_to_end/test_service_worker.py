@@ -50,7 +50,7 @@ async def ready(tab: Tab, call: str, **params: object) -> None:
     """Load, and wait until the page's worker answers for it."""
     await tab.evaluate("window.left = true")
     await tab.call(call, **params)
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(60):
         while not await tab.evaluate("!window.left && !!window.ready"):  # noqa: ASYNC110
             await asyncio.sleep(0.05)  # the page tells nobody
         await tab.evaluate("window.ready.then(() => 1)")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import random
+import resource
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
 
@@ -112,6 +113,24 @@ def test_a_link_may_be_cut_at_any_byte() -> None:
     run(go())
 
 
+# -- strangers at the local port -------------------------------------------------------------------
+
+
+def test_nine_hundred_half_sent_heads_keep_nobody_out() -> None:
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))  # both ends of each are ours
+
+    async def go() -> None:
+        async with all_three() as (origin, both), AsyncExitStack() as stack:
+            for said in (b"GET http://a.test/ HTTP/1.1\r\nHo", b"PRI * HT", b"\x16\x03\x01") * 300:
+                _, writer = await asyncio.open_connection(*both.address)
+                stack.callback(writer.close)
+                writer.write(said)
+            await both.serves(origin)
+
+    run(go())
+
+
 # -- a stranger as the remote ----------------------------------------------------------------------
 
 
@@ -127,7 +146,7 @@ async def strange_remote(answer: bytes) -> AsyncIterator[Address]:
             writer.write(OPENED + answer)
             while await reader.read(65536):
                 pass
-        except ConnectionError:
+        except (ConnectionError, asyncio.IncompleteReadError):  # or it left without a word
             pass
         finally:
             writer.close()
@@ -180,7 +199,7 @@ def test_a_strange_remote_is_left_and_said_to_be(name: str) -> None:
             pair(start_remote=False, remote_port=address[1], patience=0.1) as both,
         ):
             if name not in HARMLESS:
-                async with asyncio.timeout(5):
+                async with asyncio.timeout(60):
                     answer = await both.browser.navigate("http://site.test/")
                     assert answer.status in (502, 504)
             page = await both.browser.get("http://sluice.local/")

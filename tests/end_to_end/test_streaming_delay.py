@@ -15,8 +15,8 @@ from bench import virtual_time
 from bench.links.memory import LinkModel
 from bench.pair import Pair, memory_pair
 from local_proxy.http import Request, Response
-from remote_proxy.delivery import Services
 from remote_proxy.origin import FetchRequest, Origin, OriginResponse
+from remote_proxy.services import Services
 from transcoders.registry import Transcoders
 
 EVERY = 0.5

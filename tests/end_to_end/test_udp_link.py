@@ -11,6 +11,7 @@ import socket
 import pytest
 
 from bench.ports import free_port
+from tests.end_to_end.blocking_way import BlockingWay
 from tests.end_to_end.pair import Asked, Pair, all_three, run, until
 from tests.end_to_end.test_sites import PICTURE, furnish
 from transport import lasting, preferring_udp
@@ -173,5 +174,36 @@ def test_a_remote_that_was_killed_and_restarted_is_noticed_without_waiting_for_s
             await both.remote.start()
             await both.serves(origin)
             assert carrier(both) == "udp"
+
+    run(go())
+
+
+@pytest.mark.parametrize("left", [0, 1_000_000])
+def test_udp_that_is_blocked_in_the_middle_gives_way_to_tcp_without_waiting_for_silence(
+    left: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lasting, "SILENCE", 1000.0)
+
+    async def go() -> None:
+        port = free_port()
+        async with (
+            BlockingWay(("127.0.0.1", port)) as way,
+            all_three(udp=True, start_remote=False, remote_port=way.address[1]) as (origin, both),
+        ):
+            both.remote.port = port
+            await both.remote.start()
+            await both.connected()
+            await both.serves(origin)
+            assert carrier(both) == "udp"
+            session = both.local.uplink.session
+            origin.serve("/file", BODY, "application/octet-stream")
+            way.udp_left = left
+            assert (await both.client.get(origin.base + "/file")).body == BODY
+            assert way.blocks
+            assert way.tcp_connections == 1
+            assert carrier(both) == "tcp"
+            assert both.local.uplink.session is session  # which has not noticed
+            answer = await both.client.get("http://sluice.local/status.json")
+            assert "UDP" in json.loads(answer.body)["link"]["instead"]
 
     run(go())

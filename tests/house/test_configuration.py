@@ -56,13 +56,13 @@ def test_missing_file(tmp_path: Path) -> None:
 def test_lists_from_the_environment() -> None:
     settings = load(
         environ={
-            "SLUICE_LOCAL_POLICY": "text_first,mine.py",
+            "SLUICE_LOCAL_POLICY": "text_first,/home/me/mine.py",
             "SLUICE_REMOTE_ALLOW": "a.lan, 10.0.0.0/8",
             "SLUICE_REMOTE_MAX_BYTES_PER_DAY": "5000000000",
             "SLUICE_LOCAL_TUNNEL": "a.test,*.b.test",
         }
     )
-    assert settings.local.policy == ["text_first", "mine.py"]
+    assert settings.local.policy == ["text_first", "/home/me/mine.py"]
     assert settings.local.tunnel == ["a.test", "*.b.test"]
     assert settings.remote.allow == ["a.lan", "10.0.0.0/8"]
     assert settings.remote.max_bytes_per_day == 5_000_000_000

@@ -15,8 +15,8 @@ from redaction import hide_queries, without_queries
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = """
 import structlog
-from sluice import _configure_logging
-_configure_logging(verbose=True, log_urls=%s)
+from cli.running import configure_logging
+configure_logging(verbose=True, log_urls=%s)
 log = structlog.get_logger("test")
 log.info("a fetch failed", url="https://user:pw@a.test/path?q=secret#part", n=3)
 try:

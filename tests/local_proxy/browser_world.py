@@ -109,7 +109,7 @@ def running(launch: Launch) -> Iterator[Run]:
 
         async def start() -> asyncio.Task[None]:
             task = asyncio.get_running_loop().create_task(live())
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 await started.wait()
             return task
 

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Coroutine
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from local_proxy.components import Component, Head
 from local_proxy.export_drivers.browser import BrowserExport
@@ -40,6 +41,19 @@ async def text_of(response: Response | None) -> bytes:
 async def stream(*chunks: bytes) -> AsyncIterator[bytes]:
     for chunk in chunks:
         yield chunk
+
+
+class Driver(NamedTuple):
+    """What a page's driver is given."""
+
+    key: str
+    name: str
+
+
+def driver_in(script: bytes) -> Driver | None:
+    """What the driver's text says; None: it is no driver."""
+    key, name = (re.search(rb'%s = "([^"]+)"' % word, script) for word in (b"KEY", b"NAME"))
+    return Driver(key[1].decode(), name[1].decode()) if key and name else None
 
 
 @dataclass
@@ -79,20 +93,49 @@ class World:
         assert found is not None
         return "/".join(url.split("/", 3)[:3]) + found[1].decode()
 
-    async def page(self, document: int = 1, url: str = "http://a.test/") -> str:
-        """Open a page whose driver runs; its key."""
-        script = await text_of(await self.get(self.ticket(document, url)))
-        found = re.search(rb'KEY = "([^"]+)"', script)
-        assert found is not None
-        return found[1].decode()
+    async def page(self, document: int = 1, url: str = "http://a.test/") -> Driver:
+        """Open a page whose driver runs; what it was given."""
+        driver = driver_in(await text_of(await self.get(self.ticket(document, url))))
+        assert driver is not None
+        return driver
+
+    async def say(
+        self, what: str, key: str, body: bytes = b"", *, origin: str = "http://a.test"
+    ) -> Response:
+        """What a driver with this key sends to `events` or `beacon`."""
+        said = stream(key.encode() + b"\n", body)
+        answer = await self.export.own(
+            Request("POST", f"{origin}/.well-known/sluice/{what}", [("origin", origin)], said)
+        )
+        assert answer is not None
+        return answer
+
+    async def channel(self, key: str) -> AsyncIterator[bytes]:
+        """An event channel, behind its first line."""
+        answer = await self.say("events", key)
+        assert not isinstance(answer.body, bytes)
+        assert await anext(answer.body) == b"retry: 400\n\n"
+        return answer.body
+
+    async def level(self, driver: Driver, level: str, *fields: tuple[str, str]) -> Response:
+        """What the driver gets that asks for a level of the picture."""
+        address = f"{URL}?sluice-level={driver.name}.7.{level}"
+        answer = await self.export.own(Request("GET", address, [*IMAGE, *fields]))
+        assert answer is not None
+        return answer
 
 
 def component(*levels: Level, received: int = 0, use: Use = Use.ELEMENT) -> Component:
     fields = [
-        *(("content-type", JPEG), ("etag", '"x"'), ("cache-control", "max-age=9")),
+        *(
+            ("content-type", levels[-1].content_type if levels else JPEG),
+            ("etag", '"x"'),
+            ("cache-control", "max-age=9"),
+        ),
         *(("x-content-type-options", "nosniff"), ("access-control-allow-origin", "*")),
     ]
     one = Component(7, 1, URL, Kind.IMAGE, use, head=Head(200, fields, 9), levels=levels)
+    one.identical = True
     advance(one, received)
     return one
 

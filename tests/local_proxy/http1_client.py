@@ -34,7 +34,7 @@ def served(
                 stack.callback(writer.close)
                 return reader, writer
 
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 await talk(dial)
         assert front.statistics().connections == 0
         assert len(asyncio.all_tasks()) == 1

@@ -65,7 +65,7 @@ def served(
                     await client.begin()
                 return client
 
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 await talk(dial)
         assert front.statistics().connections == 0
         assert len(asyncio.all_tasks()) == 1

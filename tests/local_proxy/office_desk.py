@@ -24,7 +24,7 @@ from tests.office.fake_source import FakeSource
 
 DATA = Path(__file__).parents[1] / "data" / "office"
 PERSON = Path(__file__).parent / "office_person.py"
-PATIENCE = 15.0
+PATIENCE = 60.0
 """Seconds for one thing to happen; never waited for where all is well."""
 
 

@@ -129,7 +129,7 @@ class Site:
             assert made.levels[0].sketch
         self.sent[path] = made.data
         one = Component(1000 + len(self.files), 0, f"{origin}{path}", Kind.IMAGE, use)
-        one.levels = made.levels
+        one.levels, one.identical = made.levels, made.identical
         fields = [("content-type", "image/jpeg"), ("cache-control", "max-age=600"), ("etag", '"x"')]
         one.head = Head(200, fields, len(made.data))
         self.components[path] = one

@@ -18,11 +18,12 @@ from tests.local_proxy.export_world import (
 def test_beacons() -> None:
     async def main() -> None:
         world = World()
-        key = await world.page()
-        url = f"http://a.test/.well-known/sluice/beacon?d={key}"
+        driver = await world.page()
+        url = "http://a.test/.well-known/sluice/beacon"
 
         async def send(*chunks: bytes) -> int:
-            response = await world.export.own(Request("POST", url, [], stream(*chunks)))
+            said = stream(driver.key[:5].encode(), f"{driver.key[5:]}\n".encode(), *chunks)
+            response = await world.export.own(Request("POST", url, [], said))
             assert response is not None
             return response.status
 

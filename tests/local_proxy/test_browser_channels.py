@@ -27,7 +27,7 @@ def run() -> Iterator[Run]:
 
 def channels(log: list[str]) -> list[int]:
     """Where in the log one was asked for."""
-    return [at for at, url in enumerate(log) if "/events?" in url]
+    return [at for at, url in enumerate(log) if url.endswith("/events")]
 
 
 def test_the_pages_own_pictures_have_all_connections(run: Run) -> None:

@@ -30,7 +30,7 @@ KEEP = {"accept": IMAGE[0][1], "cors": False}
 def test_swap_answers_low_and_tells_of_each_better_level_once() -> None:
     async def main() -> None:
         world = World()
-        key = await world.page()
+        driver = await world.page()
         one = component(*PREFIXES)
         asked = asyncio.ensure_future(world.export.picture(one, Request("GET", URL, IMAGE)))
         advance(one, 2)
@@ -42,19 +42,14 @@ def test_swap_answers_low_and_tells_of_each_better_level_once() -> None:
         assert header(response.headers, "cache-control") == "no-store"
         assert header(response.headers, "etag") == ""
         assert header(response.headers, "x-content-type-options") == "nosniff"
-        channel = await world.get(f"http://a.test/.well-known/sluice/events?d={key}")
-        assert channel is not None
-        assert not isinstance(channel.body, bytes)
-        assert await anext(channel.body) == b"retry: 400\n\n"
+        channel = await world.channel(driver.key)
         advance(one, 5)
-        assert await events(channel.body) == [{"u": URL, "c": 7, "l": "medium"}]
-        level = await world.get(f"{URL}?sluice-level={key}.7.medium")
+        assert await events(channel) == [{"u": URL, "c": 7, "l": "medium"}]
+        level = await world.level(driver, "medium")
         assert await text_of(level) == b"abcde!"
-        assert level is not None
-        assert header(level.headers, "cross-origin-resource-policy") == "cross-origin"
         advance(one, 9)
-        assert await events(channel.body) == [{"u": URL, "c": 7, "l": "original", "k": KEEP}]
-        assert await text_of(await world.get(f"{URL}?sluice-level={key}.7.original")) == DATA
+        assert await events(channel) == [{"u": URL, "c": 7, "l": "original", "k": KEEP}]
+        assert await text_of(await world.level(driver, "original")) == DATA
         assert world.export.statistics().coarse == 0
         world.export.close_document(1)
 
@@ -64,17 +59,13 @@ def test_swap_answers_low_and_tells_of_each_better_level_once() -> None:
 def test_a_new_channel_hears_the_state_and_ends_the_old_one() -> None:
     async def main() -> None:
         world = World()
-        key = await world.page()
+        driver = await world.page()
         one = component(*PREFIXES, received=3)
         await world.export.picture(one, Request("GET", URL, IMAGE))
-        address = f"http://a.test/.well-known/sluice/events?d={key}"
         advance(one, 9)
         for _ in range(2):  # away and back again: told again what may have been missed
-            channel = await world.get(address)
-            assert channel is not None
-            assert not isinstance(channel.body, bytes)
-            await anext(channel.body)
-            assert await events(channel.body) == [{"u": URL, "c": 7, "l": "original", "k": KEEP}]
+            channel = await world.channel(driver.key)
+            assert await events(channel) == [{"u": URL, "c": 7, "l": "original", "k": KEEP}]
 
     run(main())
 
@@ -84,17 +75,14 @@ def test_channels_beyond_the_limit_are_polls() -> None:
         world = World()
         held = []
         for document in (1, 2, 3):
-            key = await world.page(document, f"http://a.test/{document}")
-            channel = await world.get(f"http://a.test/.well-known/sluice/events?d={key}")
-            assert channel is not None
-            assert not isinstance(channel.body, bytes)
-            assert await anext(channel.body)
+            driver = await world.page(document, f"http://a.test/{document}")
+            channel = await world.channel(driver.key)
             if document < 3:
-                held.append(asyncio.ensure_future(anext(channel.body)))
+                held.append(asyncio.ensure_future(anext(channel)))
                 await turns()
                 assert not held[-1].done()
             else:
-                assert b"event: done" in await text_of(channel)
+                assert b"event: done" in b"".join([said async for said in channel])
         for task in held:
             task.cancel()
         await asyncio.gather(*held, return_exceptions=True)
@@ -179,21 +167,18 @@ def test_no_wait_where_no_driver_was_offered() -> None:
 def test_failures_before_and_after_the_coarse_answer() -> None:
     async def main() -> None:
         world = World()
-        key = await world.page()
+        driver = await world.page()
         broken = component(*PREFIXES)
         broken.failure = ComponentFailed(504, "late")
         response = await world.export.picture(broken, Request("GET", URL, IMAGE))
         assert response.status == 504
         one = component(*PREFIXES, received=3)
         await world.export.picture(one, Request("GET", URL, IMAGE))
-        channel = await world.get(f"http://a.test/.well-known/sluice/events?d={key}")
-        assert channel is not None
-        assert not isinstance(channel.body, bytes)
-        await anext(channel.body)
+        channel = await world.channel(driver.key)
         one.failure = ComponentFailed(504, "late")
         one.notify()
-        assert await events(channel.body) == [{"u": URL, "c": 7, "l": "again"}]
-        assert await text_of(await world.get(f"{URL}?sluice-level={key}.7.again")) == b"again"
+        assert await events(channel) == [{"u": URL, "c": 7, "l": "again"}]
+        assert await text_of(await world.level(driver, "again")) == b"again"
         assert world.fetched[0].url == URL
         assert header(world.fetched[0].headers, "sec-fetch-dest") == "empty"
 

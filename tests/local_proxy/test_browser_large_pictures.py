@@ -39,7 +39,7 @@ async def opened(site: Site) -> AsyncIterator[Tab]:
 
 async def navigate(tab: Tab, url: str) -> None:
     await tab.call("Page.navigate", url=url)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while await tab.evaluate("document.readyState + location") != f"complete{url}":  # noqa: ASYNC110
             await asyncio.sleep(0.02)
 
@@ -50,14 +50,14 @@ async def look(tab: Tab) -> Image.Image:
 
 async def drawn(tab: Tab) -> Image.Image:
     """The picture as it is first drawn. Not by decode(): what follows would be drawn from that."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while flat(shown := await look(tab)):  # noqa: ASYNC110
             await asyncio.sleep(0.05)
     return shown
 
 
 async def becomes(tab: Tab, final: Image.Image, difference: float) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while mean_difference(await look(tab), final) > difference:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
 

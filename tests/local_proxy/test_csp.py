@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_proxy.csp import MetaPolicies, adjust_csp, adjust_headers
+from local_proxy.csp import MAX_POLICIES, MetaPolicies, adjust_csp, adjust_headers
 
 ORIGIN = "http://a.test"
 S = "http://a.test/.well-known/sluice/driver.js"
@@ -99,3 +101,30 @@ def test_meta_search_is_bounded() -> None:
     assert not watch.shut
     watch.feed(b'<meta http-equiv=content-security-policy content="default-src none">')
     assert not watch.shut
+
+
+META_PIECES = st.sampled_from(
+    [
+        *(b"<meta ", b"<META\n", b"<", b">", b" ", b"http-equiv=", b"x", b"<met", b"a "),
+        *(b"content-security-policy", b"Content-Security-", b"Policy", b" content=", b'"', b"'"),
+        *(b"connect-src b.test", b"default-src 'none'", b"connect-src 'self'", b"; "),
+    ]
+)
+
+
+@given(st.lists(META_PIECES, max_size=20).map(b"".join), st.data())
+def test_meta_policies_are_the_same_however_the_page_is_cut(
+    page: bytes, draw: st.DataObject
+) -> None:
+    cuts = draw.draw(st.lists(st.integers(0, len(page)), max_size=6))
+    whole, cut = MetaPolicies(origin=ORIGIN), MetaPolicies(origin=ORIGIN)
+    whole.feed(page)
+    for a, b in pairwise([0, *sorted(cuts), len(page)]):
+        cut.feed(page[a:b])
+    assert (cut.shut, cut.restrict) == (whole.shut, whole.restrict)
+
+
+def test_a_header_of_too_many_policies_leaves_the_page_alone() -> None:
+    fits = [("content-security-policy", "img-src *," * (MAX_POLICIES - 1) + "img-src *")]
+    assert adjust_headers(fits, origin=ORIGIN) is not None
+    assert adjust_headers([*fits, ("content-security-policy", "")], origin=ORIGIN) is None

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from local_proxy.export_drivers.page_marks import VARY
 from local_proxy.http import Request, Response, header
 from tests.local_proxy.export_world import (
     IMAGE,
@@ -23,20 +24,22 @@ from tests.local_proxy.export_world import (
     "url",
     [
         "{url}?sluice-level=wrong.7.low",
-        "{url}?sluice-level={key}.8.low",
-        "{url}?sluice-level={key}.7.huge",
-        "{url}?sluice-level={key}.7.original",
-        "http://b.test/p.jpg?sluice-level={key}.7.low",
-        "http://a.test/other.jpg?sluice-level={key}.7.low",
+        "{url}?sluice-level={key}.7.low",
+        "{url}?sluice-level={name}.8.low",
+        "{url}?sluice-level={name}.7.huge",
+        "{url}?sluice-level={name}.7.original",
+        "http://b.test/p.jpg?sluice-level={name}.7.low",
+        "http://a.test/other.jpg?sluice-level={name}.7.low",
     ],
 )
 def test_a_level_is_served_at_its_picture_only(url: str) -> None:
     async def main() -> None:
         world = World()
-        key = await world.page()
+        driver = await world.page()
         await world.export.picture(component(*PREFIXES, received=3), Request("GET", URL, IMAGE))
-        asked = url.format(url=URL, key=key)
-        assert await text_of(await world.get(asked)) == b"again"
+        asked = url.format(url=URL, key=driver.key, name=driver.name)
+        answer = await world.export.own(Request("GET", asked, IMAGE))
+        assert await text_of(answer) == b"again"
         assert world.fetched[0].url == asked.partition("?")[0]
 
     run(main())
@@ -45,12 +48,23 @@ def test_a_level_is_served_at_its_picture_only(url: str) -> None:
 def test_keys_belong_to_one_page_and_origin() -> None:
     async def main() -> None:
         world = World()
-        key = await world.page()
-        other = await world.page(2)
-        assert key != other  # two windows of one address are told apart
-        path = "/.well-known/sluice/events?d="
-        for url in (f"http://b.test{path}{key}", f"http://a.test{path}x", f"http://a.test{path}"):
-            response = await world.get(url)
+        driver, other = await world.page(), await world.page(2)
+        assert len({*driver, *other}) == 4  # two windows of one address are told apart
+        for key, origin in (
+            (driver.key, "http://b.test"),
+            (driver.name, "http://a.test"),
+            ("x", "http://a.test"),
+            ("", "http://a.test"),
+        ):
+            assert (await world.say("events", key, origin=origin)).status == 404
+        foreign = Request(
+            "POST",
+            "http://a.test/.well-known/sluice/events",
+            [("origin", "http://b.test")],
+            stream(driver.key.encode()),
+        )
+        for request in (foreign, Request("GET", foreign.url, [])):
+            response = await world.export.own(request)
             assert response is not None
             assert response.status == 404
         stranger = world.ticket(3).replace("a.test", "b.test")
@@ -69,7 +83,7 @@ def test_a_cached_page_finds_its_driver() -> None:
         csp = ("content-security-policy", "default-src 'none'")
         answer = world.export.document_response(2, Response(304, [("etag", '"1"'), csp]))
         assert "sluice" in header(answer.headers, "content-security-policy")
-        assert header(answer.headers, "etag") == 'W/"1"'
+        assert header(answer.headers, "etag") == 'W/"1;sluice"'
         assert b"KEY" in await text_of(await world.get(ticket))
         one = component(*PREFIXES, received=3)
         one.document = 2
@@ -113,7 +127,8 @@ def test_a_document_is_passed_on_unless_it_is_html() -> None:
         body = stream(b"<html><he", b"ad><title>")
         answer = world.export.document_response(1, Response(200, fields, body, 19))
         assert answer.length is None
-        assert answer.headers == [("content-type", "text/html"), ("etag", 'W/"x"')]
+        vary = ("vary", VARY)
+        assert answer.headers == [("content-type", "text/html"), ("etag", 'W/"x;sluice"'), vary]
         text = await text_of(answer)
         assert re.fullmatch(
             rb'<html><head><script src="/.well-known/sluice/driver.js\?d=\w+"></script><title>',

@@ -37,7 +37,7 @@ def coded(path: Path = PHOTO) -> Picture:
     data = path.read_bytes()
 
     async def make() -> Picture | None:
-        transcoders = Transcoders(jpegtran=JPEGTRAN)
+        transcoders = Transcoders(jpegtran=JPEGTRAN, timeout=120.0)
         try:
             options = PictureOptions(arithmetic=True, sketch=True)
             return await transcoders.picture(data, "image/jpeg", options)

@@ -10,7 +10,7 @@ import pytest
 from local_proxy.http import Request, Response
 from local_proxy.http1_connection import Limits
 from tests.local_proxy.http1_client import GET, Dial, ask, response, served
-from tests.local_proxy.small_core import SmallCore
+from tests.local_proxy.small_core import SmallCore, hello
 
 
 @pytest.mark.parametrize(("length", "fails"), [(None, True), (10, True), (10, False)])
@@ -66,7 +66,7 @@ def test_a_client_that_leaves_cancels_its_handler() -> None:
         writer.write(GET % b"")
         await entered.wait()
         writer.close()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await cancelled.wait()
 
     served(SmallCore(handler), talk)
@@ -138,13 +138,73 @@ def test_heads_must_come_in_time_and_idle_connections_end() -> None:
     served(SmallCore(), talk, limits=Limits(head_time=0.02, idle_time=0.02))
 
 
-def test_too_many_connections() -> None:
+def test_too_many_connections_that_are_being_served() -> None:
+    asked, free = asyncio.Event(), asyncio.Event()
+
+    async def handler(request: Request) -> Response:
+        asked.set()
+        await free.wait()
+        return await hello(request)
+
     async def talk(dial: Dial) -> None:
         reader, writer = await dial()
         writer.write(GET % b"1")
-        await response(reader)
+        await asked.wait()
         assert (await ask(dial, b"")).startswith(b"HTTP/1.1 503 ")
-        writer.write(GET % b"2")
-        assert (await response(reader))[1].endswith(b"2")
+        free.set()
+        assert (await response(reader))[1].endswith(b"1")
+
+    served(SmallCore(handler), talk, limits=Limits(connections=1))
+
+
+HALF = b"GET http://half.test/ HTTP/1.1\r\nHost: ha"
+
+
+def test_the_oldest_half_sent_head_goes_for_a_new_connection() -> None:
+    async def talk(dial: Dial) -> None:
+        idle, idle_writer = await dial()
+        idle_writer.write(GET % b"0")
+        await response(idle)
+        halves = [await dial() for _ in range(2)]
+        for number, (_, writer) in enumerate(halves):
+            writer.write(HALF[: number + 1])
+            await writer.drain()
+        reader, writer = await dial()
+        writer.write(GET % b"1")
+        assert (await response(reader))[1].endswith(b"1")
+        assert await halves[0][0].read() == b""
+        halves[1][1].write((GET % b"2")[2:])
+        assert (await response(halves[1][0]))[1].endswith(b"2")
+        idle_writer.write(GET % b"3")
+        assert (await response(idle))[1].endswith(b"3")
+
+    served(SmallCore(), talk, limits=Limits(connections=3))
+
+
+def test_who_is_idle_longest_goes_where_nobody_owes_a_head() -> None:
+    async def talk(dial: Dial) -> None:
+        idle = [await dial() for _ in range(2)]
+        for reader, writer in idle:
+            writer.write(GET % b"0")
+            await response(reader)
+        reader, writer = await dial()
+        writer.write(GET % b"1")
+        assert (await response(reader))[1].endswith(b"1")
+        assert await idle[0][0].read() == b""
+        idle[1][1].write(GET % b"2")
+        assert (await response(idle[1][0]))[1].endswith(b"2")
+
+    served(SmallCore(), talk, limits=Limits(connections=2))
+
+
+def test_a_half_sent_second_head_goes_like_a_first() -> None:
+    async def talk(dial: Dial) -> None:
+        half, half_writer = await dial()
+        half_writer.write(GET % b"0" + HALF)
+        await response(half)
+        reader, writer = await dial()
+        writer.write(GET % b"1")
+        assert (await response(reader))[1].endswith(b"1")
+        assert await half.read() == b""
 
     served(SmallCore(), talk, limits=Limits(connections=1))

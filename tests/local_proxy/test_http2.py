@@ -242,3 +242,26 @@ def test_a_reset_while_the_body_comes_reaches_its_reader() -> None:
 
     served(SmallCore(both), talk)
     assert heard == ["reset"]
+
+
+def test_a_connection_that_asks_for_nothing_gives_way_and_one_with_a_stream_does_not() -> None:
+    asked, free = asyncio.Event(), asyncio.Event()
+
+    async def handler(_: Request) -> Response:
+        asked.set()
+        await free.wait()
+        return Response(200, [], b"late")
+
+    async def talk(dial: Dial) -> None:
+        busy, silent = await dial(), await dial()
+        number = busy.ask()
+        await busy.flush()
+        await asked.wait()
+        third = await dial()
+        while not silent.closed:
+            await silent.hear()
+        free.set()
+        assert (await busy.answer(number)).status == 200
+        assert (await third.get()).status == 200
+
+    served(SmallCore(handler), talk, limits=Limits(connections=2))

@@ -66,7 +66,7 @@ class SecureSite(Site):
 async def becomes(tab: Tab, pixels: bytes) -> bool:
     """Whether the tab comes to show these pixels."""
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(8):
+        async with asyncio.timeout(60):
             while await tab.screenshot() != pixels:
                 await tab.painted()
             return True
@@ -76,7 +76,7 @@ async def becomes(tab: Tab, pixels: bytes) -> bool:
 async def differs(tab: Tab, pixels: bytes) -> bool:
     """Whether the tab comes to show anything else."""
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(8):
+        async with asyncio.timeout(60):
             while await tab.screenshot() == pixels:
                 await tab.painted()
             return True

@@ -158,7 +158,7 @@ def test_an_https_site_in_a_connect_stream(tmp_path: Path) -> None:
         assert front.statistics().connections == 0
 
     async def bounded() -> None:
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(60):
             await main()
 
     asyncio.run(bounded())

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import html as lxml_html
 
-from local_proxy.injection import LIMIT, Injector, injectable, script_tag
+from local_proxy.injection import LIMIT, TOKENS, Injector, injectable, script_tag
 
 TAG = script_tag("/x.js")
 MARK = b"@@"
@@ -145,3 +145,20 @@ def test_nonce_and_quotes_are_escaped() -> None:
 )
 def test_media_types(content_type: str, expected: bool) -> None:
     assert injectable(content_type) is expected
+
+
+@pytest.mark.parametrize("step", [1000, 1 << 20])
+@pytest.mark.parametrize(
+    ("before", "there"),
+    [
+        (b"<!--" + b"x" * (LIMIT - 6) + b"-->", True),
+        (b"<!--" + b"x" * (LIMIT - 5) + b"-->", False),
+        (b"<html " + b"a " * (LIMIT // 2), False),
+        (b"<!>\n" * (TOKENS - 2), True),
+        (b"<!>\n" * TOKENS, False),
+    ],
+)
+def test_what_is_too_long_is_so_however_it_is_cut(before: bytes, there: bool, step: int) -> None:
+    data = before + b"<head><title>"
+    out = inject(data, cuts=list(range(step, len(data), step)))
+    assert out == (before + b"<head>" + TAG + b"<title>" if there else data)

@@ -25,10 +25,10 @@ ACCEPT = IMAGE[0][1]
 
 async def coarse(world: World, one: Component, *fields: tuple[str, str]) -> str:
     """A page that was given the picture coarse, and all of it by now; the page's key."""
-    key = await world.page()
+    driver = await world.page()
     await world.export.picture(one, Request("GET", URL, [*IMAGE, *fields]))
     advance(one, len(DATA))
-    return key
+    return driver.key
 
 
 def told(world: World) -> list[Step]:
@@ -117,7 +117,7 @@ def test_what_no_browser_would_keep_is_not_offered(fields: Headers) -> None:
 def test_multipart_is_offered_when_it_has_ended() -> None:
     async def main() -> None:
         world, one = World(multipart=True), component(*PREFIXES, received=3)
-        key = await world.page()
+        key = (await world.page()).key
         fields = [*IMAGE, ("sec-fetch-mode", "cors")]
         response = await world.export.picture(one, Request("GET", URL, fields))
         page = world.export._pages.of_document(1)
@@ -140,11 +140,11 @@ def test_firefox_gets_the_coarse_level_elsewhere_and_keeps_its_own_origin_alone(
     async def main() -> None:
         agent = ("user-agent", "Mozilla/5.0 (X11; rv:153.0) Gecko/20100101 Firefox/153.0")
         world, one = World(), component(*PREFIXES, received=3)
-        key = await world.page()
+        name = (await world.page()).name
         answer = await world.export.picture(one, Request("GET", URL, [*IMAGE, agent]))
         address = header(answer.headers, "location")
-        assert (answer.status, address) == (307, f"{URL}?sluice-level={key}.7.low")
-        level = await world.get(address)
+        assert (answer.status, address) == (307, f"{URL}?sluice-level={name}.7.low")
+        level = await world.export.own(Request("GET", address, [*IMAGE, agent]))
         assert level is not None
         assert (await text_of(level), level.status) == (b"abc!", 200)
         assert header(level.headers, "cache-control") == "no-store"

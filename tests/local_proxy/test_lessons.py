@@ -40,7 +40,7 @@ class Run:
 
 def go(main: Callable[[], Awaitable[None]]) -> None:
     async def limited() -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await main()
 
     asyncio.run(limited())

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import select
 import signal
 import subprocess
 import sys
+import threading
+import time
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from local_proxy.export_drivers.libreoffice import session
 from local_proxy.export_drivers.libreoffice.events import Kind
 from local_proxy.export_drivers.libreoffice.find import Office, find
 from local_proxy.export_drivers.libreoffice.session import OfficeFailed
@@ -86,7 +90,7 @@ def test_killed_while_it_loads(victim: str, tmp_path: Path) -> None:
                 if victim in line.split(" -")[0] or f"-m {victim}" in line:
                     os.kill(pid, signal.SIGKILL)
             with pytest.raises(OfficeFailed, match="ended"):
-                async with asyncio.timeout(20):
+                async with asyncio.timeout(60):
                     await at.showing
 
     asyncio.run(scenario())
@@ -105,7 +109,7 @@ def test_nothing_is_left_where_no_document_comes(comes: bool, tmp_path: Path) ->
         showing = asyncio.create_task(
             show_coming(coming, like="deck.pptx", on_event=lambda _: None, office=find())
         )
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await until(lambda: runs("soffice", tmp_path))
             if comes:
                 coming.set_result(None)
@@ -115,6 +119,50 @@ def test_nothing_is_left_where_no_document_comes(comes: bool, tmp_path: Path) ->
         assert showing.cancelled() is not comes
 
     asyncio.run(scenario())
+
+
+def test_one_that_has_hardly_begun_to_start_is_ended_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what it writes while it is being killed is removed as well."""
+    monkeypatch.setattr(session, "_FAREWELL", 3600.0)
+    program = tmp_path / "soffice"
+    program.write_text(f"""#!/bin/sh
+folder=$(ls -d {tmp_path}/sluice-open-*)
+for writer in 1 2 3 4 5 6; do
+  (while :; do mkdir -p $folder/profile/$writer; : > $folder/profile/$writer/file; done) &
+done
+wait
+""")
+    program.chmod(0o755)
+
+    async def scenario() -> None:
+        async with asyncio.timeout(60):
+            async with session.started(Office(str(program), find().python), like="a.odp"):
+                pass
+
+    asyncio.run(scenario())
+
+
+def test_a_folder_that_is_written_into_is_removed_in_the_end(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    through = threading.Event()
+
+    def write() -> None:
+        for number in range(300):
+            with contextlib.suppress(OSError):
+                folder.mkdir(exist_ok=True)
+                (folder / str(number)).touch()
+            time.sleep(0.001)
+        through.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    while not through.is_set():
+        session._remove(folder)
+    writer.join()
+    session._remove(folder)
+    assert not folder.exists()
 
 
 def test_it_starts_before_the_document_is_known(tmp_path: Path) -> None:

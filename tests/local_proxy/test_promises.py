@@ -6,7 +6,14 @@ from __future__ import annotations
 import pytest
 
 from local_proxy.http import Headers
-from local_proxy.promises import LIFETIME, Promised, PromiseTable, ResponseHead, may_use
+from local_proxy.promises import (
+    LIFETIME,
+    Promised,
+    PromiseTable,
+    ResponseHead,
+    Whose,
+    may_use,
+)
 
 URL = "http://site.test/a.png"
 SENT: Headers = [("user-agent", "B"), ("accept-language", "en"), ("accept", "image/*")]
@@ -158,23 +165,21 @@ def test_once_it_has_answered_it_answers_what_a_cache_might(
     request = SENT + fields(asks)
     assert may_use(promise, request, "GET", URL, 100.0 + after).use  # the one it was made for
     table.take(promise)
-    found = table.find(URL, 1, 100.0 + after)
+    (found,) = table.find(URL, 100.0 + after)
     assert found is promise
     assert may_use(found, request, "GET", URL, 100.0 + after).use is shared
 
 
-def test_a_promise_is_of_its_document() -> None:
+def test_promises_for_an_address_are_found_the_latest_first() -> None:
     table = PromiseTable()
     first, second = promised(document=1, component=2), promised(document=7, component=4)
     table.add(first)
     table.add(second)
-    assert table.find(URL + "#x", 1, 0.0) is first
-    assert table.find(URL, 7, 0.0) is second
-    assert table.find(URL, 9, 0.0) is None
-    assert table.find(URL, None, 0.0) is second
+    assert table.find(URL + "#x", 0.0) == [second, first]
+    assert table.find(URL + "?x", 0.0) == []
     assert table.close_document(7) == [second]
-    assert table.find(URL, None, 0.0) is first
-    assert table.find(URL, None, LIFETIME + 1) is None
+    assert table.find(URL, 0.0) == [first]
+    assert table.find(URL, LIFETIME + 1) == []
 
 
 def test_the_second_promise_of_the_same_is_turned_away() -> None:
@@ -214,3 +219,59 @@ def test_bounds_in_number_and_in_bytes() -> None:
     assert table.trim(max_bytes=250) == [promises[3]]  # It has answered; the others may yet.
     assert table.trim(max_bytes=100) == [promises[2]]
     assert table.trim(max_bytes=100) == []
+
+
+MAKERS = [
+    # prefetch said                              request says                              expected
+    ("referer: http://site.test/",               "referer: http://site.test/other",        "kept"),
+    ("referer: http://site.test/",               "referer: http://evil.test/",  "referer differs"),
+    ("referer: http://site.test/",               "referer: http://site.test:81/", "referer differs"),
+    ("referer: http://site.test/",               "",                                       "kept"),
+    ("",                                         "referer: http://site.test/",  "referer differs"),
+    ("sec-fetch-site: same-origin | sec-fetch-mode: no-cors",
+     "sec-fetch-site: same-origin | sec-fetch-mode: cors",                                 "kept"),
+    ("sec-fetch-site: same-origin | sec-fetch-mode: no-cors",
+     "sec-fetch-site: cross-site | sec-fetch-mode: no-cors", "sec-fetch-site or -mode differs"),
+    ("sec-fetch-site: same-origin | sec-fetch-mode: navigate",
+     "sec-fetch-site: same-origin | sec-fetch-mode: cors",   "sec-fetch-site or -mode differs"),
+    ("sec-fetch-mode: navigate",                 "sec-fetch-dest: document",
+     "a page in a window, and promises are of parts"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sent", "asks", "expected"), MAKERS)
+def test_what_both_requests_say_of_their_page_must_agree(
+    sent: str, asks: str, expected: str
+) -> None:
+    verdict = may_use(promised(sent=sent), SENT + fields(asks), "GET", URL, 1.0)
+    assert verdict.reason == expected
+
+
+REFERER = "referer: http://site.test/"
+SHARED = [
+    # prefetch said            response                          peer    other
+    (REFERER,                  "cache-control: max-age=60",      True,   True),
+    (REFERER,                  "",                               True,   False),
+    (REFERER,                  "cache-control: max-age=0",       True,   False),
+    (REFERER,                  "cache-control: private, max-age=60", False, False),
+    (REFERER,                  "cache-control: no-cache",        False,  False),
+    (REFERER,                  "cache-control: no-store",        False,  False),
+    (REFERER,                  "cache-control: max-age=60 | set-cookie: a=1", False, False),
+    (REFERER + " | cookie: a=1", "cache-control: max-age=60",    False,  False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sent", "got", "peer", "other"), SHARED)
+def test_another_document_gets_no_more_than_a_shared_cache_would_give(
+    sent: str, got: str, peer: bool, other: bool
+) -> None:
+    promise, request = promised(sent=sent, got=got), SENT + fields(sent)
+    assert may_use(promise, request, "GET", URL, 1.0, whose=Whose.OWN).use
+    assert may_use(promise, request, "GET", URL, 1.0, whose=Whose.PEER).use is peer
+    assert may_use(promise, request, "GET", URL, 1.0, whose=Whose.OTHER).use is other
+
+
+def test_who_says_no_referer_gets_nothing_of_another_document() -> None:
+    promise = promised(sent=REFERER, got="cache-control: max-age=60")
+    assert may_use(promise, SENT, "GET", URL, 1.0).use
+    assert not may_use(promise, SENT, "GET", URL, 1.0, whose=Whose.OTHER).use

@@ -15,6 +15,7 @@ import pytest
 from local_proxy.authority import Authority
 from local_proxy.http import Duplex, Request, Response, header
 from local_proxy.http1 import Http1Front
+from local_proxy.status.pac import PrivateError
 from local_proxy.status.page import StatusPage
 from local_proxy.status.setup import Setup, address_of, fingerprint, is_own
 from tests.local_proxy.test_status import status
@@ -114,6 +115,21 @@ def test_the_pac_file_offers_tls_only_where_it_is_spoken(
     assert header(response.headers, "content-type") == "application/x-ns-proxy-autoconfig"
     assert ("HTTPS 192.0.2.7:8118" in text(response)) is secure
     assert "PROXY 192.0.2.7:8118; DIRECT" in text(response)
+
+
+def test_the_instructions_say_which_private_hosts_go_through() -> None:
+    page = text(answer(Setup(private=["10.1.0.0/16", "*.ship.lan"]), "http://sluice.local/setup"))
+    assert '<b id="private">10.1.0.0/16, *.ship.lan</b>' in page
+    assert "[local] private" in page
+    assert '<b id="private">none</b>' in text(answer(Setup(), "http://sluice.local/setup"))
+
+
+@pytest.mark.parametrize(
+    "private", ["10.1.0.0/33", "a b", 'x"); alert(1); ("', "*", "a.*.test", "", "a..b", "http://a/"]
+)
+def test_what_is_no_private_host_never_gets_into_the_script(private: str) -> None:
+    with pytest.raises(PrivateError, match=r"local\.private"):
+        Setup(private=[private])
 
 
 # -- over a socket -----------------------------------------------------------------------------

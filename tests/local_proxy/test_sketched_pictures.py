@@ -17,6 +17,7 @@ from local_proxy.http import Request, Response, header
 from local_proxy.resumption import Memory
 from local_proxy.session import LocalSession
 from tests.local_proxy.ends import Ear, Remote, run, text_of, turns
+from tests.local_proxy.export_world import Driver, driver_in
 from tests.local_proxy.site import Quiet
 from wire import messages as m
 from wire.frames import Control, Data
@@ -96,18 +97,21 @@ class World:
 
         return Response(200, [("content-type", JPEG)], body())
 
-    async def page(self) -> str:
-        """A page whose driver runs; its key."""
+    async def page(self) -> Driver:
+        """A page whose driver runs; what it was given."""
         self.export.open_document(1, "http://a.test/")
         page = Response(200, [("content-type", "text/html")], b"<html><head>")
         body = self.export.document_response(1, page).body
         assert isinstance(body, bytes)
         tag = body.split(b'src="')[1].split(b'"')[0].decode()
         script = await self.export.own(Request("GET", "http://a.test" + tag, []))
-        return (await text_of(script)).split(b'const KEY = "')[1].split(b'"')[0].decode()
+        driver = driver_in(await text_of(script))
+        assert driver is not None
+        return driver
 
-    async def level(self, key: str, name: str) -> Response:
-        found = await self.export.own(Request("GET", f"{URL}?sluice-level={key}.7.{name}", IMAGE))
+    async def level(self, driver: Driver, name: str) -> Response:
+        address = f"{URL}?sluice-level={driver.name}.7.{name}"
+        found = await self.export.own(Request("GET", address, IMAGE))
         assert found is not None
         return found
 
@@ -139,7 +143,7 @@ def test_who_stretches_a_sketch_gets_a_small_file(
 ) -> None:
     async def main() -> None:
         world = World(multipart=multipart)
-        key = await world.page()
+        driver = await world.page()
         fields = [*IMAGE, ("user-agent", agent)]
         world.advance(3)
         answer = await world.export.picture(world.one, Request("GET", URL, fields))
@@ -150,7 +154,7 @@ def test_who_stretches_a_sketch_gets_a_small_file(
             head, body = await anext(parts), await anext(parts)
             assert shown in head + body
         if not multipart:
-            address = f"{URL}?sluice-level={key}.7.low"
+            address = f"{URL}?sluice-level={driver.name}.7.low"
             found = await world.export.own(Request("GET", address, fields))
             assert found is not None
             assert found.body == shown
@@ -162,7 +166,7 @@ def test_who_stretches_a_sketch_gets_a_small_file(
 def test_swap_shows_the_enlarged_sketch_first(coded: bool) -> None:
     async def main() -> None:
         world = World(coded=coded)
-        key = await world.page()
+        driver = await world.page()
         asked = world.ask()
         world.advance(2)
         await turns()
@@ -172,11 +176,11 @@ def test_swap_shows_the_enlarged_sketch_first(coded: bool) -> None:
         assert answer.body == LARGE
         assert header(answer.headers, "content-type") == JPEG
         assert header(answer.headers, "cache-control") == "no-store"
-        assert (await world.level(key, "low")).body == LARGE
+        assert (await world.level(driver, "low")).body == LARGE
         world.advance(7)
-        assert (await world.level(key, "medium")).body == world.file(b"abcd") + END
+        assert (await world.level(driver, "medium")).body == world.file(b"abcd") + END
         world.advance(11)
-        assert (await world.level(key, "original")).body == world.file(b"abcdef") + END
+        assert (await world.level(driver, "original")).body == world.file(b"abcdef") + END
         assert world.enlarge.asked == 1  # and kept
         assert world.fetched == 0
 
@@ -228,7 +232,7 @@ def test_a_finished_picture_is_its_last_level(coded: bool) -> None:
         world.advance(11)
         answer = await world.ask()
         assert answer.body == world.file(b"abcdef") + END
-        assert header(answer.headers, "cache-control") == "max-age=9"
+        assert header(answer.headers, "cache-control") == "no-store"  # in bytes of ours
         assert world.enlarge.asked == 0
 
     run(main())
@@ -267,7 +271,7 @@ def test_where_the_only_sketch_can_t_be_enlarged_the_picture_is_fetched_anew() -
 def test_a_sketch_that_can_t_be_enlarged_gives_way_to_the_next_level(multipart: bool) -> None:
     async def main() -> None:
         world = World(Enlarger(refuses=True), multipart=multipart)
-        key = await world.page()
+        driver = await world.page()
         asked = world.ask()
         world.advance(3)
         await turns()
@@ -280,7 +284,7 @@ def test_a_sketch_that_can_t_be_enlarged_gives_way_to_the_next_level(multipart: 
             assert (await anext(answer.body)).startswith(b"abcd" + END)
             return
         assert answer.body == b"abcd" + END
-        assert (await world.level(key, "low")).status == 503
+        assert (await world.level(driver, "low")).status == 503
         assert world.fetched == 0
 
     run(main())

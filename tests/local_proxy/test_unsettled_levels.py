@@ -18,7 +18,7 @@ from local_proxy.levels import Told
 from local_proxy.resumption import Memory
 from local_proxy.session import LocalSession
 from tests.local_proxy.ends import Ear, Remote, run, text_of, turns
-from tests.local_proxy.export_world import events
+from tests.local_proxy.export_world import events, stream
 from tests.local_proxy.test_sketched_pictures import (
     DATA,
     END,
@@ -54,8 +54,9 @@ class Unsettled(World):
 
     async def channel(self, key: str) -> AsyncIterator[bytes]:
         """By which the page's driver hears of finer levels."""
-        request = Request("GET", f"http://a.test/.well-known/sluice/events?d={key}", [])
-        found = await self.export.own(request)
+        said = stream(f"{key}\n".encode())
+        address = "http://a.test/.well-known/sluice/events"
+        found = await self.export.own(Request("POST", address, [], said))
         assert found is not None
         assert not isinstance(found.body, bytes)
         assert await events(found.body) == []
@@ -71,13 +72,13 @@ class Unsettled(World):
 def test_swap_shows_the_sketch_and_then_what_follows(coding: str) -> None:
     async def main() -> None:
         world = Unsettled(coded=bool(coding))
-        key = await world.page()
+        driver = await world.page()
         asked = world.ask()
         world.advance(3)
         answer = await asked
         assert answer.body == LARGE
         assert header(answer.headers, "cache-control") == "no-store"
-        channel = await world.channel(key)
+        channel = await world.channel(driver.key)
         told = asyncio.ensure_future(events(channel))
         world.settle()
         await turns()
@@ -86,7 +87,7 @@ def test_swap_shows_the_sketch_and_then_what_follows(coding: str) -> None:
         assert [one["l"] for one in await told] == ["medium"]
         world.advance(11)
         assert [one["l"] for one in await events(channel)] == ["original"]
-        assert (await world.level(key, "original")).body == world.file(b"abcdef") + END
+        assert (await world.level(driver, "original")).body == world.file(b"abcdef") + END
 
     run(main())
 
@@ -132,7 +133,7 @@ def test_one_response_waits_until_the_rest_is_known(coding: str) -> None:
 def test_where_the_rest_never_comes_it_is_fetched_anew(multipart: bool) -> None:
     async def main() -> None:
         world = Unsettled(coded=False, multipart=multipart)
-        key = await world.page()
+        driver = await world.page()
         asked = world.ask()
         world.advance(3)
         answer = await asked
@@ -140,7 +141,7 @@ def test_where_the_rest_never_comes_it_is_fetched_anew(multipart: bool) -> None:
         if multipart:
             assert (await text_of(answer)).endswith(b"\r\n\r\nanother\r\n--sluice-level--\r\n")
             return
-        assert [one["l"] for one in await events(await world.channel(key))] == ["again"]
+        assert [one["l"] for one in await events(await world.channel(driver.key))] == ["again"]
 
     run(main())
 

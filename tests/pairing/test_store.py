@@ -189,7 +189,6 @@ def test_the_command_prints_one_string_and_lists_and_revokes(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("listen", "noted", "address", "notice"),
     [
-        ("127.0.0.1:8119", "", "127.0.0.1:8119", "through a tunnel"),
         ("proxy.example:7", "", "proxy.example:7", ""),
         ("192.0.2.1:7", "", "192.0.2.1:7", ""),
         ("127.0.0.1:0", "192.0.2.1:4711", "192.0.2.1:4711", ""),
@@ -211,12 +210,29 @@ def test_where_a_string_leads(
     assert len(notices) == (2 if notice else 1)
 
 
+@pytest.mark.parametrize(
+    ("listen", "noted"),
+    [("127.0.0.1:8119", ""), ("localhost:7", ""), ("[::1]:7", ""), ("0.0.0.0:7", "127.0.0.1:8")],
+)
+def test_an_address_that_no_device_reaches_makes_no_string(
+    tmp_path: Path, listen: str, noted: str
+) -> None:
+    out: list[str] = []
+    if noted:
+        Store(tmp_path).note_listening(noted)
+    settings = Settings(tmp_path, listen=listen)
+    with pytest.raises(PairingError, match=r"--address proxy\.example:"):
+        command.pair(settings, "", out=out.append, notice=out.append)
+    assert not out
+    assert Store(tmp_path).devices() == ([], [])
+
+
 def test_all_addresses_are_none_so_one_is_guessed(tmp_path: Path) -> None:
     out: list[str] = []
     notices: list[str] = []
     settings = Settings(tmp_path, listen="0.0.0.0:8119")
     command.pair(settings, "", out=out.append, notice=notices.append)
+    assert "is a guess" in notices.pop(0)
     assert f"--state {tmp_path}" in notices.pop(0)  # no remote has run from here yet
     assert parse(out[0]).port == 8119
     assert parse(out[0]).host != "0.0.0.0"
-    assert "is a guess" in notices[0]

@@ -7,6 +7,7 @@ import socket
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from remote_proxy.guard import Guard
 from remote_proxy.origin import (
@@ -19,15 +20,17 @@ from remote_proxy.origin import (
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 HERE = Guard(["127.0.0.0/8"])
 QUICK = OriginConfig(
-    connect_timeout=0.5,
-    head_silence=0.2,
-    head_timeout=0.4,
-    idle_timeout=0.2,
-    upload_idle_timeout=0.3,
+    connect_timeout=10.0,
+    head_silence=1.0,
+    head_timeout=2.0,
+    idle_timeout=1.0,
+    upload_idle_timeout=1.0,
     max_field=4096,
     max_line=4096,
     max_fields=32,
 )
+HURRIED = replace(QUICK, head_silence=0.2, head_timeout=0.4, idle_timeout=0.2)
+"""For what must time out: on a busy machine others may, too."""
 
 
 @asynccontextmanager

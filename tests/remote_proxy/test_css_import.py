@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from remote_proxy.import_drivers import Browser, CssImport, Found, HtmlImport, Names
 
@@ -163,5 +166,51 @@ def test_repetition_is_harmless(nasty: str) -> None:
 
 
 def test_the_screen_decides() -> None:
-    sheet = "a{background:image-set('a.png' 1x,'b.png' 2x)}@media (min-width:2000px){b{d:url(w)}}"
+    sheet = (
+        "a{background:image-set('a.png' 1x,'b.png' 2x)}"
+        "@media (min-width:2000px){b{background:url(w)}}"
+    )
     assert brief(read(sheet, browser=Browser(2560, 1440, 2))) == "image:/css/b.png image:/css/w"
+
+
+SHEET_PIECES = st.sampled_from(
+    [
+        *(
+            "a{",
+            "}",
+            "background:url(a.png)",
+            ";",
+            "url(",
+            "b.png",
+            ")",
+            "'",
+            '"',
+            "\\",
+            "/*",
+            "*/",
+        ),
+        *("*", "/", "u", "r", "l", "(", " ", "\n", "@media screen{", "@import 'x.css';"),
+        *(
+            "x:url( ' z.png' )",
+            "url( w.png",
+            "\\)",
+            '"a;}"',
+            "@font-face{font-family:f;src:url(f)}",
+        ),
+    ]
+)
+
+
+@given(st.lists(SHEET_PIECES, max_size=16).map("".join), st.data())
+def test_a_sheet_is_read_alike_however_it_is_cut(sheet: str, draw: st.DataObject) -> None:
+    data = sheet.encode()
+    cuts = draw.draw(st.lists(st.integers(0, len(data)), max_size=8))
+    assert in_pieces(data, cuts) == in_pieces(data, []) == in_pieces(data, list(range(len(data))))
+
+
+def in_pieces(data: bytes, cuts: list[int]) -> list[Found]:
+    driver = CssImport("http://site.test/", "utf-8")
+    found: list[Found] = []
+    for a, b in pairwise([0, *sorted(cuts), len(data)]):
+        found += driver.feed(data[a:b])
+    return found + driver.close()

@@ -70,13 +70,20 @@ def test_what_is_not_understood_is_not_touched() -> None:
 
 
 @pytest.mark.parametrize("coding", CODED)
-@pytest.mark.parametrize("harm", ["cut", "noise", "plain"])
+@pytest.mark.parametrize("harm", ["noise", "plain"])
 def test_broken_codings_are_said_to_be(coding: str, harm: str) -> None:
-    data = CODED[coding]
-    data = {"cut": data[:-9], "noise": b"\xff" * 40, "plain": b"<html>not coded"}[harm]
+    data = {"noise": b"\xff" * 40, "plain": b"<html>not coded"}[harm]
     with pytest.raises(OriginError) as raised:
         undo(coding, data)
     assert raised.value.kind is Failure.PROTOCOL
+
+
+@pytest.mark.parametrize("coding", CODED)
+def test_of_a_coding_that_ends_too_soon_there_is_what_came(coding: str) -> None:
+    """As in Chromium and Firefox (tests/conformance/topics/ranges.js)."""
+    cut = undo(coding, CODED[coding][: len(CODED[coding]) // 2])
+    assert len(cut) > (0 if coding == "zstd" else len(TEXT) // 4)  # that comes by the block
+    assert TEXT.startswith(cut)
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd"])
@@ -109,5 +116,5 @@ def test_any_bytes_either_decode_or_raise_ours(
         made = undo(coding, bytes(data), size=size)
     except OriginError:
         return
-    assert made == TEXT[:1000]  # what follows the first member is none: padding, as for browsers
-    assert coding == "x-gzip"
+    if not flips:  # and what follows the first member may be none: padding, as for browsers
+        assert TEXT.startswith(made)

@@ -4,7 +4,7 @@ import asyncio
 
 from bench.synthetic import Prepared, Shelf
 from bench.virtual_time import run
-from remote_proxy.delivery import Services
+from remote_proxy.services import Services
 from remote_proxy.session import RemoteSession
 from transport.link import BandwidthEstimate, Inbox, LinkError, LinkStatistics, Outbox
 
@@ -14,6 +14,7 @@ class QuietLink:
 
     def __init__(self) -> None:
         self.estimate: BandwidthEstimate | None = None
+        self.cap = 0.0
         self._inbox: Inbox | None = None
 
     def start(self, outbox: Outbox, inbox: Inbox) -> None:
@@ -27,16 +28,19 @@ class QuietLink:
         self._inbox.link_closed(error)
 
     def statistics(self) -> LinkStatistics:
-        return LinkStatistics(0, 0, 0, 0.0, None, None, self.estimate, None)
+        return LinkStatistics(0, 0, 0, self.cap, None, None, self.estimate, None)
 
 
-async def _quanta(estimates: list[BandwidthEstimate | None]) -> list[int]:
-    """The quantum a second after each estimate."""
+async def _quanta(
+    estimates: list[BandwidthEstimate | None], *, caps: list[float] | None = None
+) -> list[int]:
+    """The quantum a second after each estimate, with as much under way as the cap says."""
     link, found = QuietLink(), []
     services = Services(Shelf([]), Prepared({}))
     session = RemoteSession(link, services, quantum=1024, memory=1 << 20)
     running = asyncio.create_task(session.run())
-    for link.estimate in estimates:
+    for link.estimate, link.cap in zip(estimates, caps or [0.0] * len(estimates), strict=True):
+        session.frames_received([], now=0.0)  # an estimate comes of what crosses
         await asyncio.sleep(1.0)
         found.append(session.outbox.quantum)
     link.close()
@@ -49,3 +53,10 @@ def test_a_guess_does_not_move_the_quantum_and_a_measurement_does() -> None:
     modem = BandwidthEstimate(7_000, 0.0, 1.0, "reports")
     dsl = BandwidthEstimate(312_500, 0.0, 0.6, "reports")
     assert run(_quanta([None, guess, modem, guess, dsl])) == [1024, 1024, 644, 644, 1444]
+
+
+def test_a_link_that_nobody_fills_has_quanta_as_large_as_an_eighth_of_what_was_under_way() -> None:
+    fast = BandwidthEstimate(5e7, 0.0, 0.3, "reports")
+    slow = BandwidthEstimate(100_000, 0.0, 0.3, "reports")
+    found = run(_quanta([fast, fast, slow, fast], caps=[4096.0, 65_536.0, 65_536.0, 1e6]))
+    assert found == [1024, 8192, 8192, 16_384]

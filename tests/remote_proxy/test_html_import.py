@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from remote_proxy.import_drivers import CssImport, Found, HtmlImport
 from remote_proxy.import_drivers.found import MAX_FOUND
+from remote_proxy.import_drivers.page import MAX_OPEN
 from wire.skeleton import Kind, Use
 
 BASE = "http://site.test/dir/page.html"
@@ -287,3 +288,18 @@ def test_kinds_are_the_skeletons() -> None:
         (Kind.IMAGE, Use.ELEMENT),
         (Kind.TEXT, Use.DOCUMENT),
     ]
+
+
+def test_a_page_that_nests_too_deep_is_read_no_further_and_what_was_found_stands() -> None:
+    page = HtmlImport("http://a.test/", content_type="text/html; charset=utf-8")
+    found = page.feed(b"<img src=a>" + b"<div>" * MAX_OPEN + b"<img src=b>")
+    found += page.feed(b"<img src=c>") + page.close()
+    assert [one.url for one in found if one.kind is Kind.IMAGE and not one.lazy] == [
+        "http://a.test/a"
+    ]
+
+
+def test_siblings_are_not_depth() -> None:
+    page = HtmlImport("http://a.test/", content_type="text/html; charset=utf-8")
+    found = page.feed(b"<ul>" + b"<li>x<br><b>y</b>" * MAX_OPEN + b"</ul><img src=b>")
+    assert [one.url for one in found] == ["http://a.test/b"]

@@ -11,22 +11,25 @@ from remote_proxy.failures import Failure, OriginError
 from remote_proxy.origin import (
     FetchRequest,
     Origin,
+    OriginConfig,
     OriginResponse,
 )
-from tests.remote_proxy.raw_origin import HERE, QUICK, Serve, get, saying, server
+from tests.remote_proxy.raw_origin import HERE, HURRIED, QUICK, Serve, get, saying, server
 
 
-def outcome(serve: Serve, *, method: str = "GET") -> tuple[OriginResponse, bytes]:
+def outcome(
+    serve: Serve, *, method: str = "GET", config: OriginConfig = QUICK
+) -> tuple[OriginResponse, bytes]:
     async def run() -> tuple[OriginResponse, bytes]:
         async with server(serve) as base:
-            return await get(base + "/", method=method)
+            return await get(base + "/", method=method, config=config)
 
     return asyncio.run(run())
 
 
-def failure(serve: Serve) -> OriginError:
+def failure(serve: Serve, *, config: OriginConfig = QUICK) -> OriginError:
     with pytest.raises(OriginError) as raised:
-        outcome(serve)
+        outcome(serve, config=config)
     return raised.value
 
 
@@ -149,7 +152,7 @@ GARBAGE = [
     ("serve", "kind"), [case[1:] for case in GARBAGE], ids=[case[0] for case in GARBAGE]
 )
 def test_what_is_broken_is_said_to_be(serve: Serve, kind: Failure) -> None:
-    error = failure(serve)
+    error = failure(serve, config=HURRIED if kind is Failure.TIMEOUT else QUICK)
     assert error.kind is kind
     assert error.status == (504 if kind is Failure.TIMEOUT else 502)
     assert "127.0.0.1" in str(error)
@@ -199,7 +202,7 @@ def test_a_slow_body_and_a_slow_reader_have_all_the_time_they_need() -> None:
             Origin(QUICK, guard=HERE) as origin,
         ):
             response = await origin.fetch(FetchRequest("GET", base, []))
-            await asyncio.sleep(0.3)
+            await asyncio.sleep(1.2)
             async for chunk in response.body:
                 got += chunk
         return got
@@ -242,7 +245,7 @@ def test_uploads_arrive_framed_as_announced() -> None:
 
     async def body() -> AsyncIterator[bytes]:
         yield b"ab"
-        await asyncio.sleep(0.5)  # Longer than any limit: the slow link is not the server's fault.
+        await asyncio.sleep(1.2)  # Longer than any limit: the slow link is not the server's fault.
         yield b"cd"
 
     async def run() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from remote_proxy.cookies import cookie_after
 from remote_proxy.import_drivers import Found
+from remote_proxy.import_drivers.found import Terms
 from remote_proxy.prefetch import Document, Prefetch, Prefetcher, Refusal, plan
 from wire.skeleton import Kind, Use
 
@@ -22,9 +23,9 @@ BROWSER = [
 
 
 def image(url: str = "http://site.test/a.png", *, lazy: bool = False, cors: bool = False,
-          kind: Kind = Kind.IMAGE, policy: str = "") -> Found:  # fmt: skip
+          kind: Kind = Kind.IMAGE, policy: str = "", sheet: str = "") -> Found:  # fmt: skip
     return Found(url, kind, Use.ELEMENT, 0, lazy=lazy, accept="image/*", cors=cors,
-                 referrer_policy=policy)  # fmt: skip
+                 referrer_policy=policy, terms=Terms(sheet=sheet, style=bool(sheet)))  # fmt: skip
 
 
 def page(url: str = PAGE, *, asks: str = "", answers: str = "", sees_tls: bool = False) -> Document:
@@ -37,8 +38,8 @@ def page(url: str = PAGE, *, asks: str = "", answers: str = "", sees_tls: bool =
     return Document(url, BROWSER + fields(asks), fields(answers), sees_tls)
 
 
-def headers(document: Document, found: Found, *, sheet: str = "") -> dict[str, str]:
-    made = plan(document, found, sheet=sheet)
+def headers(document: Document, found: Found) -> dict[str, str]:
+    made = plan(document, found)
     assert isinstance(made, Prefetch), made
     return dict(made.headers)
 
@@ -120,8 +121,8 @@ def test_referrers(policy: str, element: str, same: str | None, other: str | Non
 
 def test_parts_of_a_style_sheet_are_referred_to_by_it() -> None:
     sheet = "http://cdn.test/s.css"
-    assert headers(page(), image("http://cdn.test/a"), sheet=sheet)["referer"] == sheet
-    assert headers(page(), image(), sheet=sheet)["referer"] == "http://cdn.test/"
+    assert headers(page(), image("http://cdn.test/a", sheet=sheet))["referer"] == sheet
+    assert headers(page(), image(sheet=sheet))["referer"] == "http://cdn.test/"
 
 
 def test_a_forced_reload_and_fetch_metadata() -> None:

@@ -40,8 +40,8 @@ class Png:
     extra: Sequence[bytes] = field(default_factory=tuple)
     """Chunks before the palette."""
 
-    def file(self) -> bytes:
-        """Stored, not deflated: any other file is smaller."""
+    def file(self, *, level: int = 0) -> bytes:
+        """`level` 0: stored, not deflated, any other file is smaller."""
         header = struct.pack(
             ">IIBBBBB", self.width, self.height, self.depth, self.colour, 0, 0, self.interlaced
         )
@@ -50,7 +50,7 @@ class Png:
             chunks.append(chunk(b"PLTE", b"".join(bytes(colour) for colour in self.palette)))
         if self.clear is not None:
             chunks.append(chunk(b"tRNS", self.clear))
-        pixels = zlib.compress(b"".join(self._rows()), 0)
+        pixels = zlib.compress(b"".join(self._rows()), level)
         return SIGNATURE + b"".join((*chunks, chunk(b"IDAT", pixels), chunk(b"IEND")))
 
     def shown(self) -> list[tuple[int, int, int, int]]:

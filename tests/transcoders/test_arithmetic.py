@@ -38,7 +38,7 @@ NAMES = [
 
 def coded(data: bytes, options: PictureOptions | None = None) -> Picture | None:
     async def run() -> Picture | None:
-        transcoders = Transcoders()
+        transcoders = Transcoders(timeout=120.0)
         try:
             wanted = options or PictureOptions(arithmetic=True)
             return await transcoders.picture(data, "image/jpeg", wanted)

@@ -34,7 +34,7 @@ def form_of(content: bytes, *, level: int | None = None, **more: Any) -> tuple[b
     data = FRONT + inner + BEHIND
 
     async def run() -> bytes | None:
-        transcoders = Transcoders(jpegtran=JPEGTRAN)
+        transcoders = Transcoders(jpegtran=JPEGTRAN, timeout=120.0)
         try:
             return await transcoders.exact(
                 data,

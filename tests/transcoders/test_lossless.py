@@ -220,7 +220,7 @@ def test_made_again_it_is_the_same() -> None:
 
 def transcode(data: bytes, **options: Any) -> Picture | None:
     async def run() -> Picture | None:
-        transcoders = Transcoders()
+        transcoders = Transcoders(timeout=120.0)
         try:
             return await transcoders.picture(data, "image/png", PictureOptions(**options))
         finally:

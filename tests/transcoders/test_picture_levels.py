@@ -52,7 +52,7 @@ def transcode(
     data: bytes, *, jpegtran: str | None = None, options: PictureOptions | None = None
 ) -> Picture | None:
     async def run() -> Picture | None:
-        transcoders = Transcoders(jpegtran=jpegtran)
+        transcoders = Transcoders(jpegtran=jpegtran, timeout=120.0)
         try:
             return await transcoders.picture(data, "image/jpeg", options)
         finally:
@@ -259,7 +259,10 @@ def test_a_coarse_version_is_avif_where_the_browser_takes_it(
     assert files(avif)[-1] == pictures[name]
 
 
-def test_no_finer_level_is_made_while_a_low_one_is(pictures: dict[str, bytes]) -> None:
+def test_no_finer_level_is_made_while_a_low_one_is(
+    pictures: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("transcoders.makers.PATIENCE", 60.0)  # however busy the machine is
     large = io.BytesIO()
     Image.radial_gradient("L").resize((2400, 1800)).save(large, "PNG", compress_level=1)
     options = PictureOptions(webp=True, sketch=True)
@@ -272,7 +275,7 @@ def test_no_finer_level_is_made_while_a_low_one_is(pictures: dict[str, bytes]) -
         order.append("finer")
 
     async def run() -> None:
-        transcoders = Transcoders(workers=2, jpegtran=None)
+        transcoders = Transcoders(workers=2, jpegtran=None, timeout=120.0)
         slow = levels(transcoders, large.getvalue())
         try:
             await asyncio.gather(slow, levels(transcoders, pictures["palette.png"]))

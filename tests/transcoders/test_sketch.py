@@ -39,7 +39,7 @@ NEWS = Path(__file__).parents[2] / "demo" / "site" / "news" / "img"
 
 def transcode(data: bytes, **options: Any) -> Picture:
     async def run() -> Picture | None:
-        transcoders = Transcoders(jpegtran=JPEGTRAN)
+        transcoders = Transcoders(jpegtran=JPEGTRAN, timeout=120.0)
         try:
             return await transcoders.picture(data, "image/jpeg", PictureOptions(**options))
         finally:

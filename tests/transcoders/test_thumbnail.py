@@ -36,7 +36,7 @@ def test_what_is_not_worth_it_has_none() -> None:
 
 def test_damage_is_no_error() -> None:
     async def main() -> list[bytes | None]:
-        transcoders = Transcoders(workers=1)
+        transcoders = Transcoders(workers=1, timeout=120.0)
         try:
             data = picture(1, "PNG", (400, 300))
             cut = [data[: MIN_BYTES + 100], data[:40] + bytes(20_000), b"x" * 20_000]

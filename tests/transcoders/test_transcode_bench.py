@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.scenarios import transcode
 from bench.scenarios.transcode import main, run
 
 DATA = Path(__file__).parents[1] / "data" / "transcoders"
@@ -23,9 +24,15 @@ def test_the_report_counts_every_picture(tmp_path: Path) -> None:
     assert report["checks"]["lossless"]["value"] == 1
 
 
-def test_it_prints_json_and_its_checks_decide(capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_prints_json_and_its_checks_decide(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transcode, "SKETCH_MS", 1e9)  # how busy the machine is decides nothing here
     assert main(["--repeat", "1", "--without-jpegtran"]) == 0
     assert json.loads(capsys.readouterr().out)["checks"]["low_share_median"]["ok"]
+    monkeypatch.setattr(transcode, "LOW_GOAL", 0.0)
+    assert main(["--repeat", "1", "--without-jpegtran"]) == 1
+    assert not json.loads(capsys.readouterr().out)["checks"]["low_share_median"]["ok"]
 
 
 def test_a_folder_without_pictures_is_named(tmp_path: Path) -> None:

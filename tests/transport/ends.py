@@ -45,7 +45,7 @@ class Arrivals:
         self._changed.set()
 
     async def wait(self, until: Callable[[], bool]) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not until():
                 self._changed.clear()
                 await self._changed.wait()

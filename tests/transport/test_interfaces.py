@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from transport.interfaces import Change, InterfaceWatch, changes
 
+pytestmark = pytest.mark.alone
+
 
 def message(kind: int, body: bytes) -> bytes:
     return struct.pack("=IHHII", 16 + len(body), kind, 0, 0, 0) + body
@@ -51,7 +53,7 @@ def test_the_kernel_tells() -> None:
                 command = ("ip", "address", verb, f"{address}/32", "dev", "lo")
                 process = await asyncio.create_subprocess_exec(*command)
                 assert await process.wait() == 0
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(60):
                 while (await heard.get()).gone != address:
                     pass
         finally:

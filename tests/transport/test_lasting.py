@@ -100,7 +100,7 @@ async def never() -> TcpConnection:
 
 def run(main: Callable[[], Awaitable[None]]) -> None:
     async def limited() -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await main()
 
     asyncio.run(limited())

@@ -22,6 +22,8 @@ from transport.spp.keys import ClientKeys, ServerKeys
 from transport.spp.settings import Settings
 from transport.spp.udp import MOST_PER_DEVICE, SppLink, SppListener, connect, listen
 
+pytestmark = pytest.mark.alone
+
 DEVICE, OTHER, REMOTE = (device_identity(seed * 32) for seed in (b"d", b"o", b"r"))
 KEYS = ClientKeys(DEVICE.pem, pin=REMOTE.pin)
 

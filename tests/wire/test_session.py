@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from wire import messages as m
 from wire.credit import BATCH, INITIAL, MAXIMUM, ReceiveCredit, SendCredit
-from wire.errors import LocalError, PeerError
+from wire.errors import LocalError, NoCommonVersion, PeerError
 from wire.package import Slice
 from wire.session import MAX_CONTROL_QUEUE, TRANSITIONS, Session, Side, State, Step
 from wire.skeleton import Kind, Level, Part, Use
@@ -108,6 +108,23 @@ def test_no_common_version() -> None:
         Session(Side.LOCAL, agent="test").receive(m.encode(m.Hello([7, 9])))
 
 
+@pytest.mark.parametrize(
+    ("theirs", "older"), [([2, 3], False), ([0], True), ([0, 2], False), ([0] * 5000, True)]
+)
+def test_of_two_ends_without_a_common_version_the_one_that_lacks_the_newest_is_the_older(
+    theirs: list[int], older: bool
+) -> None:
+    with pytest.raises(NoCommonVersion) as refused:
+        Session(Side.LOCAL, agent="test", versions=(1,)).receive(m.encode(m.Hello(theirs)))
+    assert refused.value.peer_is_older is older
+    assert len(str(refused.value)) < 100
+
+
+def test_a_hello_of_no_version_is_the_peers_fault() -> None:
+    with pytest.raises(PeerError, match="no protocol version"):
+        Session(Side.REMOTE, agent="test").receive(m.encode(m.Hello([])))
+
+
 def test_a_hello_of_before_there_were_codings_accepts_none() -> None:
     hello = m.decode(msgspec.msgpack.encode([1, [1], "old", "device"]))
     assert hello == m.Hello([1], "old", "device", 2, [], 0)
@@ -191,6 +208,7 @@ EXAMPLES: list[m.Message] = [
     m.Fetch(2, "high", 1),
     m.Expired(2),
     m.Growing(1),
+    m.Notice("3 pictures left out"),
     m.Package(1, 90, 70, "pptx", 1, 2, [Slice(Kind.TEXT, [0, 70], [1, 1])]),
     m.Head(1, 200, b"", 5, "br", ""),
     m.Levels(2, [Level("low", 0, 5, "image/jpeg", b"\xff\xd9")], 50),

@@ -20,8 +20,11 @@ from transcoders.picture import Unfit
 
 MAX_PLAIN: Final = 32 << 20
 """Bytes that a stream may be of."""
-_PROBE: Final = 1 << 18
-"""Bytes of the beginning that tell most settings apart."""
+_PROBE: Final = 1 << 16
+"""Bytes given to a compressor at a time, until it has written something to compare: its blocks are
+of 16,384 symbols, which may stand for 50 KB or for megabytes."""
+_TOLD: Final = 16
+"""Bytes written that tell."""
 _LEVELS: Final = ((1,), (2, 3, 4, 5), (6,), (9, 7, 8))
 """By what zlib's header says of the level (RFC 1950, FLEVEL)."""
 _MEMORIES: Final = (8, 9)
@@ -47,8 +50,12 @@ class Settings(msgspec.Struct, frozen=True, array_like=True):
 
     def begins(self, plain: bytes, stream: bytes) -> bool:
         """Whether the stream may have been made so; costs a part of making it."""
-        made = self._compressor().compress(plain[:_PROBE])
-        return stream.startswith(made)
+        compressor, made = self._compressor(), b""
+        for at in range(0, len(plain), _PROBE):
+            made += compressor.compress(plain[at : at + _PROBE])
+            if len(made) >= _TOLD:
+                return stream.startswith(made)
+        return stream == made + compressor.flush()
 
     def _compressor(self) -> zlib._Compress:
         return zlib.compressobj(self.level, zlib.DEFLATED, self.window, self.memory, self.strategy)
@@ -64,6 +71,12 @@ def inflated(stream: bytes, *, window: int) -> bytes:
     if not inflater.eof or inflater.unused_data:
         raise Unfit("a stream that does not end where it should")
     return plain
+
+
+def likely(stream: bytes) -> bool:
+    """Whether a stream with zlib's header most likely has settings. Raises Unfit: damaged."""
+    plain = inflated(stream, window=15)
+    return any(one.begins(plain, stream) for one in _candidates(stream, header=True))
 
 
 def settings_of(plain: bytes, stream: bytes, *, header: bool) -> Settings:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 import zlib
 from itertools import chain
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
@@ -28,12 +28,16 @@ class Rows(msgspec.Struct, frozen=True, array_like=True):
     settings: Settings
     before: bytes
     after: bytes
-    lengths: list[int]
+    lengths: Annotated[list[int], msgspec.Meta(max_length=_MAX_CHUNKS)]
     """Of the chunks that the stream is cut into; the last for all that follow but the rest."""
 
     def png(self, rows: bytes) -> bytes:
         """The file. Raises Unfit."""
-        stream = memoryview(self.settings.deflated(rows))
+        return self.cut(self.settings.deflated(rows))
+
+    def cut(self, deflated: bytes) -> bytes:
+        """The file of that stream. Raises Unfit."""
+        stream = memoryview(deflated)
         parts, at = [self.before], 0
         if not self.lengths or min(self.lengths) < max(1, len(stream) // _MAX_CHUNKS):
             raise Unfit("a PNG in too many pieces")
@@ -50,9 +54,9 @@ class Rows(msgspec.Struct, frozen=True, array_like=True):
         return b"".join((*parts, self.after))
 
 
-def split(data: bytes) -> tuple[Rows, bytes]:
-    """A PNG's rows and the rest. Raises Unfit where they would not make the same file again."""
-    start, end, lengths = _stream(data)
+def deflated(data: bytes) -> bytes:
+    """A PNG's deflate stream. Raises Unfit."""
+    start, _, lengths = _stream(data)
     pieces, at = [], start
     for length in lengths:
         pieces.append(data[at + 8 : at + 8 + length])
@@ -60,9 +64,19 @@ def split(data: bytes) -> tuple[Rows, bytes]:
     stream = b"".join(pieces)
     if len(stream) < 2:
         raise Unfit("a PNG without a picture")
+    return stream
+
+
+def split(data: bytes) -> tuple[Rows, bytes]:
+    """A PNG's rows and the rest. Raises Unfit where they would not make the same file again."""
+    start, end, lengths = _stream(data)
+    stream = deflated(data)
     rows = inflated(stream, window=15)
     settings = settings_of(rows, stream, header=True)
-    return Rows(settings, data[:start], data[end:], _shortened(lengths)), rows
+    made = Rows(settings, data[:start], data[end:], _shortened(lengths))
+    if made.cut(stream) != data:
+        raise Unfit("chunks with wrong checksums")
+    return made, rows
 
 
 def _stream(data: bytes) -> tuple[int, int, list[int]]:

@@ -254,6 +254,15 @@ class SppConnection:
         """The patience has ended since the last news of the peer."""
         return self._sender.recovery.probes > 0
 
+    @property
+    def patience(self) -> float:
+        """Seconds after which an acknowledgement is late."""
+        return self._sender.round_trip.patience
+
+    def unanswered(self, now: float) -> float:
+        """Seconds for which the peer owes an acknowledgement and none has come; 0: owes none."""
+        return self._sender.recovery.unanswered(now)
+
     def doubts(self) -> bool:
         """Since the last call something was sent to a peer that may not know the connection."""
         doubts, self._doubts = self._doubts, False

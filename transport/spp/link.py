@@ -85,6 +85,15 @@ class SppLink:
         """Bytes that were accepted and that the peer may not have."""
         return self._connection.unacknowledged
 
+    @property
+    def patience(self) -> float:
+        """Seconds after which an acknowledgement is late."""
+        return self._connection.patience
+
+    def unanswered(self) -> float:
+        """Seconds for which the peer owes an acknowledgement and none has come; 0: owes none."""
+        return self._connection.unanswered(self._loop.time())
+
     def backlog(self) -> int:
         """Bytes that were accepted and are not on the wire, those in the kernel included."""
         return self._connection.backlog(self._loop.time()) + self._port.queued

@@ -89,6 +89,8 @@ class Recovery:
         self._largest_at = float("-inf")
         """When the largest acknowledged packet was sent."""
         self._newest_sent = 0.0
+        self._owed_since = 0.0
+        """Since when something is under way without an acknowledgement of any of it."""
         self._loss_at: float | None = None
 
     def number(self) -> int:
@@ -98,6 +100,8 @@ class Recovery:
 
     def sent(self, packet: SentPacket) -> None:
         """It is under way."""
+        if not self._sent:
+            self._owed_since = packet.at
         self._sent[packet.number] = packet
         self.in_flight += packet.size
         self._newest_sent = packet.at
@@ -129,6 +133,7 @@ class Recovery:
             if newest.number > self._largest:
                 self._largest, self._largest_at = newest.number, newest.at
             self.probes = 0
+            self._owed_since = now
         lost = self.detect(now)
         return Outcome(news, lost, self._persistent(news, lost, before))
 
@@ -152,6 +157,10 @@ class Recovery:
         while len(self._given_up) > _REMEMBERED:
             del self._given_up[next(iter(self._given_up))]
         return lost
+
+    def unanswered(self, now: float) -> float:
+        """Seconds for which the peer owes an acknowledgement and none has come; 0: owes none."""
+        return now - self._owed_since if self._sent else 0.0
 
     def deadline(self) -> float | None:
         """When something counts as lost, or the patience ends."""

@@ -5,12 +5,12 @@ They lie in the session's folder and go with it. Must not know: LibreOffice.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from local_proxy.threads import DOCUMENTS
 from office.beginnings import closed, main_text
 from office.contents import unpacked
 from office.errors import Unreadable
@@ -39,14 +39,14 @@ class Files:
         instead = source.text.instead(source.present) if source.text is not None else {}
         main = source.directory.find(main_text(source.outline))
         if main is not None and main.name not in here and main.name not in instead:
-            instead = {main.name: await asyncio.to_thread(self._begun, main, source.reach)}
-        await asyncio.to_thread(self._write_view, path, here, instead)
+            instead = {main.name: await DOCUMENTS.run(self._begun, main, source.reach)}
+        await DOCUMENTS.run(self._write_view, path, here, instead)
         return path
 
     async def whole(self) -> Path:
         """The original, byte for byte."""
         path = self._next(self._source.name)
-        await asyncio.to_thread(_link, self._source.path, path)
+        await DOCUMENTS.run(_link, self._source.path, path)
         return path
 
     async def picture(self, entry: str, *, final: bool) -> Path:
@@ -56,7 +56,7 @@ class Files:
         if low is not None:
             path.write_bytes(low)
         else:
-            await asyncio.to_thread(self._unpack, entry, path)
+            await DOCUMENTS.run(self._unpack, entry, path)
         return path
 
     def _next(self, name: str) -> Path:

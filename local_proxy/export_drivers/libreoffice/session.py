@@ -15,15 +15,20 @@ import os
 import shutil
 import signal
 import tempfile
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from local_proxy.export_drivers.libreoffice.find import Office
+from local_proxy.threads import PROGRAMS
 
 PREFIX: Final = "sluice-open-"
 _FAREWELL: Final = 12.0
 """Seconds that the helper gets to end LibreOffice."""
+_TRIES: Final = 50
+_MOMENT: Final = 0.1
+"""Seconds between tries to remove what the killed may still write into."""
 _LONGEST: Final = 1 << 22
 """Bytes of a report: the places of a document's pictures."""
 
@@ -49,9 +54,12 @@ class Session:
         self.folder = folder
         self.group: int | None = None
         """Process group of LibreOffice."""
+        self._begun = asyncio.Event()
+        """The group is known, or there will be none."""
         self.edited = False
         self.over = asyncio.Event()
         """The helper is gone, with the window or before it."""
+        self._listening = asyncio.create_task(self._listen())
 
     def tell(self, heard: Callable[[Report], None]) -> None:
         """Have `heard` called with each report, those that have come among them."""
@@ -77,7 +85,7 @@ class Session:
                 raise OfficeFailed("LibreOffice has ended.")
             return answer
 
-    async def listen(self) -> None:
+    async def _listen(self) -> None:
         """Read reports until the helper ends."""
         stdout = self._process.stdout
         try:
@@ -89,11 +97,13 @@ class Session:
                     self._note(report)
         finally:
             self.over.set()
+            self._begun.set()
             self._answers.put_nowait(None)
 
     def _note(self, report: Report) -> None:
         if report["event"] == "started":
             self.group = report["group"]
+            self._begun.set()
         elif report["event"] == "ready":
             self._ready = True
         elif report["event"] == "edited":
@@ -105,22 +115,42 @@ class Session:
 
     async def end(self) -> None:
         """No process and no file is left. What a person has edited he closes himself."""
+        await self._leave()
+        if self._process.returncode is None:
+            self._listening.cancel()
+        with contextlib.suppress(asyncio.CancelledError, ValueError):
+            await self._listening
+
+    async def _leave(self) -> None:
         if self._process.stdin is not None:
             self._process.stdin.close()
-        if not self._ready and self.group is not None and self._process.returncode is None:
-            self._process.kill()  # it has nothing to lose, and waits for what is only starting
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(None if self.edited else _FAREWELL):
+                await self._begun.wait()
+                if not self._ready:
+                    self._kill_office()  # has nothing to lose; the helper ends with it
                 await self._process.wait()
         if self._process.returncode is None:
             self._process.kill()
             await self._process.wait()
         if self.group is not None and self.edited and self._process.returncode != 0:
             return  # the helper was killed: the person goes on without it
+        self._kill_office()
+        await PROGRAMS.run(_remove, self.folder)
+
+    def _kill_office(self) -> None:
         if self.group is not None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.group, signal.SIGKILL)
-        await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
+
+
+def _remove(folder: Path) -> None:
+    """The killed write a moment longer, and into a folder that is being emptied."""
+    for _ in range(_TRIES):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+        time.sleep(_MOMENT)
 
 
 @contextlib.asynccontextmanager
@@ -129,6 +159,14 @@ async def started(office: Office, *, like: str) -> AsyncIterator[Session]:
 
     Raises OfficeFailed.
     """
+    starting = asyncio.create_task(_start(office, like))
+    try:
+        yield await asyncio.shield(starting)  # cancelled, it is awaited all the same, to be ended
+    finally:
+        await asyncio.shield(_end(starting))
+
+
+async def _start(office: Office, like: str) -> Session:
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
     here = Path(__file__).parent
     try:
@@ -145,13 +183,9 @@ async def started(office: Office, *, like: str) -> AsyncIterator[Session]:
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise OfficeFailed(f"{office.python}: {error.strerror or error}") from error
-    session = Session(process, folder)
-    listening = asyncio.create_task(session.listen())
-    try:
-        yield session
-    finally:
-        await asyncio.shield(session.end())
-        if process.returncode is None:
-            listening.cancel()
-        with contextlib.suppress(asyncio.CancelledError, ValueError):
-            await listening
+    return Session(process, folder)
+
+
+async def _end(starting: asyncio.Task[Session]) -> None:
+    with contextlib.suppress(OfficeFailed):  # told to who started it
+        await (await starting).end()

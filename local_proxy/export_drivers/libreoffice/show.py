@@ -24,6 +24,7 @@ from local_proxy.export_drivers.libreoffice.session import (
     Session,
     started,
 )
+from local_proxy.threads import DOCUMENTS, PROGRAMS
 from local_proxy.tracking_drivers.libreoffice import Tracker
 from office.beginnings import main_text
 from office.errors import Unreadable
@@ -76,7 +77,7 @@ async def show_coming(
     """
     began = asyncio.get_running_loop().time()
     if office is None:
-        office = await asyncio.to_thread(find)
+        office = await PROGRAMS.run(find)
     async with started(office, like=like) as session:
         source = await coming
         if source is None:
@@ -302,7 +303,7 @@ class _Driver:
             if answer.get("error") == "busy":
                 return self._later()
         if session.edited:
-            kept = await asyncio.to_thread(originals.keep, self._source, self._keep)
+            kept = await DOCUMENTS.run(originals.keep, self._source, self._keep)
             where = str(kept)
             text = f"Your edits stay in it. The original as it was sent: {where}"
             if self._saved_coarse:

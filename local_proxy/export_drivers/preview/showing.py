@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Final
 
 from local_proxy.packages.incoming import Incoming
+from local_proxy.threads import DOCUMENTS
 from office.contents import unpacked
 from office.errors import Unreadable
 from office.extents import Extents
@@ -102,14 +103,14 @@ class Showing:
             stale = [number for number in self._numbers() if self._stale(number, there)]
             for at in range(0, len(stale), AT_ONCE):
                 numbers = stale[at : at + AT_ONCE]
-                made = await asyncio.to_thread(self._made, numbers, there)
+                made = await DOCUMENTS.run(self._made, numbers, there)
                 self._pages.update(zip(numbers, made, strict=True))
                 self._made_with.update(dict.fromkeys(numbers, self._viewed))
             if stale:
                 self._note_growing(there)
             if not stale and self._size is not None and not self._missing:
                 return self._size
-            self._size = await asyncio.to_thread(self._preview.size, there)
+            self._size = await DOCUMENTS.run(self._preview.size, there)
             self._missing = any(shown.missing for shown in self._pages.values())
             if not self._missing:
                 self._preview.forget()
@@ -198,9 +199,9 @@ class Showing:
         entry = self.incoming.directory.find(name)
         if entry is None or not self.incoming.present(name):
             return None
-        raw = await asyncio.to_thread(self._read, entry.start, entry.end)
+        raw = await DOCUMENTS.run(self._read, entry.start, entry.end)
         try:
-            return await asyncio.to_thread(unpacked, entry, raw)
+            return await DOCUMENTS.run(unpacked, entry, raw)
         except Unreadable:
             return None
 
@@ -263,7 +264,7 @@ class Showing:
                 if not incoming.complete:
                     end = min(incoming.file.there.reaches(at), incoming.length - 1)
                 if end > at:
-                    piece = await asyncio.to_thread(self._read, at, min(end, at + PIECE))
+                    piece = await DOCUMENTS.run(self._read, at, min(end, at + PIECE))
                     if not piece:
                         raise ConnectionError("the document is gone")
                     at += len(piece)

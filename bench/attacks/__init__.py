@@ -1,0 +1,1 @@
+"""Attacks on a running pair: who tries what, and whether it got through."""

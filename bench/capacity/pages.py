@@ -1,0 +1,72 @@
+"""What a page costs the remote and a device, and what the next device with the same page does.
+
+Scripted clients that navigate as browsers do, without a driver in the page: pictures end coarse for
+the client and go on to the device, which is awaited. Each visit has an address of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+from bench import scripted
+from bench.capacity.pairs import Process, device, remote, through, visits
+from bench.links.relay import Relay
+from bench.origin import Address, spawn
+from bench.processor_time import fixed_work
+from bench.profiles import Profile
+
+QUIET: Final = 1.0
+"""Seconds without a byte on the link after which a page is over."""
+WARM: Final = 1
+"""Visits before, so that no start is measured."""
+
+
+async def run(page: Path, link: Profile, *, runs: int) -> dict[str, Any]:
+    """Processor seconds a page, medians of so many visits."""
+    worth = fixed_work()
+    with visits(page, runs + WARM) as folder:
+        async with spawn(folder) as origin, remote(2) as far:
+            rows = []
+            for number in range(2):
+                async with device(far, number, link=link) as (near, between):
+                    assert between is not None
+                    rows.append(await _loads(far.process, near, between, origin, runs))
+    first, second = rows
+    return {
+        "part": "pages",
+        "page": page.name,
+        "link": link.name,
+        "fixed_work_s_gb": round(worth, 3),
+        **{f"first_{name}": value for name, value in first.items()},
+        **{f"second_{name}": value for name, value in second.items()},
+    }
+
+
+async def _loads(
+    far: Process, near: Process, between: Relay, origin: Address, runs: int
+) -> dict[str, float]:
+    costs: dict[str, list[float]] = {"remote_loop": [], "remote_children": [], "local": []}
+    for visit in range(runs + WARM):
+        before = far.spent(), near.spent()
+        await scripted.fetch_page(through(near, origin), f"{visit}/index.html", navigates=True)
+        await _quiet(between)
+        there, here = far.spent() - before[0], near.spent() - before[1]
+        if visit >= WARM:
+            costs["remote_loop"].append(there.own)
+            costs["remote_children"].append(there.children)
+            costs["local"].append(here.all)
+    found = {name: round(median(values), 3) for name, values in costs.items()}
+    alls = [sum(pair) for pair in zip(costs["remote_loop"], costs["remote_children"], strict=True)]
+    return found | {"remote": round(median(alls), 3)}
+
+
+async def _quiet(between: Relay) -> None:
+    loop = asyncio.get_running_loop()
+    count, since = between.statistics().bytes_down, loop.time()
+    while loop.time() - since < QUIET:
+        await asyncio.sleep(0.1)
+        if (now := between.statistics().bytes_down) != count:
+            count, since = now, loop.time()

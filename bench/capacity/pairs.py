@@ -1,0 +1,104 @@
+"""A remote and devices as processes whose cost is known. Knows commands, processes, addresses."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from bench.endpoint import Endpoint, no_link
+from bench.links.relay import Relay
+from bench.origin import Address
+from bench.peers import LOOPBACK
+from bench.processes import named_command, text
+from bench.processor_time import Spent, spent
+from bench.profiles import Profile
+from pairing.invitation import Invitation
+from pairing.kept import keep
+from pairing.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One proxy."""
+
+    address: Address
+    """Of a device: its port for browsers."""
+    id: int
+
+    def spent(self) -> Spent:
+        """Until now."""
+        return spent(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """A remote with devices that are paired and may be started."""
+
+    process: Process
+    invitations: Sequence[Invitation]
+
+
+@asynccontextmanager
+async def remote(devices: int) -> AsyncIterator[Remote]:
+    """A remote that knows so many devices and serves all at once. Raises OSError."""
+    with TemporaryDirectory(prefix="sluice-capacity-") as folder:
+        store = Store(Path(folder))
+        known = [store.pair(f"d{n}", host="127.0.0.1", port=1) for n in range(devices)]
+        listen = ("--listen=127.0.0.1:0", f"--state={folder}", *LOOPBACK)
+        places = {"SLUICE_REMOTE_DEVICES": str(devices)}
+        async with named_command("remote", *listen, environment=places) as (address, process):
+            yield Remote(Process(address, process), known)
+
+
+@asynccontextmanager
+async def device(
+    far: Remote, number: int, *, link: Profile | None = None, transport: str = "tcp"
+) -> AsyncIterator[tuple[Process, Relay | None]]:
+    """One of its devices, over a link or over loopback. Raises OSError."""
+    async with contextlib.AsyncExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="sluice-capacity-")))
+        keep(folder, far.invitations[number])
+        between = None
+        if link is not None:
+            between = Relay(
+                target=far.process.address,
+                rate_up=link.rate_up,
+                rate_down=link.rate_down,
+                delay=link.delay,
+                queue=link.queue,
+                process=True,
+            )
+            await stack.enter_async_context(between)
+        at = text(between.address if between is not None else far.process.address)
+        listen = ("--listen=127.0.0.1:0", f"--state={folder}")
+        dial = (f"--remote={at}", f"--transport={transport}")
+        address, process = await stack.enter_async_context(named_command("local", *listen, *dial))
+        yield Process(address, process), between
+
+
+def through(process: Process, origin: Address) -> Endpoint:
+    """For who loads a page through that device."""
+    return Endpoint(
+        base=f"http://{text(origin)}/",
+        statistics=no_link,
+        proxy=f"http://{text(process.address)}",
+    )
+
+
+@contextlib.contextmanager
+def visits(page: Path, count: int) -> Iterator[Path]:
+    """A site with the page under so many addresses, each with pictures of its own bytes: nothing
+    is answered from what another visit brought, or spared by what was made for it."""
+    with TemporaryDirectory(prefix="sluice-capacity-") as name:
+        folder = Path(name)
+        for visit in range(count):
+            shutil.copytree(page, folder / str(visit))
+            for file in (folder / str(visit)).rglob("*.*"):
+                if file.suffix in (".jpg", ".png"):  # both end where they say, whatever follows
+                    file.write_bytes(file.read_bytes() + str(visit).encode())
+        yield folder

@@ -1,0 +1,81 @@
+"""Runs a command until it ends or is told to, and turns what it raises into a sentence and a code.
+
+A fault that people can mend by other settings ends with REFUSED, one of the machine with FAILED.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+from collections.abc import Coroutine
+from typing import Any, Final
+
+import structlog
+import typer
+
+from redaction import hide_queries
+
+FAILED: Final = 1
+"""Exit code: it could be started, but the machine did not play its part."""
+REFUSED: Final = 2
+"""Exit code: it can't be started as it is configured."""
+
+
+def notice(text: str) -> None:
+    """Say something for people."""
+    typer.echo(f"sluice: {text}", err=True)
+
+
+def run(
+    main: Coroutine[Any, Any, None],
+    *,
+    verbose: bool,
+    log_urls: bool,
+    ends: tuple[signal.Signals, ...] = (),
+) -> None:
+    """Run a proxy until it's interrupted or terminated, or gets one of the signals `ends`."""
+    from local_proxy.clients import ClientsError
+    from local_proxy.status.pac import PrivateError
+    from pairing.errors import PairingError
+    from policies.loader import LoadError
+
+    configure_logging(verbose=verbose, log_urls=log_urls)
+
+    async def until_signalled() -> None:
+        task = asyncio.ensure_future(main)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM, *ends):
+            loop.add_signal_handler(number, task.cancel)
+        await task
+
+    try:
+        asyncio.run(until_signalled())
+    except asyncio.CancelledError:
+        pass
+    except OSError as error:
+        notice(error.strerror or str(error))
+        raise typer.Exit(FAILED) from error
+    except (PairingError, LoadError, ClientsError, PrivateError) as error:
+        notice(str(error))
+        raise typer.Exit(REFUSED) from error
+
+
+def configure_logging(*, verbose: bool, log_urls: bool) -> None:
+    """Structured lines on standard error."""
+    level = logging.INFO if verbose else logging.WARNING
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso"),
+            structlog.processors.format_exc_info,  # before: what was raised may name a URL
+            *(() if log_urls else (hide_queries,)),
+            structlog.dev.ConsoleRenderer(
+                colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
+            ),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )

@@ -1,0 +1,43 @@
+"""The settings of a command, and in a line each what people should know of where they come from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from cli.running import REFUSED, notice
+from configuration import FILE, Settings, SettingsError, load, strays, user_file
+
+Flags = Mapping[str, Mapping[str, Any]]
+
+
+def settings(path: Path | None, flags: Flags, *, serves: bool = False) -> Settings:
+    """Those in force; ends the program with a sentence where they make no sense.
+
+    `path`: what --config says. `serves`: the command goes on, so it names the file that it obeys.
+    """
+    try:
+        found = load(path=path, flags=flags)
+    except SettingsError as error:
+        notice(str(error))
+        raise typer.Exit(REFUSED) from error
+    for stray in strays(os.environ):
+        notice(f"{stray} is not a setting, nobody reads it")
+    usual = user_file(os.environ)
+    if path is None and Path(FILE).is_file() and not _same(Path(FILE), usual):
+        notice(f"./{FILE} is not read, only {usual} is; to have it read: --config ./{FILE}")
+    used = path or (usual if usual.exists() else None)
+    if serves and used is not None and not _same(used, Path(os.devnull)):
+        notice(f"settings from {used.expanduser().absolute()}")
+    return found
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.expanduser().samefile(other)
+    except OSError:
+        return False

@@ -1,0 +1,110 @@
+"""Whether a picture is worth adapting: what the reader would wait for it, against the work.
+
+A coarse version is of use where the picture would be waited for. It would be for as long as the
+link takes to carry it and what is queued before it; where that is no time to speak of, the origin's
+bytes go at once, untouched. And no picture waits longer for its coarse version, or for a denser
+form, than it would take to come as it is: who makes them may be busy, and the link may become fast.
+
+Pure: sizes in bytes, rates in bytes/second, time in seconds. Must not know pictures, or what is
+done to them. Counts its decisions, for who asks why a page looks as it does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from enum import StrEnum
+from math import inf
+from types import MappingProxyType
+from typing import Final
+
+WORTH: Final = 0.2
+"""Seconds: what would be here sooner is not adapted. Who looks at a page takes a tenth of a second
+for at once, and a sketch is made, sent and replaced in two."""
+PAGE: Final = 300_000
+"""Bytes of pictures that a page is expected to have: when its first one comes nobody knows the
+others, and on a middling link a few whole ones would keep the coarse ones of all others waiting."""
+FINER: Final = 1.0
+"""Seconds: what would be here sooner is coarse first and then whole, as the origin has it. Steps
+between, and a denser form that the device must undo, save nothing of so short a wait: at 5 Mbit/s
+they made a page's last pixel .4 s later."""
+LEAST: Final = 0.02
+"""Seconds that work is given at least: as much as a sketch takes where nobody else wants one."""
+
+UNMEASURED: Final = 1.0
+"""Seconds that finer levels are given while the link is not measured: they take a few hundredths
+where the workers are free."""
+
+
+class Why(StrEnum):
+    """What decided."""
+
+    WANTED = "a policy wants it on any link"
+    UNMEASURED = "the link is not measured yet"
+    SLOW = "it would be waited for"
+    SOON = "it is here as soon untouched"
+    WHOLE = "whole behind its coarse version: steps between would save nothing"
+    LATE = "the work would end later than the link"
+
+
+class Economy:
+    """One session's decisions."""
+
+    def __init__(self, *, worth: float = WORTH) -> None:
+        """`worth`: seconds of waiting from which on a picture is adapted where no policy says
+        otherwise; 0: always."""
+        self._worth = worth
+        self._counts: Counter[Why] = Counter()
+
+    def adapts(
+        self, size: int, *, ahead: int, rate: float | None, worth: float | None = None
+    ) -> bool:
+        """Whether a picture of `size` is to be adapted. `ahead`: what is queued before it.
+
+        `worth`: seconds of waiting from which on it is, as a policy says; None: as usual.
+        """
+        if self.always(worth):
+            why = Why.WANTED
+        elif rate is None:
+            why = Why.UNMEASURED
+        elif (max(ahead, PAGE) + size) / rate < self._price(worth):
+            why = Why.SOON
+        else:
+            why = Why.SLOW
+        self._counts[why] += 1
+        return why is not Why.SOON
+
+    def refines(self, size: int, *, ahead: int, rate: float | None) -> bool:
+        """Whether a picture whose coarse version has gone is worth steps between, or a denser form.
+
+        Arguments as `adapts` has them.
+        """
+        if rate is None or (max(ahead, PAGE) + size) / rate >= FINER:
+            return True
+        self._counts[Why.WHOLE] += 1
+        return False
+
+    def patience(self, size: int, *, rate: float | None, shown: bool) -> float:
+        """Seconds that work may take which spares the link `size` bytes.
+
+        `shown`: what is coarse of the picture has gone. While a link has nothing else to carry it
+        is not measured either, so it does not wait for the rest for ever.
+        """
+        if rate is None:
+            return UNMEASURED if shown else inf
+        return max(LEAST, size / rate)
+
+    def late(self) -> None:
+        """Work took longer than its patience, and the picture went without it."""
+        self._counts[Why.LATE] += 1
+
+    def counts(self) -> Mapping[str, int]:
+        """Pictures by what decided."""
+        return MappingProxyType({str(why): count for why, count in self._counts.items()})
+
+    def always(self, worth: float | None) -> bool:
+        """Whether pictures are adapted whatever the link, and however long the work takes."""
+        return self._price(worth) == 0
+
+    def _price(self, worth: float | None) -> float:
+        return self._worth if worth is None else worth

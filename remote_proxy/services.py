@@ -1,0 +1,97 @@
+"""What deliveries share across devices, and what each needs of its session.
+
+Knows origins, transcoders and sessions by their ports; not what is delivered, or how.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from remote_proxy.economy import WORTH, Economy
+from remote_proxy.gathered import Gathered
+from remote_proxy.limits import Devices
+from remote_proxy.obedience import Obedience
+from remote_proxy.origin import Origin
+from remote_proxy.packaging import Packaging
+from remote_proxy.plan import Plan
+from remote_proxy.promising import Promising
+from remote_proxy.refusals import Refusals
+from remote_proxy.tree import Tree
+from transcoders.registry import Transcoders
+from transcoders.workers import Workers
+from transport.outbox import TreeOutbox
+from wire import messages as m
+from wire.session import Headers
+
+CODERS: Final = 2
+"""Texts that are coded densely at a time, at 2.4 MB/s: as much as a dozen links take, each of which
+carries 200 kB/s at most where it is worth while (transcoders/text.py)."""
+READERS: Final = 2
+"""Steps in reading office documents at a time: 10 ms to 1 s each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What deliveries share, across devices. Threads of each sort of work are its own, and devices
+    share them fairly (transcoders/workers.py): nothing runs in asyncio's, which know no turns."""
+
+    origin: Origin
+    transcoders: Transcoders
+    devices: Devices = field(default_factory=Devices)
+    coding: Workers = field(
+        default_factory=lambda: Workers(workers=CODERS, waiting=None, name="texts")
+    )
+    """Codes texts densely. Who waits is a request, of which each device has so many."""
+    worth: float = WORTH
+    """Seconds that a picture would be waited for, from which on it is adapted."""
+    reading: Workers = field(
+        default_factory=lambda: Workers(workers=READERS, waiting=None, name="documents")
+    )
+    """Reads office documents."""
+
+    async def close(self) -> None:
+        """End the work."""
+        await self.transcoders.close()
+        await self.coding.close()
+        await self.reading.close()
+
+
+class Sender(Protocol):
+    """What a delivery needs of its session."""
+
+    tree: Tree
+    plan: Plan
+    outbox: TreeOutbox
+    obedience: Obedience
+    promising: Promising
+    packaging: Packaging
+    gathered: Gathered
+    refusals: Refusals
+    economy: Economy
+
+    @property
+    def rate(self) -> float | None:
+        """Bytes/second of the link; None: not measured yet."""
+
+    @property
+    def expected(self) -> float | None:
+        """Bytes/second to reckon with, measured now or before; None: nothing is known."""
+
+    @property
+    def queued(self) -> int:
+        """Bytes that the link could take now."""
+
+    @property
+    def ahead(self) -> int:
+        """Those, and of pictures that are being adapted."""
+
+    @property
+    def device(self) -> str:
+        """Names the device."""
+
+    def accepts(self, coding: str) -> bool: ...
+
+    def say(self, message: m.Message, headers: Headers | None = None) -> None: ...
+    def count(self, amount: int) -> None:
+        """Bytes have passed. Raises OriginError where they are too many."""

@@ -1,0 +1,104 @@
+"""On a fast link pictures are left alone, but for who wants less of them; and what broke off there
+goes on as it began, whatever the link is by then."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from remote_proxy.economy import WORTH, Why
+from remote_proxy.session import RemoteSession
+from tests.end_to_end.pair import all_three, run, slow_three, until
+from tests.end_to_end.test_page_load import PHOTO, refined, same_pixels, site_of
+from tests.end_to_end.test_policies import policy_file, settled, standing
+
+FAST = 1e9
+"""Bytes/second."""
+
+
+def measured(monkeypatch: pytest.MonkeyPatch, rate: float | None) -> None:
+    monkeypatch.setattr(RemoteSession, "expected", property(lambda _: rate))
+
+
+def test_a_picture_that_is_here_at_once_is_the_origins(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured(monkeypatch, FAST)
+
+    async def go() -> None:
+        async with all_three(worth=WORTH) as (origin, both):
+            page = site_of(origin)
+            await both.browser.navigate(page)
+            answer = await both.browser.image(origin.base + "/a.jpg", page)
+            assert answer.body == PHOTO.read_bytes()
+            assert not both.local.components.find(1, origin.base + "/a.jpg").levels
+            assert list(both.session.statistics().pictures) == [Why.SOON]
+
+    run(go())
+
+
+def test_on_a_middling_link_a_picture_is_coarse_and_then_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    measured(monkeypatch, 5e6 / 8)
+
+    async def go() -> None:
+        async with all_three(worth=WORTH) as (origin, both):
+            page = site_of(origin)
+            html = (await both.browser.navigate(page)).body
+            final, _ = await refined(both.browser, origin.base, page, html)
+            component = both.local.components.find(1, origin.base + "/a.jpg")
+            assert [level.name for level in component.levels] == ["low", "original"]
+            assert component.identical and not component.coding
+            assert final == PHOTO.read_bytes()
+            assert Why.WHOLE in both.session.statistics().pictures
+
+    run(go())
+
+
+@pytest.mark.parametrize("rule", ['level="low"', "quality=20"])
+def test_who_wants_less_gets_less(
+    rule: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured(monkeypatch, FAST)
+    path = policy_file(tmp_path, standing(f"Rule(kind=Kind.IMAGE, {rule})"))
+
+    async def go() -> None:
+        async with all_three(policy=["default", path], worth=WORTH) as (origin, both):
+            await settled(both)
+            page = site_of(origin)
+            await both.browser.navigate(page)
+            answer = await both.browser.image(origin.base + "/a.jpg", page)
+            component = both.local.components.find(1, origin.base + "/a.jpg")
+            await component.wait_settled()
+            assert len(component.data) < 0.7 * len(PHOTO.read_bytes())
+            assert not same_pixels(answer.body, PHOTO.read_bytes())
+
+    run(go())
+
+
+@pytest.mark.parametrize(("before", "after"), [(None, FAST), (FAST, None)])
+def test_a_picture_goes_on_as_it_began(
+    before: float | None, after: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured(monkeypatch, before)
+
+    async def go() -> None:
+        async with slow_three(patience=20.0, worth=WORTH) as (origin, remote, both):
+            page = site_of(origin)
+            await both.browser.navigate(page)
+            url = origin.base + "/a.jpg"
+            await until(lambda: both.local.components.find(1, url))
+            component = both.local.components.find(1, url)
+            await until(lambda: len(component.data) > 8_000)
+            assert bool(component.levels) is (before is None)
+            assert not component.complete
+            measured(monkeypatch, after)
+            await remote.stop()
+            await remote.start()
+            await component.wait_settled()
+            assert component.failure is None
+            answer = await both.browser.image(url, page)
+            assert same_pixels(answer.body, PHOTO.read_bytes())
+            assert origin.counts()["/a.jpg"] == 2
+
+    run(go())

@@ -1,0 +1,111 @@
+"""What scripts can do with pictures and requests, as told by their texts."""
+
+from __future__ import annotations
+
+import pytest
+
+from local_proxy.components import Component, Head
+from local_proxy.export_drivers.script_powers import MAX_ORIGINS, READERS, ScriptPowers
+from wire.skeleton import Kind
+
+ORIGIN = "https://a.test"
+WORKER = f"{ORIGIN}/worker.js"
+
+
+def text(kind: Kind = Kind.OTHER, content_type: str = "text/javascript") -> Component:
+    head = Head(200, [("content-type", content_type)], None)
+    return Component(1, 1, f"{ORIGIN}/x", kind, head=head)
+
+
+def come(powers: ScriptPowers, one: Component, data: bytes, *, last: bool = False) -> None:
+    one.data += data
+    one.complete = last
+    powers.look(one, ORIGIN)
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_a_name_is_found_however_the_text_is_cut(name: bytes, size: int) -> None:
+    powers, one = ScriptPowers(), text()
+    script = b"let a = 1;\n" * 20 + b"x." + name
+    for at in range(0, len(script), size):
+        assert not powers.read_pixels(ORIGIN)
+        come(powers, one, script[at : at + size])
+        if at % 2:  # its reader has had that
+            one.trimmed, one.data = one.received, bytearray()
+    assert powers.read_pixels(ORIGIN)
+    assert not powers.read_pixels("https://b.test")
+
+
+@pytest.mark.parametrize(
+    ("kind", "content_type", "found"),
+    [
+        (Kind.TEXT, "text/html; charset=utf-8", True),
+        (Kind.SCRIPT, "text/plain", True),
+        (Kind.OTHER, "application/javascript", True),
+        (Kind.OTHER, "image/svg+xml", True),
+        (Kind.OTHER, "application/json", False),
+        (Kind.IMAGE, "text/javascript", False),
+        (Kind.STYLE, "text/css", False),
+    ],
+)
+def test_only_what_runs_is_looked_at(kind: Kind, content_type: str, found: bool) -> None:
+    powers = ScriptPowers()
+    come(powers, text(kind, content_type), b"a.drawImage(b)")
+    assert powers.read_pixels(ORIGIN) is found
+
+
+def test_a_worker_that_answers_nothing_is_let_go_once_all_of_it_is_here() -> None:
+    powers, one = ScriptPowers(), text()
+    one.url = WORKER
+    powers.expect_worker(WORKER)
+    come(powers, one, b'addEventListener("push", show);')
+    assert powers.answer(ORIGIN), "the rest may be more"
+    come(powers, one, b"//", last=True)
+    assert not powers.answer(ORIGIN)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        b'addEventListener("fetch", f)',
+        b"onfetch = f",
+        b"importScripts('/w.js')",
+        b"import './w.js'",
+    ],
+)
+def test_a_worker_that_may_answer_is_remembered(script: bytes) -> None:
+    powers, one = ScriptPowers(), text()
+    one.url = WORKER
+    powers.expect_worker(WORKER)
+    for at in range(len(script)):
+        come(powers, one, script[at : at + 1], last=at == len(script) - 1)
+    assert powers.answer(ORIGIN)
+
+
+@pytest.mark.parametrize("first_here", [True, False])
+def test_a_worker_that_answers_is_not_forgotten_for_another_that_does_not(first_here: bool) -> None:
+    powers, first, second = ScriptPowers(), text(), text()
+    first.url, second.url = WORKER, f"{ORIGIN}/other.js"
+    for one in (first, second):
+        powers.expect_worker(one.url)
+    if first_here:
+        come(powers, first, b"addEventListener('fetch', answer)", last=True)
+    come(powers, second, b"addEventListener('push', show)", last=True)
+    assert powers.answer(ORIGIN)
+
+
+def test_a_worker_that_has_not_changed_is_believed_to_answer() -> None:
+    powers, one = ScriptPowers(), text()
+    one.url, one.head = WORKER, Head(304, [], None)
+    powers.expect_worker(WORKER)
+    come(powers, one, b"x", last=True)
+    assert powers.answer(ORIGIN)
+
+
+def test_no_more_origins_are_remembered_than_a_few_thousand() -> None:
+    powers = ScriptPowers()
+    for number in range(MAX_ORIGINS + 1):
+        powers.expect_worker(f"https://{number}.test/w.js")
+    assert not powers.answer("https://0.test")
+    assert powers.answer(f"https://{MAX_ORIGINS}.test")

@@ -1,0 +1,72 @@
+"""What is worth adapting, by the link, the queue and the picture."""
+
+from __future__ import annotations
+
+from math import inf
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from remote_proxy.economy import LEAST, PAGE, UNMEASURED, WORTH, Economy, Why
+
+MODEM, DSL, BROADBAND, FIBRE = 56e3 / 8, 1.6e6 / 8, 20e6 / 8, 100e6 / 8
+
+
+@pytest.mark.parametrize(
+    ("size", "ahead", "rate", "adapts"),
+    [
+        (30_000, 0, None, True),  # perhaps slow
+        (5_000, 0, MODEM, True),
+        (30_000, 0, DSL, True),  # others will follow
+        (150_000, 0, BROADBAND, False),
+        (150_000, 400_000, BROADBAND, True),  # would be waited for behind others
+        (2_000_000, 0, FIBRE, False),
+    ],
+)
+def test_what_would_be_here_at_once_is_left_alone(
+    size: int, ahead: int, rate: float | None, adapts: bool
+) -> None:
+    assert Economy().adapts(size, ahead=ahead, rate=rate) is adapts
+
+
+@pytest.mark.parametrize(
+    ("size", "ahead", "rate", "refines"),
+    [
+        (30_000, 0, None, True),
+        (30_000, 0, DSL, True),  # a page of such takes seconds
+        (40_000, 300_000, 5e6 / 8, False),
+        (40_000, 3_000_000, 5e6 / 8, True),  # waited for behind many others
+        (2_000_000, 0, BROADBAND, False),
+    ],
+)
+def test_steps_between_are_for_who_would_wait_a_second(
+    size: int, ahead: int, rate: float | None, refines: bool
+) -> None:
+    economy = Economy()
+    assert economy.refines(size, ahead=ahead, rate=rate) is refines
+    assert economy.counts() == ({} if refines else {Why.WHOLE: 1})
+
+
+def test_decisions_are_counted_by_what_decided() -> None:
+    economy = Economy()
+    for rate in (None, MODEM, FIBRE, FIBRE):
+        economy.adapts(9_000, ahead=0, rate=rate)
+    economy.late()
+    assert economy.counts() == {Why.UNMEASURED: 1, Why.SLOW: 1, Why.SOON: 2, Why.LATE: 1}
+
+
+def test_another_price_moves_the_line() -> None:
+    assert Economy().adapts(1, ahead=0, rate=FIBRE, worth=0.0)
+    assert not Economy().adapts(30_000, ahead=0, rate=MODEM, worth=60.0)
+
+
+@given(st.integers(1, 10**8), st.integers(0, 10**8), st.floats(100.0, 1e9))
+def test_work_gets_the_time_that_the_link_needs_anyhow(size: int, ahead: int, rate: float) -> None:
+    economy = Economy()
+    assert economy.patience(ahead + size, rate=rate, shown=True) >= LEAST
+    assert economy.adapts(size, ahead=ahead, rate=rate) is (
+        (max(ahead, PAGE) + size) / rate >= WORTH
+    )
+    assert economy.patience(size, rate=None, shown=False) == inf
+    assert economy.patience(size, rate=None, shown=True) == UNMEASURED

@@ -1,0 +1,45 @@
+"""A page that is read for its parts leaves the event loop to others every few kilobytes."""
+
+from __future__ import annotations
+
+import asyncio
+
+from remote_proxy.delivery import PIECE
+from remote_proxy.import_drivers.found import Found
+from remote_proxy.importing import READ, Importer, import_parts
+
+
+class Reading:
+    """An import driver that notes what it gets, and how often others had their turn before."""
+
+    def __init__(self) -> None:
+        self.turns = 0
+        self.fed: list[tuple[bytes, int]] = []
+
+    def feed(self, data: bytes) -> list[Found]:
+        self.fed.append((data, self.turns))
+        return []
+
+    def close(self) -> list[Found]:
+        return []
+
+
+def test_others_have_their_turn_between_small_pieces() -> None:
+    async def go() -> Reading:
+        reading = Reading()
+
+        async def others() -> None:
+            while True:
+                reading.turns += 1
+                await asyncio.sleep(0)
+
+        beside = asyncio.create_task(others())
+        await import_parts(Importer(reading, lambda _: None), bytes(PIECE))
+        beside.cancel()
+        return reading
+
+    reading = asyncio.run(go())
+    assert b"".join(data for data, _ in reading.fed) == bytes(PIECE)
+    assert max(len(data) for data, _ in reading.fed) == READ
+    turns = [turns for _, turns in reading.fed]
+    assert turns == sorted(set(turns))

@@ -1,0 +1,79 @@
+"""Which pictures a document shows by itself: only these may be coarse once they have loaded."""
+
+from __future__ import annotations
+
+import pytest
+
+from remote_proxy.importing import DocumentImport
+from remote_proxy.prefetch import Document
+from transcoders.picture import Picture, alone
+from wire.skeleton import Level
+
+PAGE = "http://a.test/dir/page.html"
+
+
+def importing(html: str, sheet: str = "") -> DocumentImport:
+    headers = [("content-type", "text/html; charset=utf-8")]
+    one = DocumentImport(Document(PAGE, [], headers), lambda wanted: None)
+    page = one.page()
+    page.feed(html.encode())
+    page.close()
+    if sheet:
+        styles = one.sheet("http://a.test/s.css", [("content-type", "text/css")])
+        assert styles is not None
+        styles.feed(sheet.encode())
+        styles.close()
+    return one
+
+
+@pytest.mark.parametrize(
+    ("html", "url"),
+    [
+        ("<img src=p.jpg>", "/dir/p.jpg"),
+        ("<img src=p.jpg loading=lazy>", "/dir/p.jpg"),
+        ("<img src=a.jpg srcset='b.jpg 2x, /c.jpg 3x'>", "/c.jpg"),
+        ("<img src=a.jpg srcset='b.jpg 2x, /c.jpg 3x'>", "/dir/a.jpg"),
+        ("<picture><source srcset=w.webp media='(max-width: 9px)'><img src=p.jpg></picture>",
+         "/dir/w.webp"),
+        ("<div style='background: url(b.png)'>", "/dir/b.png"),
+        ("<style>.none { background: url(/unused.png) }</style>", "/unused.png"),
+        ("<svg><image href=drawn.jpg /></svg>", "/dir/drawn.jpg"),
+        ("<video poster=first.jpg></video>", "/dir/first.jpg"),
+        ("<link rel=preload as=image href=p.jpg><img src=p.jpg>", "/dir/p.jpg"),
+    ],
+)  # fmt: skip
+def test_what_markup_and_styles_name_is_shown(html: str, url: str) -> None:
+    assert importing(html).shows("http://a.test" + url)
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<script>new Image().src = 'p.jpg'</script>",
+        "<link rel=preload as=image href=p.jpg>",
+        "<a href=p.jpg>picture</a>",
+        "<template><img src=p.jpg></template>",
+        "<!-- <img src=p.jpg> -->",
+        "<link rel=prefetch href=p.jpg>",
+    ],
+)
+def test_what_a_script_makes_is_not(html: str) -> None:
+    assert not importing(html).shows("http://a.test/dir/p.jpg")
+
+
+def test_style_sheets_of_the_document_show_pictures_too() -> None:
+    one = importing(
+        "<link rel=stylesheet href=/s.css><p class=a>",
+        "p { background: image-set('one.png' 1x, 'two.png' 2x) }",
+    )
+    assert one.shows("http://a.test/one.png")
+
+
+def test_a_picture_alone_is_its_last_level_and_remembers_where_it_showed_more() -> None:
+    data = b"LOW" + bytes(range(100))
+    prefix = Level("medium", 3, 40, "image/jpeg", b"\xff\xd9")
+    levels = (Level("low", 0, 3, "image/webp"), prefix, Level("original", 3, len(data), "x/y"))
+    made = alone(Picture(data, levels, 9, 9, lossless=True, identical=True, first_step=50))
+    assert made.data == data[3:]
+    assert made.levels == (Level("original", 0, len(data) - 3, "x/y"),)
+    assert (made.untold, made.first_step) == ((37,), 0)

@@ -1,0 +1,49 @@
+"""Whether anything has happened on a link: for who looks at it again and again, but not at rest.
+
+A device in a pocket must not wake up four times a second to see that nothing has changed. Knows
+nothing of links.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+
+class Activity:
+    """Of one link, over all its connections."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._waiting: list[asyncio.Future[None]] = []
+
+    def happened(self) -> None:
+        """Something did."""
+        self._count += 1
+        if self._waiting:
+            for waiting in self._waiting:
+                if not waiting.done():
+                    waiting.set_result(None)
+            self._waiting.clear()
+
+    def watch(self) -> Watch:
+        """For one who looks; what has happened so far is news to him."""
+        return Watch(self)
+
+
+class Watch:
+    """Paces one who looks."""
+
+    def __init__(self, activity: Activity) -> None:
+        self._activity = activity
+        self._seen = -1
+
+    async def news(self, *, pause: float) -> None:
+        """Until something has happened since the last look, and `pause` seconds longer: what
+        happens within these is one piece of news."""
+        activity = self._activity
+        if self._seen == activity._count:
+            waiting = asyncio.get_running_loop().create_future()
+            activity._waiting.append(waiting)
+            await waiting
+        await asyncio.sleep(pause)
+        self._seen = activity._count
