@@ -49,6 +49,10 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return self._jumping.now
 
+    def work(self, seconds: float) -> None:
+        """What runs now has taken so long."""
+        self._jumping.now += seconds
+
     def run_in_executor(  # type: ignore[override]  # asyncio's own stub names another future
         self, executor: Any, func: Callable[..., Result], *args: Any
     ) -> asyncio.Future[Result]:

@@ -20,6 +20,7 @@ from typing import Final
 
 from pairing.errors import PairingError
 from pairing.files import private_folder, read_private, write_private
+from pairing.folder_watch import FolderWatch
 from pairing.identity import (
     Identity,
     certificate_of,
@@ -133,6 +134,10 @@ class Store:
             return 0.0
         except OSError as error:
             raise PairingError(f"{self._devices}: {error.strerror or error}") from error
+
+    def watch(self) -> FolderWatch:
+        """Hears when a device may have been paired or revoked."""
+        return FolderWatch(self._devices)
 
     def note_listening(self, address: str) -> None:
         """Remember where the remote listens."""

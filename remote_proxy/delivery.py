@@ -25,7 +25,6 @@ from remote_proxy.heads import (
     told,
     with_credentials,
 )
-from remote_proxy.importing import import_parts
 from remote_proxy.jobs import Job, is_download, kind_of
 from remote_proxy.origin import FetchRequest, OriginResponse
 from remote_proxy.picture_work import PictureWork
@@ -183,6 +182,7 @@ class Delivery:
     async def _text(self, response: OriginResponse, content_type: str) -> None:
         """Decode what the origin coded, read it for sub-resources, code it for the link."""
         importer = self._sender.promising.importer(self.job, response)
+        reading = self._services.imports.of(importer) if importer is not None else None
         headers, body = decode(response.headers, response.body)
         length = response.length if headers == response.headers else None
         self._head(response, headers, length=length, coding="br")
@@ -190,8 +190,8 @@ class Delivery:
         encoder = TextEncoder(quality=quality_for(self._sender.expected))
         async for chunk in body:
             for piece in _pieces(chunk, first=FIRST if not outgoing.written else PIECE):
-                if importer is not None:
-                    await import_parts(importer, piece)  # first: its fetches run while it is coded
+                if reading is not None:
+                    await reading.read(piece)  # first: its fetches run while it is coded
                 if new := self._rest.after(piece):
                     outgoing.write(await self._encoded(encoder, new))
             if self._document == m.UNATTRIBUTED and outgoing.written > LONG:

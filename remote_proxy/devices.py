@@ -1,13 +1,12 @@
 """Who may connect: the paired devices, as their store says now.
 
-Devices are paired and revoked by a command in another process, so the store is looked at again
-and again: a revoked device's session ends within a second. One that has just been paired may come
-sooner than that, so there is a short look before anybody is judged, too.
+Devices are paired and revoked by a command in another process, so the store's folder is watched: a
+revoked device's session ends within a second. One that has just been paired may come sooner than
+that is known, so there is a short look before anybody is judged, too.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final
@@ -19,8 +18,6 @@ from pairing.store import Store
 from transport.security import ServerSecurity
 from transport.spp.keys import ServerKeys
 
-LOOK_EVERY: Final = 0.25
-"""Seconds between two looks: a listing of a small folder."""
 SETTLED: Final = 1.0
 """Seconds after which a folder's time tells of every change: file systems' clocks are coarse."""
 _log = structlog.get_logger("sluice.remote")
@@ -70,12 +67,13 @@ class PairedDevices:
     async def watch(self, changed: Callable[[], None]) -> None:
         """Until cancelled; `changed` is called whenever other devices may connect than before."""
         told: tuple[object, ...] = ()
-        while True:
-            await asyncio.sleep(LOOK_EVERY)
-            try:
-                self.refresh()
-            except PairingError as error:  # a disk's fault: whoever was let in stays in
-                _log.warning("the paired devices can't be read", error=str(error))
-            if self._revision != told:  # `look` may have found it before
-                told = self._revision
-                changed()
+        with self._store.watch() as watch:
+            while True:
+                await watch.changed()
+                try:
+                    self.refresh()
+                except PairingError as error:  # a disk's fault: whoever was let in stays in
+                    _log.warning("the paired devices can't be read", error=str(error))
+                if self._revision != told:  # `look` may have found it before
+                    told = self._revision
+                    changed()

@@ -6,7 +6,6 @@ their bounds. It fetches nothing itself.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, Protocol
@@ -23,9 +22,6 @@ from wire.skeleton import Kind, Use
 
 HTML_TYPE: Final = "text/html"
 """Pages of XML are not read: they are other texts to a browser than to a reader of HTML."""
-READ: Final = 4096
-"""Bytes handed to an import driver at a time; others get their turn in between. The worst page or
-sheet takes it 2.5 us a byte."""
 _log = structlog.get_logger("sluice.remote")
 
 
@@ -162,11 +158,3 @@ class DocumentImport:
         applies = found.kind is Kind.STYLE and found.terms.applies and not found.lazy
         if applies and not protections.forbid(found):
             self._sheets.setdefault(found.url, found)
-
-
-async def import_parts(importer: Importer, piece: bytes) -> None:
-    """Let an import driver read it, a little at a time."""
-    for at in range(0, len(piece), READ):
-        if at:
-            await asyncio.sleep(0)
-        importer.feed(piece[at : at + READ])

@@ -10,6 +10,7 @@ from typing import Final, Protocol
 
 from remote_proxy.economy import WORTH, Economy
 from remote_proxy.gathered import Gathered
+from remote_proxy.import_share import ImportShare
 from remote_proxy.limits import Devices
 from remote_proxy.obedience import Obedience
 from remote_proxy.origin import Origin
@@ -43,6 +44,8 @@ class Services:
         default_factory=lambda: Workers(workers=CODERS, waiting=None, name="texts")
     )
     """Codes texts densely. Who waits is a request, of which each device has so many."""
+    imports: ImportShare = field(default_factory=ImportShare)
+    """Reads pages and style sheets for their parts, on the loop."""
     worth: float = WORTH
     """Seconds that a picture would be waited for, from which on it is adapted."""
     reading: Workers = field(

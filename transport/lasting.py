@@ -18,6 +18,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
+from math import inf
 from typing import Final, Protocol
 
 import structlog
@@ -37,7 +38,8 @@ SILENCE: Final = 8.0
 """Seconds without a sign of the peer, while it owes one, after which a rival is dialled. Above
 what jitter, a lost packet and its retry make of a link with round trips of 2 s."""
 LOOK: Final = 1.0
-"""Seconds between two looks at the silence."""
+"""Seconds between two looks at the silence while a sign of the peer is due. A link at rest is not
+looked at: whatever could fall silent begins with bytes."""
 CLOSE_LOOK: Final = 0.2
 """The same while something is under way on a connection that tells at once."""
 QUIET: Final = 0.5
@@ -59,8 +61,8 @@ Dial = Callable[[], Awaitable[Connection]]
 class Better(Protocol):
     """A way that links should take, and can't always."""
 
-    def due(self) -> bool:
-        """The link is not on it, and it may be tried now."""
+    def due_in(self) -> float:
+        """Seconds until it may be tried; infinite while the link is on it."""
 
     async def dial_udp(self) -> Connection:
         """By that way or not at all. Raises LinkError, OSError."""
@@ -108,6 +110,7 @@ class LastingLink:
         self._loop = asyncio.get_running_loop()
         self._token = preamble.NO_TOKEN
         self._hurry = asyncio.Event()
+        self._resting = False
         self._task: asyncio.Task[None] | None = None
         self._deadline: asyncio.Timeout | None = None
         """Of the attempt that is under way."""
@@ -119,7 +122,9 @@ class LastingLink:
         connection, answer = await self._attempt(Preamble(What.OPEN))
         self._token = answer.token
         try:
-            self.link = StreamLink(connection, congestion=self._congestion, on_lost=self._lost)
+            self.link = StreamLink(
+                connection, congestion=self._congestion, on_lost=self._lost, on_use=self._used
+            )
         except LinkError:
             connection.close()
             raise
@@ -150,10 +155,18 @@ class LastingLink:
         elif self._task is not None and self._task is not asyncio.current_task():
             self._task.cancel()
 
+    def _used(self) -> None:
+        """Something moves."""
+        if self._resting:
+            self._resting = False
+            self._hurry.set()
+
     async def _keep(self) -> None:
         """Until the link is closed: watch its connection, replace it when need be."""
         while not self.link.closed:
+            self._resting = self._at_rest()
             await self._pause(self._until_look())
+            self._resting = False
             if self.link.closed:
                 return
             if self._in_vain and self._moves():
@@ -164,7 +177,7 @@ class LastingLink:
                 await self._rival()
             elif self._expecting():
                 self._ask()
-            elif self._better is not None and self._better.due() and self._may_change():
+            elif self._better is not None and self._better.due_in() <= 0 and self._may_change():
                 await self._go_on(self._better.dial_udp)
 
     async def _reconnect(self) -> None:
@@ -205,9 +218,18 @@ class LastingLink:
         return self.link.connected and not self._silent()
 
     def _until_look(self) -> float:
-        """Seconds until the next look at the silence."""
+        """Seconds until the next look at the silence, or at what a link at rest may do."""
+        if self._resting:
+            if self._better is None or self._expecting():
+                return inf
+            return max(LOOK, self._better.due_in())
         busy = self.link.prompt and (self._expects_soon() or self.link.unanswered() > 0.0)
         return CLOSE_LOOK if busy else LOOK
+
+    def _at_rest(self) -> bool:
+        """Nothing is due of the peer, so there is no silence until something moves."""
+        asks = self.link.prompt and self._expects_soon()
+        return self.link.connected and not (self.link.owed or asks or self._in_vain)
 
     def _expects_soon(self) -> bool:
         return self._expecting() and self.link.quiet() < SLOW_ANSWER
@@ -285,7 +307,7 @@ class LastingLink:
     async def _pause(self, seconds: float) -> None:
         """Wait, but not longer than until somebody says hurry."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(seconds if seconds < inf else None):
                 await self._hurry.wait()
         self._hurry.clear()
 

@@ -3,13 +3,14 @@
 Some networks let no UDP through, or lose it after a while. Whoever dials waits a moment for an
 answer over UDP; without one TCP has its turn, and UDP is left alone for a minute, then ever longer.
 So it is where UDP answers at first and is blocked in the middle (`blocked`).
-A link that runs over TCP for want of UDP is told when to try that again (`due`).
+A link that runs over TCP for want of UDP is told when to try that again (`due_in`).
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from math import inf
 from typing import Final
 
 import structlog
@@ -88,9 +89,9 @@ class PreferringUdp:
         self._passed_at, self.why_not = self._now(), ""
         return connection
 
-    def due(self) -> bool:
-        """UDP failed, and may be tried again now."""
-        return bool(self.why_not) and self._now() >= self._not_before
+    def due_in(self) -> float:
+        """Seconds until UDP, which failed, may be tried again; infinite if it did not."""
+        return max(0.0, self._not_before - self._now()) if self.why_not else inf
 
     def network_changed(self) -> None:
         """Another network may let it pass."""

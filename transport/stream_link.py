@@ -42,8 +42,9 @@ class StreamLink:
         *,
         congestion: str | None = "cubic",
         on_lost: Lost | None = None,
+        on_use: Callable[[], None] = lambda: None,
     ) -> None:
-        """`connection`: the link owns it from here on.
+        """`connection`: the link owns it from here on. `on_use`: told whenever anything moves.
 
         `congestion`: of TCP, "cubic", "bbr", or None for the system's default. `on_lost`: the link
         waits for `resume` when its connection breaks; without it, it closes. Raises LinkError when
@@ -51,6 +52,7 @@ class StreamLink:
         """
         self._congestion = congestion
         self._on_lost = on_lost
+        self._on_use = on_use
         self._loop = asyncio.get_running_loop()
         self._endpoint: Endpoint | None = None
         self._inbox: Inbox | None = None
@@ -120,6 +122,12 @@ class StreamLink:
     def connected(self) -> bool:
         """Whether something carries bytes now."""
         return self._connection is not None
+
+    @property
+    def owed(self) -> bool:
+        """Whether the peer owes a report, or as much as a sign that it is there."""
+        reports = self._endpoint is not None and self._endpoint.gate.under_way > 0
+        return reports or self.unanswered() > 0.0
 
     def silent(self) -> float:
         """Seconds for which the peer owes a report and nothing of it has come; 0: it owes none."""
@@ -210,10 +218,13 @@ class StreamLink:
     def next_bytes(self) -> bytes | None:
         assert self._endpoint is not None
         try:
-            return self._endpoint.next_chunk(self._loop.time())
+            chunk = self._endpoint.next_chunk(self._loop.time())
         except Exception as error:  # a bug of ours: the loop logs it, once, and the session hears
             self.close(LinkError(f"the session failed to choose what to send: {error}"))
             raise
+        if chunk is not None:
+            self._on_use()
+        return chunk
 
     def next_time(self) -> float | None:
         assert self._endpoint is not None
@@ -229,6 +240,7 @@ class StreamLink:
         except PeerError as error:
             self.failed(error)
             return
+        self._on_use()
         if frames:
             self._inbox.frames_received(frames, now=now)
         if self._endpoint.ended:
@@ -242,6 +254,7 @@ class StreamLink:
         except PeerError as error:
             self.failed(error)
             return
+        self._on_use()
         if self._connection is not None:
             self._connection.pace(self._endpoint.pace)
 

@@ -45,7 +45,7 @@ class World:
         self.ends: list[SppLink] = []
         self.dialled: list[str] = []
         self.expecting = False
-        self.tcp_passes = True
+        self.udp_passes = self.tcp_passes = True
         self.told: list[LinkError | None] = []
         self.to_near, self.at_near = Queue(1024), Arrivals()
         self.to_far, self.at_far = Queue(256), Arrivals()
@@ -92,6 +92,8 @@ class World:
 
     async def _udp(self) -> UdpConnection:
         await asyncio.sleep(ROUND_TRIP)
+        if not self.udp_passes:
+            raise LinkError("no UDP any more")
         return self._dial("udp")
 
     async def _tcp(self) -> UdpConnection:
@@ -218,6 +220,38 @@ def test_an_idle_link_is_not_probed_and_stays() -> None:
         world.near.wake()
         await until_frames(world.at_far, 5)
         assert world.dialled == ["udp"]
+
+    in_world(main)
+
+
+@pytest.mark.parametrize("transport", ["udp", "tcp"])
+@pytest.mark.parametrize("expecting", [False, True])
+def test_who_keeps_an_idle_link_sleeps(transport: str, expecting: bool) -> None:
+    """An hour on the way that it should have, or on the other one; with an event stream or not."""
+
+    async def main(world: World) -> None:
+        world.to_far.frames = frames(3)
+        if transport == "tcp":
+            world.udp_passes = False
+            world.block(True)
+        world.near.wake()
+        await until_frames(world.at_far, 3)
+        world.expecting = expecting
+        await asyncio.sleep(60.0)
+        assert world.near.statistics().transport == transport
+        loop = asyncio.get_running_loop()
+        looks = 0
+        call_at = loop.call_at
+
+        def counting(*arguments: Any, **named: Any) -> asyncio.TimerHandle:
+            nonlocal looks
+            task = asyncio.current_task()
+            looks += task is not None and task.get_name() == "lasting link"
+            return call_at(*arguments, **named)
+
+        loop.call_at = counting  # type: ignore[method-assign]
+        await asyncio.sleep(3600.0)
+        assert looks <= 3600 / 25  # what keeps NATs from forgetting is news
 
     in_world(main)
 
