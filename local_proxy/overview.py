@@ -107,13 +107,14 @@ class Overview:
         now = self._now()
         view = self._runtime.view
         documents = summary.documents(view)
-        link = self._link(now)
+        link, session = self._link(now), self._uplink.session
         return StatusSnapshot(
             version=VERSION,
             uptime=now - self._start,
             link=link,
             history=self.history.status(now=now),
             savings=Savings(origin_bytes=self._origin_bytes, link_bytes=self._link_bytes),
+            pictures=summary.pictures(session.decisions) if session is not None else [],
             documents=documents,
             tree=_tree(documents, view.schedulers.get((), "")),
             policies=summary.policies(self._runtime.statistics()),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol
 
 import structlog
@@ -85,9 +85,11 @@ class LocalSession:
             device=device,
             first_component=first_id,
             first_promise=memory.next_promise,
-            accepts=(*accepts, m.NOTICES),
+            accepts=(*accepts, m.NOTICES, m.DECISIONS),
             patience=math.ceil(patience),
         )
+        self.decisions: Mapping[str, int] = {}
+        """How many pictures were adapted or left alone, by the remote's reason."""
         self.uploads = Uploads(self.session, wake=link.wake)
         self._arrivals = Arriving(
             memory,
@@ -110,6 +112,7 @@ class LocalSession:
             m.Reset: self._on_reset,
             m.Credit: self._on_credit,
             m.Notice: self._on_notice,
+            m.Decisions: self._on_decisions,
             m.Ping: self._on_ping,
             m.Pong: lambda message, headers: None,
             m.Goodbye: self._on_goodbye,
@@ -330,6 +333,10 @@ class LocalSession:
     def _on_notice(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Notice)
         self._listener.noticed(message.text)
+
+    def _on_decisions(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Decisions)
+        self.decisions = message.counts
 
     def _on_ping(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Ping)

@@ -31,20 +31,28 @@ they made a page's last pixel .4 s later."""
 LEAST: Final = 0.02
 """Seconds that work is given at least: as much as a sketch takes where nobody else wants one."""
 
+AGAIN: Final = 1.0
+"""Seconds between two times that a device is told: 40 bytes each."""
 UNMEASURED: Final = 1.0
 """Seconds that finer levels are given while the link is not measured: they take a few hundredths
 where the workers are free."""
 
 
 class Why(StrEnum):
-    """What decided."""
+    """What decided, as the device is told (wire.messages.Decisions)."""
 
-    WANTED = "a policy wants it on any link"
-    UNMEASURED = "the link is not measured yet"
-    SLOW = "it would be waited for"
-    SOON = "it is here as soon untouched"
-    WHOLE = "whole behind its coarse version: steps between would save nothing"
-    LATE = "the work would end later than the link"
+    WANTED = "wanted"
+    """A policy wants it on any link."""
+    UNMEASURED = "unmeasured"
+    """The link is not measured yet."""
+    SLOW = "slow"
+    """It would be waited for."""
+    SOON = "soon"
+    """It is here as soon untouched."""
+    WHOLE = "whole"
+    """Whole behind its coarse version: steps between would save nothing."""
+    LATE = "late"
+    """The work would end later than the link."""
 
 
 class Economy:
@@ -55,6 +63,8 @@ class Economy:
         otherwise; 0: always."""
         self._worth = worth
         self._counts: Counter[Why] = Counter()
+        self._told: Counter[Why] = Counter()
+        self._told_at = -inf
 
     def adapts(
         self, size: int, *, ahead: int, rate: float | None, worth: float | None = None
@@ -101,6 +111,18 @@ class Economy:
     def counts(self) -> Mapping[str, int]:
         """Pictures by what decided."""
         return MappingProxyType({str(why): count for why, count in self._counts.items()})
+
+    def news(self, now: float) -> Mapping[str, int] | None:
+        """The counts, if the device was not told them and may be told again. `now`: seconds."""
+        if self._counts == self._told or now < self._told_at + AGAIN:
+            return None
+        self._told, self._told_at = self._counts.copy(), now
+        return self.counts()
+
+    @property
+    def untold(self) -> bool:
+        """There will be news."""
+        return self._counts != self._told
 
     def always(self, worth: float | None) -> bool:
         """Whether pictures are adapted whatever the link, and however long the work takes."""

@@ -176,7 +176,7 @@ class RemoteSession:
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
             self._link.start(self.outbox, self)
-            fitting = tasks.create_task(self._fitting.run(self._tell_refusals))
+            fitting = tasks.create_task(self._fitting.run(self._tell))
             try:
                 error = await asyncio.shield(self._closed)
             finally:
@@ -284,9 +284,9 @@ class RemoteSession:
         if exceeded is not None:
             raise OriginError(Failure.LIMIT, str(exceeded), retry=exceeded.retry)
 
-    def accepts(self, coding: str) -> bool:
-        """Whether the device said that it can undo this coding."""
-        return self.session.peer is not None and coding in self.session.peer.accepts
+    def accepts(self, what: str) -> bool:
+        """Whether the device said that it understands that message, or can undo that coding."""
+        return self.session.peer is not None and what in self.session.peer.accepts
 
     def say(self, message: m.Message, headers: Headers | None = None) -> None:
         """Queue a control message."""
@@ -434,11 +434,22 @@ class RemoteSession:
         assert isinstance(message, m.Goodbye)
         self._link.close()
 
+    def _tell(self) -> None:
+        """What the device's people may want to know."""
+        self._tell_refusals()
+        if not self.accepts(m.DECISIONS):
+            return
+        counts = self.economy.news(self._loop.time())
+        if counts is not None:
+            self.say(m.Decisions(dict(counts)))
+        elif self.economy.untold:
+            self._fitting.activity.happened()  # there will be another look
+
     def _tell_refusals(self) -> None:
         refused = self._services.transcoders.refused(self.device)
         news = self.refusals.news(refused, now=self._loop.time())
         if not news:
             return
         _log.warning("a device was refused", device=self.device, what=news)
-        if self.session.peer is not None and m.NOTICES in self.session.peer.accepts:
+        if self.accepts(m.NOTICES):
             self.say(m.Notice(news))

@@ -79,6 +79,8 @@ class Gate:
         self._ledger = Ledger(now=now)
         self._reported_at = now
         self._delay = DelayFilter()
+        self.window = _SHORTEST_WINDOW
+        """Seconds within which `delivered` counts: the least delay, widened by jitter."""
         self._rate = RateFilter()
         self._dispersion = Dispersion()
         self._pacer = Pacer()
@@ -144,6 +146,7 @@ class Gate:
             noise=min(_MOST_NOISE, self._serialisation / 2 + 2 * held),  # parts: half as often
             held=_MOST_HELD,  # the cap has what the way back does to most reports
         )
+        self._fit_window()
         repaired = self._rate.add(
             progress.arrived_at,
             progress.received,
@@ -221,11 +224,6 @@ class Gate:
         """Bytes/second delivered at most; 0 while unknown."""
         return self._delivered / self.window
 
-    @property
-    def window(self) -> float:
-        """Seconds within which `delivered` counts: the least delay, widened by jitter."""
-        return max(_SHORTEST_WINDOW, (self._delay.minimum or 0.0) + self._delay.jitter)
-
     def estimate(self, now: float) -> BandwidthEstimate | None:
         """What the link carries; sure only if the gate limited within the last rounds."""
         if not self._delivered:
@@ -290,6 +288,7 @@ class Gate:
         delays = self._first.judge(quantum=self.quantum, smaller=self._smaller)
         if self.margin < _WIDE * self.quantum:
             self._delay.begin_anew(delays)
+            self._fit_window()
             self._delivered = rate * self.window
 
     def _running(self, now: float) -> None:
@@ -348,6 +347,7 @@ class Gate:
     def _accept_longer_path(self, now: float) -> None:
         """Nothing of ours is queued, yet the delay stays: another route at the old rate."""
         self._delay.forget_before(now - self.window)
+        self._fit_window()
         self._delivered = self._band.rate * self.window
         self._limits.resumed_at = now
 
@@ -357,6 +357,10 @@ class Gate:
         self._level_since = self._drains.end + 2 * self._delay.round
 
     # -- small facts --------------------------------------------------------------------------
+
+    def _fit_window(self) -> None:
+        """The delays are known otherwise than before."""
+        self.window = max(_SHORTEST_WINDOW, (self._delay.minimum or 0.0) + self._delay.jitter)
 
     @property
     def _target(self) -> float:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import os
 import socket
+import sys
 from collections.abc import Callable
 from types import TracebackType
 from typing import Final
@@ -19,6 +21,8 @@ from transport.quantum import SEGMENT
 
 _UNSENT_LOW_WATER: Final = 1024
 """Bytes unsent in the kernel below which it asks for more."""
+_SIOCOUTQNSD: Final = 0x894B
+"""Asks for the bytes that TCP has not sent; in linux/sockios.h."""
 _BACKLOG: Final = 128
 _TCP_NOTSENT_LOWAT: Final = getattr(socket, "TCP_NOTSENT_LOWAT", 25)
 """In Python from 3.12 on; 25 in linux/tcp.h."""
@@ -156,6 +160,18 @@ def prepare(connection: socket.socket, congestion: str | None) -> None:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion.encode())
         except OSError as error:
             raise LinkError(f"congestion control {congestion!r} is not to be had") from error
+
+
+def takes_bytes(connection: socket.socket) -> bool:
+    """Whether the kernel has next to nothing unsent, which is when its poll would say so, too.
+
+    False where it does not tell.
+    """
+    try:
+        unsent = fcntl.ioctl(connection, _SIOCOUTQNSD, bytes(4))
+    except OSError:
+        return False
+    return 2 * int.from_bytes(unsent, sys.byteorder) < _UNSENT_LOW_WATER
 
 
 def segment(connection: socket.socket) -> int:

@@ -18,11 +18,13 @@ from transport.link import LinkError
 from transport.quantum import Chunks, chunks_of
 from transport.records import Peer, Plain, Records
 from transport.segmented import Segmented
-from transport.tcp import prepare, reason, segment
+from transport.tcp import prepare, reason, segment, takes_bytes
 from wire.errors import PeerError
 
 _READ: Final = 65_536
 """Bytes read per callback."""
+_AT_ONCE: Final = 4
+"""Chunks that go in one round of the loop, at most, before the kernel's poll is asked."""
 KEEPALIVE_IDLE: Final = 600
 """Seconds of silence before the kernel asks whether the peer is there; peers ask sooner."""
 
@@ -44,6 +46,9 @@ class TcpConnection:
         self._remainder = b""
         """Of a chunk that the kernel took in part."""
         self._writing = False
+        """It is about to ask for what goes next."""
+        self._polled = False
+        """... when the kernel says that it takes bytes."""
         self._timer: asyncio.TimerHandle | None = None
 
     # -- before a link has it ------------------------------------------------------------------
@@ -117,7 +122,7 @@ class TcpConnection:
         if self._writing or self._carried is None:
             return
         self._writing = True
-        self._loop.add_writer(self.socket, self._writable)
+        self._loop.call_soon(self._begin_writing)
 
     def pace(self, rate: float) -> None:
         """The kernel knows."""
@@ -166,8 +171,20 @@ class TcpConnection:
 
     # -- the socket ----------------------------------------------------------------------------
 
+    def _begin_writing(self) -> None:
+        """A chunk or two, which is what a report allows, without asking the kernel's poll."""
+        for _ in range(_AT_ONCE):
+            if self._carried is None or not self._writing:
+                return
+            if not takes_bytes(self.socket):
+                break
+            self._writable()
+        if self._carried is not None and self._writing:
+            self._polled = True
+            self._loop.add_writer(self.socket, self._writable)
+
     def _writable(self) -> None:
-        """The kernel takes bytes: one quantum, chosen now."""
+        """The kernel takes bytes: one chunk, chosen now."""
         assert self._carried is not None
         chunk: bytes | None = self._remainder
         if not chunk:
@@ -191,7 +208,9 @@ class TcpConnection:
         """Nothing may or wants to go: until a report, a wake or the next time."""
         assert self._carried is not None
         self._writing = False
-        self._loop.remove_writer(self.socket)
+        if self._polled:
+            self._polled = False
+            self._loop.remove_writer(self.socket)
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -43,6 +43,8 @@ GROWING: Final = "growing"
 """The remote that accepts it is told of documents by Growing."""
 NOTICES: Final = "notices"
 """Who accepts it is told by Notice what its device should know."""
+DECISIONS: Final = "decisions"
+"""Who accepts it is told by Decisions what was decided about its pictures."""
 
 UNATTRIBUTED: Final = 0
 """The document of requests that no page is known to have made: downloads, plain clients."""
@@ -96,7 +98,7 @@ class Hello(Message, tag=1, frozen=True):
     """The id from which the remote numbers what it promises: earlier ones are taken."""
     accepts: list[str] = []
     """What of PACKED, ARITHMETIC, SKETCH, EXACT, RECIPES, SCANS it can undo, and whether it takes
-    GROWING, NOTICES."""
+    GROWING, NOTICES, DECISIONS."""
     patience: int = 0
     """Seconds for which the sender tries to get a lost link back; 0: it does not say."""
 
@@ -368,6 +370,14 @@ class Notice(Message, tag=41, frozen=True):
     text: str
 
 
+class Decisions(Message, tag=42, frozen=True):
+    """How many pictures of this session are adapted or left alone, and why. Only for who accepts it
+    (DECISIONS)."""
+
+    counts: dict[str, int]
+    """By reason, in few letters: remote_proxy/economy.py names them. Others may come."""
+
+
 class Packed(Message, tag=38, frozen=True):
     """A skeleton or a package, deflated; only for who accepts it (PACKED). See wire/packing.py."""
 
@@ -381,7 +391,7 @@ _Any = (
     Hello | Credit | Reset | Ping | Pong | Goodbye | Request | Cancel | CloseDocument
     | SetScheduler | SetWeight | SetQuantum | SetPlan | Raise | Hold | Fetch | Growing | Head
     | Levels | Skeleton | Failed | Hint | Trailers | Packed | Expired
-    | Package | Notice
+    | Package | Notice | Decisions
 )  # fmt: skip
 
 _encoder = msgspec.msgpack.Encoder()

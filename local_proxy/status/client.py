@@ -156,6 +156,7 @@ def render(status: StatusSnapshot) -> str:
     saved = status.savings.origin_bytes - status.savings.link_bytes
     if saved > 0:
         lines.append(f"  saved {_size(saved)} of {_size(status.savings.origin_bytes)}")
+    lines += [f"  pictures: {one.count} {one.text}" for one in status.pictures]
     names = (p.name if p.on else f"{p.name} (off: {p.why_off})" for p in status.policies)
     lines.append("policies: " + ", ".join(names))
     lines += [_document(document) for document in status.documents[:10]]

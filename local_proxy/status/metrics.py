@@ -53,6 +53,12 @@ def exposition(status: StatusSnapshot) -> str:
             "Bytes that it took on the link.",
             [({}, savings.link_bytes)],
         ),
+        _family(
+            "pictures_total",
+            "counter",
+            "Pictures of this session, by why they are adapted or not.",
+            [({"why": one.why}, one.count) for one in status.pictures],
+        ),
         _family("documents", "gauge", "Open documents.", [({}, len(status.documents))]),
         _family(
             "policy_on",

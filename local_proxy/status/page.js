@@ -126,8 +126,10 @@ function show(status) {
   showState(link);
   showTiles(status);
   showLegend();
-  const { documents, tree, policies, problems } = status;
+  const { documents, pictures, tree, policies, problems } = status;
   at("documents").replaceChildren(...(documents.length ? documents.map(showDocument) : none("p", "No document is open.")));
+  at("pictures").replaceChildren(...pictures.map(({ count, text }) =>
+    make("li", "note", `${count} ${count === 1 ? "picture" : "pictures"} ${text}`)));
   const titles = Object.fromEntries(documents.map((doc) => [String(doc.id), doc.title || shortly(doc.url)]));
   at("tree").replaceChildren(tree ? make("ul", "", showNode(tree, "link", titles)) : none("p", "The remote proxy has not sent it yet.")[0]);
   at("policies").replaceChildren(...(policies.length ? policies.map(showPolicy) : none("li", "None.")));

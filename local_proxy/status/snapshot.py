@@ -101,6 +101,17 @@ class Savings(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes that it took on the link."""
 
 
+class PicturesStatus(msgspec.Struct, frozen=True):
+    """Pictures of this session that fared alike. One can count twice: what was begun may turn out
+    not to be worth while."""
+
+    why: str
+    """In one word, for programs."""
+    count: int
+    text: str
+    """How they fared, and why, for people."""
+
+
 class PolicyStatus(msgspec.Struct, frozen=True, kw_only=True):
     """A policy, in the order in which they react."""
 
@@ -142,6 +153,7 @@ class StatusSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     link: LinkStatus
     history: HistoryStatus
     savings: Savings = Savings()
+    pictures: list[PicturesStatus] = []
     documents: list[DocumentStatus] = []
     tree: NodeStatus | None = None
     policies: list[PolicyStatus] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from hats.statistics import NodeStatistics
@@ -11,6 +11,7 @@ from local_proxy.status.snapshot import (
     ComponentStatus,
     DocumentStatus,
     NodeStatus,
+    PicturesStatus,
     PolicyStatus,
 )
 from policies.view import SessionView
@@ -20,6 +21,15 @@ MAX_COMPONENTS: Final = 200
 MAX_DOCUMENTS: Final = 50
 """The ones opened last."""
 MAX_CHILDREN: Final = 50
+PICTURES: Final[Mapping[str, str]] = {
+    "slow": "coarse first: they would be waited for",
+    "unmeasured": "coarse first: the link was not measured yet",
+    "wanted": "coarse first: a policy wants it on any link",
+    "soon": "left as they are: here as soon untouched",
+    "whole": "whole behind the coarse version: steps between would save nothing",
+    "late": "sent as they are: the work would have ended later than the link",
+}
+"""What the remote proxy's reasons mean."""
 
 
 def documents(view: SessionView) -> list[DocumentStatus]:
@@ -67,6 +77,15 @@ def tree(node: NodeStatistics) -> NodeStatus:
         children=[tree(child) for child in node.children[:MAX_CHILDREN]],
         more=max(len(node.children) - MAX_CHILDREN, 0),
     )
+
+
+def pictures(counts: Mapping[str, int]) -> list[PicturesStatus]:
+    """What was decided about a session's pictures; what nobody here knows is left out."""
+    return [
+        PicturesStatus(why, count, text)
+        for why, text in PICTURES.items()
+        if (count := counts.get(why, 0))
+    ]
 
 
 def policies(statistics: Iterable[PolicyStatistics]) -> list[PolicyStatus]:

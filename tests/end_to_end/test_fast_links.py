@@ -3,6 +3,7 @@ goes on as it began, whatever the link is by then."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,31 @@ def test_who_wants_less_gets_less(
             await component.wait_settled()
             assert len(component.data) < 0.7 * len(PHOTO.read_bytes())
             assert not same_pixels(answer.body, PHOTO.read_bytes())
+
+    run(go())
+
+
+@pytest.mark.parametrize(("rate", "why"), [(FAST, {"soon": 3}), (5e6 / 8, {"slow": 3, "whole": 3})])
+def test_the_status_page_says_what_was_decided_about_pictures(
+    rate: float, why: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured(monkeypatch, rate)
+
+    async def go() -> None:
+        async with all_three(worth=WORTH) as (origin, both):
+            page = site_of(origin)
+            await both.browser.navigate(page)
+            for name in ("a.jpg", "b.jpg", "c.png"):
+                await both.browser.image(f"{origin.base}/{name}", page)
+
+            async def told() -> dict[str, int]:
+                answer = await both.client.get("http://sluice.local/status.json")
+                pictures = json.loads(answer.body)["pictures"]
+                assert all(one["text"] for one in pictures)
+                return {one["why"]: one["count"] for one in pictures}
+
+            await until(lambda: both.local.uplink.session.decisions == why)
+            assert await told() == why
 
     run(go())
 

@@ -18,6 +18,7 @@ from hats.registry import create
 from local_proxy.http import Request, Response, header
 from local_proxy.policy_runtime import PolicyStatistics
 from local_proxy.status import summary
+from local_proxy.status.client import render
 from local_proxy.status.history import MAX_DOCUMENTS, OTHERS, BandwidthHistory
 from local_proxy.status.link_down import link_down
 from local_proxy.status.metrics import CONTENT_TYPE, exposition
@@ -33,6 +34,7 @@ from local_proxy.status.snapshot import (
 from policies.api import DocumentOpened, Event, Kind, Progress, SessionOpened, SkeletonGrew, Use
 from policies.default import Default
 from policies.testing import replay
+from remote_proxy.economy import Why
 from wire.skeleton import Part
 
 LINK = LinkStatus(connected=True, seconds=3.0, remote="relay:7443", received=1000, sent=50)
@@ -242,6 +244,15 @@ def test_summary_lists_what_policies_see() -> None:
     assert (oldest.components[0].level, oldest.components[0].length) == ("low", 700)
     statistics = PolicyStatistics("p", False, "broke", 3, 2, 1, 0.5, 0)
     assert summary.policies([statistics, replace(statistics, on=True, why_off="")])[0].why_off
+
+
+def test_what_was_decided_about_pictures_is_said_to_people_and_to_programs() -> None:
+    told = summary.pictures({"soon": 1, "slow": 12, "late": 0, "unheard of": 7})
+    assert [(one.why, one.count) for one in told] == [("slow", 12), ("soon", 1)]
+    shown = msgspec.structs.replace(status(), pictures=told)
+    assert "  pictures: 12 coarse first: they would be waited for\n" in render(shown)
+    assert 'sluice_pictures_total{why="slow"} 12\n' in exposition(shown)
+    assert set(summary.PICTURES) == {str(why) for why in Why}
 
 
 def test_summary_of_the_tree() -> None:

@@ -70,3 +70,18 @@ def test_work_gets_the_time_that_the_link_needs_anyhow(size: int, ahead: int, ra
     )
     assert economy.patience(size, rate=None, shown=False) == inf
     assert economy.patience(size, rate=None, shown=True) == UNMEASURED
+
+
+def test_the_device_is_told_once_a_second_at_most_and_all_in_the_end() -> None:
+    economy = Economy()
+    assert economy.news(0.0) is None
+    economy.late()
+    assert economy.news(0.0) == {"late": 1}
+    assert economy.news(5.0) is None
+    assert not economy.untold
+    for now in (5.0, 5.1, 5.9):
+        economy.late()
+        told = economy.news(now)
+        assert (told is not None) == (now == 5.0)
+    assert economy.untold
+    assert economy.news(6.0) == {"late": 4}
