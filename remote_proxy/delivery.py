@@ -103,6 +103,8 @@ class Delivery:
             interim=self._hint if job.takes & m.Takes.HINTS else None,
             trailers=bool(job.takes & m.Takes.TRAILERS),
         )
+        if self._kind is Kind.IMAGE:
+            await self._services.rush.over()
         response = await self._services.origin.fetch(request)
         if job.resume is not None and begins_there(response.status, response.headers, job.resume):
             self._rest = Rest(None)
@@ -145,7 +147,8 @@ class Delivery:
             self._head(response, response.headers, length=response.length)
             self._open(self._kind or Kind.OTHER).finish()
         elif compressible(content_type) and response.status != 206:
-            await self._text(response, content_type)
+            with self._services.rush.text():
+                await self._text(response, content_type)
         elif self._may_have_levels(content_type, response):
             await self._picture(response, content_type)
         else:
@@ -258,6 +261,7 @@ class Delivery:
             options,
             sender=self._sender,
             transcoders=self._services.transcoders,
+            rush=self._services.rush,
             rest=self._rest,
             steps=steps,
             private=with_credentials(self.job.headers, response.headers),

@@ -13,6 +13,7 @@ from math import inf
 from typing import Any, Final, TypeVar
 
 from remote_proxy.rest import Rest
+from remote_proxy.rush import Rush
 from remote_proxy.services import Sender
 from transcoders.low import Low, as_it_is
 from transcoders.picture import Picture, PictureOptions
@@ -34,6 +35,7 @@ class PictureWork:
         *,
         sender: Sender,
         transcoders: Transcoders,
+        rush: Rush,
         rest: Rest,
         steps: bool,
         private: bool,
@@ -46,6 +48,7 @@ class PictureWork:
         self._options = options
         self._sender = sender
         self._transcoders = transcoders
+        self._rush = rush
         self._rest = rest
         self._steps = steps
         self._private = private
@@ -70,7 +73,7 @@ class PictureWork:
             if not sender.economy.refines(size, ahead=ahead, rate=sender.expected):
                 return as_it_is(self._data, low)
         made = await self._in_time(
-            self._finish(low), lambda: sender.queued + size, shown=low is not None
+            self._finish_behind_texts(low), lambda: sender.queued + size, shown=low is not None
         )
         return as_it_is(self._data, low) if self._late and low is not None else made
 
@@ -92,6 +95,11 @@ class PictureWork:
             whose=self._sender.device,
             private=self._private,
         )
+
+    async def _finish_behind_texts(self, low: Low | None) -> Picture | None:
+        """What is denser, or finer by steps, is what a machine without time does without."""
+        await self._rush.over()
+        return await self._finish(low)
 
     def _finish(self, low: Low | None) -> Coroutine[Any, Any, Picture | None]:
         return self._transcoders.finish(

@@ -18,6 +18,7 @@ from remote_proxy.packaging import Packaging
 from remote_proxy.plan import Plan
 from remote_proxy.promising import Promising
 from remote_proxy.refusals import Refusals
+from remote_proxy.rush import Rush
 from remote_proxy.tree import Tree
 from transcoders.registry import Transcoders
 from transcoders.workers import Workers
@@ -46,6 +47,8 @@ class Services:
     """Codes texts densely. Who waits is a request, of which each device has so many."""
     imports: ImportShare = field(default_factory=ImportShare)
     """Reads pages and style sheets for their parts, on the loop."""
+    rush: Rush = field(default_factory=Rush)
+    """Lets texts go before pictures where the loop is late."""
     worth: float = WORTH
     """Seconds that a picture would be waited for, from which on it is adapted."""
     reading: Workers = field(
@@ -55,6 +58,7 @@ class Services:
 
     async def close(self) -> None:
         """End the work."""
+        await self.rush.close()
         await self.transcoders.close()
         await self.coding.close()
         await self.reading.close()

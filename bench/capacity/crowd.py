@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ LIMIT: Final = 300.0
 """Seconds for a page; what takes longer has failed."""
 MEETING: Final = 30.0
 """Seconds within which a device and its remote have met."""
+_LOOK: Final = 0.02
 ALONE: Final = 3
 """Pages of one device by itself, before the others."""
 
@@ -61,11 +63,15 @@ async def run(
         ):
             idle = resident(far.process.id)
             alone = [await _load(ports[0], origin, devices + n) for n in range(ALONE)]
-            before = far.process.spent()
-            outcomes = await asyncio.gather(
-                *(_late(n * spread / devices, _load(ports[n], origin, n)) for n in range(devices))
-            )
-            cost = far.process.spent() - before
+            before, own = far.process.spent(), time.process_time()
+            async with _lateness() as late:
+                outcomes = await asyncio.gather(
+                    *(
+                        _late(n * spread / devices, _load(ports[n], origin, n))
+                        for n in range(devices)
+                    )
+                )
+            cost, own = far.process.spent() - before, time.process_time() - own
             most = resident(far.process.id)
     served = [one for one in outcomes if not one.failed]
     unit = median(one.text_s for one in alone)
@@ -82,6 +88,8 @@ async def run(
         "whole_p50_s": round(median(one.whole_s for one in served), 2) if served else None,
         "whole_p90_s": round(_p90([one.whole_s for one in served]), 2) if served else None,
         "remote_s_page": round(cost.all / devices, 3),
+        "devices_s_page": round(own / devices, 3),
+        "devices_late_p90_s": round(_p90(late or [0.0]), 3),
         "remote_mib_idle": round(idle / 2**20),
         "remote_mib": round(most / 2**20),
     }
@@ -89,6 +97,25 @@ async def run(
 
 def _p90(values: Sequence[float]) -> float:
     return quantiles(values, n=10, method="inclusive")[-1] if len(values) > 1 else values[0]
+
+
+@asynccontextmanager
+async def _lateness() -> AsyncIterator[list[float]]:
+    """How late this process's loop is, in seconds, at each look: real devices share none."""
+    found: list[float] = []
+    clock = asyncio.get_running_loop().time
+
+    async def look() -> None:
+        while True:
+            began = clock()
+            await asyncio.sleep(_LOOK)
+            found.append(clock() - began - _LOOK)
+
+    looking = asyncio.create_task(look())
+    try:
+        yield found
+    finally:
+        looking.cancel()
 
 
 async def _late(seconds: float, load: Any) -> Outcome:

@@ -1,0 +1,95 @@
+"""Texts before pictures where it is the remote itself that is short of time.
+
+The tree sees to it that texts cross a link first. Where many pages come at once the event loop is
+what everything waits for, and there a text would have its turn among a thousand steps of pictures.
+So while the loop is late and texts are under way, pictures wait before they are asked for, and
+before they are made denser. On a loop that is in time nobody waits.
+
+Knows neither texts nor pictures. Times in seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+LATE: Final = 0.02
+"""Seconds that one round of the loop takes where it is late: a text needs some ten of them."""
+LOOK: Final = 0.02
+"""Between two looks at the loop, while somebody waits."""
+AT_ONCE: Final = 8
+"""Who may go on after a look that found the loop in time, or no text under way."""
+MOST: Final = 4.0
+"""Nobody waits longer."""
+
+
+class Rush:
+    """Of one event loop."""
+
+    def __init__(self) -> None:
+        self._texts = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._watching: asyncio.Task[None] | None = None
+        self.waited = 0
+        """How many have had to wait."""
+
+    @contextmanager
+    def text(self) -> Iterator[None]:
+        """A text is under way."""
+        self._texts += 1
+        try:
+            yield
+        finally:
+            self._texts -= 1
+
+    async def over(self) -> None:
+        """Until there is time for what is not text; at once where there is."""
+        if not self._texts:
+            return
+        loop = asyncio.get_running_loop()
+        if not self._waiting:
+            began = loop.time()
+            await asyncio.sleep(0)
+            if loop.time() - began < LATE:
+                return
+        self.waited += 1
+        waiting = loop.create_future()
+        most = loop.call_later(MOST, _go_on, waiting)
+        self._waiting.append(waiting)
+        if self._watching is None:
+            self._watching = loop.create_task(self._watch(), name="rush")
+        try:
+            await waiting
+        finally:
+            most.cancel()
+
+    async def close(self) -> None:
+        """Whoever waits goes on."""
+        while self._waiting:
+            _go_on(self._waiting.popleft())
+        if self._watching is not None:
+            await self._watching
+
+    async def _watch(self) -> None:
+        """While somebody waits: let some go on whenever there is time."""
+        clock = asyncio.get_running_loop().time
+        while self._waiting:
+            began = clock()
+            await asyncio.sleep(LOOK)
+            if self._texts and clock() - began - LOOK >= LATE:
+                continue
+            going = 0
+            while self._waiting and going < AT_ONCE:
+                going += _go_on(self._waiting.popleft())
+        self._watching = None
+
+
+def _go_on(waiting: asyncio.Future[None]) -> bool:
+    """Whether it had still to wait."""
+    if waiting.done():
+        return False
+    waiting.set_result(None)
+    return True

@@ -1,0 +1,132 @@
+"""Texts go before pictures where the loop is late; where it is in time nobody waits. In virtual
+time, in which work takes as long as it says."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from bench.virtual_time import VirtualTimeLoop, run
+from remote_proxy.rush import LATE, LOOK, MOST, Rush
+
+
+def loop() -> VirtualTimeLoop:
+    running = asyncio.get_running_loop()
+    assert isinstance(running, VirtualTimeLoop)
+    return running
+
+
+async def busy(seconds: float, *, step: float) -> None:
+    """Takes the loop for so long, in steps."""
+    for _ in range(round(seconds / step)):
+        loop().work(step)
+        await asyncio.sleep(0)
+
+
+async def waits(rush: Rush) -> float:
+    began = loop().time()
+    await rush.over()
+    return loop().time() - began
+
+
+def test_nobody_waits_while_the_loop_is_in_time() -> None:
+    async def go() -> None:
+        rush = Rush()
+        with rush.text():
+            working = asyncio.ensure_future(busy(1.0, step=LATE / 4))
+            await asyncio.sleep(0)
+            assert await waits(rush) < LATE
+            await working
+            assert not rush.waited
+
+    run(go())
+
+
+def test_nobody_waits_where_no_text_is_under_way() -> None:
+    async def go() -> None:
+        rush = Rush()
+        working = asyncio.ensure_future(busy(1.0, step=2 * LATE))
+        await asyncio.sleep(0)
+        assert await waits(rush) == 0
+        await working
+
+    run(go())
+
+
+def test_on_a_late_loop_pictures_wait_until_the_texts_are_through() -> None:
+    async def go() -> None:
+        rush = Rush()
+
+        async def text() -> None:
+            with rush.text():
+                await busy(1.0, step=2 * LATE)
+
+        reading = asyncio.ensure_future(text())
+        await asyncio.sleep(0)
+        times = await asyncio.gather(*(waits(rush) for _ in range(20)))
+        assert reading.done()
+        assert min(times) >= 1.0 - 4 * LATE
+        assert max(times) < 1.0 + 6 * LOOK
+        assert rush.waited == 20
+
+    run(go())
+
+
+def test_they_go_on_when_the_loop_is_in_time_again() -> None:
+    async def go() -> None:
+        rush = Rush()
+        with rush.text():
+            working = asyncio.ensure_future(busy(0.5, step=2 * LATE))
+            await asyncio.sleep(0)
+            assert await waits(rush) < 0.5 + 4 * LOOK + 2 * LATE
+            await working
+
+    run(go())
+
+
+def test_nobody_waits_for_ever() -> None:
+    async def go() -> None:
+        rush = Rush()
+        with rush.text():
+            working = asyncio.ensure_future(busy(3 * MOST, step=2 * LATE))
+            await asyncio.sleep(0)
+            assert await waits(rush) == pytest.approx(MOST, abs=8 * LATE)
+            working.cancel()
+
+    run(go())
+
+
+def test_who_is_called_off_while_he_waits_takes_nobodys_turn() -> None:
+    async def go() -> None:
+        rush = Rush()
+        with rush.text():
+            working = asyncio.ensure_future(busy(1.0, step=2 * LATE))
+            await asyncio.sleep(0)
+            tasks = [asyncio.ensure_future(waits(rush)) for _ in range(30)]
+            await asyncio.sleep(0.3)
+            for task in tasks[:25]:
+                task.cancel()
+            await working
+            began = loop().time()
+            await asyncio.gather(*tasks[25:])
+            assert loop().time() - began <= 3 * LOOK
+        await rush.close()
+
+    run(go())
+
+
+def test_when_it_closes_whoever_waits_goes_on() -> None:
+    async def go() -> None:
+        rush = Rush()
+        with rush.text():
+            working = asyncio.ensure_future(busy(1.0, step=2 * LATE))
+            await asyncio.sleep(0)
+            waiting = asyncio.ensure_future(rush.over())
+            await asyncio.sleep(0.1)
+            assert not waiting.done()
+            await rush.close()
+            await waiting
+            working.cancel()
+
+    run(go())
