@@ -19,7 +19,7 @@ from transport.quantum import PROTECTED_FRAMES, Chunks
 from transport.records import Peer
 from transport.spp.congestion.rate_based import RateBased
 from transport.spp.link import SppLink
-from transport.spp.settings import Settings
+from transport.spp.settings import Delivered, Settings
 
 _WINDOW: Final = 1 << 22
 """Of both ends. The gate bounds what is under way, and so what waits at a receiver."""
@@ -38,6 +38,10 @@ _GAIN: Final = 1.5
 twice for what is new."""
 _TOGETHER: Final = 16_384
 """Bytes that may wait for others to leave with them, within a turn of the loop."""
+_FAST: Final = 2.5e6
+"""Bytes/second from which on arrivals are told together: one takes half a millisecond there."""
+_SPAN: Final = 0.002
+"""Seconds of arrivals that are told together; reports over TCP cover more (report_spacing.py)."""
 _RECORD: Final = 5
 """Bytes by which the headers of UDP, SPP and a payload are more than those of TCP with IP."""
 
@@ -77,6 +81,7 @@ class UdpConnection:
         self._clocks = 0.0
         """Seconds by which the receiver's clock is ahead of ours, and the way back."""
         self._arrived_at = 0.0
+        self._rate = 0.0
         self._turning = self._soon = False
         self._timer: asyncio.TimerHandle | None = None
         link.changed = self._changed
@@ -116,6 +121,7 @@ class UdpConnection:
             self._loop.call_soon(self._wake)
 
     def pace(self, rate: float) -> None:
+        self._rate = rate
         self._congestion.set_rate(max(_LEAST, _GAIN * rate) if rate else UNKNOWN)
 
     def network_changed(self) -> None:
@@ -192,20 +198,36 @@ class UdpConnection:
             carried.heard(data)
 
     def _tell(self, carried: Carried) -> None:
-        """What has arrived over there, a datagram at a time: a burst tells the link's rate."""
+        """What has arrived over there: a datagram at a time, for a burst tells the link's rate, or
+        a few together where each takes no time and the rate is known."""
+        together: list[Delivery] = []
         for one in self._link.acked():
-            if one.arrived_at is not None:
-                self._clocks = one.arrived_at - one.acknowledged_at
-            arrived_at = one.acknowledged_at + self._clocks
-            self._arrived_at = max(self._arrived_at, arrived_at)
-            size = sum(self._under_way.pop(number, 0) for number in one.sequences)
-            while self._order and self._order[0][0] not in self._under_way:
-                self._in_order += self._order.popleft()[1]
-            if size:
-                news = Delivery(size, self._in_order, one.sent_at, one.sent_at, self._arrived_at)
-                carried.delivered(news)
-            if self._carried is None:
-                return
+            arrival = self._arrival(one)
+            if arrival is None:
+                continue
+            if together and (
+                self._rate < _FAST or arrival.arrived_at - together[0].arrived_at >= _SPAN
+            ):
+                carried.delivered(_as_one(together))
+                if self._carried is None:
+                    return
+                together.clear()
+            together.append(arrival)
+        if together:
+            carried.delivered(_as_one(together))
+
+    def _arrival(self, one: Delivered) -> Delivery | None:
+        """One datagram's, if it brought anything new of the stream."""
+        if one.arrived_at is not None:
+            self._clocks = one.arrived_at - one.acknowledged_at
+        arrived_at = one.acknowledged_at + self._clocks
+        self._arrived_at = max(self._arrived_at, arrived_at)
+        size = sum(self._under_way.pop(number, 0) for number in one.sequences)
+        while self._order and self._order[0][0] not in self._under_way:
+            self._in_order += self._order.popleft()[1]
+        if not size:
+            return None
+        return Delivery(size, self._in_order, one.sent_at, one.sent_at, self._arrived_at)
 
     def _send(self, carried: Carried) -> None:
         """As many chunks as gate and pace let go."""
@@ -240,6 +262,16 @@ class UdpConnection:
             self._timer = None
         if due is not None:
             self._timer = self._loop.call_at(due, self._changed)
+
+
+def _as_one(arrivals: list[Delivery]) -> Delivery:
+    """Of datagrams that arrived in this order."""
+    if len(arrivals) == 1:
+        return arrivals[0]
+    last = arrivals[-1]
+    size = sum(one.size for one in arrivals)
+    first_sent_at = min(one.first_sent_at for one in arrivals)
+    return Delivery(size, last.in_order, first_sent_at, last.sent_at, last.arrived_at)
 
 
 def congestion() -> RateBased:

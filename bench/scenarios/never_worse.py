@@ -10,6 +10,7 @@ Knows loads and verdicts; does not know what makes a load quick.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import shutil
 import statistics
@@ -20,6 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+from bench import portal
 from bench.endpoint import Endpoint
 from bench.page_load import PageStudy, load, study
 from bench.peers import DirectPeer, Peer, SluicePeer, in_world
@@ -40,17 +42,20 @@ OURS: Final = "sluice"
 
 async def run(
     *, runs: int = 7, links: Sequence[str] = LINKS, profile_name: str | None = None,
-    pages: Sequence[Path] = (SITE / "news", SITE / "article"), page: Path | None = None,
-    backend: str = "auto",
+    page: Path | None = None, backend: str = "auto",
 ) -> dict[str, Any]:  # fmt: skip
-    """The scenario. `page`: a folder with an index.html, in place of `pages`. Raises OSError."""
+    """The scenario. `page`: a folder with an index.html, in place of ours. Raises OSError."""
     rows: list[dict[str, Any]] = []
     checks: dict[str, Check] = {}
-    for folder in [page] if page is not None else pages:
-        for link in [profile_name] if profile_name is not None else links:
-            found = await _cell(folder, link, 1 if link in SLOW else runs, backend)
-            rows += found
-            checks |= judge(found, f"{folder.name}, {link}")
+    with TemporaryDirectory(prefix="sluice-portal-") as name:
+        ours = [SITE / "news", SITE / "article"]
+        if page is None:
+            ours.append(await asyncio.to_thread(portal.make, Path(name, "portal")))
+        for folder in [page] if page is not None else ours:
+            for link in [profile_name] if profile_name is not None else links:
+                found = await _cell(folder, link, 1 if link in SLOW else runs, backend)
+                rows += found
+                checks |= judge(found, f"{folder.name}, {link}")
     return {"runs": rows, "checks": checks}
 
 
