@@ -15,6 +15,7 @@ from typing import Any, Final
 import structlog
 import typer
 
+from cli.memory import bound_arenas
 from redaction import hide_queries
 
 FAILED: Final = 1
@@ -42,6 +43,7 @@ def run(
     from policies.loader import LoadError
 
     configure_logging(verbose=verbose, log_urls=log_urls)
+    bound_arenas()
 
     async def until_signalled() -> None:
         task = asyncio.ensure_future(main)

@@ -103,7 +103,7 @@ class Delivery:
             interim=self._hint if job.takes & m.Takes.HINTS else None,
             trailers=bool(job.takes & m.Takes.TRAILERS),
         )
-        if self._kind is Kind.IMAGE:
+        if self._kind is Kind.IMAGE or header(job.headers, "accept").startswith("image/"):
             await self._services.rush.over()
         response = await self._services.origin.fetch(request)
         if job.resume is not None and begins_there(response.status, response.headers, job.resume):
