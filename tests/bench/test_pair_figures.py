@@ -23,6 +23,7 @@ from remote_proxy.services import Services
 FRONT, BACK = 2, 4
 QUANTUM = 700
 """Bytes, as fitted to this link (transport/quantum.py)."""
+FRAME = QUANTUM + 4
 LINK = profile("384k")
 MODEL = LinkModel(rate_up=LINK.rate_up, rate_down=LINK.rate_down, delay=LINK.delay)
 
@@ -83,28 +84,31 @@ def test_a_loading_page_leaves_the_link_no_gap_and_little_unused() -> None:
     assert idle == []  # three times 35 ms when a drain went two margins deep
 
 
-@pytest.mark.parametrize("policy", [Default, Focus])
-def test_a_change_of_focus_stands_a_round_trip_later(policy: type[Default | Focus]) -> None:
+def test_a_change_of_focus_stands_a_round_trip_later() -> None:
     goal = reallocation.GOALS["384k"]
     pages = [page(f"http://{name}.test/", text=4_000, large=600_000) for name in "ab"]
     made = prepared(pages)
 
-    async def switch(warm_up: float) -> list[shares.Switch]:
+    async def switch(policy: type[Default | Focus], warm_up: float) -> list[shares.Switch]:
         async with memory_pair(MODEL, Services(Shelf(pages), made), [policy()]) as pair:
             documents = await asyncio.gather(*(pair.load(page.url) for page in pages))
             await asyncio.sleep(warm_up)
             return await reallocation.switch_focus(pair, documents, goal, switches=6)
 
-    # Where in the gate's round a switch falls decides up to 40 ms: six places in it.
-    switches = [one for place in range(6) for one in run(switch(2.0 + 0.0037 * place))]
-    latencies = sorted(one.latency for one in switches if one.latency is not None)
-    assert len(latencies) == 36
-    assert latencies[0] > 0.08
-    assert statistics.median(latencies) <= 0.9 * goal.goal
-    assert sum(latency > goal.goal for latency in latencies) <= 36 / 8  # those miss a quantum
-    assert latencies[-1] <= goal.goal + QUANTUM / LINK.rate_down
-    for one in switches:
-        assert one.share == pytest.approx(0.8, abs=0.02)
+    late = []
+    for policy in (Default, Focus):
+        # Where in the gate's round a switch falls decides up to 40 ms: six places in it.
+        switches = [one for place in range(6) for one in run(switch(policy, 2.0 + 0.0037 * place))]
+        latencies = sorted(one.latency for one in switches if one.latency is not None)
+        assert len(latencies) == 36
+        assert latencies[0] > 0.08
+        assert statistics.median(latencies) <= 0.9 * goal.goal
+        assert latencies[-1] <= goal.goal + FRAME / LINK.rate_down
+        late += [latency for latency in latencies if latency > goal.goal]
+        for one in switches:
+            assert one.share == pytest.approx(0.8, abs=0.02)
+    # Those miss a quantum: 21 of 288 at 48 places. Of one policy alone it is chance.
+    assert len(late) <= 72 / 8
 
 
 def test_text_first_brings_long_text_in_half_the_time() -> None:
