@@ -22,7 +22,7 @@ LOOK: Final = 0.02
 """Between two looks at the loop, while somebody waits."""
 AT_ONCE: Final = 8
 """Who may go on after a look that found the loop in time, or no text under way."""
-MOST: Final = 4.0
+MOST: Final = 15.0
 """Nobody waits longer."""
 
 
