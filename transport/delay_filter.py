@@ -17,6 +17,8 @@ from typing import Final
 MEMORY: Final = 30.0
 """Seconds a minimum holds: three drains, on slow links one (transport/gate.py), and clocks drift by
 about 1 ms."""
+_SHORTEST_WINDOW: Final = 0.010
+"""Seconds: two report intervals; on a LAN the least delay is shorter than that."""
 _ROUND_FLOOR: Final = 0.02
 """Seconds; a round of a very short path still has a few reports."""
 _MOST_JITTER: Final = 0.1
@@ -84,6 +86,8 @@ class DelayFilter:
         """Seconds by which delays vary within a round, both ways together; the mean over rounds."""
         self.jitter_there = 0.0
         """The same, of the way there alone."""
+        self.window = _SHORTEST_WINDOW
+        """Seconds of the least delay, widened by jitter: what is delivered counts over so long."""
         self._late_back = Mean(_BACK_GAIN)
         self.least_excess = 0.0
         """Seconds; the lowest excess in the later half of the last complete round: its first bytes
@@ -103,6 +107,11 @@ class DelayFilter:
     def minimum(self) -> float | None:
         """Seconds of loop delay with nothing queued; None before the first report."""
         return self._loop.value
+
+    @property
+    def one_way(self) -> float:
+        """Seconds of the least one-way delay, off by what the clocks differ; 0 before a report."""
+        return self._one_way.value or 0.0
 
     @property
     def round(self) -> float:
@@ -142,6 +151,7 @@ class DelayFilter:
             self._end_round(steady, noise, held)
             self._round_start = now
         self._round.append((one_way, back))
+        self._fit_window()
 
     def begin_anew(self, samples: Iterable[tuple[float, float, float]]) -> None:
         """What was added is known better now: when, loop and one-way delay of each report."""
@@ -150,16 +160,21 @@ class DelayFilter:
         for at, loop, one_way in samples:
             self._loop.add(at, loop)
             self._one_way.add(at, one_way)
+        self._fit_window()
 
     def forget_before(self, time: float) -> None:
         """The path has changed: only what came since `time` counts."""
         self._loop.forget_before(time)
         self._one_way.forget_before(time)
         self._back.forget_before(time)
+        self._fit_window()
 
     def forget_round(self) -> None:
         """A loss was repaired: what came since the round began says nothing of jitter."""
         self._round.clear()
+
+    def _fit_window(self) -> None:
+        self.window = max(_SHORTEST_WINDOW, (self.minimum or 0.0) + self.jitter)
 
     def _end_round(self, steady: bool, noise: float, held: float = 0.02) -> None:
         if not self._round:

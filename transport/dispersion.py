@@ -4,7 +4,9 @@ Bytes sent faster than the slowest link carries leave that link back to back, so
 the receiver is the link's rate (packet pairs; ImTCP measures the same way). One round trip tells
 what doubling finds out by overflowing a queue.
 
-A burst that the link did not draw out says that it carries at least so much.
+A burst that the link did not draw out says that it carries at least so much. On a fast one all of
+it comes between two reports; then it took no longer than from its first byte's leaving to its last
+one's arrival, less what the way alone takes.
 
 Pure.
 """
@@ -29,11 +31,17 @@ class Dispersion:
         self._first: tuple[float, float, int] | None = None
         self._reports = 0
         self._last_sent_at = 0.0
+        self._burst_sent_at = 0.0
+        self._before_burst: int | None = None
+        """Bytes received when the present burst began."""
         self.at_least = 0.0
         """Bytes/second that the link carries, and perhaps more."""
 
-    def add(self, progress: Progress, *, new_round: bool) -> float | None:
-        """A report came.
+    def add(
+        self, progress: Progress, *, new_round: bool, one_way: float, message: int
+    ) -> float | None:
+        """A report came. `one_way`: seconds of the least one-way delay so far, that of a message of
+        at most so many bytes.
 
         A pause of the sender ends a burst, and so does a round trip (`new_round`), unless three
         segments take longer than that, as on a modem. Returns bytes/second as soon as the burst
@@ -42,6 +50,12 @@ class Dispersion:
         sent_at, clock, received = progress.sent_at, progress.arrived_at, progress.received
         paused = sent_at - self._last_sent_at > _SPAN
         self._last_sent_at = sent_at
+        if paused or self._before_burst is None:
+            self._burst_sent_at = progress.first_sent_at
+            self._before_burst = received - progress.gained
+        whole = received - self._before_burst - message
+        took = clock - self._burst_sent_at - one_way
+        self.at_least = max(self.at_least, whole / max(took, _SPAN))
         self._reports += 1
         if self._first is None or paused or (new_round and self._reports > _REPORTS):
             self._first = (sent_at, clock, received)

@@ -63,8 +63,6 @@ _LATE: Final = 15.0
 what is under way doubles each round, as at the start."""
 _STALLED: Final = 1.0
 """Seconds, or four delays, without a report: one quantum goes to ask for one."""
-_SHORTEST_WINDOW: Final = 0.010
-"""Seconds: two report intervals; on a LAN the least delay is shorter than that."""
 
 
 class Gate:
@@ -79,8 +77,7 @@ class Gate:
         self._ledger = Ledger(now=now)
         self._reported_at = now
         self._delay = DelayFilter()
-        self.window = _SHORTEST_WINDOW
-        """Seconds within which `delivered` counts: the least delay, widened by jitter."""
+        """Its window: seconds within which `delivered` counts."""
         self._rate = RateFilter()
         self._dispersion = Dispersion()
         self._pacer = Pacer()
@@ -104,7 +101,7 @@ class Gate:
 
     def on_sent(self, now: float, nbytes: int) -> None:
         """`nbytes` were handed to the transport."""
-        self._limits.sent(now, last_sent_at=self._ledger.last_sent_at, window=self.window)
+        self._limits.sent(now, last_sent_at=self._ledger.last_sent_at, window=self._delay.window)
         if not self.under_way:
             self._pacer.reset()
         self._ledger.sent(now, nbytes)
@@ -146,11 +143,10 @@ class Gate:
             noise=min(_MOST_NOISE, self._serialisation / 2 + 2 * held),  # parts: half as often
             held=_MOST_HELD,  # the cap has what the way back does to most reports
         )
-        self._fit_window()
         repaired = self._rate.add(
             progress.arrived_at,
             progress.received,
-            window=self.window,
+            window=self._delay.window,
             sent_at=sent_at,
             waited=sent_at - progress.first_sent_at + self._delay.excess,
             took=progress.size / self.rate if self.rate else 0.0,
@@ -222,7 +218,7 @@ class Gate:
     @property
     def rate(self) -> float:
         """Bytes/second delivered at most; 0 while unknown."""
-        return self._delivered / self.window
+        return self._delivered / self._delay.window
 
     def estimate(self, now: float) -> BandwidthEstimate | None:
         """What the link carries; sure only if the gate limited within the last rounds."""
@@ -259,10 +255,13 @@ class Gate:
     def _starting(self, now: float, progress: Progress) -> None:
         """Double each round while the queue stays empty; leave as soon as the rate is known."""
         self._delivered = max(self._delivered, self._rate.most_delivered())
-        capacity = self._dispersion.add(progress, new_round=self._delay.round_ended)
+        delay, message = self._delay, self.quantum
+        capacity = self._dispersion.add(
+            progress, new_round=delay.round_ended, one_way=delay.one_way, message=message
+        )
         padding = progress.sent_at <= self._burst_at
         if capacity is not None and (padding or self._limits.gate):
-            self._delivered = max(self._delivered, capacity * self.window)
+            self._delivered = max(self._delivered, capacity * self._delay.window)
             self._leave_start(now)
         elif padding and not self.under_way:
             self._start_cap = 2 * self.cap(now)
@@ -277,7 +276,7 @@ class Gate:
         self._phase = Phase.STEADY
         self._judge_first()
         self._level_since = now + 2 * self._delay.round
-        self._drains.put_off(now, window=self.window, idle=self._drained)
+        self._drains.put_off(now, window=self._delay.window, idle=self._drained)
 
     def _judge_first(self) -> None:
         """The rate, or the quantum, is known: so is what the first delays say of the path.
@@ -288,8 +287,7 @@ class Gate:
         delays = self._first.judge(quantum=self.quantum, smaller=self._smaller)
         if self.margin < _WIDE * self.quantum:
             self._delay.begin_anew(delays)
-            self._fit_window()
-            self._delivered = rate * self.window
+            self._delivered = rate * self._delay.window
 
     def _running(self, now: float) -> None:
         """One report in the steady state."""
@@ -298,13 +296,13 @@ class Gate:
             self._most_of_late, self._most_at = self._delivered, now
         most = self._rate.most_delivered()
         if most > self._delivered or (
-            self._limits.gate and self._limits.full(self.window) and self._is_level(now)
+            self._limits.gate and self._limits.full(self._delay.window) and self._is_level(now)
         ):
             self._delivered = most
         if self._delay.round_ended and now >= self._drains.end:
             self._grow(now)
             if self._limits.gate and self._drains.due(
-                now, window=self.window, idle=self._drained, empty_at=self._limits.resumed_at
+                now, window=self._delay.window, idle=self._drained, empty_at=self._limits.resumed_at
             ):
                 self._drain(now)
 
@@ -328,39 +326,34 @@ class Gate:
             excess=excess,
             jitter=jitter,
             target=self._target,
-            window=self.window,
+            window=self._delay.window,
             rate=self.rate,
             overfull=overfull,
         )
         if verdict is Verdict.LONGER:
             self._accept_longer_path(now)
         elif verdict is Verdict.SLOWER and self._is_level(now):
-            self._drop(now, max(self.window / 2, excess))
+            self._drop(now, max(self._delay.window / 2, excess))
 
     def _drop(self, now: float, span: float) -> None:
         """The link has become slower: it was busy for all of `span`, which tells its rate."""
         self._drops += 1
         self._rate.forget_before(self._rate.clock - span)
-        self._delivered = self._rate.delivered(self.window)
-        self._level_since = now + self.window / 2
+        self._delivered = self._rate.delivered(self._delay.window)
+        self._level_since = now + self._delay.window / 2
 
     def _accept_longer_path(self, now: float) -> None:
         """Nothing of ours is queued, yet the delay stays: another route at the old rate."""
-        self._delay.forget_before(now - self.window)
-        self._fit_window()
-        self._delivered = self._band.rate * self.window
+        self._delay.forget_before(now - self._delay.window)
+        self._delivered = self._band.rate * self._delay.window
         self._limits.resumed_at = now
 
     def _drain(self, now: float) -> None:
         self._margin.growth = 0
-        self._drains.begin(now, window=self.window, idle=self._drained)
+        self._drains.begin(now, window=self._delay.window, idle=self._drained)
         self._level_since = self._drains.end + 2 * self._delay.round
 
     # -- small facts --------------------------------------------------------------------------
-
-    def _fit_window(self) -> None:
-        """The delays are known otherwise than before."""
-        self.window = max(_SHORTEST_WINDOW, (self._delay.minimum or 0.0) + self._delay.jitter)
 
     @property
     def _target(self) -> float:
