@@ -1,4 +1,4 @@
-"""What a burst tells of a link: its rate where it is drawn out, else that it is at least so fast."""
+"""What a burst tells: the rate of a link that draws it out, else that it is at least so fast."""
 
 from __future__ import annotations
 
