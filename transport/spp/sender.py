@@ -68,14 +68,13 @@ class Sender:
 
     def may_send(self, now: float) -> bool:
         """Do window and pace let a datagram go?"""
-        return not self.full and self._bucket.time(rate=self._allowance()[1]) <= now
+        window, rate = self._allowance()
+        return not self._full(window) and self._bucket.time(rate=rate) <= now
 
     @property
     def full(self) -> bool:
         """As much is under way as may be."""
-        if self.recovery.count >= MOST_UNDER_WAY:
-            return True
-        return self.recovery.in_flight + LEAST_ROOM > self._allowance()[0]
+        return self._full(self._allowance()[0])
 
     def room(self, now: float) -> int:
         """Bytes of payloads that would leave at once."""
@@ -172,6 +171,10 @@ class Sender:
                 packet.repeated = True
                 for piece in packet.pieces:
                     self.outgoing.again(piece)
+
+    def _full(self, window: float) -> bool:
+        recovery = self.recovery
+        return recovery.count >= MOST_UNDER_WAY or recovery.in_flight + LEAST_ROOM > window
 
     def _allowance(self) -> tuple[float, float]:
         return self.congestion.allowance(self.round_trip)
