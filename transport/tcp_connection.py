@@ -200,9 +200,25 @@ class TcpConnection:
         except BlockingIOError:
             sent = 0
         except OSError as error:
-            self._carried.failed(LinkError(f"the connection broke: {reason(error)}"))
+            self._remainder = b""
+            self._hear_last_words()
+            if self._carried is not None:
+                self._carried.failed(LinkError(f"the connection broke: {reason(error)}"))
             return
         self._remainder = chunk[sent:]
+
+    def _hear_last_words(self) -> None:
+        """Nothing goes any more, but what came before is here: a goodbye, perhaps."""
+        while self._carried is not None:
+            try:
+                data = self.socket.recv(_READ)
+                plain, _ = self.records.unprotect(data)
+            except (OSError, PeerError, LinkError):
+                return
+            if not data:
+                return
+            if plain:
+                self._carried.heard(plain)
 
     def _rest(self) -> None:
         """Nothing may or wants to go: until a report, a wake or the next time."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 
 import aiohttp
 
-from bench.capacity.pairs import device, remote
+from bench.capacity.pairs import Process, device, remote
 from bench.origin import Address, spawn
 from bench.processes import text
 from bench.scenarios.page_load import SITE
@@ -25,22 +26,27 @@ async def load(origin: Address, port: Address) -> None:
         await answer.read()
 
 
-async def rests(origin: Address, transport: str) -> None:
+async def rests(far: Process, near: Process) -> None:
     """Fails unless both of a pair come to rest."""
-    async with remote(1) as far, device(far, 0, transport=transport) as (near, _):
-        await load(origin, near.address)
-        async with asyncio.timeout(MOST):
-            while True:
-                before = far.process.spent(), near.spent()
-                await asyncio.sleep(REST)
-                there, here = far.process.spent() - before[0], near.spent() - before[1]
-                if there.wake_ups <= 1 and here.wake_ups <= 1:
-                    return
+    async with asyncio.timeout(MOST):
+        while True:
+            before = far.spent(), near.spent()
+            await asyncio.sleep(REST)
+            there, here = far.spent() - before[0], near.spent() - before[1]
+            if there.wake_ups <= 1 and here.wake_ups <= 1:
+                return
 
 
 def test_a_pair_that_has_nothing_to_do_sleeps() -> None:
     async def go() -> None:
-        async with spawn(SITE) as origin:
-            await asyncio.gather(*(rests(origin, over) for over in ("tcp", "atp-udp")))
+        async with AsyncExitStack() as stack:
+            origin = await stack.enter_async_context(spawn(SITE))
+            pairs = []
+            for transport in ("tcp", "atp-udp"):
+                far = await stack.enter_async_context(remote(1))
+                near, _ = await stack.enter_async_context(device(far, 0, transport=transport))
+                await load(origin, near.address)
+                pairs.append((far.process, near))
+            await asyncio.gather(*(rests(*pair) for pair in pairs))
 
     asyncio.run(go())
