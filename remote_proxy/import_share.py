@@ -11,12 +11,14 @@ Knows nothing of pages.
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import Callable
 from typing import Final, Protocol
 
 READ: Final = 4096
 """Bytes that are read at a time. The worst page or sheet takes 2.5 us a byte."""
 FREE: Final = 0.1
-"""Seconds of the loop that each reader has before it must take turns: ten megabytes of an
+"""Processor seconds of the loop that each reader has before it must take turns: ten megabytes of an
 encyclopedia; recorded pages take 1 to 3 ms."""
 SHARE: Final = 0.2
 """Of the loop's time that all readers get together who have had that."""
@@ -31,18 +33,22 @@ class Reader(Protocol):
 class ImportShare:
     """Of one event loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.thread_time) -> None:
+        """`clock`: processor seconds of the loop's thread. By the wall clock every page would have
+        had its fair time where the machine is busy, and all would wait for each other."""
+        self._clock = clock
         self._turn = asyncio.Lock()
 
     def of(self, reader: Reader) -> ImportTurns:
         """For one reader, from its first byte to its last."""
-        return ImportTurns(reader, self._turn)
+        return ImportTurns(reader, self._turn, self._clock)
 
 
 class ImportTurns:
     """One reader's."""
 
-    def __init__(self, reader: Reader, turn: asyncio.Lock) -> None:
+    def __init__(self, reader: Reader, turn: asyncio.Lock, clock: Callable[[], float]) -> None:
+        self._clock = clock
         self._reader = reader
         self._turn = turn
         self._spent = 0.0
@@ -60,10 +66,9 @@ class ImportTurns:
                     await asyncio.sleep(self._feed(piece) * (1 / SHARE - 1))
 
     def _feed(self, piece: bytes) -> float:
-        """Seconds that it took."""
-        clock = asyncio.get_running_loop().time
-        began = clock()
+        """Processor seconds that it took."""
+        began = self._clock()
         self._reader.feed(piece)
-        took = clock() - began
+        took = self._clock() - began
         self._spent += took
         return took

@@ -31,6 +31,11 @@ class Slow:
         return len(self.fed) * self._seconds
 
 
+def share() -> ImportShare:
+    """By virtual time, in which nothing but work that says so takes any."""
+    return ImportShare(asyncio.get_running_loop().time)
+
+
 def test_others_have_their_turn_between_small_pieces() -> None:
     async def go() -> Slow:
         reader = Slow()
@@ -41,7 +46,7 @@ def test_others_have_their_turn_between_small_pieces() -> None:
                 await asyncio.sleep(0)
 
         beside = asyncio.create_task(others())
-        await ImportShare().of(reader).read(bytes(PIECE))
+        await share().of(reader).read(bytes(PIECE))
         beside.cancel()
         return reader
 
@@ -54,9 +59,9 @@ def test_others_have_their_turn_between_small_pieces() -> None:
 @pytest.mark.parametrize("readers", [1, 5])
 def test_readers_that_take_long_get_a_fifth_together(readers: int) -> None:
     async def go() -> tuple[float, float]:
-        share, slow = ImportShare(), [Slow(0.01) for _ in range(readers)]
+        every, slow = share(), [Slow(0.01) for _ in range(readers)]
         began = asyncio.get_running_loop().time()
-        await asyncio.gather(*(share.of(one).read(bytes(100 * READ)) for one in slow))
+        await asyncio.gather(*(every.of(one).read(bytes(100 * READ)) for one in slow))
         return asyncio.get_running_loop().time() - began, sum(one.spent() for one in slow)
 
     took, spent = run(go())
@@ -66,13 +71,23 @@ def test_readers_that_take_long_get_a_fifth_together(readers: int) -> None:
 
 def test_who_is_through_soon_waits_for_nobody() -> None:
     async def go() -> float:
-        share, slow = ImportShare(), Slow(0.01)
-        reading = asyncio.ensure_future(share.of(slow).read(bytes(1000 * READ)))
+        every, slow = share(), Slow(0.01)
+        reading = asyncio.ensure_future(every.of(slow).read(bytes(1000 * READ)))
         await asyncio.sleep(5.0)
         began = asyncio.get_running_loop().time()
-        await share.of(Slow(0.001)).read(bytes(20 * READ))
+        await every.of(Slow(0.001)).read(bytes(20 * READ))
         took = asyncio.get_running_loop().time() - began
         reading.cancel()
         return took
 
     assert run(go()) < 2 * 0.02
+
+
+def test_what_others_take_of_the_processors_counts_for_nobody() -> None:
+    async def go() -> float:
+        slow, processor_time = Slow(0.05), 0.0
+        reading = ImportShare(lambda: processor_time).of(slow)
+        await reading.read(bytes(50 * READ))
+        return asyncio.get_running_loop().time() - slow.spent()
+
+    assert run(go()) == pytest.approx(0.0)
