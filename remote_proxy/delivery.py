@@ -35,7 +35,7 @@ from remote_proxy.tunnelling import dial, pump
 from transcoders.low import Low
 from transcoders.picture import alone
 from transcoders.registry import Picture, PictureOptions
-from transcoders.text import DENSE, TextEncoder, compressible, quality_for
+from transcoders.text import DENSE, FAST, TextEncoder, compressible, quality_for
 from transport.incoming import StreamCut
 from transport.outgoing import Introduction, Outgoing
 from transport.talk import Talk
@@ -190,7 +190,7 @@ class Delivery:
         length = response.length if headers == response.headers else None
         self._head(response, headers, length=length, coding="br")
         outgoing = self._open(self._kind or kind_of(content_type))
-        encoder = TextEncoder(quality=quality_for(self._sender.expected))
+        encoder = TextEncoder(quality=self._quality(response.length))
         async for chunk in body:
             for piece in _pieces(chunk, first=FIRST if not outgoing.written else PIECE):
                 if reading is not None:
@@ -207,6 +207,12 @@ class Delivery:
         if headers == response.headers:  # else they may tell of bytes that the client does not get
             self._trail(response)
         outgoing.finish()
+
+    def _quality(self, length: int | None) -> int:
+        """How densely a text of that length is coded: less so where others wait for the coders."""
+        rate, waiting = self._sender.expected, self._services.coding.waiting
+        gains = self._sender.economy.waits_for_coders(length, rate=rate, waiting=waiting)
+        return quality_for(rate) if gains else FAST
 
     async def _encoded(self, encoder: TextEncoder, piece: bytes) -> bytes:
         """Coded bytes; dense coding leaves the event loop free."""
