@@ -190,6 +190,8 @@ class Delivery:
         length = response.length if headers == response.headers else None
         self._head(response, headers, length=length, coding="br")
         outgoing = self._open(self._kind or kind_of(content_type))
+        if not outgoing.closed:
+            outgoing.on_close = self._services.rush.begins()
         encoder = TextEncoder(quality=self._quality(response.length))
         async for chunk in body:
             for piece in _pieces(chunk, first=FIRST if not outgoing.written else PIECE):

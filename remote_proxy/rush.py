@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -39,11 +39,19 @@ class Rush:
     @contextmanager
     def text(self) -> Iterator[None]:
         """A text is under way."""
-        self._texts += 1
+        ends = self.begins()
         try:
             yield
         finally:
-            self._texts -= 1
+            ends()
+
+    def begins(self) -> Callable[[], None]:
+        """A text is under way until that is called, once."""
+        self._texts += 1
+        return self._ends
+
+    def _ends(self) -> None:
+        self._texts -= 1
 
     async def over(self) -> None:
         """Until there is time for what is not text; at once where there is."""

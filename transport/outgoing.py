@@ -65,6 +65,8 @@ class Outgoing:
         """Bytes that went to the link."""
         self.preface: tuple[Introduction, ...] = ()
         """Messages to say right before the next byte."""
+        self.on_close: Callable[[], None] = lambda: None
+        """Told once all of it has gone, or it was dropped."""
         self.epilogue: Message | None = None
         """Said behind the last byte in place of the end: the source broke off."""
         self._hierarchy = hierarchy
@@ -155,6 +157,7 @@ class Outgoing:
         self._budget.add(-self.held)
         self._chunks.clear()
         self._drained.set()
+        self.on_close()
 
     def _offer(self) -> None:
         """Tell the tree of what is here and covered by credit."""
