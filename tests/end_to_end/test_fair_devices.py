@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from remote_proxy.economy import Economy
 from tests.end_to_end.pair import all_three, run, until
 from tests.end_to_end.test_device_limits import device
 from tests.end_to_end.test_page_load import SITE, same_pixels
@@ -101,6 +102,7 @@ def test_texts_of_one_device_hold_up_no_other(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(TextEncoder, "encode", held)
     monkeypatch.setattr("remote_proxy.delivery.quality_for", lambda rate: DENSE)
+    monkeypatch.setattr(Economy, "waits_for_coders", lambda *_, **named: True)
 
     async def go() -> None:
         async with all_three() as (origin, both), device(both, "other") as other:

@@ -85,3 +85,14 @@ def test_the_device_is_told_once_a_second_at_most_and_all_in_the_end() -> None:
         assert (told is not None) == (now == 5.0)
     assert economy.untold
     assert economy.news(6.0) == {"late": 4}
+
+
+@pytest.mark.parametrize(
+    ("size", "rate", "most"), [(40_000, 48_000.0, 4), (40_000, 7_000.0, 28), (None, None, 21)]
+)
+def test_a_text_waits_for_coders_no_longer_than_that_saves(
+    size: int | None, rate: float | None, most: int
+) -> None:
+    economy = Economy()
+    gains = [economy.waits_for_coders(size, rate=rate, waiting=waiting) for waiting in range(40)]
+    assert gains == [waiting <= most for waiting in range(40)]
