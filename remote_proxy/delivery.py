@@ -25,6 +25,7 @@ from remote_proxy.heads import (
     told,
     with_credentials,
 )
+from remote_proxy.importing import import_parts
 from remote_proxy.jobs import Job, is_download, kind_of
 from remote_proxy.origin import FetchRequest, OriginResponse
 from remote_proxy.picture_work import PictureWork
@@ -104,7 +105,7 @@ class Delivery:
             trailers=bool(job.takes & m.Takes.TRAILERS),
         )
         if self._kind is Kind.IMAGE or header(job.headers, "accept").startswith("image/"):
-            await self._services.rush.over()
+            await self._services.rush.over(sender.device)
         response = await self._services.origin.fetch(request)
         if job.resume is not None and begins_there(response.status, response.headers, job.resume):
             self._rest = Rest(None)
@@ -147,8 +148,7 @@ class Delivery:
             self._head(response, response.headers, length=response.length)
             self._open(self._kind or Kind.OTHER).finish()
         elif compressible(content_type) and response.status != 206:
-            with self._services.rush.text():
-                await self._text(response, content_type)
+            await self._text(response, content_type)
         elif self._may_have_levels(content_type, response):
             await self._picture(response, content_type)
         else:
@@ -185,7 +185,6 @@ class Delivery:
     async def _text(self, response: OriginResponse, content_type: str) -> None:
         """Decode what the origin coded, read it for sub-resources, code it for the link."""
         importer = self._sender.promising.importer(self.job, response)
-        reading = self._services.imports.of(importer) if importer is not None else None
         headers, body = decode(response.headers, response.body)
         length = response.length if headers == response.headers else None
         self._head(response, headers, length=length, coding="br")
@@ -195,8 +194,8 @@ class Delivery:
         encoder = TextEncoder(quality=self._quality(response.length))
         async for chunk in body:
             for piece in _pieces(chunk, first=FIRST if not outgoing.written else PIECE):
-                if reading is not None:
-                    await reading.read(piece)  # first: its fetches run while it is coded
+                if importer is not None:
+                    await import_parts(importer, piece)  # first: its fetches run while it is coded
                 if new := self._rest.after(piece):
                     outgoing.write(await self._encoded(encoder, new))
             if self._document == m.UNATTRIBUTED and outgoing.written > LONG:

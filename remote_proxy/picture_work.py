@@ -98,7 +98,7 @@ class PictureWork:
 
     async def _finish_behind_texts(self, low: Low | None) -> Picture | None:
         """What is denser, or finer by steps, is what a machine without time does without."""
-        await self._rush.over()
+        await self._rush.over(self._sender.device)
         return await self._finish(low)
 
     def _finish(self, low: Low | None) -> Coroutine[Any, Any, Picture | None]:

@@ -11,9 +11,8 @@ Knows neither texts nor pictures. Times in seconds.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections import OrderedDict, deque
+from collections.abc import Callable
 from typing import Final
 
 LATE: Final = 0.02
@@ -27,23 +26,15 @@ MOST: Final = 15.0
 
 
 class Rush:
-    """Of one event loop."""
+    """Of one event loop. Devices that wait take turns, however many pictures each of them has."""
 
     def __init__(self) -> None:
         self._texts = 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+        """By device; whose turn is next comes first, and none is empty."""
         self._watching: asyncio.Task[None] | None = None
         self.waited = 0
         """How many have had to wait."""
-
-    @contextmanager
-    def text(self) -> Iterator[None]:
-        """A text is under way."""
-        ends = self.begins()
-        try:
-            yield
-        finally:
-            ends()
 
     def begins(self) -> Callable[[], None]:
         """A text is under way until that is called, once."""
@@ -53,7 +44,7 @@ class Rush:
     def _ends(self) -> None:
         self._texts -= 1
 
-    async def over(self) -> None:
+    async def over(self, whose: str) -> None:
         """Until there is time for what is not text; at once where there is."""
         if not self._texts:
             return
@@ -66,7 +57,7 @@ class Rush:
         self.waited += 1
         waiting = loop.create_future()
         most = loop.call_later(MOST, _go_on, waiting)
-        self._waiting.append(waiting)
+        self._waiting.setdefault(whose, deque()).append(waiting)
         if self._watching is None:
             self._watching = loop.create_task(self._watch(), name="rush")
         try:
@@ -77,7 +68,7 @@ class Rush:
     async def close(self) -> None:
         """Whoever waits goes on."""
         while self._waiting:
-            _go_on(self._waiting.popleft())
+            self._next()
         if self._watching is not None:
             await self._watching
 
@@ -91,8 +82,16 @@ class Rush:
                 continue
             going = 0
             while self._waiting and going < AT_ONCE:
-                going += _go_on(self._waiting.popleft())
+                going += self._next()
         self._watching = None
+
+    def _next(self) -> bool:
+        """Whoever's turn it is goes on; whether he had still to wait."""
+        whose, line = self._waiting.popitem(last=False)
+        goes = _go_on(line.popleft())
+        if line:
+            self._waiting[whose] = line
+        return goes
 
 
 def _go_on(waiting: asyncio.Future[None]) -> bool:

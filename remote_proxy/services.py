@@ -10,7 +10,6 @@ from typing import Final, Protocol
 
 from remote_proxy.economy import WORTH, Economy
 from remote_proxy.gathered import Gathered
-from remote_proxy.import_share import ImportShare
 from remote_proxy.limits import Devices
 from remote_proxy.obedience import Obedience
 from remote_proxy.origin import Origin
@@ -45,8 +44,6 @@ class Services:
         default_factory=lambda: Workers(workers=CODERS, waiting=None, name="texts")
     )
     """Codes texts densely. Who waits is a request, of which each device has so many."""
-    imports: ImportShare = field(default_factory=ImportShare)
-    """Reads pages and style sheets for their parts, on the loop."""
     rush: Rush = field(default_factory=Rush)
     """Lets texts go before pictures where the loop is late."""
     worth: float = WORTH

@@ -4,6 +4,8 @@ time, in which work takes as long as it says."""
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -24,16 +26,24 @@ async def busy(seconds: float, *, step: float) -> None:
         await asyncio.sleep(0)
 
 
-async def waits(rush: Rush) -> float:
+@contextmanager
+def text(rush: Rush) -> Iterator[None]:
+    """One is under way."""
+    ends = rush.begins()
+    yield
+    ends()
+
+
+async def waits(rush: Rush, whose: str = "device") -> float:
     began = loop().time()
-    await rush.over()
+    await rush.over(whose)
     return loop().time() - began
 
 
 def test_nobody_waits_while_the_loop_is_in_time() -> None:
     async def go() -> None:
         rush = Rush()
-        with rush.text():
+        with text(rush):
             working = asyncio.ensure_future(busy(1.0, step=LATE / 4))
             await asyncio.sleep(0)
             assert await waits(rush) < LATE
@@ -58,11 +68,11 @@ def test_on_a_late_loop_pictures_wait_until_the_texts_are_through() -> None:
     async def go() -> None:
         rush = Rush()
 
-        async def text() -> None:
-            with rush.text():
+        async def reads() -> None:
+            with text(rush):
                 await busy(1.0, step=2 * LATE)
 
-        reading = asyncio.ensure_future(text())
+        reading = asyncio.ensure_future(reads())
         await asyncio.sleep(0)
         times = await asyncio.gather(*(waits(rush) for _ in range(20)))
         assert reading.done()
@@ -76,7 +86,7 @@ def test_on_a_late_loop_pictures_wait_until_the_texts_are_through() -> None:
 def test_they_go_on_when_the_loop_is_in_time_again() -> None:
     async def go() -> None:
         rush = Rush()
-        with rush.text():
+        with text(rush):
             working = asyncio.ensure_future(busy(0.5, step=2 * LATE))
             await asyncio.sleep(0)
             assert await waits(rush) < 0.5 + 4 * LOOK + 2 * LATE
@@ -88,7 +98,7 @@ def test_they_go_on_when_the_loop_is_in_time_again() -> None:
 def test_nobody_waits_for_ever() -> None:
     async def go() -> None:
         rush = Rush()
-        with rush.text():
+        with text(rush):
             working = asyncio.ensure_future(busy(3 * MOST, step=2 * LATE))
             await asyncio.sleep(0)
             assert await waits(rush) == pytest.approx(MOST, abs=8 * LATE)
@@ -100,7 +110,7 @@ def test_nobody_waits_for_ever() -> None:
 def test_who_is_called_off_while_he_waits_takes_nobodys_turn() -> None:
     async def go() -> None:
         rush = Rush()
-        with rush.text():
+        with text(rush):
             working = asyncio.ensure_future(busy(1.0, step=2 * LATE))
             await asyncio.sleep(0)
             tasks = [asyncio.ensure_future(waits(rush)) for _ in range(30)]
@@ -119,14 +129,31 @@ def test_who_is_called_off_while_he_waits_takes_nobodys_turn() -> None:
 def test_when_it_closes_whoever_waits_goes_on() -> None:
     async def go() -> None:
         rush = Rush()
-        with rush.text():
+        with text(rush):
             working = asyncio.ensure_future(busy(1.0, step=2 * LATE))
             await asyncio.sleep(0)
-            waiting = asyncio.ensure_future(rush.over())
+            waiting = asyncio.ensure_future(rush.over("device"))
             await asyncio.sleep(0.1)
             assert not waiting.done()
             await rush.close()
             await waiting
             working.cancel()
+
+    run(go())
+
+
+def test_devices_take_turns_however_much_each_has() -> None:
+    async def go() -> None:
+        rush = Rush()
+        with text(rush):
+            working = asyncio.ensure_future(busy(0.5, step=2 * LATE))
+            await asyncio.sleep(0)
+            many = [asyncio.ensure_future(waits(rush, "greedy")) for _ in range(400)]
+            await asyncio.sleep(0)
+            few = await asyncio.gather(*(waits(rush, "other") for _ in range(4)))
+            assert max(few) < 0.5 + 8 * LOOK
+            assert sum(one.done() for one in many) < 40
+            await asyncio.gather(*many)
+            await working
 
     run(go())
