@@ -111,6 +111,8 @@ class LastingLink:
         self._token = preamble.NO_TOKEN
         self._hurry = asyncio.Event()
         self._resting = False
+        self._roused = False
+        """Something moved while it rested, and nobody has looked since."""
         self._task: asyncio.Task[None] | None = None
         self._deadline: asyncio.Timeout | None = None
         """Of the attempt that is under way."""
@@ -158,13 +160,15 @@ class LastingLink:
     def _used(self) -> None:
         """Something moves."""
         if self._resting:
-            self._resting = False
+            self._resting, self._roused = False, True
             self._hurry.set()
 
     async def _keep(self) -> None:
         """Until the link is closed: watch its connection, replace it when need be."""
         while not self.link.closed:
-            self._resting = self._at_rest()
+            # Who only receives owes nothing at any time, and is not to rest between two reads.
+            self._resting = self._at_rest() and not self._roused
+            self._roused = False
             await self._pause(self._until_look())
             self._resting = False
             if self.link.closed:

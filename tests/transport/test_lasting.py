@@ -41,6 +41,7 @@ class Ends:
     queue: Queue
     far: StreamLink
     at_far: Arrivals
+    queue_at_far: Queue
     told: list[LinkError | None]
     reception: Reception
 
@@ -60,11 +61,12 @@ Dial = Callable[[], Awaitable[TcpConnection]]
 async def ends(rival: Callable[[Dial], Awaitable[TcpConnection]]) -> AsyncIterator[Ends]:
     """The first connection goes over the way; `rival` makes all later ones, or lets them wait."""
     accepted: list[StreamLink] = []
-    at_far, told, dials = Arrivals(), list[LinkError | None](), 0
+    at_far, queue_at_far = Arrivals(), Queue()
+    told, dials = list[LinkError | None](), 0
 
     def arrived(link: StreamLink) -> None:
         accepted.append(link)
-        link.start(Queue(), at_far)
+        link.start(queue_at_far, at_far)
 
     reception = Reception(arrived, patience=5.0, congestion=None, new_token=lambda: TOKEN)
     async with (
@@ -86,7 +88,7 @@ async def ends(rival: Callable[[Dial], Awaitable[TcpConnection]]) -> AsyncIterat
         near, queue = await link.open(), Queue()
         near.start(queue, Arrivals())
         try:
-            yield Ends(way, link, queue, accepted[0], at_far, told, reception)
+            yield Ends(way, link, queue, accepted[0], at_far, queue_at_far, told, reception)
         finally:
             near.close()
             reception.close()
@@ -217,5 +219,32 @@ def test_a_peer_s_patience_is_exceeded_within_bounds(wanted: float, granted: flo
             expiry = both.reception._kept[TOKEN].expiry
             assert expiry is not None
             assert before + granted <= expiry.when() <= loop.time() + granted
+
+    run(go)
+
+
+def test_who_only_receives_is_not_roused_by_everything_that_comes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pauses = 0
+    pause = LastingLink._pause
+
+    async def counted(self: LastingLink, seconds: float) -> None:
+        nonlocal pauses
+        pauses += 1
+        await pause(self, seconds)
+
+    monkeypatch.setattr(lasting, "LOOK", 0.5)
+    monkeypatch.setattr(LastingLink, "_pause", counted)
+
+    async def go() -> None:
+        async with ends(lambda _: never()) as pair:
+            loop = asyncio.get_running_loop()
+            began = loop.time()
+            for number in range(50):
+                pair.queue_at_far.frames.append(Data(1, b"x", number == 49))
+                pair.far.wake()
+                await asyncio.sleep(0.01)
+            assert pauses <= 2 + 2 * (loop.time() - began) / 0.5
 
     run(go)
