@@ -42,6 +42,9 @@ _PAUSE: Final = 0.1
 """Seconds without arrivals: above the 73 ms that 512 bytes take at 56 kbit/s."""
 _OUTAGE: Final = 4.0
 """Seconds without a sign of a peer that owes one, after which the same link is another one."""
+_MANY: Final = 4
+"""Reports that come at once, because this end was late: the newest tells enough, but for a gate
+that still searches."""
 _UNOPENED: Final = 16_384
 """Bytes of a record of TLS at most: reported as they come, but lost to the peer where the
 connection breaks before the record's end. So much of what was reported is kept."""
@@ -117,14 +120,13 @@ class Endpoint:
         `arriving`: bytes that have come behind `data` and can't be read before others have.
         """
         frames: list[Data | Control] = []
+        reports: list[Report] = []
         self._heard_at = now
         self._received += len(data)
         self._arriving = arriving
         for frame in self._reader.feed(data):
             if isinstance(frame, Report):
-                self._reports_received += 1
-                self.gate.on_report(now, frame.received - self._resumed_from, frame.clock)
-                self._retained.reported(frame.received - _UNOPENED)
+                reports.append(frame)
             elif frame == END:
                 self.ended = True
                 break
@@ -133,6 +135,10 @@ class Endpoint:
             else:
                 frames.append(frame)
                 self._spoken_to = True
+        self._reports_received += len(reports)
+        for report in reports if len(reports) < _MANY or self.gate.starting else reports[-1:]:
+            self.gate.on_report(now, report.received - self._resumed_from, report.clock)
+            self._retained.reported(report.received - _UNOPENED)
         if self._countable > self._reported:
             if now - self._arrived_at > _PAUSE:
                 self._busy_since = now

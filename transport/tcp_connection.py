@@ -24,7 +24,10 @@ from wire.errors import PeerError
 _READ: Final = 65_536
 """Bytes read per callback."""
 _AT_ONCE: Final = 4
-"""Chunks that go in one round of the loop, at most, before the kernel's poll is asked."""
+"""Times that bytes go in one round of the loop, at most, before the kernel's poll is asked."""
+_TOGETHER: Final = 4096
+"""Bytes from which on no further chunk goes with them in one call of the kernel. Where the loop was
+late, several small ones may go at once, and the call costs more than all that chooses them."""
 KEEPALIVE_IDLE: Final = 600
 """Seconds of silence before the kernel asks whether the peer is there; peers ask sooner."""
 
@@ -184,19 +187,18 @@ class TcpConnection:
             self._loop.add_writer(self.socket, self._writable)
 
     def _writable(self) -> None:
-        """The kernel takes bytes: one chunk, chosen now."""
+        """The kernel takes bytes: a chunk or some small ones, chosen now."""
         assert self._carried is not None
-        chunk: bytes | None = self._remainder
-        if not chunk:
+        data, more = self._remainder, True
+        while more and len(data) < _TOGETHER:
             chunk = self._carried.next_bytes()
             if self._carried is None:  # closed by the outbox, when it was asked
                 return
-            if chunk is None:
-                self._rest()
-                return
-            chunk = self.records.protect(chunk)
+            more = chunk is not None
+            if chunk is not None:
+                data += self.records.protect(chunk)
         try:
-            sent = self.socket.send(chunk)
+            sent = self.socket.send(data) if data else 0
         except BlockingIOError:
             sent = 0
         except OSError as error:
@@ -205,7 +207,9 @@ class TcpConnection:
             if self._carried is not None:
                 self._carried.failed(LinkError(f"the connection broke: {reason(error)}"))
             return
-        self._remainder = chunk[sent:]
+        self._remainder = data[sent:]
+        if not more and not self._remainder:
+            self._rest()
 
     def _hear_last_words(self) -> None:
         """Nothing goes any more, but what came before is here: a goodbye, perhaps."""
