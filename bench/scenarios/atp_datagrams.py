@@ -126,8 +126,8 @@ async def transfer(near: SppLink, far: SppLink, *, count: int, most: float) -> O
         receiver.faults["missing"] += 1
     took = loop.time() - began
     sender.close()
+    taker.close()  # the link may have lost the sender's goodbye, which nobody repeats
     await taking
-    taker.close()
     size = sum(len(content(number)) for number in range(count))
     return Outcome(took, size, receiver.faults)
 

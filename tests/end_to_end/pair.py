@@ -22,6 +22,7 @@ from bench.links.secured import paired_twice
 from bench.ports import free_port
 from configuration import LocalSettings
 from local_proxy.authority import Authority
+from local_proxy.components import Component
 from local_proxy.http import Headers
 from local_proxy.main import LocalProxy
 from local_proxy.paired import Remote as PairedRemote
@@ -65,6 +66,9 @@ __all__ = (
 LOOPBACK = ("127.0.0.0/8", "127.0.0.1:1")
 """Where tests have their origins, and a port where nobody listens; a remote proxy reaches only the
 public internet by itself."""
+MEETING = 40.0
+"""Seconds within which two proxies meet; one that was restarted while the other shook hands with it
+is found out within twenty (local_proxy/uplink.py, OPENING)."""
 
 
 class Remote:
@@ -159,9 +163,17 @@ class Pair:
         origin.serve("/well", b"well", "text/plain")
         assert (await self.client.get(origin.base + "/well")).body == b"well"
 
+    def known(self, url: str) -> Component:
+        """The newest component with that URL, of any document: a browser that is late may ask for
+        a page twice."""
+        for document in range(99, 0, -1):
+            if found := self.local.components.find(document, url):
+                return found
+        raise AssertionError(f"{url} was not asked for")
+
     async def connected(self) -> None:
         """Until the proxies have said hello, and the policies have had their say."""
-        assert await self.local.uplink.wait_session(10) is not None
+        assert await self.local.uplink.wait_session(MEETING) is not None
 
 
 @asynccontextmanager

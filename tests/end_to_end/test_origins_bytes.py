@@ -118,8 +118,7 @@ def test_chromium_reads_the_origins_bytes_of_what_it_was_shown(tmp_path: Path, s
             await shown(tab)
             used = statistics()
             assert (used.swapped, used.multipart) == ((2, 0) if scheme == "http" else (0, 2))
-            carried = both.local.components.find(1, origin.base + "/a.png")
-            assert carried is not None
+            carried = both.known(origin.base + "/a.png")
             assert carried.levels[-1].content_type == "image/webp"  # it was another on the link
             await reads(tab, site)
             # A download that the page starts.
@@ -162,8 +161,7 @@ def test_a_photo_that_grew_behind_the_text_is_kept_in_the_origins_bytes(tmp_path
             await tab.call("Page.navigate", url=origin.base + "/")
             await until(lambda: both.local.export.statistics().kept == 2)
             assert both.local.export.statistics().streamed == 1
-            photo = both.local.components.find(1, origin.base + "/b.jpg")
-            assert photo is not None
+            photo = both.known(origin.base + "/b.jpg")
             assert not photo.identical
             await reads(tab, site)
 
@@ -192,8 +190,7 @@ def test_programs_that_ask_for_parts_or_news_of_a_shown_picture_hear_of_the_orig
             page, url, browser = origin.base + "/", origin.base + "/a.png", both.browser
             await browser.navigate(page)
             shown = await browser.image(url, page)
-            carried = both.local.components.find(1, url)
-            assert carried is not None
+            carried = both.known(url)
             assert carried.levels[-1].content_type == "image/webp"
             assert shown.body == png or not shown.header("etag")
             part = await browser.get(url, [*browser.picture(page), ("range", "bytes=10-19")])

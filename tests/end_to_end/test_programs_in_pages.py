@@ -151,11 +151,11 @@ def test_a_picture_that_a_script_makes_has_loaded_when_it_says_so(tmp_path: Path
             await tab.call("Page.navigate", url=origin.base + "/")
             await becomes(tab, "!!window.made")
             assert await tab.evaluate("window.made")
-            known = {c.url.rpartition("/")[2]: c for c in both.local.components.of(1)}
-            assert len(known["shown.jpg"].levels) > 1
+            assert len(both.known(origin.base + "/shown.jpg").levels) > 1
             for name in ("made.jpg", "preloaded.jpg"):
-                assert len(known[name].levels) == 1
-                assert known[name].levels[-1].end <= known[name].received
+                picture = both.known(f"{origin.base}/{name}")
+                assert len(picture.levels) == 1
+                assert picture.levels[-1].end <= picture.received
             assert both.local.export.statistics().multipart == 1
 
     asyncio.run(asyncio.wait_for(go(), 60))

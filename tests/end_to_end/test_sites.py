@@ -221,8 +221,9 @@ def test_savings_are_kept_by_day_and_site_and_can_be_erased(tmp_path: Path) -> N
             page = furnish(origin)
             await both.browser.navigate(page)
             await both.browser.image(page + "p.jpg", page)
-            await both.local.components.find(1, page + "p.jpg").wait_settled()
-            await until(lambda: both.local.savings.waiting)
+            picture = both.local.components.find(1, page + "p.jpg")
+            await until(lambda: picture.complete)
+            assert both.local.savings.waiting
         async with all_three(store=Store(tmp_path)) as (_, both):
             told = await report(both, "/savings.json")
             (day,), (site,) = told["days"], told["sites"]
