@@ -38,6 +38,8 @@ _LEAST, _MOST = 16, 240
 _AHEAD: Final = 1000
 """Messages queued at a time."""
 _WITHIN: Final = 0.1
+_GOODBYE: Final = 15.0
+"""Seconds for it: longer than an end waits for the last acknowledgements."""
 
 
 def bad_link() -> Profile:
@@ -126,7 +128,9 @@ async def transfer(near: SppLink, far: SppLink, *, count: int, most: float) -> O
         receiver.faults["missing"] += 1
     took = loop.time() - began
     sender.close()
-    taker.close()  # the link may have lost the sender's goodbye, which nobody repeats
+    # The link may have lost the sender's goodbye, which nobody repeats.
+    await asyncio.wait((taking,), timeout=_GOODBYE)
+    taker.close()
     await taking
     size = sum(len(content(number)) for number in range(count))
     return Outcome(took, size, receiver.faults)
