@@ -32,10 +32,11 @@ MAX_SHARE: Final = 0.12
 _STEPS: Final = ((1, 20), (1, 1), (2, 1), (4, 1), (8, 1))
 """Blur (by reducing and enlarging again) and quality, best first. Of 29 pictures in the
 corpus as WebP, PNG screenshots need 2 or 4 (SSIM about .85), photos as PNG none, lossy WebP 8."""
-_MIDDLE: Final = 2
-"""The step that is tried first: the bytes fall from each to the next, so two or three tries do."""
-_LEAST_GROWTH: Final = 1.15
-"""By which a better step takes more, as AVIF; 1.19 to 1.31 seen. A try takes 10 to 20 ms."""
+_FIRST: Final = 1
+"""The step that is tried first: a photo has its bytes or the next better one's, so that one or two
+tries do. A try takes 5 to 30 ms."""
+_LEAST_GROWTH: Final = 1.5
+"""By which the best step takes more than the first; 1.56 to 2.24 seen as AVIF."""
 _WEBP: Final[Mapping[str, object]] = {"method": 2, "alpha_quality": 20}
 """Method 0 writes alpha at up to twenty times the bytes; 4 takes twice the time for 3 % less."""
 MAX_WEBP_SIDE: Final = 16383
@@ -90,15 +91,15 @@ def _coarse(
     avif = avif and _CAN_AVIF
     content_type = AVIF if avif else Format.WEBP.value
     made = None
-    at = _MIDDLE
+    at = _FIRST
     while 0 <= at < len(_STEPS):
         tried = _encoded(image, *_STEPS[at], icc, avif=avif)
         if tried is not None and len(tried) <= limit:
             made = tried
-            if at > _MIDDLE or len(tried) * _LEAST_GROWTH > limit:
+            if at > _FIRST or len(tried) * _LEAST_GROWTH > limit:
                 break
             at -= 1  # a better one may do
-        elif at < _MIDDLE:
+        elif at < _FIRST:
             break
         else:
             at += 1
