@@ -47,25 +47,26 @@ class Fitting:
         """Until cancelled. `also` is called at each look."""
         watch, sent = self.activity.watch(), 0
         while True:
-            await watch.news(pause=RENEW)
+            late = await watch.news(pause=RENEW)
             also()
             rate = self._rate()
             if rate is None:
                 self._raise_quantum()
             else:
-                self._fit(rate)
+                self._fit(rate, late)
             moves = self._outbox.payload_sent != sent
             sent = self._outbox.payload_sent
             if moves or (rate is not None and self._obedience.deadlines):
                 self.activity.happened()  # it goes on by itself
 
-    def _fit(self, rate: float) -> None:
+    def _fit(self, rate: float, late: float) -> None:
         self._tree.hierarchy.bandwidth_changed(rate)
         now = asyncio.get_running_loop().time()
         for component in self._obedience.expire(now, rate=rate):
             self._say(m.Expired(component))
         if not self._obedience.fixed_quantum:
-            self._tree.multiplexer.quantum = self._link.statistics().chunks.quantum(rate)
+            chunks = self._link.statistics().chunks
+            self._tree.multiplexer.quantum = chunks.quantum(rate, late=late)
 
     def _raise_quantum(self) -> None:
         """Where sources are slower than the link it is never filled, so never measured; what it

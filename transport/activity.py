@@ -37,13 +37,16 @@ class Watch:
         self._activity = activity
         self._seen = -1
 
-    async def news(self, *, pause: float) -> None:
+    async def news(self, *, pause: float) -> float:
         """Until something has happened since the last look, and `pause` seconds longer: what
-        happens within these is one piece of news."""
+        happens within these is one piece of news. Seconds by which the loop was late for it."""
         activity = self._activity
+        loop = asyncio.get_running_loop()
         if self._seen == activity._count:
-            waiting = asyncio.get_running_loop().create_future()
+            waiting = loop.create_future()
             activity._waiting.append(waiting)
             await waiting
+        began = loop.time()
         await asyncio.sleep(pause)
         self._seen = activity._count
+        return max(0.0, loop.time() - began - pause)

@@ -12,6 +12,9 @@ So a chunk is no smaller than what keeps the cost at 8 %. On a fast link it take
 chunk is half of the margin that the gate needs anyhow (transport/gate.py), and of whole segments,
 since to begin another for a few bytes costs as much as to fill it.
 
+Each costs its sender time as well. One that has none is late for everything, and larger chunks make
+it less so: they may take as long as it is late anyhow.
+
 Pure: numbers only.
 """
 
@@ -25,6 +28,10 @@ _COST: Final = 0.08
 with 7 % it is a hundredth more, and an urgent quantum at 56 kbit/s a tenth later."""
 _TIME: Final = 0.005
 """Seconds of the link that a chunk may take anywhere: half of the gate's least margin."""
+_NOT_LATE: Final = 0.05
+"""Seconds by which an event loop is late now and then, and its chunks remain as they are."""
+_LARGER: Final = 5
+"""Times that a late sender's chunks are larger than their cost asks, at most."""
 _HEADERS: Final = 52
 """Bytes of IP and TCP with timestamps; IPv6 has 20 more."""
 _FRAME: Final = 4
@@ -54,10 +61,12 @@ class Chunks:
     whole: bool = False
     """Whatever the link: what is not filled of a packet is sent all the same."""
 
-    def quantum(self, rate: float) -> int:
-        """Bytes of a quantum that suit a link of `rate` bytes/second."""
+    def quantum(self, rate: float, *, late: float = 0.0) -> int:
+        """Bytes of a quantum that suit a link of `rate` bytes/second. `late`: seconds by which the
+        sender's event loop is."""
         own = self.record + self.frames * _FRAME
-        size = max((_HEADERS + own) * (1 / _COST - 1), rate * _TIME)
+        cheap = (_HEADERS + own) * (1 / _COST - 1)
+        size = max(cheap, rate * _TIME, min(rate * (late - _NOT_LATE), _LARGER * cheap))
         packets = int(size + own) // self.segment
         whole = max(packets, int(self.whole)) * self.segment - own
         return max(_SMALLEST, min(_LARGEST, int(whole if whole > 0 else size) // self.frames))

@@ -1,6 +1,7 @@
 """The quantum follows the link's rate, once that is known."""
 
 import asyncio
+import time
 
 from bench.synthetic import Prepared, Shelf
 from bench.virtual_time import run
@@ -60,3 +61,29 @@ def test_a_link_that_nobody_fills_has_quanta_as_large_as_an_eighth_of_what_was_u
     slow = BandwidthEstimate(100_000, 0.0, 0.3, "reports")
     found = run(_quanta([fast, fast, slow, fast], caps=[4096.0, 65_536.0, 65_536.0, 1e6]))
     assert found == [1024, 8192, 8192, 16_384]
+
+
+def test_a_late_loop_sends_larger_quanta_and_usual_ones_once_it_is_in_time() -> None:
+    dsl = BandwidthEstimate(48_000, 0.0, 1.0, "reports")
+
+    async def go() -> list[int]:
+        link, found = QuietLink(), []
+        session = RemoteSession(link, Services(Shelf([]), Prepared({})), quantum=1024, memory=9999)
+        running = asyncio.create_task(session.run())
+        link.estimate = dsl
+        for late in (False, True, False):
+            for _ in range(3):
+                session.frames_received([], now=0.0)
+                await asyncio.sleep(0.1)
+                if late:
+                    time.sleep(0.4)  # noqa: ASYNC251 - nobody has his turn
+                await asyncio.sleep(0.01)
+            found.append(session.outbox.quantum)
+            await asyncio.sleep(0.6)
+        link.close()
+        await running
+        return found
+
+    usual, larger, again = asyncio.run(go())
+    assert usual == again == 644
+    assert larger > 1.5 * usual

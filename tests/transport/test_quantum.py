@@ -65,6 +65,18 @@ def test_a_faster_link_never_has_a_smaller_quantum(
     assert 64 <= chunks.quantum(rate) <= chunks.quantum(rate * more) <= 16_384
 
 
+@pytest.mark.parametrize(
+    ("rate", "late", "times"),
+    [(DSL, 0.05, 1.0), (DSL, 0.09, 2.0), (DSL, 1.0, 4.5), (MODEM, 0.13, 1.0), (MODEM, 1.0, 4.5)],
+)
+def test_a_late_sender_s_chunks_are_larger_and_take_no_longer_than_it_is_late(
+    rate: int, late: float, times: float
+) -> None:
+    usual, larger = PLAIN.quantum(rate), PLAIN.quantum(rate, late=late)
+    assert larger / usual == pytest.approx(times, abs=0.6)  # in whole segments
+    assert larger == usual or larger <= rate * late
+
+
 def test_a_kernel_that_sends_more_at_once_knows_no_slow_link() -> None:
     assert chunks_of(record=0, segment=65_483) == PLAIN
 
