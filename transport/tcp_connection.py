@@ -52,6 +52,7 @@ class TcpConnection:
         """It is about to ask for what goes next."""
         self._polled = False
         """... when the kernel says that it takes bytes."""
+        self._hearing = False
         self._timer: asyncio.TimerHandle | None = None
 
     # -- before a link has it ------------------------------------------------------------------
@@ -125,7 +126,8 @@ class TcpConnection:
         if self._writing or self._carried is None:
             return
         self._writing = True
-        self._loop.call_soon(self._begin_writing)
+        if not self._hearing:  # else it goes once all that came has been heard
+            self._loop.call_soon(self._begin_writing)
 
     def pace(self, rate: float) -> None:
         """The kernel knows."""
@@ -236,7 +238,13 @@ class TcpConnection:
             self._timer = None
         due = self._carried.next_time()
         if due is not None:
-            self._timer = self._loop.call_at(due, self.wake)
+            self._timer = self._loop.call_at(due, self._due)
+
+    def _due(self) -> None:
+        """The next time is here: without another round of the loop."""
+        if not self._writing and self._carried is not None:
+            self._writing = True
+            self._begin_writing()
 
     def _readable(self) -> None:
         assert self._carried is not None
@@ -256,7 +264,13 @@ class TcpConnection:
             self._carried.failed(error)
             return
         self._remainder += reply
-        self._carried.heard(plain)
+        wrote, self._hearing = self._writing, True
+        try:
+            self._carried.heard(plain)
+        finally:
+            self._hearing = False
+        if self._writing and not wrote:
+            self._begin_writing()
 
     def _end(self) -> None:
         assert self._carried is not None
