@@ -1,10 +1,11 @@
 """What the pair costs its machines: processor time, memory and wake-ups, by part.
 
-    bulk    a gigabyte, over TCP and over UDP
-    pages   a page on a slow and on a fast link; the same page for another device
-    evenly  a hundred devices that begin a page each within a minute
-    at once the same, all in one moment
-    idle    fifty devices that do nothing
+    bulk      a gigabyte, over TCP and over UDP
+    download  how much of a fast link one gets, of what it gets directly
+    pages     a page on a slow and on a fast link; the same page for another device
+    evenly    a hundred devices that begin a page each within a minute
+    at once   the same, all in one moment
+    idle      fifty devices that do nothing
 
 Processor time is told beside that of a fixed piece of work (bench/processor_time.py), so that
 figures of two machines, or of two hours, can be compared. Knows the parts, not how they work.
@@ -16,14 +17,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from bench.capacity import bulk, crowd, idle, pages
+from bench.capacity import bulk, crowd, download, idle, pages
+from bench.links.cables import NoBackend
 from bench.profiles import profile
 from bench.report import Check
 from bench.scenarios.page_load import SITE
 
 SLOW: Final = "384k"
 FAST: Final = "20M"
-PARTS: Final = ("bulk", "pages", "evenly", "at once", "idle")
+BROAD: Final = "100M"
+PARTS: Final = ("bulk", "download", "pages", "evenly", "at once", "idle")
 MINUTE: Final = 60.0
 GOALS: Final[Mapping[str, tuple[str, float]]] = {
     "remote_s_gb tcp": ("s/GB", 4.8),
@@ -38,6 +41,8 @@ GOALS: Final[Mapping[str, tuple[str, float]]] = {
     "kb_a_device": ("kB", 150.0),
 }
 """At most. Processor seconds are those of a core that does the fixed work as REFERENCE has it."""
+LEAST: Final = 0.9
+"""Of what a download gets directly."""
 REFERENCE: Final = 0.124
 """Seconds a gigabyte of the fixed work takes where the goals were set (two shared cores)."""
 
@@ -63,6 +68,11 @@ async def run(
     if "bulk" in parts:
         for transport in ("tcp", "atp-udp"):
             tell(await bulk.run(transport, size=size))
+    if "download" in parts:
+        try:
+            tell(await download.run(profile(BROAD), runs=runs))
+        except NoBackend as error:
+            print(f"download: left out: {error}")
     if "pages" in parts:
         for name in links:
             tell(await pages.run(folder, profile(name), runs=runs))
@@ -85,6 +95,12 @@ def judge(rows: Sequence[Mapping[str, Any]]) -> dict[str, Check]:
                 found[f"remote_s_gb {way}"] = (
                     row["remote_s_gb"] * REFERENCE / row["fixed_work_s_gb"]
                 )
+            case "download":
+                for way in ("tcp", "atp-udp"):
+                    part = row[f"{way}_of_direct"]
+                    checks[f"download over {row['link']}, {way}"] = Check(
+                        part, "of direct", f"at least {LEAST:g}", part >= LEAST
+                    )
             case "pages":
                 cost = row["first_remote"] * REFERENCE / row["fixed_work_s_gb"]
                 found[f"remote {row['link']}"] = cost

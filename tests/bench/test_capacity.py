@@ -6,7 +6,10 @@ import asyncio
 import os
 import time
 
-from bench.capacity import bulk, crowd, idle, pages
+import pytest
+
+from bench.capacity import bulk, crowd, download, idle, pages
+from bench.links.cables import NoBackend
 from bench.processor_time import Spent, fixed_work, spent
 from bench.profiles import profile
 from bench.scenarios import capacity
@@ -41,6 +44,17 @@ def test_a_gigabyte_a_page_a_crowd_and_rest_are_measured() -> None:
     assert rest["devices"] == 2 and rest["kb_a_device"] < 5000  # type: ignore[operator]
 
 
+def test_a_download_s_part_of_a_link_is_measured_over_tcp_and_udp() -> None:
+    try:
+        found = asyncio.run(download.run(profile("5M"), runs=1, size=400_000))
+    except NoBackend as error:
+        pytest.skip(str(error))
+    assert 0 < found["direct_mbit_s"] <= 5.1
+    for way in ("tcp", "atp-udp"):
+        assert 0 < found[f"{way}_mbit_s"] <= 5.1
+        assert found[f"{way}_of_direct"] > 0
+
+
 def test_its_checks_hold_figures_against_goals() -> None:
     rows = [
         {"part": "bulk", "transport": "tcp", "remote_s_gb": 1.0, "fixed_work_s_gb": 0.0124},
@@ -51,6 +65,7 @@ def test_its_checks_hold_figures_against_goals() -> None:
             "second_remote": 0.1,
             "fixed_work_s_gb": 0.125,
         },
+        {"part": "download", "link": "100M", "tcp_of_direct": 0.95, "atp-udp_of_direct": 0.5},
         {
             "part": "evenly",
             "devices": 9,
@@ -62,6 +77,8 @@ def test_its_checks_hold_figures_against_goals() -> None:
     checks = capacity.judge(rows)
     assert {name: check.ok for name, check in checks.items()} == {
         "remote_s_gb tcp": False,
+        "download over 100M, tcp": True,
+        "download over 100M, atp-udp": False,
         "remote 384k": False,
         "second / first 384k": True,
         "pages that failed, evenly": False,
