@@ -73,6 +73,9 @@ class Endpoint:
         self._padding_sent = self._padding_received = 0
         self._writer = FrameWriter()
         self._reader = FrameReader()
+        self.stirred = False
+        """What came last may let something go that could not before; else what `next_time` said
+        still holds."""
         self._sent = 0
         self._received = 0
         self._reports_received = 0
@@ -87,6 +90,8 @@ class Endpoint:
         self._busy_since = now
         self._reported = 0
         self._reported_at = float("-inf")
+        self._report_every = REPORT_EVERY
+        """Seconds, as of the last one."""
         self._incoming = RateFilter()
         self._incoming_at = now
 
@@ -121,6 +126,8 @@ class Endpoint:
         """
         frames: list[Data | Control] = []
         reports: list[Report] = []
+        # Of the rest of a record, whose part alone could wait longer, the report goes sooner.
+        told_when = self._countable > self._reported and bool(self._arriving) <= bool(arriving)
         self._heard_at = now
         self._received += len(data)
         self._arriving = arriving
@@ -143,6 +150,7 @@ class Endpoint:
             if now - self._arrived_at > _PAUSE:
                 self._busy_since = now
             self._arrived_at = now
+        self.stirred = bool(reports or frames) or not told_when or now >= self._report_due
         return frames
 
     def delivered(self, now: float, news: Delivery) -> None:
@@ -205,7 +213,7 @@ class Endpoint:
         due = self.gate.next_time(asked_at)
         times = [due] if due is not None and due > asked_at else []
         if self._countable > self._reported:
-            times.append(max(now, self._reported_at + self._report_every(now)))
+            times.append(max(now, self._report_due))
         return min(times, default=None)
 
     def statistics(self, now: float) -> LinkStatistics:
@@ -241,26 +249,31 @@ class Endpoint:
     def _report(self, now: float) -> bytes:
         """A report if progress was made, the last one is long enough ago, and the peer needs it."""
         countable = self._countable
-        if countable == self._reported or now < self._reported_at + self._report_every(now):
+        if countable == self._reported or now < self._report_due:
             return b""
         self._reported, self._reported_at = countable, now
         at = self._arrived_at
         self._incoming.add(at, countable, window=_INCOMING_WINDOW, sent_at=at)
         self._incoming_at = self._arrived_at
+        self._report_every = REPORT_EVERY_THIN if self._is_thin(now) else REPORT_EVERY
         if not self._reporting:
             return b""
         ticks = round(self._arrived_at / CLOCK_TICK)
         return self._writer.encode(Report(countable, ticks))
 
-    def _report_every(self, now: float) -> float:
+    @property
+    def _report_due(self) -> float:
+        """When the next report may go, should there be progress."""
+        # A protected report is half as large again: of a part of a record every other one will do.
+        return self._reported_at + self._report_every * (2 if self._arriving else 1)
+
+    def _is_thin(self, now: float) -> bool:
+        """Whether reports would fill one of the directions."""
         incoming, outgoing = self.incoming(), self.gate.estimate(now)
         busy = self._arrived_at - self._busy_since > _BUSY
-        thin = (busy and incoming is not None and incoming.rate < THIN) or (
+        return (busy and incoming is not None and incoming.rate < THIN) or (
             outgoing is not None and outgoing.confidence > 0.5 and outgoing.rate < THIN
         )
-        every = REPORT_EVERY_THIN if thin else REPORT_EVERY
-        # A protected report is half as large again: of a part of a record every other one will do.
-        return every * 2 if self._arriving else every
 
     def _replay(self, now: float) -> bytes:
         """What the peer did not get of the connection before, in the pieces that it was sent in."""

@@ -245,7 +245,8 @@ class StreamLink:
             self._inbox.frames_received(frames, now=now)
         if self._endpoint.ended:
             self.close()
-        self.wake()
+        if self._endpoint.stirred:
+            self.wake()
 
     def delivered(self, news: Delivery) -> None:
         assert self._endpoint is not None

@@ -1,4 +1,5 @@
-"""An end that was late catches up in few steps: many reports at once, many chunks in one call."""
+"""Steps that an end spares itself: of many reports one is heard, small chunks share a call, and
+where nothing has changed it is not asked again what goes next."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import socket
 
 import pytest
 
-from bench.scenarios.gate import Backlog
+from bench.scenarios.gate import Backlog, Silent
 from tests.transport.ends import Arrivals, Queue
 from tests.transport.test_last_words import connected
 from transport import tcp_connection
@@ -93,3 +94,20 @@ def test_small_chunks_that_may_go_go_in_one_call_of_the_kernel(
 
     assert tcp_connection._TOGETHER > 4 * 256
     asyncio.run(go())
+
+
+def test_what_is_not_due_is_not_asked_for_again_at_each_read() -> None:
+    endpoint = Endpoint(Silent(), now=0.0)
+    data = FrameWriter().encode(Data(1, bytes(1000)))
+    stirred = []
+    for n in range(6):
+        endpoint.receive(1.0 + n / 1000, data[n * 100 : n * 100 + 100])
+        stirred.append(endpoint.stirred)
+        if endpoint.stirred:
+            assert bool(endpoint.next_chunk(1.0 + n / 1000)) is (n in (0, 5))
+    # The first is reported at once; the second says when the next report is due; the rest wait.
+    assert stirred == [True, True, False, False, False, True]
+    due = endpoint.next_time(1.005)
+    assert due is None
+    endpoint.receive(1.006, data[600:])
+    assert endpoint.stirred
