@@ -33,6 +33,10 @@ class Delivery:
 class Carried(Protocol):
     """A link, as its connection knows it. Any of these may end with the connection closed."""
 
+    @property
+    def searching(self) -> bool:
+        """Nothing is known of the path yet: chunks are to go apart, for each arrival tells."""
+
     def next_bytes(self) -> bytes | None:
         """What goes now: all of it will, in order. None: nothing may or wants to go."""
 

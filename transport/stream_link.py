@@ -215,6 +215,11 @@ class StreamLink:
 
     # -- transport.connection.Carried ----------------------------------------------------------
 
+    @property
+    def searching(self) -> bool:
+        assert self._endpoint is not None
+        return self._endpoint.gate.starting
+
     def next_bytes(self) -> bytes | None:
         assert self._endpoint is not None
         try:

@@ -192,7 +192,8 @@ class TcpConnection:
         """The kernel takes bytes: a chunk or some small ones, chosen now."""
         assert self._carried is not None
         data, more = self._remainder, True
-        while more and len(data) < _TOGETHER:
+        most = 1 if self._carried.searching else _TOGETHER
+        while more and len(data) < most:
             chunk = self._carried.next_bytes()
             if self._carried is None:  # closed by the outbox, when it was asked
                 return

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from typing import Any
 
 import pytest
 
 from bench.scenarios.gate import Backlog, Silent
-from tests.transport.ends import Arrivals, Queue
 from tests.transport.test_last_words import connected
-from transport import tcp_connection
+from transport.connection import Delivery
 from transport.endpoint import Endpoint
 from transport.gate import Gate
-from transport.stream_link import StreamLink
+from transport.link import LinkError
 from transport.tcp_connection import TcpConnection
 from wire.frames import CLOCK_TICK, Data, FrameWriter, Report
 
@@ -65,34 +65,57 @@ def test_of_many_reports_in_one_read_the_newest_is_heard(
     assert endpoint.statistics(now).received > 0
 
 
-def test_small_chunks_that_may_go_go_in_one_call_of_the_kernel(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+class Chunks:
+    """A link that has small chunks to send, and a socket that counts its calls."""
+
+    def __init__(self, *, searching: bool) -> None:
+        self.searching = searching
+        self.left = [bytes([number]) * 250 for number in range(6)]
+
+    def next_bytes(self) -> bytes | None:
+        return self.left.pop(0) if self.left else None
+
+    def next_time(self) -> float | None:
+        return None
+
+    def heard(self, data: bytes) -> None:
+        raise AssertionError
+
+    def delivered(self, news: Delivery) -> None:
+        raise AssertionError
+
+    def ended(self, error: LinkError | None) -> None:
+        raise AssertionError
+
+    def failed(self, error: Exception) -> None:
+        raise AssertionError
+
+
+class Counting(socket.socket):
+    calls = 0
+
+    def send(self, data: Any, flags: int = 0) -> int:  # type: ignore[override]
+        self.calls += 1
+        return super().send(data, flags)
+
+
+@pytest.mark.parametrize(("searching", "calls"), [(True, 6), (False, 1)])
+def test_small_chunks_go_in_one_call_once_the_path_is_known(searching: bool, calls: int) -> None:
     async def go() -> None:
-        calls = 0
-
-        class Counting(socket.socket):
-            def send(self, data: bytes, flags: int = 0) -> int:  # type: ignore[override]
-                nonlocal calls
-                calls += 1
-                return super().send(data, flags)
-
         ours, theirs = connected()
         counting = Counting(fileno=ours.detach())
-        near, far = StreamLink(TcpConnection(counting)), StreamLink(TcpConnection(theirs))
-        queue, at_far = Queue(256), Arrivals()
-        near.start(queue, Arrivals())
-        far.start(Queue(256), at_far)
-        frames = [Data(1, bytes([n]) * 250, n == 3) for n in range(4)]
-        queue.frames += frames
-        near.wake()
-        await at_far.count(4)
-        assert at_far.frames == frames
-        assert calls == 1
-        near.close()
-        far.close()
+        connection, chunks = TcpConnection(counting), Chunks(searching=searching)
+        every = b"".join(chunks.left)
+        connection.start(chunks)
+        came = b""
+        async with asyncio.timeout(60):
+            while len(came) < len(every):
+                came += await asyncio.get_running_loop().sock_recv(theirs, 4096)
+        assert came == every
+        assert counting.calls == calls
+        connection.close()
+        theirs.close()
 
-    assert tcp_connection._TOGETHER > 4 * 256
     asyncio.run(go())
 
 
