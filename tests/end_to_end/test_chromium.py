@@ -100,10 +100,14 @@ async def alt_shift_click(tab: Tab, x: int, y: int) -> None:
 
 
 async def becomes(tab: Tab, expression: str) -> None:
-    """Until the expression holds in the page."""
-    async with asyncio.timeout(60):
-        while not await tab.evaluate(expression):  # noqa: ASYNC110 - the page tells nobody
-            await asyncio.sleep(0.05)
+    """Until the expression holds in the page; else says which page that is."""
+    try:
+        async with asyncio.timeout(50):
+            while not await tab.evaluate(expression):  # noqa: ASYNC110 - the page tells nobody
+                await asyncio.sleep(0.05)
+    except TimeoutError:
+        shown = await tab.evaluate("location.href + ' ' + document.documentElement.outerHTML")
+        raise AssertionError(f"not {expression} in {shown[:2000]}") from None
 
 
 def test_alt_shift_click_loads_one_picture_that_a_text_only_site_goes_without() -> None:
