@@ -67,8 +67,12 @@ def test_one_device_with_many_links_takes_no_others_place(tmp_path: Path) -> Non
             address = await laptop.listen()
             assert await laptop.uplink.wait_session(10) is not None
             assert (await Client(address).get(origin.base + "/")).body == b"well"
-            counts = Counter(session.device for session in remote.sessions)
-            assert counts["laptop"] == 1 and counts["phone"] <= LINKS
+
+            def counts() -> Counter[str]:
+                return Counter(session.device for session in remote.sessions)
+
+            await until(lambda: counts()["phone"] <= LINKS)  # one may be ending at the moment
+            assert counts()["laptop"] == 1
         await remote.stop()
 
     run(go())
