@@ -104,8 +104,8 @@ class Connection(Protocol):
     def wake(self) -> None:
         """The link may have something to send that it lacked before."""
 
-    def pace(self, rate: float) -> None:
-        """The path carries so many bytes/second; 0: not known yet."""
+    def pace(self, rate: float, *, sure: bool) -> None:
+        """The path carries so many bytes/second; not `sure`: at least, and perhaps many more."""
 
     def network_changed(self) -> None:
         """This machine's addresses are not what they were."""

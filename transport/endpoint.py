@@ -168,11 +168,6 @@ class Endpoint:
         self.gate.asks = asks
         self.gate.on_sent(now, under_way)
 
-    @property
-    def pace(self) -> float:
-        """Bytes/second that the link carries; 0: not known yet."""
-        return 0.0 if self.gate.starting else self.gate.rate
-
     def end(self) -> None:
         """The peer's bytes have ended. Raises PeerError in the middle of a frame."""
         if self._reader.buffered:

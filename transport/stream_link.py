@@ -262,7 +262,8 @@ class StreamLink:
             return
         self._on_use()
         if self._connection is not None:
-            self._connection.pace(self._endpoint.pace)
+            gate = self._endpoint.gate
+            self._connection.pace(gate.rate, sure=not gate.starting)
 
     def ended(self, error: LinkError | None) -> None:
         """Without a word of the link's: where connections may change, this one broke."""

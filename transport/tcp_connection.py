@@ -129,7 +129,7 @@ class TcpConnection:
         if not self._hearing:  # else it goes once all that came has been heard
             self._loop.call_soon(self._begin_writing)
 
-    def pace(self, rate: float) -> None:
+    def pace(self, rate: float, *, sure: bool) -> None:
         """The kernel knows."""
 
     def network_changed(self) -> None:

@@ -30,16 +30,19 @@ DEVICE: Final = Settings(window=_WINDOW, keep_alive=25.0, spacing=_SPACING)
 REMOTE: Final = Settings(window=_WINDOW, keep_alive=None, idle=900.0, spacing=_SPACING)
 """Of the accepting end: a device without news for so long is gone."""
 UNKNOWN: Final = 12.5e6
-"""Bytes/second at which payloads may leave while the gate still searches: it lets few."""
+"""Bytes/second at which payloads may leave while the gate still searches, at least: it lets few."""
 _LEAST: Final = 4_000.0
 """Bytes/second; a modem's: below that, an estimate is more likely wrong than the link so slow."""
 _GAIN: Final = 1.5
 """Times the link's rate: what the gate lets go at once must not wait for the pace, nor what goes
 twice for what is new."""
+_SEARCH: Final = 3.0
+"""The same while the gate searches: it doubles each round what may be under way."""
 _TOGETHER: Final = 16_384
 """Bytes that may wait for others to leave with them, within a turn of the loop."""
 _FAST: Final = 2.5e6
-"""Bytes/second from which on arrivals are told together: one takes half a millisecond there."""
+"""Bytes/second, at least, from which on arrivals are told together: one takes half a millisecond
+there, and a burst that tells the rate twenty times as long."""
 _SPAN: Final = 0.002
 """Seconds of arrivals that are told together; reports over TCP cover more (report_spacing.py)."""
 _RECORD: Final = 5
@@ -120,9 +123,12 @@ class UdpConnection:
             self._soon = True
             self._loop.call_soon(self._wake)
 
-    def pace(self, rate: float) -> None:
+    def pace(self, rate: float, *, sure: bool) -> None:
         self._rate = rate
-        self._congestion.set_rate(max(_LEAST, _GAIN * rate) if rate else UNKNOWN)
+        # A pace that did not grow with what arrives would be all that is ever found of a fast path.
+        self._congestion.set_rate(
+            max(_LEAST, _GAIN * rate) if sure else max(UNKNOWN, _SEARCH * rate)
+        )
 
     def network_changed(self) -> None:
         if self._link.open:
