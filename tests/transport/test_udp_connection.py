@@ -115,3 +115,18 @@ def test_on_a_fast_link_what_gate_and_pace_let_go_does_not_pile_up() -> None:
         assert worst < 65_536
 
     run(main())
+
+
+def test_a_path_that_is_never_full_is_not_held_to_the_pace_of_the_search() -> None:
+    async def main() -> None:
+        rate = 60e6
+        world = UdpWorld(link(rate_down=rate, rate_up=rate, delay=0.001, queue=1_000_000))
+        world.to_near.quantum = 16_384
+        sent = world.to_near.frames = frames(2000, 16_000)
+        sent = list(sent)
+        world.far.wake()
+        await asyncio.sleep(1.0)
+        assert len(world.at_near.frames) * 16_000 > 25e6  # of 32; at 12.5 MB/s no more than these
+        assert world.at_near.frames == sent[: len(world.at_near.frames)]
+
+    run(main())
