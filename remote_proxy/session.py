@@ -21,6 +21,7 @@ from remote_proxy.fitting import Fitting
 from remote_proxy.gathered import Gathered
 from remote_proxy.jobs import Job
 from remote_proxy.limits import UsageStatistics
+from remote_proxy.link_rate import LinkRate
 from remote_proxy.obedience import SETTINGS, Obedience
 from remote_proxy.packaging import Packaging
 from remote_proxy.plan import Plan
@@ -39,9 +40,6 @@ from wire.frames import Control, Data
 from wire.session import Headers, Session, Side, State
 
 AGENT: Final = "sluice"
-CONFIDENT: Final = 0.5
-"""Confidence from which an estimate of the link counts. Two small messages that a relay passed on
-together look like a link of gigabits, and a quantum fitted to that is seconds of a slow one."""
 SWEEP: Final = 32
 """Deliveries begun between two looks for what can be forgotten."""
 _log = structlog.get_logger("sluice.remote")
@@ -114,6 +112,8 @@ class RemoteSession:
             self.budget,
             wake=self._wake,
         )
+        self._loop = asyncio.get_running_loop()
+        self._link_rate = LinkRate(link, self._loop.time)
         self._fitting = Fitting(
             link,
             self.tree,
@@ -122,7 +122,6 @@ class RemoteSession:
             rate=lambda: self.rate,
             say=self.say,
         )
-        self._loop = asyncio.get_running_loop()
         self._usage = services.devices.of("")
         self.packaging = Packaging(self, services.origin, services.transcoders, services.reading)
         self.refusals = Refusals()
@@ -254,19 +253,12 @@ class RemoteSession:
     @property
     def rate(self) -> float | None:
         """Bytes/second of the link; None: not measured yet."""
-        estimate = self._link.statistics().outgoing
-        if estimate is None or estimate.confidence < CONFIDENT:
-            return None
-        return estimate.rate
+        return self._link_rate.measured
 
     @property
     def expected(self) -> float | None:
-        """Bytes/second to reckon with: of the link as it is now, or as it was when it was asked
-        last; None: nothing is known.
-
-        Who reads leaves the link alone for longer than an estimate lasts, and then wants a page.
-        """
-        return self.rate or self._link.statistics().seen or None
+        """The same to reckon with, when it was asked last if need be; None: nothing is known."""
+        return self._link_rate.expected
 
     @property
     def queued(self) -> int:
