@@ -231,6 +231,9 @@ def test_only_the_preview_itself_is_answered() -> None:
                 origin.base + base + "other",
             ):
                 assert (await client.get(url)).status == 404
+            (window,) = both.local.previews._windows.values()
+            await until(lambda: window.showing.incoming.complete)
+            assert (await client.get(origin.base + base + "picture?m=0&l=full")).status == 200
             for query in ("", "?m=-1&l=low", "?m=9&l=full", "?m=x", "?m=0&l=", "?m=" + "9" * 50):
                 assert (await client.get(origin.base + base + "picture" + query)).status == 404
             for body, status in (

@@ -189,9 +189,10 @@ class Showing:
         return [{"m": numbers, "l": level} for level, numbers in found.items() if numbers]
 
     async def picture(self, number: int, level: str) -> bytes | None:
-        """A picture's file, coarse or whole; None: it is not here, or damaged."""
+        """A picture's file, coarse ("low") or whole ("full"); None: it is not here, or damaged, or
+        there is no such level."""
         media = self.incoming.outline.media
-        if not 0 <= number < len(media):
+        if not 0 <= number < len(media) or level not in ("low", "full"):
             return None
         name = media[number].entry
         if level == "low":
