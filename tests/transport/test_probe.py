@@ -9,7 +9,7 @@ from transport.probe import BURSTS, Probe
 from wire.frames import PADDING, Control, Data, FrameReader, FrameWriter, Report
 
 HELLO = FrameWriter().encode(Control(b"hello"))
-WHOLE = 86_000
+WHOLE = 42_500
 """Bytes that a session may cost on a link that carries them in a moment."""
 SLOW, MIDDLING = 6_600, 19_000
 """The same on slower ones: of the first two bursts, of three. Hello, its headers and reports are
