@@ -42,6 +42,8 @@ class Fitting:
         self._outbox = outbox
         self._rate = rate
         self._say = say
+        self._usual = 0
+        """Bytes of a quantum that suits the link where the loop is in time; 0: nothing is known."""
 
     async def run(self, also: Callable[[], None]) -> None:
         """Until cancelled. `also` is called at each look."""
@@ -66,6 +68,7 @@ class Fitting:
             self._say(m.Expired(component))
         if not self._obedience.fixed_quantum:
             chunks = self._link.statistics().chunks
+            self._usual = chunks.quantum(rate)
             self._tree.multiplexer.quantum = chunks.quantum(rate, late=late)
 
     def _raise_quantum(self) -> None:
@@ -76,4 +79,5 @@ class Fitting:
             return
         rate, multiplexer = statistics.outgoing.rate, self._tree.multiplexer
         least = statistics.chunks.quantum_at_least(rate, cap=statistics.cap)
-        multiplexer.quantum = max(multiplexer.quantum, least)
+        # Not what a late loop has made larger: it may be in time again, and the link slow.
+        multiplexer.quantum = self._usual = max(self._usual or multiplexer.quantum, least)

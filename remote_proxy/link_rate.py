@@ -1,4 +1,4 @@
-"""What a session's link carries, for decisions that are taken dozens of times a page.
+"""A session asks here what its link carries: decisions on one page ask dozens of times.
 
 Knows the link; does not know who decides what.
 """
@@ -19,9 +19,10 @@ hundred pages came at once they were a tenth of all that the event loop did."""
 
 
 class LinkRate:
-    """Of one link, in bytes/second. `now`: seconds."""
+    """Reads the rate of one link, in bytes/second."""
 
     def __init__(self, link: Link, now: Callable[[], float]) -> None:
+        """`now`: seconds on the loop's clock."""
         self._link = link
         self._now = now
         self._seen: LinkStatistics | None = None

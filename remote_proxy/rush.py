@@ -26,7 +26,8 @@ MOST: Final = 15.0
 
 
 class Rush:
-    """Of one event loop. Devices that wait take turns, however many pictures each of them has."""
+    """Lets texts go first on one event loop. Devices that wait take turns, however many pictures
+    each of them has."""
 
     def __init__(self) -> None:
         self._texts = 0

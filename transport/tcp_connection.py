@@ -53,6 +53,7 @@ class TcpConnection:
         self._polled = False
         """... when the kernel says that it takes bytes."""
         self._hearing = False
+        """The link is told what came; what it wants to say waits for the end of that."""
         self._timer: asyncio.TimerHandle | None = None
 
     # -- before a link has it ------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""How much of a fast link a large download gets through the pair, beside what it gets directly.
+"""Measures which part of a fast link a large download gets through the pair.
 
 In network namespaces, so that UDP crosses the link as well. Knows peers and curl.
 """
@@ -16,6 +16,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from bench.endpoint import Endpoint
+from bench.links.cables import NoBackend
 from bench.peers import DirectPeer, Peer, SluicePeer, in_world
 from bench.profiles import Profile
 
@@ -28,9 +29,9 @@ LIMIT: Final = 120.0
 
 async def run(link: Profile, *, runs: int, size: int = SIZE) -> dict[str, Any]:
     """Megabits a second of each way, medians of so many downloads in turns, and what part of the
-    direct ones'. Raises OSError where there are no namespaces, or no curl."""
+    direct ones'. Raises NoBackend where there are no namespaces, or no curl."""
     if shutil.which("curl") is None:
-        raise OSError("curl is missing: apt-get install curl")
+        raise NoBackend("curl is missing: apt-get install curl")
     peers: list[Peer] = [
         DirectPeer(),
         SluicePeer(name="tcp"),

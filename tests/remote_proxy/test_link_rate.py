@@ -1,4 +1,4 @@
-"""What a session reckons with of its link."""
+"""A session reckons with what its link carries, or has carried, and looks at it rarely."""
 
 from __future__ import annotations
 

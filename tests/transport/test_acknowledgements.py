@@ -1,4 +1,4 @@
-"""When a receiver of SPP says what has come."""
+"""A receiver of SPP says soon, but not too often, what has come."""
 
 from __future__ import annotations
 

@@ -62,7 +62,6 @@ def test_of_many_reports_in_one_read_the_newest_is_heard(
     endpoint.receive(now + 0.2, b"".join(writer.encode(one) for one in steps))
     assert told == heard
     assert before - endpoint.gate.under_way >= 10 * (many - 1)
-    assert endpoint.statistics(now).received > 0
 
 
 class Chunks:
