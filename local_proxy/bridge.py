@@ -97,7 +97,7 @@ class Bridge:
     ) -> None:
         """The other ends; they need this one to be made, so they come after. Called once.
 
-        `look` is told of bytes that have come, before any browser has them.
+        `look` is told of what is promised, and of bytes that have come before any browser has them.
         """
         self._look = look
         self._uplink = uplink
@@ -127,6 +127,7 @@ class Bridge:
                 return
         for component in components:
             self._components.add(component)
+            self._look(component)
         if promised:
             self._promises.promised(components, headers, now=self._now())
         self._hear(e.SkeletonGrew(document, tuple(component.part for component in components)))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from local_proxy.components import Component
 from local_proxy.csp import DRIVER_PATH
-from local_proxy.export_drivers import keeping
+from local_proxy.export_drivers import keeping, script_powers
 from local_proxy.export_drivers.channels import Channels
 from local_proxy.export_drivers.choice import Choice
 from local_proxy.export_drivers.driver_requests import DriverRequests
@@ -170,9 +170,11 @@ class BrowserExport:
         return await self._requests.answer(request)
 
     def look(self, component: Component) -> None:
-        """More of a component is here: see what the scripts in it can do."""
+        """It was promised, or more of it is here: see what the scripts in it can do."""
         page = self._pages.of_document(component.document)
         self._powers.look(component, page.origin if page is not None else "")
+        if page is not None and script_powers.are_of_markup(component):
+            page.expect(component, known=self._powers.read_pixels(page.origin))
 
     def to_a_worker(self, request: Request, document: int) -> bool:
         """Whether a service worker may get the answer and put it away, whoever asks.

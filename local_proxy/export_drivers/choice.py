@@ -28,6 +28,8 @@ from wire.skeleton import Level, Use
 
 _WAIT_DRIVER: Final = 0.3
 """Seconds for which a coarse picture waits for the page to fetch its driver."""
+_WAIT_SCRIPTS: Final = 1.0
+"""Seconds for which coarse pictures of a page wait for scripts that its markup names."""
 _OPEN_PARTS: Final = 128
 """Multipart responses held open for one origin; further pictures are swapped. Half of the streams
 that a browser may have on its connection there, so that all else is asked for at once."""
@@ -86,7 +88,9 @@ class Choice:
             return await self._whole(component, head, request, page)
         if not _takes_levels(component, head, request):
             return await self._stream(component, head, request, page)
-        steps = page is None or not self._powers.read_pixels(page.origin)
+        steps = page is None or await self._may_be_coarse(page)
+        if _finished(component):
+            return await self._whole(component, head, request, page)
         multipart = steps and self._as_multipart(request)
         swap = steps and self._can_swap(page, component)
         if not swap and not multipart:
@@ -113,6 +117,20 @@ class Choice:
             address = keeping.level_address(request.url, page.name, component.id, level.name)
             return pictures.elsewhere(head, address)
         return pictures.coarse(head, level, file)
+
+    async def _may_be_coarse(self, page: Page) -> bool:
+        """Whether no script of a page reads pixels; one that is not here yet may be one that does.
+
+        Scripts come before pictures, unless their origin takes long for them. That is waited for
+        briefly, once; then the page's pictures are responses that grow until they are whole.
+        """
+        if not page.known.is_set():
+            now = asyncio.get_running_loop().time()
+            if page.patience is None:
+                page.patience = now + _WAIT_SCRIPTS
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(page.known.wait(), max(0.0, page.patience - now))
+        return page.known.is_set() and not self._powers.read_pixels(page.origin)
 
     def _as_multipart(self, request: Request) -> bool:
         if self._always is not None:

@@ -141,11 +141,32 @@ class Page:
         """The event channel in use; an older one ends itself."""
         self.closed_at: float | None = None
         self.pictures: dict[int, Picture] = {}
+        self.patience: float | None = None
+        """Until when its pictures wait for its scripts to be known; None: none has waited."""
+        self.known = asyncio.Event()
+        """Set while it is known what its scripts can do."""
+        self.known.set()
+        self._coming: set[int] = set()
+        """Components that its scripts come in, not whole yet: itself, and what its markup names."""
         self._anew: list[str] = []
         """Pictures to be fetched anew, because their reader wants more than was to come."""
 
     def __repr__(self) -> str:
         return f"<Page {self.document} {self.url} {len(self.pictures)} coarse>"
+
+    def expect(self, component: Component, *, known: bool) -> None:
+        """Scripts of the page come in this; which they are is not known before it is whole.
+
+        `known`: what would be looked for has been found.
+        """
+        if component.withheld or component.complete or component.failure is not None:
+            self._coming.discard(component.id)
+        else:
+            self._coming.add(component.id)
+        if self._coming and not known:
+            self.known.clear()
+        else:
+            self.known.set()
 
     def fetches(self, url: str) -> bool:
         """Whether its driver may fetch this for the browser to keep."""

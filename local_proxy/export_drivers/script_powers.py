@@ -2,7 +2,8 @@
 
 Where they can, a picture must not say that it has loaded before it is all there, and no answer of
 ours may be what a service worker puts away. What a script can do is told by the names that it must
-use; they are looked for in all texts of a page as they come, before a browser runs them. An origin
+use; they are looked for in all texts of a page as they come, before a browser runs them; a page's
+pictures wait for those that its markup names, briefly. An origin
 whose scripts have shown it is remembered, for they may be in the browser's cache the next time.
 Sources: HTML, 4.12.5 (canvas), 8.11 (image bitmaps); WebGL 1.0, 5.14.8; CSS Painting API; Service
 Workers.
@@ -32,6 +33,13 @@ MAX_ORIGINS: Final = 2048
 MAX_EXPECTED: Final = 64
 """Scripts of service workers that are on their way."""
 _OVERLAP: Final = max(map(len, (*READERS, *FETCHERS))) - 1
+
+
+def are_of_markup(component: Component) -> bool:
+    """Whether scripts of a page come in this: it is the page, or a script that its markup names."""
+    if component.id == component.document:
+        return component.head is not None and _runs(component)
+    return component.kind is Kind.SCRIPT and component.promised
 
 
 class _Latest:

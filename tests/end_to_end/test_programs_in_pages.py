@@ -124,6 +124,61 @@ def test_scripts_draw_the_pixels_that_the_origin_has(
     asyncio.run(asyncio.wait_for(go(), 60))
 
 
+@pytest.mark.parametrize(
+    ("how", "protocol"),
+    [
+        ("before", "https over HTTP/1.1"),
+        ("behind", "https over HTTP/2"),
+        ("async", "http"),
+        ("module", "https over HTTP/2"),
+        ("page", "http"),
+    ],
+)
+def test_a_script_that_comes_late_draws_the_pixels_that_the_origin_has(
+    how: str, protocol: str, tmp_path: Path
+) -> None:
+    """Its origin takes longer for the script, or for the page's end, than for the pictures."""
+    before = b"<script src=/reads.js></script>" if how == "before" else b""
+    behind = {
+        "behind": b"</script><script src=/reads.js>",
+        "async": b"</script><script async src=/reads.js>",
+        "module": b"</script><script type=module src=/reads.js>",
+        "page": SAMPLE,
+    }.get(how, b"")
+
+    async def go() -> None:
+        async with slow(protocol, tmp_path) as (origin, both, tab):
+
+            async def page(asked: Asked) -> None:
+                body = READS % (before, behind)
+                head = b"HTTP/1.1 200 X\r\ncontent-type: text/html\r\ncontent-length: %d\r\n\r\n"
+                first, start, last = body.partition(b"<script>" if how != "before" else b"<img")
+                await asked.send(head % len(body) + first)
+                await asyncio.sleep(2.5 if how == "page" else 0)
+                await asked.send(start + last)
+
+            async def script(asked: Asked) -> None:
+                await asyncio.sleep(2.5)
+                await asked.answer(SAMPLE, "text/javascript")
+
+            origin.paths["/"] = page
+            origin.paths["/reads.js"] = script
+            for name in ("shown", "drawn", "behind", "made"):
+                origin.serve(f"/{name}.jpg", PHOTO, "image/jpeg")
+            samples = []
+            for mode in (Mode.ADAPT, Mode.ORIGINAL):
+                both.local.sites.choose("127.0.0.1", mode)
+                await tab.call("Network.clearBrowserCache")
+                await tab.call("Page.navigate", url=origin.base + "/")
+                await becomes(tab, "!!window.sample && !!document.images[0]")
+                samples.append(await tab.evaluate("window.sample()"))
+            adapted, direct = samples
+            assert len(set(direct.values())) > 1, "nothing was drawn"
+            assert [name for name in direct if adapted[name] != direct[name]] == []
+
+    asyncio.run(asyncio.wait_for(go(), 60))
+
+
 MAKES = b"""<!doctype html><html><head><link rel=preload as=image href=/preloaded.jpg></head><body>
 <img src=/shown.jpg width=400 height=300><script>
 window.made = (async () => {

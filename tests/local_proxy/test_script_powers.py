@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
-from local_proxy.components import Component, Head
+from bench.virtual_time import run as run_virtually
+from local_proxy.components import Component, ComponentFailed, Head
 from local_proxy.export_drivers.script_powers import MAX_ORIGINS, READERS, ScriptPowers
+from local_proxy.http import Request
+from tests.local_proxy.export_world import (
+    DATA,
+    IMAGE,
+    PREFIXES,
+    URL,
+    World,
+    advance,
+    component,
+    run,
+    text_of,
+    turns,
+)
 from wire.skeleton import Kind
 
 ORIGIN = "https://a.test"
@@ -109,3 +125,80 @@ def test_no_more_origins_are_remembered_than_a_few_thousand() -> None:
         powers.expect_worker(f"https://{number}.test/w.js")
     assert not powers.answer("https://0.test")
     assert powers.answer(f"https://{MAX_ORIGINS}.test")
+
+
+def script(number: int = 21, **what: bool) -> Component:
+    """One that the page's markup names, nothing of it here yet."""
+    return Component(number, 1, f"http://a.test/{number}.js", Kind.SCRIPT, promised=True, **what)
+
+
+def here(world: World, one: Component, data: bytes, *, last: bool = True) -> None:
+    one.head = Head(200, [("content-type", "text/javascript")], None)
+    one.data += data
+    one.complete = last
+    world.export.look(one)
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"), [(b"let a = 1", b"abc!"), (b"brush.drawImage(a)", DATA)]
+)
+def test_a_coarse_picture_waits_for_scripts_that_are_named(text: bytes, answer: bytes) -> None:
+    async def main() -> None:
+        world = World()
+        await world.page()
+        first, second, picture = script(21), script(22), component(*PREFIXES, received=3)
+        world.export.look(first)
+        world.export.look(second)
+        asked = asyncio.create_task(world.export.picture(picture, Request("GET", URL, IMAGE)))
+        await turns()
+        here(world, first, b"let b = 2")
+        await turns()
+        assert not asked.done()
+        here(world, second, text)
+        await turns()
+        if answer is DATA:
+            advance(picture, len(DATA))
+        assert await text_of(await asked) == answer
+
+    run(main())
+
+
+def test_no_coarse_picture_waits_for_what_will_not_come() -> None:
+    async def main() -> None:
+        world = World()
+        await world.page()
+        gone = script(21)
+        world.export.look(gone)
+        world.export.look(script(22, withheld=True))
+        gone.failure = ComponentFailed(502, "refused")
+        world.export.look(gone)
+        response = await world.export.picture(
+            component(*PREFIXES, received=3), Request("GET", URL, IMAGE)
+        )
+        assert response.body == b"abc!"
+
+    run(main())
+
+
+def test_a_page_waits_for_its_scripts_once() -> None:
+    async def main() -> None:
+        now = asyncio.get_running_loop().time
+        world = World()
+        await world.page()
+        late = script()
+        world.export.look(late)
+        start = now()
+        for _ in range(2):
+            picture = component(*PREFIXES, received=3)
+            response = await world.export.picture(picture, Request("GET", URL, IMAGE))
+            assert not isinstance(response.body, bytes)  # it ends when all is here
+            assert now() - start == pytest.approx(1.0)
+            advance(picture, len(DATA))
+            assert await text_of(response) == DATA
+        here(world, late, b"let a = 1")
+        response = await world.export.picture(
+            component(*PREFIXES, received=3), Request("GET", URL, IMAGE)
+        )
+        assert response.body == b"abc!"
+
+    run_virtually(main())
