@@ -272,7 +272,7 @@ class Delivery:
             rest=self._rest,
             steps=steps,
             private=with_credentials(self.job.headers, response.headers),
-            always=self._sender.economy.always(self._decision(Kind.IMAGE, len(data)).worth),
+            worth=self._decision(Kind.IMAGE, len(data)).worth,
         )
         low = await work.low()
         if low is not None and options.stop != low.level.name:

@@ -85,12 +85,24 @@ class Economy:
             why = Why.WANTED
         elif rate is None:
             why = Why.UNMEASURED
-        elif (max(ahead, PAGE) + size) / rate < self._price(worth):
+        elif self._soon(size, ahead, rate, worth):
             why = Why.SOON
         else:
             why = Why.SLOW
         self._counts[why] += 1
         return why is not Why.SOON
+
+    def outruns(
+        self, size: int, *, ahead: int, rate: float | None, worth: float | None = None
+    ) -> bool:
+        """Whether the link turned out too fast for a picture that was to be adapted.
+
+        Arguments as `adapts` has them.
+        """
+        if self.always(worth) or rate is None or not self._soon(size, ahead, rate, worth):
+            return False
+        self._counts[Why.SOON] += 1
+        return True
 
     def refines(self, size: int, *, ahead: int, rate: float | None) -> bool:
         """Whether a picture whose coarse version has gone is worth steps between, or a denser form.
@@ -141,6 +153,9 @@ class Economy:
     def always(self, worth: float | None) -> bool:
         """Whether pictures are adapted whatever the link, and however long the work takes."""
         return self._price(worth) == 0
+
+    def _soon(self, size: int, ahead: int, rate: float, worth: float | None) -> bool:
+        return (max(ahead, PAGE) + size) / rate < self._price(worth)
 
     def _price(self, worth: float | None) -> float:
         return self._worth if worth is None else worth

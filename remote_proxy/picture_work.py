@@ -39,10 +39,11 @@ class PictureWork:
         rest: Rest,
         steps: bool,
         private: bool,
-        always: bool,
+        worth: float | None,
     ) -> None:
         """`steps`: an answer may end before the picture is final. `private`: it came with
-        credentials. `always`: it is adapted whatever the link."""
+        credentials. `worth`: seconds of waiting from which on it is adapted, as a policy says;
+        None: as usual."""
         self._data = data
         self._content_type = content_type
         self._options = options
@@ -52,18 +53,22 @@ class PictureWork:
         self._rest = rest
         self._steps = steps
         self._private = private
+        self._worth = worth
+        always = sender.economy.always(worth)
         self._bounded = not (always or rest.begun or options.adapted or options.stop != "original")
-        self._late = False
+        self._untouched = False
+        """The link would be, or has been, through with it sooner than the work."""
 
     async def low(self) -> Low | None:
         """What may go while the rest is made; None: nothing."""
-        if not self._steps or self._rest.begun:
+        if not self._steps or self._rest.begun or self._outrun():
             return None
-        return await self._in_time(self._low(), lambda: self._sender.ahead, shown=False)
+        low = await self._in_time(self._low(), lambda: self._sender.ahead, shown=False)
+        return None if low is not None and self._outrun() else low
 
     async def finished(self, low: Low | None) -> Picture | None:
         """All of it, behind `low` if that is one; None: the origin's bytes."""
-        if self._late:
+        if self._untouched or (low is None and self._outrun()):
             return None
         if self._rest.begun:
             return await self._as_begun()
@@ -75,7 +80,7 @@ class PictureWork:
         made = await self._in_time(
             self._finish_behind_texts(low), lambda: sender.queued + size, shown=low is not None
         )
-        return as_it_is(self._data, low) if self._late and low is not None else made
+        return as_it_is(self._data, low) if self._untouched and low is not None else made
 
     async def recipe(self, picture: Picture) -> bytes | None:
         """By which the device makes the origin's bytes of it; None: none is needed, or known."""
@@ -86,6 +91,20 @@ class PictureWork:
             whose=self._sender.device,
             private=self._private,
         )
+
+    def _outrun(self) -> bool:
+        """Whether the link is known by now, and carries all of the picture at once.
+
+        A session's first pictures are here before it is; what was coarse would be loaded twice.
+        """
+        if not self._bounded:
+            return False
+        size, sender = len(self._data), self._sender
+        ahead = sender.ahead - size  # it is itself among what is gathered
+        self._untouched = sender.economy.outruns(
+            size, ahead=ahead, rate=sender.expected, worth=self._worth
+        )
+        return self._untouched
 
     def _low(self) -> Coroutine[Any, Any, Low | None]:
         return self._transcoders.low(
@@ -153,6 +172,6 @@ class PictureWork:
                 finally:
                     timer.cancel()
         except TimeoutError:
-            self._late = True
+            self._untouched = True
             sender.economy.late()
             return None

@@ -5,14 +5,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from remote_proxy import economy
 from remote_proxy.economy import WORTH, Why
 from remote_proxy.session import RemoteSession
-from tests.end_to_end.pair import all_three, run, slow_three, until
+from tests.end_to_end.pair import Asked, all_three, run, slow_three, until
 from tests.end_to_end.test_page_load import PHOTO, refined, same_pixels, site_of
 from tests.end_to_end.test_policies import policy_file, settled, standing
+from transcoders.low import Low
+from transcoders.registry import Transcoders
 
 FAST = 1e9
 """Bytes/second."""
@@ -20,6 +24,12 @@ FAST = 1e9
 
 def measured(monkeypatch: pytest.MonkeyPatch, rate: float | None) -> None:
     monkeypatch.setattr(RemoteSession, "expected", property(lambda _: rate))
+
+
+@pytest.fixture(autouse=True)
+def _as_quick_as_any(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine on which work never ends later than its picture, however busy this one is."""
+    monkeypatch.setattr(economy, "LEAST", 60.0)
 
 
 def test_a_picture_that_is_here_at_once_is_the_origins(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,6 +43,43 @@ def test_a_picture_that_is_here_at_once_is_the_origins(monkeypatch: pytest.Monke
             assert answer.body == PHOTO.read_bytes()
             assert not both.local.components.find(1, origin.base + "/a.jpg").levels
             assert list(both.session.statistics().pictures) == [Why.SOON]
+
+    run(go())
+
+
+@pytest.mark.parametrize("when", ["the picture comes", "its low level is made"])
+def test_a_link_that_turns_out_fast_gets_the_origins_picture(
+    when: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As for a session's first pictures, which come while it is being measured."""
+    measured(monkeypatch, 5e6 / 8)
+    made, data = Transcoders.low, PHOTO.read_bytes()
+
+    async def low(*given: Any, **how: Any) -> Low | None:
+        level = await made(*given, **how)
+        measured(monkeypatch, FAST)
+        return level
+
+    if when == "its low level is made":
+        monkeypatch.setattr(Transcoders, "low", low)
+
+    async def go() -> None:
+        async with all_three(worth=WORTH) as (origin, both):
+            page = site_of(origin)
+
+            async def photo(asked: Asked) -> None:
+                head = b"HTTP/1.1 200 X\r\ncontent-type: image/jpeg\r\ncontent-length: %d\r\n\r\n"
+                await asked.send(head % len(data) + data[:9000])
+                await until(lambda: both.session.statistics().pictures.get(Why.SLOW) == 3)
+                if when == "the picture comes":
+                    measured(monkeypatch, FAST)
+                await asked.send(data[9000:])
+
+            origin.paths["/a.jpg"] = photo
+            await both.browser.navigate(page)
+            answer = await both.browser.image(origin.base + "/a.jpg", page)
+            assert answer.body == data
+            assert not both.local.components.find(1, origin.base + "/a.jpg").levels
 
     run(go())
 

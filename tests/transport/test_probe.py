@@ -1,8 +1,11 @@
 """What a session says before anybody asks: how much, when not, and what it is worth."""
 
+from math import ceil
+from typing import Final
+
 import pytest
 
-from bench.scenarios.start import LINKS, measure
+from bench.scenarios.start import LINKS, WINDOW, measure
 from tests.transport.ends import Queue
 from transport.endpoint import Endpoint
 from transport.probe import BURSTS, Probe
@@ -14,6 +17,11 @@ WHOLE = 42_500
 SLOW, MIDDLING = 6_600, 19_000
 """The same on slower ones: of the first two bursts, of three. Hello, its headers and reports are
 among them."""
+
+MSS: Final = 1348
+"""Bytes of a segment, through a tunnel of 1,400."""
+PROTECTION: Final = 40
+"""Bytes of TLS and of the frame's header, at most."""
 
 
 def spoken_to(queue: Queue) -> Endpoint:
@@ -41,7 +49,7 @@ def test_a_burst_goes_once_the_peer_has_spoken_and_no_more_before_its_reports() 
     assert endpoint.next_chunk(0.0) is None
     endpoint.receive(0.0, HELLO)
     pieces = paddings(sent(endpoint, 0.0))
-    assert [len(piece) for piece in pieces] == [512] * BURSTS[0]
+    assert [len(piece) for piece in pieces] == [512] * BURSTS[0].pieces
     assert endpoint.next_chunk(0.5) is None
 
 
@@ -53,7 +61,7 @@ def test_what_wants_to_go_does_not_wait_for_padding() -> None:
     queue.frames = [Data(2, b"asked for"), Data(4, bytes(9))]
     frames = sent(endpoint, 0.0)
     assert frames[:2] == [Data(2, b"asked for"), Data(4, bytes(9))]
-    assert len(paddings(frames)) == BURSTS[0] - 1
+    assert len(paddings(frames)) == BURSTS[0].pieces - 1
 
 
 def test_no_padding_where_the_answer_itself_tells() -> None:
@@ -87,7 +95,7 @@ def test_a_burst_is_not_compressible_and_has_an_end() -> None:
     probe, pieces = Probe(), []
     while piece := probe.next_piece(under_way=0, quantum=1024):
         pieces.append(piece)
-    assert len(set(pieces)) == sum(BURSTS)
+    assert len(set(pieces)) == sum(burst.pieces for burst in BURSTS)
     assert sum(map(len, pieces)) <= WHOLE
     assert all(len(set(piece)) > 200 for piece in pieces)
 
@@ -129,3 +137,13 @@ def test_what_a_link_carries_is_known_before_anybody_asks(
 def test_of_a_fast_link_it_is_known_that_it_is() -> None:
     outcome, _ = measure(LINKS["100M"])
     assert 2e6 <= outcome.seen <= LINKS["100M"].rate_down
+
+
+def test_each_burst_fits_into_the_window_that_tcp_has_after_the_ones_before() -> None:
+    """Else its rest comes a round trip later, and the link looks that much slower."""
+    window = WINDOW
+    for pieces, size in BURSTS:
+        segments = pieces * ceil((1024 * size + PROTECTION) / MSS)
+        assert segments <= window
+        if window < 2 * segments:  # Linux, tcp_is_cwnd_limited: it grows only where it is used
+            window += segments
