@@ -235,6 +235,7 @@ def from_device(device: tuple[str, str], proxy: Running, path: str, *more: str) 
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
 
+@pytest.mark.alone
 @needs_curl
 @as_root
 @pytest.mark.skipif(shutil.which("ip") is None, reason="no iproute2 on this machine")

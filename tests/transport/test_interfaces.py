@@ -42,6 +42,7 @@ def test_nonsense_is_no_change_and_no_error(data: bytes) -> None:
     assert all(isinstance(change, Change) for change in changes(data))
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to add an address to loopback")
 def test_the_kernel_tells() -> None:
     async def main() -> None:
