@@ -250,17 +250,19 @@ async def all_three(**settings: Any) -> AsyncIterator[tuple[FakeOrigin, Pair]]:
 
 
 @asynccontextmanager
-async def slow_three(**settings: Any) -> AsyncIterator[tuple[FakeOrigin, Remote, Pair]]:
-    """An origin, the remote proxy and the pair, between whose ends is a link of 40 kB/s and 10 ms.
+async def slow_three(
+    *, rate: int = 40_000, **settings: Any
+) -> AsyncIterator[tuple[FakeOrigin, Remote, Pair]]:
+    """An origin, the remote proxy and the pair, between whose ends is a link of 10 ms.
 
-    The remote is the one that runs; the pair's own one does not.
+    `rate`: bytes/second of the link. The remote is the one that runs; the pair's own one does not.
     """
     worth = settings.pop("worth", 0.0)
     async with FakeOrigin().running() as origin, pair(start_remote=False, worth=worth) as idle:
         await idle.remote.start()
         target = ("127.0.0.1", idle.remote.port)
         async with (
-            Relay(target=target, rate_up=40_000, rate_down=40_000, delay=0.01) as link,
+            Relay(target=target, rate_up=rate, rate_down=rate, delay=0.01) as link,
             pair(start_remote=False, remote_port=link.address[1], **settings) as both,
         ):
             await both.connected()

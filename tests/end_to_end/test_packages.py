@@ -71,7 +71,7 @@ def test_texts_come_before_pictures_and_pictures_coarse_before_fine() -> None:
             order = list(dict.fromkeys(seen))
             assert order[:3] == ["text 1", "text 2", "text 3"]
             assert set(order[3:5]) == {f"low {one.entry}" for one in media}
-            assert order[5:] == [f"fine {one.entry}" for one in media]
+            assert set(order[5:]) == {f"fine {one.entry}" for one in media}
             assert document.low(media[0].entry)[8:12] == b"WEBP"  # type: ignore[index]
 
     run(main())
@@ -95,7 +95,7 @@ def test_what_a_person_looks_at_goes_first() -> None:
 
 def test_a_restarted_remote_sends_only_what_is_not_here() -> None:
     async def main() -> None:
-        async with slow_three(patience=20.0) as (origin, remote, both):
+        async with slow_three(patience=20.0, rate=8_000) as (origin, remote, both):
             _, document = await opened(origin, both, DECK, "deck.pptx")
             await until(lambda: document.received > len(DECK) // 2)
             before = document.received
@@ -112,7 +112,7 @@ def test_a_restarted_remote_sends_only_what_is_not_here() -> None:
 
 def test_a_document_that_has_changed_meanwhile_is_not_mixed() -> None:
     async def main() -> None:
-        async with slow_three(patience=20.0) as (origin, remote, both):
+        async with slow_three(patience=20.0, rate=8_000) as (origin, remote, both):
             _, document = await opened(origin, both, DECK, "deck.pptx")
             await until(lambda: document.received > len(DECK) // 2)
             origin.serve("/deck.pptx", DOCUMENTS["text.docx"], TYPE)
