@@ -104,6 +104,7 @@ def test_a_revoked_device_s_connection_ends() -> None:
     run(go())
 
 
+@pytest.mark.alone
 def test_where_udp_gets_no_answer_tcp_carries_the_link_until_it_does(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
