@@ -15,7 +15,7 @@ from typing import Any, Final
 import structlog
 import typer
 
-from cli.memory import bound_arenas
+from cli.memory import bound_arenas, freeze_modules
 from redaction import hide_queries
 
 FAILED: Final = 1
@@ -44,6 +44,7 @@ def run(
 
     configure_logging(verbose=verbose, log_urls=log_urls)
     bound_arenas()
+    freeze_modules()
 
     async def until_signalled() -> None:
         task = asyncio.ensure_future(main)

@@ -42,3 +42,20 @@ def arenas(how: str) -> int:
 def test_threads_share_two_arenas() -> None:
     assert arenas("as it is") > 2, "else nothing is shown by this"
     assert arenas("bound") == 2
+
+
+RUNS = """
+import gc, remote_proxy.main
+from cli.running import run
+async def main():
+    print(gc.get_freeze_count(), len(gc.get_objects()))
+run(main(), verbose=False, log_urls=False)
+"""
+
+
+def test_the_collector_leaves_modules_alone_in_a_proxy_that_runs() -> None:
+    said = subprocess.run(
+        [sys.executable, "-c", RUNS], capture_output=True, text=True, check=True
+    ).stdout
+    frozen, others = map(int, said.split())
+    assert frozen > 20 * others
