@@ -124,13 +124,19 @@ class ClientSocket(asyncio.Protocol):
     async def write(self, data: bytes) -> None:
         """Send; returns when there is room for more. Raises ConnectionResetError."""
         assert self._transport is not None
-        if self.lost:
+        if self._gone():
             raise ConnectionResetError("the client has gone")
         if data:
             self._transport.write(data)
         await self._writable.wait()
-        if self.lost:
+        if self._gone():
             raise ConnectionResetError("the client has gone")
+
+    def _gone(self) -> bool:
+        """A write that failed is told with the loop's next round, and a response that is here
+        would be written on until then."""
+        assert self._transport is not None
+        return self.lost or self._transport.is_closing()
 
     def end(self, last: bytes = b"") -> None:
         """Close our side only, after these last bytes; the client may go on sending."""

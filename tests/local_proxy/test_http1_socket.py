@@ -1,0 +1,24 @@
+"""A client's socket, without HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+
+import pytest
+
+from local_proxy.http1_socket import ClientSocket
+
+
+def test_nobody_writes_on_to_a_client_that_has_gone() -> None:
+    async def go() -> None:
+        ours, theirs = socket.socketpair()
+        loop = asyncio.get_running_loop()
+        _, client = await loop.create_connection(lambda: ClientSocket(lambda _: None), sock=ours)
+        theirs.close()
+        with pytest.raises(ConnectionResetError):
+            for _ in range(3):  # all in one round of the loop, as of a response that is here
+                await client.write(b"more")
+        client.close()
+
+    asyncio.run(go())
