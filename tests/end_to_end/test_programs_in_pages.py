@@ -90,6 +90,22 @@ window.sample = async () => {
 """
 
 
+async def compare(origin: FakeOrigin, both: Pair, tab: Tab) -> None:
+    """What the page's scripts read of its pictures, adapted and as the origin has them."""
+    for name in ("shown", "drawn", "behind", "made"):
+        origin.serve(f"/{name}.jpg", PHOTO, "image/jpeg")
+    samples = []
+    for mode in (Mode.ADAPT, Mode.ORIGINAL):
+        both.local.sites.choose("127.0.0.1", mode)
+        await tab.call("Network.clearBrowserCache")
+        await tab.call("Page.navigate", url=origin.base + "/")
+        await becomes(tab, "!!window.sample && !!document.images[0]")
+        samples.append(await tab.evaluate("window.sample()"))
+    adapted, direct = samples
+    assert len(set(direct.values())) > 1, "nothing was drawn"
+    assert [name for name in direct if adapted[name] != direct[name]] == []
+
+
 @pytest.mark.parametrize(
     ("protocol", "where"),
     [
@@ -108,18 +124,7 @@ def test_scripts_draw_the_pixels_that_the_origin_has(
             tag = b"" if inside else b"<script src=/reads.js></script>"
             origin.serve("/", READS % (tag, SAMPLE if inside else b""))
             origin.serve("/reads.js", SAMPLE, "text/javascript")
-            for name in ("shown", "drawn", "behind", "made"):
-                origin.serve(f"/{name}.jpg", PHOTO, "image/jpeg")
-            samples = []
-            for mode in (Mode.ADAPT, Mode.ORIGINAL):
-                both.local.sites.choose("127.0.0.1", mode)
-                await tab.call("Network.clearBrowserCache")
-                await tab.call("Page.navigate", url=origin.base + "/")
-                await becomes(tab, "!!window.sample && !!document.images[0]")
-                samples.append(await tab.evaluate("window.sample()"))
-            adapted, direct = samples
-            assert len(set(direct.values())) > 1, "nothing was drawn"
-            assert [name for name in direct if adapted[name] != direct[name]] == []
+            await compare(origin, both, tab)
 
     asyncio.run(asyncio.wait_for(go(), 60))
 
@@ -163,18 +168,7 @@ def test_a_script_that_comes_late_draws_the_pixels_that_the_origin_has(
 
             origin.paths["/"] = page
             origin.paths["/reads.js"] = script
-            for name in ("shown", "drawn", "behind", "made"):
-                origin.serve(f"/{name}.jpg", PHOTO, "image/jpeg")
-            samples = []
-            for mode in (Mode.ADAPT, Mode.ORIGINAL):
-                both.local.sites.choose("127.0.0.1", mode)
-                await tab.call("Network.clearBrowserCache")
-                await tab.call("Page.navigate", url=origin.base + "/")
-                await becomes(tab, "!!window.sample && !!document.images[0]")
-                samples.append(await tab.evaluate("window.sample()"))
-            adapted, direct = samples
-            assert len(set(direct.values())) > 1, "nothing was drawn"
-            assert [name for name in direct if adapted[name] != direct[name]] == []
+            await compare(origin, both, tab)
 
     asyncio.run(asyncio.wait_for(go(), 60))
 
