@@ -1,4 +1,4 @@
-"""What of a URL may be shown to whoever reads logs: where it leads, not what was asked there.
+"""Shortens URLs for logs and problems: where they lead is kept, what was asked there is not.
 
 Queries hold search words, session keys and addresses of people; user information holds passwords.
 Too much is cut rather than too little. Pure. Source: RFC 3986, section 3 (the parts of a URL).

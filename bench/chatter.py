@@ -1,4 +1,4 @@
-"""What a browser asks for on its own account while a page loads, told apart from the page's.
+"""Tells what a browser asks for on its own account, while a page loads, from the page's requests.
 
 Chromium looks for updates, warms up its search engine and more, headless too; through a proxy that
 costs bytes of the link under test. VENDOR_HOSTS in bench/cdp.py keeps what is known of that off the

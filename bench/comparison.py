@@ -50,7 +50,7 @@ def compared(runs: Sequence[Run]) -> list[dict[str, Any]]:
 
 
 def ratio(row: Mapping[str, Any], base: Mapping[str, Any] | None, measure: str) -> float | None:
-    """Of medians; None where there are not two."""
+    """The ratio of medians; None where there are not two."""
     if base is None or row[measure] is None or not base[measure]:
         return None
     one, other = float(row[measure]["median"]), float(base[measure]["median"])

@@ -1,4 +1,4 @@
-"""What a page ends up as in a browser's window, and how two such ends differ.
+"""Compares what a page ends up as in a browser's window with another such end.
 
 An end is what is left when nothing changes any more: every pixel at the page's full height, the
 places of its pictures, what the console has to say. Knows a window; not which browser it is of,

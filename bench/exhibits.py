@@ -1,4 +1,4 @@
-"""What a report shows beside figures: films, curves, and who had the link, as data.
+"""Data that a report shows beside figures: films, curves, and who had the link.
 
 Pure. Made from measured loads or by a scenario; drawn as HTML by report_html.py and as PNG by
 figure.py, which know nothing of where it came from. All of it survives JSON.
@@ -126,7 +126,7 @@ def encode(exhibits: Sequence[Exhibit]) -> bytes:
 
 
 def decode(data: bytes) -> list[Exhibit]:
-    """Raises msgspec.DecodeError."""
+    """The exhibits that were encoded so. Raises msgspec.DecodeError."""
     return msgspec.json.decode(data, type=list[Exhibit])
 
 

@@ -43,7 +43,7 @@ def draw(shown: Sequence[Exhibit], file: Path) -> None:
 
 
 def _height(shown: Exhibit) -> float:
-    """Inches."""
+    """The figure's height, inches."""
     if isinstance(shown, Film):
         return 1.7 * len(shown.rows) + 0.4
     return 0.4 * (shown.end - shown.begin) + 0.8 if isinstance(shown, Arrows) else 2.8

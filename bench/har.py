@@ -67,7 +67,7 @@ class Requests:
 
     @property
     def hosts(self) -> frozenset[str]:
-        """Those that the page asked, with their ports where one is named."""
+        """The hosts that the page asked, with their ports where one is named."""
         return frozenset(urlsplit(one.request["url"]).netloc for one in self.exchanges)
 
 

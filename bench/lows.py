@@ -1,4 +1,4 @@
-"""What the low level of a picture shows and weighs: as a prefix or version, coded, as a sketch.
+"""Shows and weighs pictures' low levels: as a prefix or version, coded, as a sketch.
 
 SSIM is luma's over the picture's own pixels (bench/visual.py), after all that the device does. One
 picture at a time, so that times are the work's alone. Knows pictures; not links, not pages.

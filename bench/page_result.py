@@ -1,4 +1,4 @@
-"""What one load of a page came to, and its form in a report. Pure.
+"""The result of one load of a page, and its form in a report. Pure.
 
 Times are in seconds since navigation.
 """

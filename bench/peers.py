@@ -1,4 +1,4 @@
-"""What is compared: ways for a browser to get at an origin over one emulated link.
+"""Peers to compare: ways for a browser to get at an origin over one emulated link.
 
 A peer starts whatever it needs at both ends of a world and gives an Endpoint; everything is gone
 when its block is left. Peers know addresses, processes and hosts; not what emulates the link, not

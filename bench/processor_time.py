@@ -1,4 +1,4 @@
-"""What processes cost: processor seconds and wake-ups, told by /proc; and a fixed piece of work.
+"""Reads processes' processor seconds and wake-ups from /proc; times a fixed piece of work.
 
 Processor time is firm where wall time is not, but a second of one machine, or of one hour, is not a
 second of another: `fixed_work` is done beside what is measured and says what this one is worth.

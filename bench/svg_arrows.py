@@ -1,4 +1,4 @@
-"""What passed between two ends, as inline SVG: time runs downwards. Pure."""
+"""Draws what passed between two ends, as inline SVG: time runs downwards. Pure."""
 
 from __future__ import annotations
 

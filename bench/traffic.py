@@ -36,7 +36,7 @@ class Traffic:
     """Seconds from the first navigation until the first bucket began; at most 0."""
 
     def front_percent(self, switch: float) -> float | None:
-        """Of the first document, of both, from SETTLED after `switch` while both still load.
+        """The first document's share of both, from SETTLED after `switch` while both still load.
 
         `switch`: seconds when it came to the front. None: they do not load together long enough.
         """
@@ -92,7 +92,8 @@ async def of_proxy(
 
 
 def counted(status: StatusSnapshot, first: str, second: str, *, age: float) -> Traffic:
-    """Of two pages, by the ends of their addresses; `age`: seconds since the first navigation."""
+    """Counts the bytes of two pages, by the ends of their addresses; `age`: seconds since the first
+    navigation."""
     history = status.history
     began = status.uptime - age
     skipped = max(0, int(began / history.bucket) - history.first)

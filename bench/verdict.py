@@ -1,4 +1,4 @@
-"""What a comparison of page loads comes to, in sentences: how much sooner, and how sure that is.
+"""Says in sentences what a comparison of page loads came to: how much sooner, and how sure that is.
 
 Pure; knows runs and checks as bench/report.py does, nothing of how they were made.
 """

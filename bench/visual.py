@@ -1,4 +1,4 @@
-"""What a reader sees of a page, computed from pictures of it. Pure: pixels in, figures out.
+"""Computes what a reader sees of a page from pictures of it. Pure: pixels in, figures out.
 
 Pixels, because a picture may be refined in ways the document's own events don't show (further
 scans, multipart parts, a style rule). All measures are taken at half scale, CAPTURE_SCALE, from
@@ -73,7 +73,7 @@ class Moment:
     """Of the pixels that the page paints at all, the share that shows its last colour."""
 
     def share(self, state: State) -> float:
-        """Of the pictures, those that have reached `state`; 1 when the page has none."""
+        """The share of the pictures that have reached `state`; 1 when the page has none."""
         return sum(s >= state for s in self.states) / len(self.states) if self.states else 1.0
 
 
@@ -108,7 +108,7 @@ class Scene:
         return Moment(at, tuple(states), min(1.0, max(0.0, 1.0 - missing)), self._pixels(frame))
 
     def _pixels(self, frame: Image.Image) -> float:
-        """Of the pixels that the page paints, those that look as they do at the end."""
+        """The share of the pixels that the page paints which look as they do at the end."""
         if not self._area:
             return 1.0
         missing = ImageChops.darker(self._own, _changed(frame, self.final)).histogram()[255]
@@ -131,7 +131,7 @@ def mean_difference(a: Image.Image, b: Image.Image) -> float:
 
 
 def painted_share(now: Image.Image, *, blank: Image.Image, final: Image.Image) -> float:
-    """Of the pixels that the finished picture changes, how many have changed; 0 to 1.
+    """The share of the pixels that the finished picture changes which have changed; 0 to 1.
 
     A picture that ends up looking like its background has nothing to show: 1.
     """

@@ -41,13 +41,13 @@ def create(store: Path) -> None:
 
 
 def nicknames(store: Path) -> list[str]:
-    """All of a store's. Raises StoreError."""
+    """The nicknames of all certificates in a store. Raises StoreError."""
     lines = _run(store, "-L").decode("utf-8", "replace").splitlines()
     return [match[1] for line in lines if (match := _LINE.match(line))]
 
 
 def certificates(store: Path, nickname: str) -> list[bytes]:
-    """Those of this nickname, in DER. Raises StoreError."""
+    """The certificates of this nickname, in DER. Raises StoreError."""
     if nickname not in nicknames(store):
         return []
     pems = _PEM.findall(_run(store, "-L", "-n", nickname, "-a"))

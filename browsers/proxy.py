@@ -41,7 +41,7 @@ class Proxy:
 
     @property
     def address(self) -> str:
-        """host:port, [v6]:port."""
+        """Where it listens, as "host:port" or "[v6]:port"."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     @property

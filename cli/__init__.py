@@ -1,4 +1,4 @@
-"""What the commands of sluice.py share: settings and what is said of them, running until a signal.
+"""Commands of sluice.py share this: settings and what is said of them, running until a signal.
 
 Must not know: what a command does.
 """

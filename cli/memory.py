@@ -1,4 +1,4 @@
-"""What memory costs a proxy that runs for weeks: of bytes kept for nobody, and of time.
+"""Saves memory and time of proxies that run for weeks: bytes kept for nobody, Python's collector.
 
 glibc lets threads allocate in arenas of their own, eight for each processor, and an arena keeps
 what was freed in it. A proxy has a dozen threads that decode pictures of megabytes now and then.

@@ -16,7 +16,7 @@ Flags = Mapping[str, Mapping[str, Any]]
 
 
 def settings(path: Path | None, flags: Flags, *, serves: bool = False) -> Settings:
-    """Those in force; ends the program with a sentence where they make no sense.
+    """The settings in force; ends the program with a sentence where they make no sense.
 
     `path`: what --config says. `serves`: the command goes on, so it names the file that it obeys.
     """

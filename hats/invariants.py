@@ -1,4 +1,4 @@
-"""What always holds of a hierarchy between calls, for tests and the bench: O(nodes) to check."""
+"""Checks what always holds of a hierarchy between calls, for tests and the bench: O(nodes)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a change means for the nodes above it: backlogs, readiness, and who is told (HATS, 3.2.1).
+"""Tells the nodes above a change what it means for them: backlogs, readiness (HATS, 3.2.1).
 
 Invariant between calls: an interior node is ready exactly if it isn't disabled and a child of it
 is ready, and its scheduler has been told of just these children.

@@ -1,4 +1,4 @@
-"""What a scheduler is: the discipline by which an interior node chooses among its children.
+"""The interface of schedulers: how an interior node chooses among its children.
 
 A scheduler sees (child, length), never bytes. The hierarchy tells it which children are ready;
 it answers `select` with one of them; it is told what that child was granted (`charge`).

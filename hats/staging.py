@@ -91,7 +91,7 @@ class Stage:
             self._tree.release(leaf, self._owner)
 
     def close(self) -> None:
-        """Release everybody."""
+        """Releases everybody who waits."""
         for leaf in list(self._rank):
             self.drop(leaf)
 

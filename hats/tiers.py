@@ -62,7 +62,7 @@ class TierTable:
     """Kinds whose marks, if they have any, don't count."""
 
     def tier(self, leaf: Node) -> int:
-        """Of the next byte that the leaf would send; smaller goes first."""
+        """The tier of the next byte that the leaf would send; smaller goes first."""
         if leaf.marks and leaf.kind not in self.unrefined:
             reached, last = leaf.level_reached, len(self.levels) - 1
             return self.levels[reached] if reached <= last else self.levels[last] + reached - last

@@ -28,7 +28,8 @@ def left(leaf: Node) -> None:
 
 
 class DynamicSchedulers:
-    """Those in office, and those that have work to do before the next quantum is chosen."""
+    """Keeps which schedulers are in office, and which have work to do before the next quantum is
+    chosen."""
 
     __slots__ = ("_all", "unsettled")
 

@@ -1,4 +1,4 @@
-"""What is on its way in over one link: from the first word of a component to its last byte.
+"""Follows what is on its way in over one link, from a component's first word to its last byte.
 
 Messages about components become what arrivals.py makes of one; here is the table of all, what is
 said back about them (credit, cancellation, closed documents), and what becomes of them when the

@@ -1,4 +1,4 @@
-"""What happens on the link and in the browser, told to policies; what they command, to the link.
+"""Tells policies what happens on the link and in the browser, and the link what they command.
 
 Translates and keeps nothing but the components of open documents. The session calls it as its
 listener, the tracking driver as its tracker, the core as its observer.
@@ -181,7 +181,7 @@ class Bridge:
     # -- local_proxy.asking.Observer ---------------------------------------------------------------
 
     def document_opened(self, document: int, url: str, *, save_data: bool = False) -> None:
-        """A navigation."""
+        """A navigation has begun a document."""
         self._overview.opened(document, url)
         self._hear(e.DocumentOpened(document, url, save_data=save_data))
 

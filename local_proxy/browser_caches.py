@@ -1,4 +1,4 @@
-"""What each browser is believed to keep, so that it is not sent what it would not ask for. Pure.
+"""Guesses what each browser keeps, so that nobody sends it what it would not ask for. Pure.
 
 Of what a browser was given to its end, this remembers the address, until when it is fresh, and
 whether the browser can ask if it has changed. A guess, for browsers forget and are emptied: the
@@ -73,7 +73,7 @@ class _Opened:
 
 
 class BrowserCaches:
-    """Those of all browsers of one local proxy."""
+    """The caches of all browsers of one local proxy."""
 
     def __init__(self, *, max_kept: int = MAX_KEPT) -> None:
         self._max = max_kept

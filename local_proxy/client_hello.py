@@ -1,4 +1,4 @@
-"""What a TLS client says first, as far as it decides whether its connection is ours to adapt. Pure.
+"""Reads a TLS client's first words, as far as they decide whether to adapt its connection. Pure.
 
 Reads the ClientHello however its bytes are cut into records, and nothing after it. Whatever it
 can't read is not TLS: the tunnel stays opaque. Sources: RFC 8446, 4.1.2 and 5.1; RFC 6066, 3 (the

@@ -25,7 +25,7 @@ _CONSTANT: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """Of one response."""
+    """The freshness of one response."""
 
     left: float
     """Seconds for which nothing is asked; 0: it is stale already."""
@@ -34,7 +34,8 @@ class Freshness:
 
 
 def freshness(headers: Headers, *, now: float) -> Freshness | None:
-    """Of a 200 that comes now, by the wall clock, seconds; None: to keep it makes no sense.
+    """The freshness of a 200 that comes now, by the wall clock, seconds; None: to keep it makes no
+    sense.
 
     That is: it may not be stored, or would be asked for whole each time.
     """

@@ -1,4 +1,4 @@
-"""What an HTTP front hands to the proxy core and gets back, whatever HTTP version it speaks.
+"""The model of HTTP between a front and the proxy core, whatever version the front speaks.
 
 A front (http1.py; later http2.py) owns sockets and syntax. The core owns meaning: it never sees a
 socket, a front never sees a component.

@@ -1,4 +1,4 @@
-"""What a chunked request body must be before h11 may read it. Pure (RFC 9112, 7.1).
+"""Checks a chunked request body before h11 may read it. Pure (RFC 9112, 7.1).
 
 h11 takes trailers that end in bare line feeds, control characters in chunk extensions, and sizes
 that no machine holds. Whoever stands beside this proxy may read such bytes otherwise, so they are

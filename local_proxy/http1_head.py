@@ -1,4 +1,4 @@
-"""What a request head must be before h11 may read it, and what the core gets of it. Pure.
+"""Checks a request head before h11 may read it, and makes the core's request of it. Pure.
 
 h11 reads generously: it joins folded lines, takes bare line feeds, lets Transfer-Encoding win over
 Content-Length. A proxy must not, since whoever stands beside it may read the same bytes

@@ -1,4 +1,4 @@
-"""What an HTTP/2 client may not do too often. Pure: time is an argument.
+"""Limits how often an HTTP/2 client may do what costs us more than it. Pure: `now` is an argument.
 
 Reads frame headers alone, before h2 sees the bytes, because h2 is silent about frames that it
 ignores and floods are made of these: CVE-2019-9511 to 9518, CVE-2023-44487 (rapid reset),

@@ -115,7 +115,7 @@ def expects_continue(fields: Fields) -> bool:
 
 
 def check_trailers(fields: Fields) -> None:
-    """A request's. Raises Malformed. What is well-formed is dropped (RFC 9110, 6.5.1)."""
+    """Checks a request's trailers, which are dropped (RFC 9110, 6.5.1). Raises Malformed."""
     pseudo, _ = _split(fields)
     if pseudo:
         raise Malformed("a pseudo-field among the trailers")

@@ -1,4 +1,4 @@
-"""What this proxy says of itself as an HTTP/2 connection begins (RFC 9113, 6.5.2; RFC 9218)."""
+"""The settings by which this proxy begins an HTTP/2 connection (RFC 9113, 6.5.2; RFC 9218)."""
 
 from __future__ import annotations
 

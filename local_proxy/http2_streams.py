@@ -77,12 +77,12 @@ class Stream:
 
     @property
     def local_address(self) -> tuple[str, int] | None:
-        """That of the connection."""
+        """The connection's own address."""
         return self._carrier.local_address
 
     @property
     def peer_address(self) -> tuple[str, int] | None:
-        """That of the connection."""
+        """The connection's peer."""
         return self._carrier.peer_address
 
     async def read(self) -> bytes:

@@ -1,4 +1,4 @@
-"""What becomes of a CONNECT: TLS is taken off here on the device, or the tunnel stays opaque.
+"""Decides on a CONNECT: TLS is taken off here on the device, or the tunnel stays opaque.
 
 Ours are the connections on which a client says, in the first bytes of its TLS, that it will speak
 HTTP to the very host it asked for. Everything else passes through as it comes: other protocols,

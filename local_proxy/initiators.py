@@ -146,7 +146,7 @@ def _trimmed(referer: str, url: str) -> bool:
 
 
 def _of_sheet(referer: str, pages: list[Page], lent: Lent) -> Initiators:
-    """Those of the only partition that has the sheet, if it's one."""
+    """The pages of the only partition that has the sheet, if it's one."""
     partitions = lent.to(referer) if referer else frozenset()
     if len(partitions) != 1 or ANYBODY in partitions:
         return NOBODY
@@ -184,5 +184,5 @@ def partition_of(
 
 
 def alone(document: int, own: str) -> Partition:
-    """That of a page that shares with no other."""
+    """The partition of a page that shares with no other."""
     return Partition(f"document {document}", own)

@@ -1,4 +1,4 @@
-"""What a request is for, as its own fields tell. Pure.
+"""Reads a request's purpose from its own fields. Pure.
 
 Sources: Fetch metadata (W3C), 2.1; what browsers write where they send none of it. Must not know:
 what was promised, sites' switches, the link.

@@ -1,4 +1,4 @@
-"""What was learnt of clients that do not take our certificates, kept from one run to the next.
+"""Keeps, from one run to the next, which clients do not take our certificates.
 
 Between local_proxy/rejections.py, which learns, and local_proxy/store.py, which keeps. `sluice
 trust`, another process, makes all of it void: before a tunnel is left opaque for what was learnt,

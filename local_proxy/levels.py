@@ -1,4 +1,4 @@
-"""What the remote says of a picture's fidelity levels, and whether it can be so.
+"""Checks what the remote says of a picture's fidelity levels.
 
 The first may be told alone, while the others are still being made (wire.messages.Levels). Until
 those are known a stand-in takes their place: whoever waits for the picture's last level waits on.
@@ -59,7 +59,7 @@ class Told:
         return (self.levels, self.coding, self.identical) == known
 
     def settle(self, component: Component) -> None:
-        """From now on they are the component's. What was known of all is not forgotten."""
+        """Makes them the component's from now on. What was known of all is not forgotten."""
         if self.unsettled and component.levels and not component.unsettled:
             return
         component.levels, component.coding = self.levels, self.coding

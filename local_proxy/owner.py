@@ -33,7 +33,7 @@ _log = structlog.get_logger("sluice.local")
 
 
 class Owner:
-    """Tells the owner's requests from others'."""
+    """Tells the owner's requests from others' requests."""
 
     def __init__(self, folder: Path | None) -> None:
         """`folder`: where the key is kept; None: there is none."""
@@ -47,7 +47,7 @@ class Owner:
             _log.warning("there is no key to our own pages", why=str(error))
 
     async def asks(self, request: Request) -> bool:
-        """Whether it is the owner's."""
+        """Whether the request is the owner's own."""
         client, reached = request.peer, request.reached
         if client is None or reached is None or not is_here(client, reached):
             return False

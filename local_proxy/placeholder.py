@@ -1,4 +1,4 @@
-"""What answers for what a text-only site does not load. Pure.
+"""Answers for what a text-only site does not load. Pure.
 
 A transparent GIF whose logical screen has the picture's size (GIF89a, 18) and whose one image is a
 single pixel (20): 43 bytes, laid out by browsers as the picture would be.

@@ -142,7 +142,7 @@ class Rejections:
         self._clients.clear()
 
     def lessons(self, *, now: float) -> dict[str, Lesson]:
-        """Of the clients of which something was learnt since this was asked last."""
+        """The clients of which something was learnt since this was asked last, and what."""
         found = {name: known for name, known in self._clients.items() if known.changed}
         for known in found.values():
             known.changed = False

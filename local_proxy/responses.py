@@ -1,4 +1,5 @@
-"""What all fronts do alike with a response of the core. Must not know: HTTP's versions, sockets."""
+"""Shares what all fronts do with a response of the core. Must not know: HTTP's versions,
+sockets."""
 
 from __future__ import annotations
 

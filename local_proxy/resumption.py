@@ -1,4 +1,4 @@
-"""What is asked again when the remote proxy has forgotten us: the rest, and only if it fits.
+"""Asks again where the remote proxy has forgotten us: for the rest, and only if it fits.
 
 The remote fetches anew and sends what follows the bytes that are here, after it has checked their
 digest; a download with a strong validator costs the origin no more than its rest (RFC 9110, 13.1.5
@@ -41,7 +41,7 @@ class Memory:
         self._promised: dict[int, set[bytes]] = {}
 
     def document_asked(self, document: int, headers: Headers, treatment: m.Treatment) -> None:
-        """A navigation."""
+        """A navigation was asked for."""
         self._accepts[document] = header(headers, "accept")
         if treatment is not m.Treatment.ADAPTED:
             self._treatments[document] = treatment

@@ -45,7 +45,7 @@ class SiteSum(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """/savings.json."""
+    """The form of /savings.json."""
 
     kept: bool
     """Whether anything is written at all."""

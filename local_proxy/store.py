@@ -1,4 +1,4 @@
-"""What outlives a run of the local proxy besides its keys: choices, savings, lessons of clients.
+"""Keeps what outlives a run of the local proxy besides its keys: choices, savings, refusals.
 
 One SQLite file, opened for each batch and closed again, so that several processes may share it and
 no thread owns it. One that is damaged is put aside and begun anew; one that cannot be had for now
@@ -67,7 +67,7 @@ class Unavailable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """Of what was delivered."""
+    """The sum of what was delivered."""
 
     origin_bytes: int = 0
     """As origins announced them."""
@@ -120,7 +120,7 @@ class Store:
         return self._with(lambda db: [(row[0], Sum(*row[1:])) for row in db.execute(query)])
 
     def sites(self, *, day: str | None = None) -> list[tuple[str, Sum]]:
-        """Of one day or of all: those that used most of the link first."""
+        """The sites of one day or of all: those that used most of the link first."""
         where, values = ("WHERE day = ?", (day,)) if day is not None else ("", ())
         query = (
             f"SELECT site, {_SUMS} FROM savings {where} GROUP BY site "

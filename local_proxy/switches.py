@@ -1,4 +1,4 @@
-"""What a site's switch means for one request, and what stands for what a site goes without.
+"""Applies a site's switch to one request, and stands in for what the site goes without.
 
 Joins the switches (sites.py) with the documents that requests belong to. Must not know: the link,
 how answers are written.

@@ -86,12 +86,12 @@ class TlsStream:
 
     @property
     def local_address(self) -> tuple[str, int] | None:
-        """That of the stream below."""
+        """The local address of the stream below."""
         return self._below.local_address
 
     @property
     def peer_address(self) -> tuple[str, int] | None:
-        """That of the stream below."""
+        """The peer of the stream below."""
         return self._below.peer_address
 
     @property

@@ -1,4 +1,4 @@
-"""What goes up one link: bodies of requests and the inputs of tunnels, each as its credit allows.
+"""Sends bodies of requests and the inputs of tunnels up one link, each as its credit allows.
 
 Talk in tunnels goes before transfers. Must not know: who asked, what comes down.
 """
@@ -23,7 +23,7 @@ UPLOAD_MEMORY: Final = 8 * 1024 * 1024
 
 
 class Uploads:
-    """One session's."""
+    """The uploads of one session."""
 
     def __init__(self, session: Session, *, wake: Callable[[], None]) -> None:
         """`wake` is told that there is something to send."""

@@ -46,7 +46,7 @@ def user_listening(server: Endpoint) -> int | None:
 
 
 def _user(words: list[bytes]) -> int | None:
-    """Of a line: none for a socket that no program holds."""
+    """The user of a line: none for a socket that no program holds."""
     user, inode = words[7], words[9]
     return int(user) if inode != b"0" else None
 

@@ -1,4 +1,4 @@
-"""What can be wrong with a document. Either way it passes through as the file that it is."""
+"""Errors in documents. Whichever it is, the document passes through as the file that it is."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ MAX_PAGES: Final = 4096
 
 
 def read(directory: Directory, content: Callable[[str], bytes]) -> Outline:
-    """Raises Unreadable."""
+    """The outline of an OpenDocument file. Raises Unreadable."""
     kind = _kind(content(MIMETYPE))
     names = [entry.name for entry in directory.entries]
     if CONTENT not in names or "META-INF/manifest.xml" not in names:

@@ -46,7 +46,7 @@ Relation = tuple[str, str, str]
 
 
 def read(directory: Directory, content: Callable[[str], bytes]) -> Outline:
-    """Raises Unreadable."""
+    """The outline of an Office Open XML file. Raises Unreadable."""
     return _Reader(directory, content).read()
 
 

@@ -1,4 +1,4 @@
-"""What a document has, in the order in which people read it.
+"""The outline of a document, in the order in which people read it.
 
 A page (a slide, a sheet) needs texts and pictures; the remote sends them in that order, the local
 side shows what is here. Must not know: how parts travel, or who shows them. Pure.
@@ -32,7 +32,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """A picture."""
+    """A picture of the document."""
 
     entry: str
     pages: tuple[int, ...]

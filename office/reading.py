@@ -1,4 +1,4 @@
-"""What of a document's entries is what: texts in the order of pages, pictures, all else.
+"""Tells a document's entries apart: texts in the order of pages, pictures, all else.
 
 `read` is the one way in; ooxml.py and odf.py know the two families. Pure.
 """

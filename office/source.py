@@ -46,7 +46,7 @@ class Source(Protocol):
         """Why it will not be complete; empty: it still may."""
 
     def present(self, entry: str) -> bool:
-        """That raw entry is in the file."""
+        """Whether that raw entry is in the file."""
 
     @property
     def reach(self) -> int:

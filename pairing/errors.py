@@ -1,4 +1,4 @@
-"""What can be wrong with a pairing; every text says what to do."""
+"""Errors of pairings; every text says what to do."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def parse_address(address: str) -> tuple[str, int]:
 
 
 def format_address(host: str, port: int) -> str:
-    """ "host:port", "[v6]:port"."""
+    """The address as "host:port" or "[v6]:port"."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 

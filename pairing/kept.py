@@ -1,4 +1,4 @@
-"""What a device keeps: the pairing string it was started with, so that later starts need none."""
+"""Keeps the pairing string that a device was started with, so that later starts need none."""
 
 from __future__ import annotations
 

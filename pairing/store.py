@@ -1,4 +1,4 @@
-"""What a remote proxy keeps: its own identity, and each paired device's certificate.
+"""Keeps a remote proxy's own identity, and each paired device's certificate.
 
     identity.pem            key and certificate of this remote
     listening               HOST:PORT where it listened last, for who prints pairing strings

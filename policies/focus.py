@@ -85,7 +85,7 @@ class Focus:
             yield SetScheduler(front.path, self._front)
 
     def _weight(self, rivals: int) -> float:
-        """Of who is in front: the share against all rivals together."""
+        """The weight of who is in front: the share against all rivals together."""
         return min(self._odds * max(rivals, 1), MAX_WEIGHT)
 
     def _opened(self, document: int, application: str) -> None:

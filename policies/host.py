@@ -147,7 +147,7 @@ class Host:
         return [self._resolved(command) for command in self._settings.standing()]
 
     def hear(self, event: Event, *, now: float) -> Step:
-        """Something happened."""
+        """Tells the policy that something happened."""
         surplus = self._model.surplus(event)
         if surplus is not None:
             first, then = self.hear(DocumentClosed(surplus), now=now), self.hear(event, now=now)

@@ -1,4 +1,4 @@
-"""What a command becomes on the wire: one control message each."""
+"""Turns commands into control messages of the wire, one each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What events add up to: keeps the session's state for policies and makes views of it.
+"""Adds up events: keeps the session's state for policies and makes views of it.
 
 The rule of focus lives here, so that every policy shares it: the latest navigation is in front
 until tracking says otherwise, and a front document that is hidden or closed gives way to the one

@@ -1,4 +1,4 @@
-"""What policies have set and still stands: whose it is, and what holds if its owner goes.
+"""Keeps what policies have set and still stands: whose it is, and what holds if its owner goes.
 
 The command given last holds, whoever gave it. Each policy's own last word is kept beside it, so a
 policy that is switched off takes its settings along: the next one's word holds again, or what held
@@ -61,7 +61,7 @@ class Settings:
 
     @property
     def weights(self) -> Mapping[Path, float]:
-        """Those that policies have set, as it is now."""
+        """The weights that policies have set, as it is now."""
         return self._frozen("weights", self._weights)
 
     @property

@@ -1,4 +1,4 @@
-"""What a policy does to a page load: its commands on a real tree, over a simulated link.
+"""Simulates what a policy does to a page load: its commands on a real tree, over a simulated link.
 
 The link carries one quantum after the other at a fixed rate and is never idle while the tree has
 something to send; commands take half a round trip to reach it. Origins are instantly fast. That is

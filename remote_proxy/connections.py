@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class _Line:
-    """One server's."""
+    """The waiting line for connections to one server."""
 
     counted: int = 0
     waiting: deque[tuple[int, asyncio.Future[None]]] = field(default_factory=deque)
@@ -100,7 +100,7 @@ class Turn:
 
 
 class Connections:
-    """One device's."""
+    """The connections to origins that one device holds."""
 
     def __init__(self, *, per_server: int, total: int, patience: float) -> None:
         """0: no limit. `patience`: seconds without a turn for anybody in its line, after which who

@@ -33,7 +33,7 @@ class _Wanted(NamedTuple):
 
 
 class Deadlines:
-    """One device's."""
+    """The deadlines of one device's fetches."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -55,7 +55,7 @@ class Deadlines:
         self._timers.clear(component)
 
     def expire(self, now: float, *, rate: float) -> list[int]:
-        """Those that can't be in time at `rate` bytes/second; nothing is known of them then.
+        """The fetches that can't be in time at `rate` bytes/second; nothing is known of them then.
 
         Those whose time is over are forgotten without a word: the device has a timer, too.
         """

@@ -1,4 +1,4 @@
-"""What can go wrong between the remote proxy and an origin, in words for people.
+"""Says in words for people what went wrong between the remote proxy and an origin.
 
 Knows the exceptions of aiohttp, ssl and the system, so that nothing else has to.
 """

@@ -1,4 +1,5 @@
-"""What the remote proxy may connect to: the public internet, and what its operator names. Pure.
+"""Decides where the remote proxy may connect: to the public internet, and what its operator names.
+Pure.
 
 Whoever can make it fetch (a device, but any page that a device opens too) would otherwise reach
 whatever this machine reaches: its own services, its neighbours, its cloud's keys. Names are judged

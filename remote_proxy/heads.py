@@ -1,4 +1,4 @@
-"""What of a response's header fields goes over the link, and what they allow. Pure."""
+"""Chooses which of a response's header fields go over the link, and reads what they allow. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FIELD: Final = 8
 
 
 def told(headers: Headers) -> Headers:
-    """Those that the device is to know."""
+    """The fields that the device is to know."""
     return [(name, value) for name, value in headers if name not in UNTOLD]
 
 

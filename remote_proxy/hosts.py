@@ -1,4 +1,4 @@
-"""What a host is, however it is written. Pure.
+"""Understands a host however it is written. Pure.
 
 One address has many notations: decimal, octal, hexadecimal, short, mapped, full-width digits. They
 are read here as the most generous of resolvers reads them, so that none of them gets past the

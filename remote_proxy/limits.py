@@ -1,4 +1,4 @@
-"""What one device may use of the remote proxy, and what it has used. Pure.
+"""Limits what one device may use of the remote proxy, and counts what it has used. Pure.
 
 A device that runs wild, or is in wrong hands, must not take what others need: each has requests
 under way, requests a minute, tunnels and bytes a day of its own. People never meet the defaults;

@@ -63,7 +63,7 @@ class _Line:
         return kept[1] if kept is not None else None
 
     def believe(self, key: Key, found: Found, now: float) -> None:
-        """That is what was found."""
+        """Believes what was found."""
         beliefs = self.failed if isinstance(found, Exception) else self.known
         beliefs.pop(key, None)
         beliefs[key] = (now + BELIEVED, found)

@@ -170,7 +170,8 @@ class PackageDelivery:
         )
 
     def _forms(self) -> ExactForms | None:
-        """Of pictures: the origin's bytes to the last, whatever the site's switch says."""
+        """The forms of pictures: the origin's bytes to the last, whatever the site's switch
+        says."""
         sender = self._sender
         if not sender.accepts(m.EXACT):
             return None

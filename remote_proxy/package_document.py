@@ -56,7 +56,7 @@ class Document:
             return None
 
     async def sha256(self) -> bytes:
-        """Of the whole file, once it is here. Raises OriginError."""
+        """The digest of the whole file, once it is here. Raises OriginError."""
         await self.gathering.everything()
         return await self.run(self._sha256)
 

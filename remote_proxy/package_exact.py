@@ -32,7 +32,7 @@ _LOOK: Final = 0.05
 
 
 class ExactForms:
-    """Of one document."""
+    """The exact forms of one document's pictures."""
 
     def __init__(
         self,

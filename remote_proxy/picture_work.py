@@ -1,4 +1,4 @@
-"""What one picture is sent as, and how long the work on it may take.
+"""Makes the form in which one picture is sent, and gives up where that takes too long.
 
 Work ends when the link would have been through with the picture (economy.py). Not so where a policy
 asks for less than the origin's bytes: who saves data saves it on a fast link too. A picture that an

@@ -1,4 +1,4 @@
-"""What a page's own protections forbid to fetch before the browser asks.
+"""Reads a page's own protections: what may not be fetched before the browser asks.
 
 A page may tell its browser what not to fetch: by policies, a sandbox, integrity. Whoever fetches on
 the browser's behalf has to heed the same, and where it isn't plain what the browser would do, not
@@ -93,7 +93,7 @@ class Protections:
 
     @property
     def opaque(self) -> bool:
-        """Its origin is no other's: cookies, referrers and CORS are as browsers differ on."""
+        """Whether its origin is no other's; cookies, referrers and CORS then differ by browser."""
         return self._sandbox is not None and "allow-same-origin" not in self._sandbox
 
     def forbid(self, found: Found) -> bool:

@@ -1,4 +1,4 @@
-"""What one device was refused for want of room or time, counted, and said to who uses it.
+"""Counts what one device was refused for want of room or time, and says so to who uses it.
 
 A page whose pictures come whole instead of coarse first looks as if nothing were adapted. So the
 device is told, at once and then now and again while it goes on. Must not know who refuses, or how
@@ -28,7 +28,7 @@ _WHY: Final = {
 
 
 class Refusals:
-    """Of one session."""
+    """The refusals of one session."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()

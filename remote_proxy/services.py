@@ -1,4 +1,4 @@
-"""What deliveries share across devices, and what each needs of its session.
+"""The services that deliveries share across devices, and that each needs of its session.
 
 Knows origins, transcoders and sessions by their ports; not what is delivered, or how.
 """

@@ -1,4 +1,4 @@
-"""What holds for all tests: how long one takes says nothing but how busy the machine is."""
+"""Settings of all tests: how long one takes says nothing but how busy the machine is."""
 
 from hypothesis import settings
 

@@ -1,4 +1,4 @@
-"""What has been made lately, by what it was made of: ten devices that load a page cost little more
+"""Keeps what was made lately, by what it was made of: ten devices that load a page cost little more
 than one.
 
 A result is found by what was asked (a digest of the bytes among it), never by a URL, so nobody is

@@ -1,4 +1,4 @@
-"""What a JPEG carries besides pixels: what display needs stays in front, ballast is dropped.
+"""Sorts a JPEG's metadata: what display needs stays in front, ballast is dropped.
 
 Metadata stands before the first scan, so all of it delays the coarse picture; it was up to a
 third of some files. Kept in any case: the JFIF and Adobe headers (colour transform), the ICC

@@ -1,4 +1,4 @@
-"""What a picture transcoder is asked for and what it returns.
+"""The request to a picture transcoder, and its result.
 
 Knows the wire's fidelity levels; does not know how any of them is made.
 """

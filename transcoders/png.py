@@ -1,4 +1,4 @@
-"""What a PNG's chunks say of how it is shown: whether its pixels in another file look the same.
+"""Reads from a PNG's chunks whether its pixels in another file look the same.
 
 A list of what is known to change nothing, so that what nobody thought of keeps the file as it is.
 In Chromium 156 pHYs changes neither pixels nor natural size; bKGD, sBIT, cHRM alone and a gAMA of

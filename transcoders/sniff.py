@@ -1,4 +1,4 @@
-"""What a picture is, by its first bytes; the declared type only has to agree that it is one.
+"""Recognises a picture by its first bytes; the declared type only has to agree that it is one.
 
 Servers mislabel pictures, browsers go by the bytes (WHATWG MIME Sniffing, section 6.1), so do we.
 Knows file headers; does not decode and does not know what is done with the answer.

@@ -10,14 +10,14 @@ import asyncio
 
 
 class Activity:
-    """Of one link, over all its connections."""
+    """The activity of one link, over all its connections."""
 
     def __init__(self) -> None:
         self._count = 0
         self._waiting: list[asyncio.Future[None]] = []
 
     def happened(self) -> None:
-        """Something did."""
+        """Notes that something moved on the link."""
         self._count += 1
         if self._waiting:
             for waiting in self._waiting:

@@ -24,7 +24,7 @@ class Verdict(enum.Enum):
 
 
 class Band:
-    """One gate's."""
+    """Watches one gate's delays for a standing queue."""
 
     def __init__(self) -> None:
         self._since: float | None = None

@@ -1,4 +1,4 @@
-"""What a link has one of at a time: something that carries its bytes, in order and once.
+"""The interface of a connection: a link has one at a time, which carries bytes in order and once.
 
 Two kinds: over TCP (transport/tcp_connection.py) and over UDP (transport/udp_connection.py). Before
 a link has it, whoever makes it talks on it with `send` and `receive`; then `start` gives it to the
@@ -99,7 +99,7 @@ class Connection(Protocol):
         """Have this congestion control, where that is to be chosen. Raises LinkError."""
 
     def start(self, carried: Carried) -> None:
-        """From now on it is that link's."""
+        """Makes it that link's connection from now on."""
 
     def wake(self) -> None:
         """The link may have something to send that it lacked before."""

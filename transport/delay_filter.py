@@ -1,4 +1,4 @@
-"""What the delays of reports say: the path's least delay, the queue on top of it, the jitter.
+"""Filters the delays of reports: the path's least delay, the queue on top of it, the jitter.
 
 Two delays come with each report. The *loop* delay runs from sending a byte to the report that
 covers it; the *one-way* delay runs from sending it to the receiver's clock at its arrival, off by
@@ -49,7 +49,7 @@ class Minimum:
             rising.popleft()
 
     def forget(self) -> None:
-        """Drop all."""
+        """Drops all that was heard."""
         self._rising.clear()
 
     def forget_before(self, time: float) -> None:

@@ -20,7 +20,7 @@ _LONGEST: Final = 0.8 * MEMORY
 
 
 class Drains:
-    """One gate's. `window`: seconds of its least delay; `idle`: seconds of the link it takes."""
+    """Lets one gate's queue run empty now and then."""
 
     def __init__(self, *, now: float) -> None:
         self.count = 0

@@ -1,4 +1,4 @@
-"""What a gate says of itself, for people, benches and tests. Knows nothing of how it decides."""
+"""Statistics of a gate, for people, benches and tests. Knows nothing of how it decides."""
 
 from __future__ import annotations
 

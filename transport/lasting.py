@@ -158,7 +158,7 @@ class LastingLink:
             self._task.cancel()
 
     def _used(self) -> None:
-        """Something moves."""
+        """Notes that something moves on the link."""
         if self._resting:
             self._resting, self._roused = False, True
             self._hurry.set()

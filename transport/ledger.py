@@ -1,4 +1,4 @@
-"""What was sent, what was reported of it: numbers checked, wraps undone, times looked up.
+"""Keeps what was sent and what was reported of it: numbers checked, wraps undone, times looked up.
 
 A report is a peer's claim: it may not go backwards nor beyond what was sent. Pure.
 """

@@ -1,4 +1,4 @@
-"""What kept bytes back when: the gate's cap, its pacer, or that there were none to send.
+"""Tells what kept bytes back: the gate's cap, its pacer, or that there were none to send.
 
 Delivery tells the link's rate only while the gate limits; while the application does, it tells
 what the application had to say. Pure. It knows no bytes, only times by the sender's clock.

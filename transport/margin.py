@@ -1,4 +1,4 @@
-"""What may be under way above what the path holds: it keeps the link busy between two reports.
+"""Sets how much may be under way above what the path holds, to keep it busy between two reports.
 
 Pure. Knows how reports are spaced, how much one tells of and how often the margin has doubled;
 nothing of the path's delays.
@@ -25,7 +25,7 @@ may end just as what the path holds does."""
 
 
 class Margin:
-    """One gate's."""
+    """Sets how far one gate goes above what its path holds."""
 
     def __init__(self) -> None:
         self.spacing = 0.0

@@ -1,4 +1,4 @@
-"""What a proxy sends: control messages first, then whatever its tree chooses.
+"""Sends for a proxy: control messages first, then whatever its tree chooses.
 
 The usual outbox of a link, for both directions. Nothing is decided before the link can take it
 (HATS, section 3.2.3).

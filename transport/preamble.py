@@ -1,4 +1,4 @@
-"""What a lasting link says on each of its connections before its stream goes on.
+"""The preamble of a lasting link on each of its connections, before its stream goes on.
 
 The dialling end says which link this is and how many bytes of the other's stream it has; the
 accepting end answers with the same. 25 bytes each way, one round trip:
@@ -49,7 +49,7 @@ class Preamble:
     """Bytes of the other end's stream that are here."""
 
     def encode(self) -> bytes:
-        """SIZE bytes."""
+        """The preamble as SIZE bytes."""
         return _LAYOUT.pack(self.what, self.token, self.received)
 
 

@@ -1,4 +1,4 @@
-"""What a sender says before anybody asks, to learn what the link carries: padding.
+"""Pads a session's beginning, before anybody asks, to learn what the link carries.
 
 A gate that knows nothing lets little be under way and doubles it each round trip, so that a
 session's first answer takes longer than over a connection of its own, which may send ten segments

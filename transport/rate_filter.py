@@ -1,4 +1,4 @@
-"""What the reports say about the rate: bytes delivered over the receiver's own clock.
+"""Filters reports for the rate: bytes delivered over the receiver's own clock.
 
 The receiver stamps its progress, so what the way back does to a report (holding, bunching) does
 not matter here. Pure. Knows neither delays nor caps.
@@ -138,7 +138,7 @@ class RateFilter:
         return amount + amount_at - lost, after.sent_at - (after.sent_at - before.sent_at) * share
 
     def _let_go(self, clock: float) -> None:
-        """Of what came before that, one point is enough."""
+        """Lets go of what came before that: one point of it is enough."""
         points, clocks = self._points, self._clocks
         drop = min(max(0, bisect_right(clocks, clock) - 1), max(0, len(points) - 2))
         drop = max(drop, len(points) - _KEPT)

@@ -53,7 +53,7 @@ class Segmented:
 
     @property
     def chunks(self) -> Chunks:
-        """Of what fills segments."""
+        """How chunks fill segments."""
         return Chunks(frames=1, record=SLACK, segment=self.room, whole=True)
 
     @property

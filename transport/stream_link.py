@@ -266,7 +266,8 @@ class StreamLink:
             self._connection.pace(gate.rate, sure=not gate.starting)
 
     def ended(self, error: LinkError | None) -> None:
-        """Without a word of the link's: where connections may change, this one broke."""
+        """The connection ended without a word of the link's: where connections may change, this one
+        broke."""
         assert self._endpoint is not None
         if self._on_lost is not None:
             self.failed(LinkError("the connection ended"))

@@ -1,4 +1,4 @@
-"""What the kernel thinks of a TCP connection: the second opinion beside the receiver's reports.
+"""Reads the kernel's view of a TCP connection: the second opinion beside the receiver's reports.
 
 It sees the path up to whatever terminates TCP, which is often not the peer, and what it calls
 delivered may sit in a tunnel's buffer. Source: linux/tcp.h, struct tcp_info.

@@ -109,7 +109,7 @@ class UdpConnection:
         return data
 
     def prepare(self, congestion: str | None) -> None:
-        """That is TCP's."""
+        """Does nothing: only TCP has segments to prepare."""
 
     # -- a link's ------------------------------------------------------------------------------
 
@@ -271,7 +271,7 @@ class UdpConnection:
 
 
 def _as_one(arrivals: list[Delivery]) -> Delivery:
-    """Of datagrams that arrived in this order."""
+    """The datagrams that arrived in this order as one delivery."""
     if len(arrivals) == 1:
         return arrivals[0]
     last = arrivals[-1]
@@ -281,12 +281,12 @@ def _as_one(arrivals: list[Delivery]) -> Delivery:
 
 
 def congestion() -> RateBased:
-    """Of a connection that a gate controls."""
+    """Congestion control of a connection whose gate decides."""
     return RateBased(UNKNOWN)
 
 
 def udp_connection(link: SppLink, *, lingers: bool) -> UdpConnection:
-    """Of an SppLink that was made with `congestion`. Raises LinkError."""
+    """The connection over an SppLink that was made with `congestion`. Raises LinkError."""
     control = link.congestion
     if not isinstance(control, RateBased):
         raise LinkError("its congestion control is not the gate's")

@@ -1,4 +1,4 @@
-"""What is one origin and what is one site, as browsers draw the line. Pure.
+"""Tells origins and sites apart as browsers draw the line. Pure.
 
 Sources: HTML, 7.1.1 (origins; "schemelessly same site" and the scheme beside it), URL, 3.2
 ("registrable domain"), Fetch metadata, 2.3 (Sec-Fetch-Site); publicsuffix.org's list, in the

@@ -1,1 +1,1 @@
-"""What the two proxies say to each other: frames, messages, skeletons, sessions. Pure."""
+"""The language between the two proxies: frames, messages, skeletons, sessions. Pure."""

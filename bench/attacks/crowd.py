@@ -147,7 +147,7 @@ def _address(said: str) -> Address:
 
 
 def main() -> None:
-    """The command."""
+    """Runs the command."""
     with contextlib.suppress(OSError):
         os.nice(GIVES_WAY)
     targets = dict(word.split("=", 1) for word in sys.argv[1:])

@@ -1,1 +1,1 @@
-"""What a remote and its devices cost, part by part (bench/scenarios/capacity.py)."""
+"""Measures what a remote and its devices cost, part by part (bench/scenarios/capacity.py)."""

@@ -1,4 +1,4 @@
-"""What a gigabyte costs: one download through a pair. Knows processes and a client."""
+"""Measures what a gigabyte costs: one download through a pair. Knows processes and a client."""
 
 from __future__ import annotations
 

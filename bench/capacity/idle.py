@@ -1,4 +1,4 @@
-"""What devices cost that do nothing: wake-ups, processor time and memory, of both ends."""
+"""Measures what idle devices cost: wake-ups, processor time and memory, of both ends."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ async def _carry(options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """The command."""
+    """Runs the command."""
     parser = argparse.ArgumentParser(description="Many slow links, one a device.")
     parser.add_argument("--target", required=True)
     parser.add_argument("--count", type=int, required=True)

@@ -1,4 +1,4 @@
-"""What a page costs the remote and a device, and what the next device with the same page does.
+"""Measures what a page costs the remote and a device, and the same page for the next device.
 
 Scripted clients that navigate as browsers do, without a driver in the page: pictures end coarse for
 the client and go on to the device, which is awaited. Each visit has an address of its own.

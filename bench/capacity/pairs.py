@@ -24,14 +24,14 @@ from pairing.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """One proxy."""
+    """A proxy that runs in a process of its own."""
 
     address: Address
     """Of a device: its port for browsers."""
     id: int
 
     def spent(self) -> Spent:
-        """Until now."""
+        """Processor seconds that it has taken until now."""
         return spent(self.id)
 
 

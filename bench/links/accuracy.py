@@ -1,4 +1,4 @@
-"""What a backend does, measured against what its profile says. Blocks: for a thread of its own.
+"""Measures what a link backend does against its profile. Blocks: for a thread of its own.
 
 Packets are sent beyond the rate into a deep queue, so that a sender that stumbles leaves no gap;
 one by one for the delay; all at once for the queue. Knows worlds and datagrams; not what is good
@@ -30,7 +30,7 @@ _HEADROOM: Final = 1.3
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Seconds."""
+    """How far measurements lie apart, seconds."""
 
     median: float
     percentile_99: float

@@ -1,4 +1,4 @@
-"""What all backends have in common: cables between hosts, and the world they make.
+"""The base of all link backends: cables between hosts, and the world they make.
 
 Knows no backend; who chooses one: world.py.
 """
@@ -102,4 +102,4 @@ class World(Protocol):
         """Rates that change over time begin anew: now is when their traces start."""
 
     def statistics(self, path: int | None = None) -> WorldStatistics:
-        """Of one path, or of all together."""
+        """The statistics of one path, or of all together."""

@@ -43,7 +43,7 @@ class CarrierModel:
 
 
 class _Way:
-    """One direction."""
+    """One direction of the link."""
 
     def __init__(self, model: CarrierModel, schedule: Schedule) -> None:
         self._loop = asyncio.get_running_loop()

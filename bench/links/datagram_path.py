@@ -23,7 +23,7 @@ HEADERS: Final = 28
 
 
 class Way:
-    """One direction."""
+    """One direction of the path."""
 
     def __init__(self, profile: Profile, *, down: bool, seed: int) -> None:
         disturbances = profile.disturbances()

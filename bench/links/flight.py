@@ -1,4 +1,4 @@
-"""What becomes of packets once they have left the serialiser: late, overtaken, lost, doubled. Pure.
+"""Carries packets on from the serialiser: late, overtaken, lost, doubled. Pure.
 
 jitter      extra delay that wanders; correlated, since independent draws with order kept delay
             everything by the worst of them
@@ -21,7 +21,7 @@ JITTER_STEP: Final = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Disturbances:
-    """Of one direction. All zero: a good link."""
+    """The disturbances of one direction. All zero: a good link."""
 
     jitter: float = 0.0
     """Seconds of extra delay at most; their mean is half of that."""
@@ -53,7 +53,7 @@ class Disturbances:
 
 
 class Fate(NamedTuple):
-    """Of a packet that arrives. Seconds."""
+    """The fate of a packet that arrives. Seconds."""
 
     late: float
     """Those behind it wait for it."""
@@ -105,7 +105,7 @@ class Flight:
         self._worsens = disturbances.loss / (1 - disturbances.loss) / disturbances.loss_run
 
     def fate(self, at: float) -> Fate | None:
-        """Of the packet that leaves the serialiser `at`; None: it is lost."""
+        """The fate of the packet that leaves the serialiser `at`; None: it is lost."""
         if self._lost():
             return None
         if not self._of.jitter and not self._of.reorder and not self._of.duplicate:

@@ -109,7 +109,7 @@ class Space:
 
 
 def new_names(labels: Sequence[str]) -> list[str]:
-    """Of namespaces of one more world of this process."""
+    """Names of namespaces of one more world of this process."""
     serial = next(_SERIAL)
     return [f"sluice-{os.getpid()}-{serial}-{label}" for label in labels]
 

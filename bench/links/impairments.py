@@ -1,4 +1,4 @@
-"""What goes wrong on a bad link, as it shows behind whoever terminates TCP: late, late, or gone.
+"""Draws a bad link's trouble as it shows behind whoever terminates TCP: late, or gone.
 
     jitter    each segment is late by up to so many seconds, each way; order holds
     loss      of a packet: it and all behind it on that connection wait for its retransmission, one
@@ -43,7 +43,7 @@ GOOD: Final = Impairments()
 
 
 class Lateness:
-    """Of one direction of one connection."""
+    """The lateness of one direction of one connection."""
 
     def __init__(self, impairments: Impairments, *, round_trip: float, chance: random.Random):
         """`round_trip` in seconds, without jitter."""
@@ -85,7 +85,7 @@ class Outages:
 
     @property
     def end(self) -> float | None:
-        """Of the same."""
+        """When the present outage ends."""
         return None if self.start is None else self.start + self._impairments.outage
 
     def over(self) -> bool:

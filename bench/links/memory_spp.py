@@ -31,12 +31,12 @@ DOWN: Final = b"d" * 32
 
 
 def near_seal() -> Seal:
-    """The device's."""
+    """The seal of the device's end."""
     return Seal(sending=UP, receiving=DOWN, own=NEAR, peer=FAR)
 
 
 def far_seal() -> Seal:
-    """The remote's."""
+    """The seal of the remote's end."""
     return Seal(sending=DOWN, receiving=UP, own=FAR, peer=NEAR)
 
 

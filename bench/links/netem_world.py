@@ -35,7 +35,7 @@ _FAR_PLACE: Final = 5
 
 
 class NetemWorld:
-    """Implements bench.links.cables.World."""
+    """Hosts behind `tc netem`; implements bench.links.cables.World."""
 
     backend: Final = "netem"
 

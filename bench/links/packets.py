@@ -1,4 +1,4 @@
-"""What a link can tell of IP packets without keeping any. Pure. Sources: RFC 791, RFC 9293."""
+"""Reads IP packets for a link, which keeps none of them. Pure. Sources: RFC 791, RFC 9293."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a relay is told to emulate, and what it says of itself. Who does it: relay_engine.py."""
+"""Settings and statistics of a relay. Who does the work: relay_engine.py."""
 
 from __future__ import annotations
 

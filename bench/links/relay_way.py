@@ -108,7 +108,7 @@ class Way:
         self.turn()
 
     def lateness_of(self) -> Lateness | None:
-        """Of one more connection; None: it is never late."""
+        """The lateness of one more connection; None: it is never late."""
         if not self._impairments.late:
             return None
         return Lateness(self._impairments, round_trip=2 * self.line.delay, chance=self._chance)

@@ -34,7 +34,7 @@ def relay(target: Address, profile: Profile, *, seed: int = 1) -> Relay:
 
 
 class RelayWorld:
-    """Implements bench.links.cables.World."""
+    """Hosts behind relays; implements bench.links.cables.World."""
 
     backend: Final = "relay"
     near: Final = HERE

@@ -28,7 +28,7 @@ _BYTES_ACKED: Final = 120
 
 
 class Busy(NamedTuple):
-    """Of a link with a transfer towards the near side."""
+    """Measurements of a link with a transfer towards the near side."""
 
     rate: float
     """Bytes/second."""

@@ -167,7 +167,7 @@ class SharedPath:
         return near, far
 
     def offer(self, connection: _Near, segment: Segment) -> None:
-        """Droptail."""
+        """Puts a segment on the line, whose full queue drops it (droptail)."""
         packet = _Packet(connection, segment)
         self.line.offer(self._loop.time(), packet, segment.length + self._model.header)
         self._set_timer()

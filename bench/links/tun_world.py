@@ -81,7 +81,7 @@ class Carrier:
 
 
 class TunWorld:
-    """Implements bench.links.cables.World."""
+    """Hosts behind TUN devices; implements bench.links.cables.World."""
 
     backend: Final = "tun"
 

@@ -34,7 +34,7 @@ RIVALS: Final[dict[str, Callable[[Path], Rival]]] = {
 
 
 class LineUp(NamedTuple):
-    """Who runs."""
+    """The rivals that run."""
 
     peers: list[Peer]
     absent: list[str]

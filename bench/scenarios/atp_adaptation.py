@@ -130,7 +130,7 @@ async def _scenario(scheme: str, estimator: NewEstimator, seconds: int) -> Outco
 
 
 def simulate(scheme: str, polldelay: str, *, seconds: int = SECONDS) -> Outcome:
-    """One run."""
+    """Simulates one run."""
     return run_virtually(_scenario(scheme, POLL_DELAYS[polldelay], seconds))
 
 

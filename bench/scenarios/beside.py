@@ -48,7 +48,7 @@ one never gets quiet."""
 async def run(
     *, runs: int = 5, page: Path | None = None, profile_name: str = LINK
 ) -> dict[str, Any]:
-    """The scenario."""
+    """Runs the scenario."""
     folder, link = page or SITE / "news", profile(profile_name)
     rows: list[dict[str, Any]] = []
     async with spawn(folder.parent) as site, bulk_origin.spawn() as origin:

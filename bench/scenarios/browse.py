@@ -51,7 +51,8 @@ class Itinerary:
 
 
 def itinerary(page: Path | None, urls: Path | None) -> Itinerary:
-    """Of a page folder, a folder of those, or a file of URLs; the sample site without any.
+    """The addresses in a page folder, a folder of those, or a file of URLs; without any, the sample
+    site's.
 
     Raises ValueError that says what is wrong with it, OSError.
     """

@@ -1,4 +1,4 @@
-"""What the pair costs its machines: processor time, memory and wake-ups, by part.
+"""Measures what the pair costs its machines: processor time, memory and wake-ups, by part.
 
     bulk      a gigabyte, over TCP and over UDP
     download  how much of a fast link one gets, of what it gets directly
@@ -57,7 +57,7 @@ async def run(
     parts: Sequence[str] = PARTS,
     links: Sequence[str] = (SLOW, FAST),
 ) -> dict[str, Any]:
-    """The scenario."""
+    """Runs the scenario."""
     folder = page or SITE / "news"
     rows: list[dict[str, Any]] = []
 

@@ -1,4 +1,4 @@
-"""What crosses the link besides what is in a page? In bytes, in virtual time (HATS, 4.2).
+"""Counts the bytes that cross the link besides a page's own, in virtual time (HATS, 4.2).
 
 Downwards: headers of frames, skeletons, heads of responses, other control messages, and what
 records of TLS would add (reckoned: virtual time knows no TLS). Upwards: requests and other control

@@ -193,7 +193,7 @@ async def _pages(
 
 
 async def _faults(world: World, chance: random.Random, count: int, long: float) -> Counter[str]:
-    """That many, one after the other; seconds of silence among what it tells."""
+    """Tries that many faults, one after the other; seconds of silence among what it tells."""
     told: Counter[str] = Counter()
     for number in range(count):
         await asyncio.sleep(chance.uniform(*_BETWEEN))

@@ -66,7 +66,7 @@ class Backlog:
         self._chunks: deque[Data] = deque()
 
     def add_chunk(self, size: int = CHUNK) -> None:
-        """Of `size` bytes, from now on ahead of all that waits."""
+        """Adds `size` bytes, from now on ahead of all that waits."""
         for start in range(0, size, self.quantum):
             part = min(self.quantum, size - start)
             self._chunks.append(Data(CHUNK_COMPONENT, bytes(part), start + part == size))

@@ -1,4 +1,4 @@
-"""What do the proxies cost a page that they do nothing for? (HATS, 4.2, figure 8)
+"""Measures what the proxies cost a page that they do nothing for (HATS, 4.2, figure 8).
 
 No adaptation: every byte as the origin sent it, documents whole and in order. Pages from 64 to
 773 KB over three links, by the same scripted HTTP/1.1 client with six connections: directly,

@@ -1,4 +1,5 @@
-"""That the emulated links are what their profiles say, for each backend that can be had here.
+"""Checks that the emulated links are what their profiles say, for each backend that can be had
+here.
 
 Goals of a network device's packets are absolute; a relay's are wider, since it sees streams, and
 its event loop shares a processor. What can't run here is named, not failed.

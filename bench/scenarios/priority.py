@@ -33,7 +33,7 @@ _PATIENCE: Final = 0.12
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One link."""
+    """One link, and the goals on it."""
 
     name: str
     model: LinkModel

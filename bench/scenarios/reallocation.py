@@ -41,7 +41,7 @@ _WARM_UP: Final = 4.0
 
 
 class Goal(NamedTuple):
-    """Seconds."""
+    """The times that a case is to reach, seconds."""
 
     goal: float
     paper: float

@@ -1,4 +1,4 @@
-"""What a pick costs, and whether a million random operations leave the tree sound.
+"""Times picks, and tries whether a million random operations leave the tree sound.
 
     python -m bench.scenarios.scheduler [--operations N] [--rounds N] [--seed N] [--json]
 

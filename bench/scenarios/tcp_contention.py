@@ -44,7 +44,7 @@ PAPER_SENDS: Final = "0.22, 0.42, 1.09"
 
 @dataclass(slots=True)
 class Contest:
-    """One run."""
+    """The result of one run."""
 
     pause: float
     backend: str = ""

@@ -28,7 +28,7 @@ _RETRY_MS: Final = 400
 
 
 class Channels:
-    """Those of all pages."""
+    """The event channels of all pages."""
 
     def __init__(self) -> None:
         self._open: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""What the driver in a page asks of us: itself, its event channel, finer levels; and its beacons.
+"""Answers the driver in a page: itself, its event channel, finer levels; and its beacons.
 
 These requests come to whatever host the page is of. Must not know: how a picture was first
 answered, what a beacon is good for.

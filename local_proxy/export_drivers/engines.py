@@ -1,4 +1,4 @@
-"""What a browser can do, by what it says of itself. Must not know: pages, pictures."""
+"""Knows what a browser can do, by what it says of itself. Must not know: pages, pictures."""
 
 from __future__ import annotations
 

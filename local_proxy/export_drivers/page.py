@@ -1,4 +1,4 @@
-"""What the local proxy remembers of one page in a browser: its driver, and its coarse pictures.
+"""Remembers one page in a browser: its driver, and its coarse pictures.
 
 Must not know: HTTP, how a level is delivered.
 """

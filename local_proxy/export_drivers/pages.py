@@ -30,7 +30,7 @@ LEFT_PAGES: Final = 64
 
 
 class Pages:
-    """Those of all browsers, left ones included."""
+    """The pages of all browsers, left ones included."""
 
     def __init__(self, *, now: Callable[[], float], secret: bytes) -> None:
         """`now`: seconds, monotonic. `secret`: makes the tickets."""

@@ -174,7 +174,7 @@ def _origins(head: Head) -> Headers:
 
 
 def _passing(head: Head, level: Level) -> Headers:
-    """Those of other bytes, which nobody is to keep, in the first answer."""
+    """The fields of other bytes, which nobody is to keep, in the first answer."""
     cookies = [field for field in head.headers if field[0] == _COOKIE]
     return _unkept([*level_headers(head, level), *cookies])
 

@@ -53,7 +53,7 @@ class DocumentsPage:
         self._ours = ours
 
     async def handle(self, request: Request) -> Response:
-        """Never raises."""
+        """Answers the request. Never raises."""
         if not self._ours(request) or not _from_here(request):
             return _said(403, "Only programs on this device may open documents here.")
         path = urlsplit(request.url).path

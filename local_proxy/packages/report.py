@@ -1,4 +1,4 @@
-"""What a program on this device is told of a document that it has opened: lines of JSON."""
+"""Tells a program on this device about a document that it has opened, in lines of JSON."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from office.outline import DocumentKind
 
 
 class Line(msgspec.Struct, frozen=True, tag_field="event", omit_defaults=True):
-    """One line."""
+    """One line of the report."""
 
 
 class MediaLine(msgspec.Struct, frozen=True):
-    """office.outline.Media."""
+    """A picture of the outline, as office.outline.Media has it."""
 
     entry: str
     pages: list[int]

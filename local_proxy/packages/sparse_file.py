@@ -22,7 +22,7 @@ class SparseFile:
     """One file. What was written once is not written again."""
 
     def __init__(self, path: Path) -> None:
-        """Raises OSError."""
+        """Creates the file. Raises OSError."""
         self.path = path
         self.there = Extents()
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
@@ -38,7 +38,7 @@ class SparseFile:
         return os.pread(self._file, end - start, start)
 
     def sha256(self) -> bytes:
-        """Of all of it."""
+        """The digest of all of it."""
         digest, at = hashlib.sha256(), 0
         while piece := os.pread(self._file, _PIECE, at):
             digest.update(piece)

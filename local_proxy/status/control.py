@@ -1,4 +1,4 @@
-"""What people can change on the status page: sites' switches, what was learnt, what is kept.
+"""Serves the status page's controls: sites' switches, clients that were refused, what is kept.
 
 Changes are POSTs that only our own page can make. A browser says where a request comes from
 (Sec-Fetch-Site, Origin), and a token that other sites cannot read must come with it in a field that
@@ -50,7 +50,7 @@ class LearntLine(msgspec.Struct, frozen=True):
 
 
 class SitesReport(msgspec.Struct, frozen=True):
-    """/sites.json."""
+    """The form of /sites.json."""
 
     token: str
     """To be sent with changes, in the field `x-sluice-token`."""

@@ -1,4 +1,4 @@
-"""What a browser is told while there is no link: a page that reloads itself once it is back.
+"""Serves the page that browsers get while there is no link; it reloads itself once one is back.
 
 Without a script, because the site that it stands for would be asked for it. Requests that are not
 navigations get a line of text. Pure.

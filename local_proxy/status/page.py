@@ -85,7 +85,7 @@ class StatusPage:
         self._streams = 0
 
     async def handle(self, request: Request) -> Response:
-        """Never raises."""
+        """Answers the request. Never raises."""
         path = urlsplit(request.url).path or "/"
         if self._owner is not None and path not in PUBLIC:
             greeting = self._owner.greets(request)

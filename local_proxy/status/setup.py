@@ -1,4 +1,4 @@
-"""What a browser or a phone needs to use the proxy: certificate, PAC file, instructions.
+"""Serves what a browser or a phone needs to use the proxy: certificate, PAC file, instructions.
 
 All of it is public. Served at http://sluice.local/ and at the proxy's own address, because a
 browser fetches its PAC file before it has a proxy.

@@ -1,4 +1,4 @@
-"""What the status page shows: one immutable snapshot, which is also the form of /status.json.
+"""The content of the status page: one immutable snapshot, which is also /status.json's form.
 
 Whoever composes the local proxy fills it in; the page knows nothing but this. Bytes, seconds and
 bytes/second throughout. Fields may be added; a reader must not mind those it does not know.

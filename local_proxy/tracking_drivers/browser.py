@@ -1,4 +1,4 @@
-"""What the reader of a page does, as the driver script in it reports (HATS, section 2).
+"""Follows a page's reader, as the driver script in it reports (HATS, section 2).
 
 Beacons are small JSON bodies that any script of the page could send as well: every field is
 bounded, and what does not fit is refused whole. Must not know: sockets, policies.

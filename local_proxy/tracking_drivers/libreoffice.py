@@ -1,4 +1,4 @@
-"""What a person does in LibreOffice, as the source of the document wants to know it.
+"""Follows a person in LibreOffice, as the source of the document wants to know it.
 
 The page he is at, with the pictures on it, and whether the window is in front: those pictures
 come next (HATS, section 2). Must not know: UNO, the link.
@@ -12,7 +12,7 @@ from office.source import Source
 
 
 class Tracker:
-    """Of one document. Tells the source only what is new to it."""
+    """Tracks one document. Tells the source only what is new to it."""
 
     def __init__(self, source: Source) -> None:
         self._source = source

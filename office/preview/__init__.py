@@ -1,1 +1,1 @@
-"""What is on the pages of a document, as HTML, from the parts of it that are here."""
+"""Shows a document's pages as HTML, made from the parts of it that are here."""

@@ -13,7 +13,7 @@ from office.preview.tree import children, descendant, qualified
 
 
 class Deck:
-    """One presentation."""
+    """The pages of one presentation."""
 
     def __init__(self, parts: Parts, outline: Outline, pictures: Pictures) -> None:
         self._parts = parts

@@ -91,7 +91,7 @@ def run(value: str, look: Look, *, unit: str = "pt", scale: float = 1.0, href: s
 
 
 def size(points: float, *, unit: str = "pt", scale: float = 1.0) -> str:
-    """A declaration."""
+    """The CSS declaration of a font's size, points."""
     return f"font-size:{min(max(points, 1.0), 400.0) * scale:.4g}{unit}"
 
 

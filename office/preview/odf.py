@@ -37,7 +37,7 @@ class _Document:
         self._known: tuple[Element | None, Element | None, Styles] | None = None
 
     def forget(self) -> None:
-        """Of the text and its styles."""
+        """Forgets the text and its styles."""
         self._known = None
 
     def _body(self, kind: str) -> Element | None:
@@ -51,10 +51,10 @@ class _Document:
 
 
 class OdfDeck(_Document):
-    """A presentation."""
+    """The pages of an OpenDocument presentation."""
 
     def size(self) -> tuple[float, float]:
-        """Of its first master page, points."""
+        """The size of its first master page, points."""
         styles = self._styles()
         masters = child(self._parts.tree(STYLES), "master-styles")
         master = next(children(masters, "master-page"), None)
@@ -175,7 +175,7 @@ class _Slide:
 
 
 class OdfText(_Document):
-    """A text."""
+    """The pages of an OpenDocument text."""
 
     def size(self) -> tuple[float, float]:
         return (1.0, 1.0)

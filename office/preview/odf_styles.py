@@ -29,13 +29,14 @@ _KINDS: Final = ("style", "list-style", "page-layout", "master-page")
 
 
 def points(length: str, default: float = 0.0) -> float:
-    """A length."""
+    """A length of OpenDocument in points."""
     found = _LENGTH.fullmatch(length.strip())
     return number(found[1], default) * _POINTS[found[2]] if found else default
 
 
 class Styles:
-    """Of a document: those of its text, and those that have names, once they are here."""
+    """The styles of a document: those of its text, and those that have names, once they are
+    here."""
 
     def __init__(self, *roots: Element | None) -> None:
         """The nearest first."""

@@ -71,7 +71,7 @@ class Slide:
     def __init__(
         self, parts: Parts, name: str, *, size: tuple[float, float], pictures: Pictures
     ) -> None:
-        """`size`: EMU."""
+        """Begins a slide of that `size`, EMU."""
         self._parts = parts
         self._name = name
         self._pictures = pictures

@@ -49,7 +49,7 @@ class Theme:
         return ""
 
     def fill(self, properties: Element | None) -> str:
-        """Of a shape or of text; of a gradient its first."""
+        """The fill of a shape or of text; of a gradient its first colour."""
         plain = self.of(child(properties, "solidFill"))
         return plain or self.of(child(properties, "gradFill", "gsLst", "gs"))
 

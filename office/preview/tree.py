@@ -9,7 +9,7 @@ from office.preview.xml import Element, local
 
 
 def children(element: Element | None, name: str) -> Iterator[Element]:
-    """Those of that name."""
+    """The children of that name."""
     if element is not None:
         for one in element:
             if local(one.tag) == name:

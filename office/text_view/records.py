@@ -1,4 +1,4 @@
-"""What a text view is made of: a record for each page, or piece of a text, in the order of reading.
+"""Records of a text view: one for each page, or piece of a text, in the order of reading.
 
 On the way its parts are between control characters, which no XML has, and others of them stand for
 what is said most (shorthand.py). The device puts what is here
@@ -106,7 +106,7 @@ class TextView:
         return bool(ended)
 
     def end(self) -> None:
-        """That was all. Raises Unreadable where something lacks, or it is no XML."""
+        """Ends the view. Raises Unreadable where something lacks, or it is no XML."""
         self.whole = True
         if self._rest or not self._records or self.pages != self._of:
             raise Unreadable("half a text view")

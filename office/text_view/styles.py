@@ -67,7 +67,7 @@ class Style:
 
 @dataclass(slots=True)
 class Styles:
-    """Those of one part, filled element by element."""
+    """The styles of one part, filled element by element."""
 
     prefix: str
     """Of the names that its automatic styles get."""
@@ -188,7 +188,7 @@ def merged(style: Style | None, text: Properties) -> Style:
 
 
 def kept(said: Mapping[str, str], wanted: Attributes) -> Properties:
-    """Those attributes that are kept, as they are kept."""
+    """The attributes that are kept, as they are kept."""
     return tuple(
         (name, reduce(value))
         for name, reduce in wanted.items()

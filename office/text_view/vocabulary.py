@@ -1,4 +1,4 @@
-"""What a text view keeps of OpenDocument: elements, attributes, properties. Tables, and no more.
+"""The vocabulary of OpenDocument that a text view keeps: elements, attributes, properties.
 
 Colours and fills are kept together, or white text would stand on nothing. Pure.
 
@@ -61,7 +61,7 @@ def length(value: str) -> str:
 
 @lru_cache(maxsize=1024)
 def size(value: str) -> str:
-    """Of a font: in points, and halves of them."""
+    """A font's size: in points, and halves of them."""
     found = _LENGTH.fullmatch(value.strip())
     if found is None or found[1] in ("", "-"):
         return value

@@ -66,7 +66,7 @@ class _Open:
 
 
 class Writer:
-    """Of one part. `take` after each piece that is to be had."""
+    """Writes the view of one part. `take` after each piece that is to be had."""
 
     def __init__(self, styles: Styles) -> None:
         self._styles = styles

@@ -54,7 +54,7 @@ class Decoder:
         return self._start()
 
     def close(self) -> str:
-        """What remains."""
+        """Decodes what remains."""
         text = ""
         if self._decoder is None:
             self._decide(final=True)

@@ -1,4 +1,4 @@
-"""What an import driver finds in a document, and the browser on whose behalf it looks.
+"""Records of what an import driver finds in a document, and the browser on whose behalf it looks.
 
 Only what can be read from the bytes: which of the finds are fetched, and with what headers, is
 remote_proxy/prefetch.py's business. Source: HATS, section 2 (import drivers); the WHATWG HTML

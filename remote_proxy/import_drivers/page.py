@@ -1,4 +1,4 @@
-"""What each element of a web page makes a browser fetch.
+"""Finds what each element of a web page makes a browser fetch.
 
 The target of the page's parser (html.py): it hears of start tags in order and keeps no tree, as
 Chromium's preload scanner does. Source: WHATWG HTML; verified against what Chromium 156 requests.

@@ -1,4 +1,4 @@
-"""What a page's earlier elements say for those that follow: base, referrers, policies, where.
+"""Keeps what a page's earlier elements say for those behind: base, referrers, policies, where.
 
 Knows the order of elements, and of each what holds at its place; not what an element fetches
 (page.py). Source: WHATWG HTML (base, meta, referrerpolicy, foreign content, fallback content);
@@ -135,7 +135,7 @@ class Scope:
         return self._header_policies + self.metas
 
     def referrer_policy_of(self, attributes: Attributes) -> str:
-        """That of an element which heeds `referrerpolicy`."""
+        """The referrer policy of an element which heeds `referrerpolicy`."""
         written = attributes.get("referrerpolicy", "")
         word = written.strip().lower()
         if word in _OLD_NAMES or (word in REFERRER_POLICIES and word != written.lower()):

@@ -123,7 +123,8 @@ def _clean(path: str) -> str:
 
 @lru_cache(maxsize=64)
 def _directory(path: str) -> str:
-    """That of a whole path: of a page's, which may be long and is needed for each reference."""
+    """The directory of a whole path: of a page's, which may be long and is needed for each
+    reference."""
     return _clean(path.rpartition("/")[0] + "/")
 
 

@@ -1,4 +1,4 @@
-"""What a bench has started ends with it, even where it is killed."""
+"""All that a bench has started ends with it, even where it is killed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def until(so: Callable[[], bool], what: Callable[[], object]) -> None:
 
 
 def parents() -> dict[int, int]:
-    """Of all processes that have not ended: the one that started it."""
+    """The parent of each process that has not ended."""
     found = {}
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:

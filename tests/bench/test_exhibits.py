@@ -1,4 +1,4 @@
-"""What a report draws beside its films: curves, bands, bars and arrows."""
+"""Reports draw curves, bands, bars and arrows beside their films."""
 
 from __future__ import annotations
 

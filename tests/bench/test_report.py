@@ -1,4 +1,4 @@
-"""What reports say, and that the HTML needs nothing but itself."""
+"""Reports say what was measured, and the HTML needs nothing but itself."""
 
 from __future__ import annotations
 

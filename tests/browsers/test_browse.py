@@ -76,7 +76,8 @@ def processes_in(folder: Path) -> list[str]:
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """Of a short name: Chromium puts a socket below it, whose path has 108 bytes (unix(7))."""
+    """A folder of a short name: Chromium puts a socket below it, whose path has 108 bytes
+    (unix(7))."""
     with tempfile.TemporaryDirectory() as name:
         yield Path(name)
 

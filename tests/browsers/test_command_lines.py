@@ -1,4 +1,4 @@
-"""What browsers are started with: pure functions of the proxy and the page."""
+"""Browsers' command lines are pure functions of the proxy and the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people see of a remote that goes away and comes back: in the log and in `sluice status`."""
+"""People see a remote go away and come back: in the log and in `sluice status`."""
 
 from __future__ import annotations
 

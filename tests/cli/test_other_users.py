@@ -1,4 +1,4 @@
-"""What other users of the machine, and other devices, get of a local proxy that runs."""
+"""Other users of the machine, and other devices, get nothing of a local proxy that runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands say that can't be carried out: one sentence, exit code 2, what to do."""
+"""Commands that can't be carried out say one sentence, exit with 2, and tell what to do."""
 
 from __future__ import annotations
 

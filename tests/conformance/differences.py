@@ -1,4 +1,5 @@
-"""What a page can tell apart, with the reason. An entry that no longer differs fails the test."""
+"""Lists what a page can tell apart, with the reason. An entry that no longer differs fails the
+test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What asks the local proxy in tests: a plain client, and one that asks as a browser does."""
+"""Clients of the local proxy in tests: a plain one, and one that asks as a browser does."""
 
 from __future__ import annotations
 

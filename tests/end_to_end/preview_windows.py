@@ -1,4 +1,4 @@
-"""What a window sees and hears of a preview."""
+"""A preview's window in tests: what it sees and hears."""
 
 from __future__ import annotations
 

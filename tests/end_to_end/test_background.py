@@ -1,4 +1,4 @@
-"""What browsers fetch for themselves: recognised, one document of its own, behind every page."""
+"""Browsers fetch for themselves: recognised, one document of its own, behind every page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an origin says beside an answer's head and body: interim answers, and trailers."""
+"""Origins say more than an answer's head and body: interim answers, and trailers."""
 
 from __future__ import annotations
 

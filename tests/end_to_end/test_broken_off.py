@@ -84,7 +84,7 @@ def unsent(asked: Asked) -> int:
 
 
 async def what_came(both: Pair, url: str, headers: Headers | None = None) -> bytes:
-    """Of an answer that breaks off; fails if it passes for whole."""
+    """The part that came of an answer that breaks off; fails if it passes for whole."""
     got = bytearray()
     with pytest.raises(Broken):
         async with both.client.open(url, headers or PLAIN) as answer:

@@ -1,4 +1,5 @@
-"""What one device has the remote proxy do holds up no other: each gets its share of the workers."""
+"""Nothing that one device has the remote do holds up another: each gets its share of the
+workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stays an opaque tunnel: hosts never adapted, clients that reject us, what is not TLS."""
+"""Tunnels stay opaque: hosts never adapted, clients that reject us, what is not TLS."""
 
 from __future__ import annotations
 

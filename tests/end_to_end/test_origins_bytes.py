@@ -1,4 +1,4 @@
-"""What a program can read of a picture is the origin's, byte for byte, however it was shown."""
+"""Programs read the origin's picture, byte for byte, however it was shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a document comes in fewer bytes than it has: views of texts, exact forms of pictures."""
+"""Documents come in fewer bytes than they have: views of texts, exact forms of pictures."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def furnish(origin: FakeOrigin) -> str:
 
 
 def levels(both: Pair, page: str) -> int:
-    """Of the picture that the page has asked for or been promised."""
+    """The levels of the picture that the page has asked for or been promised."""
     (document,) = both.local._documents
     found = both.local.components.find(document.id, page + "p.jpg")
     assert found is not None

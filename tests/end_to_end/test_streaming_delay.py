@@ -1,4 +1,4 @@
-"""What is not adapted streams through: how late each byte is, in virtual time.
+"""Bytes that are not adapted stream through: how late each is, in virtual time.
 
 An event is late by the link's own delay and by the time that its bytes take on it. What the proxies
 may add is less than the time of one quantum, and a few while something else fills the link.
@@ -111,8 +111,8 @@ def test_an_event_is_not_held_back(content_type: str, model: LinkModel) -> None:
 def test_behind_a_flood_an_event_waits_for_what_is_under_way(
     content_type: str, model: LinkModel
 ) -> None:
-    """That is the other's quantum and the gate's margin: no queue of the flood's (2 to 5 quanta of
-    10 ms, or of 96 ms where the least quantum takes as long), however much of it waits."""
+    """It waits for the other's quantum and the gate's margin: no queue of the flood's, however
+    much of it waits: 2 to 5 quanta of 10 ms, or of 96 ms where the least quantum takes as long."""
     late = measured(content_type, model, busy=True)
     assert sorted(late)[EVENTS // 2] < 3.5
     assert max(late) < 5.5

@@ -1,4 +1,4 @@
-"""What pages rely on beside pages: bytes that are checked, words that forbid changes, logins."""
+"""Pages rely on more than pages: bytes that are checked, words that forbid changes, logins."""
 
 from __future__ import annotations
 

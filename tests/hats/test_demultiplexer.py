@@ -1,4 +1,4 @@
-"""What arrives, and what it means."""
+"""Demultiplexer: frames arrive, and each means what it should."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What log lines and problems show of URLs, and that the command line's loggers do so."""
+"""Log lines and problems show no more of URLs than they may, by the command line's own loggers."""
 
 from __future__ import annotations
 

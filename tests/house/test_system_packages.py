@@ -1,4 +1,4 @@
-"""What `make demo` and `make test` install beside Python's packages where there is nothing."""
+"""`make demo` and `make test` install all they need beside Python's packages."""
 
 from __future__ import annotations
 

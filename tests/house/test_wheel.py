@@ -1,4 +1,4 @@
-"""What is installed from a wheel does what a checkout does, from any folder."""
+"""A wheel that is installed does what a checkout does, from any folder."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class AnyBrowser(Protocol):
 
 
 class Launch(Protocol):
-    """Starts one."""
+    """Starts one browser."""
 
     def __call__(self, *, proxy: str) -> AbstractAsyncContextManager[AnyBrowser]: ...
 

@@ -138,7 +138,7 @@ async def desk(
 
 
 def processes(folder: Path) -> dict[int, str]:
-    """Those that have `folder` on their command line."""
+    """The processes that have `folder` on their command line."""
     found = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid():
@@ -167,7 +167,8 @@ def pages(pdf: Path) -> list[Image.Image]:
 
 
 def difference(one: Path, other: Path) -> float:
-    """Of 255, the mean of the page that differs most; 255 where there are not as many."""
+    """The mean difference of the page that differs most, of 255; 255 where there are not as
+    many."""
     here, there = pages(one), pages(other)
     if [page.size for page in here] != [page.size for page in there] or not here:
         return 255.0

@@ -74,11 +74,11 @@ class Person:
         }
 
     def pdf(self, path: str) -> None:
-        """Of what is shown."""
+        """A PDF of what is shown."""
         _export(self.model, path)
 
     def reference(self, original: str, path: str) -> None:
-        """Of a file on its own."""
+        """A PDF of a file on its own."""
         shown = self.desktop.loadComponentFromURL(
             "file://" + original, "_blank", 0, properties(Hidden=True, ReadOnly=True)
         )

@@ -38,7 +38,7 @@ class Echo:
 
 @dataclass
 class SmallCore:
-    """A core whose every answer is the test's."""
+    """A core that answers everything as the test says."""
 
     handler: Handler = hello
     far: Echo | Response = field(default_factory=Echo)

@@ -1,4 +1,4 @@
-"""What a driver reports: whole, cut, and hostile."""
+"""Drivers report: whole, cut, and hostile."""
 
 from __future__ import annotations
 

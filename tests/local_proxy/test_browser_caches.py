@@ -1,4 +1,4 @@
-"""What is believed of browsers' caches, without browsers."""
+"""Beliefs about browsers' caches, without browsers."""
 
 from __future__ import annotations
 

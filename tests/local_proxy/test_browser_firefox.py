@@ -43,7 +43,7 @@ def test_as_in_chromium(run: shared.Run, test: Callable[[shared.Run], None]) -> 
 
 
 def test_back_shows_final_pixels(run: shared.Run) -> None:
-    """Of a page left while pictures were coarse, which Firefox does not keep."""
+    """A page was left while pictures were coarse, which Firefox does not keep."""
     shared.test_back_shows_final_pixels(run, keeps_open_channels=False)
 
 

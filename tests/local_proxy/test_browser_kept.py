@@ -1,4 +1,4 @@
-"""What real browsers keep of pictures that were coarse at first: another visit asks for none."""
+"""Real browsers keep pictures that were coarse at first: another visit asks for none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of a CONNECT, on a client's stream in memory: every byte arrives, whatever it is."""
+"""CONNECT on a client's stream in memory: every byte arrives, whatever it is."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def get(number: int) -> bytes:
 
 
 def reset_at_once(number: int) -> bytes:
-    """CVE-2023-44487."""
+    """A request that is reset at once (CVE-2023-44487)."""
     return get(number) + RstStreamFrame(number, error_code=8).serialize()
 
 
@@ -134,7 +134,7 @@ def padding(number: int) -> bytes:
     ids=["reset", "block", "padding", "ping", "settings", "window", "priority", "unknown"],
 )
 def test_floods_end_the_connection(frame: Callable[[int], bytes]) -> None:
-    """And nobody else's."""
+    """They end nobody else's connection."""
 
     async def talk(dial: Dial) -> None:
         client, other = await dial(), await dial()

@@ -1,4 +1,4 @@
-"""What a remote proxy may say of a document in parts, and what it may not."""
+"""A remote proxy may say so much of a document in parts, and no more."""
 
 from __future__ import annotations
 

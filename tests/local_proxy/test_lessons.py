@@ -1,4 +1,4 @@
-"""What was learnt of clients outlives a run, is bounded, and `sluice trust` makes it void."""
+"""Refusals of clients outlive a run, are bounded, and `sluice trust` makes them void."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What decides about a document on its way, without LibreOffice."""
+"""Decisions about a document on its way, without LibreOffice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What policies hear and when their commands leave: off the loop, in order, timers and ranges."""
+"""Policies hear events, and their commands leave: off the loop, in order, timers and ranges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is learnt of clients that do not take our certificates."""
+"""Clients that do not take our certificates are learnt of."""
 
 from __future__ import annotations
 

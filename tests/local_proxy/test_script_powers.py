@@ -1,4 +1,4 @@
-"""What scripts can do with pictures and requests, as told by their texts."""
+"""Scripts' texts tell what they can do with pictures and requests."""
 
 from __future__ import annotations
 

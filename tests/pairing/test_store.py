@@ -1,4 +1,4 @@
-"""What both ends keep: private, whole or not at all, and safe beside other commands."""
+"""Both ends keep their pairing: private, whole or not at all, and safe beside other commands."""
 
 from __future__ import annotations
 

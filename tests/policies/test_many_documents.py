@@ -94,7 +94,7 @@ def what_happens(document: int, other: int) -> list[Event]:
 
 
 def costs(policy: Policy, documents: int) -> list[int]:
-    """Of each thing that happens while so many are open."""
+    """The cost of each thing that happens while so many are open."""
     player = Player(policy)
     load(player, range(1, documents + 1))
     events = what_happens(documents, 1)

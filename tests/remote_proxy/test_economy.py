@@ -1,4 +1,4 @@
-"""What is worth adapting, by the link, the queue and the picture."""
+"""Economy: the link, the queue and the picture decide whether it is worth adapting."""
 
 from __future__ import annotations
 

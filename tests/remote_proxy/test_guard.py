@@ -1,4 +1,4 @@
-"""What the guard lets be reached, in every notation."""
+"""The guard knows in every notation what may be reached."""
 
 from __future__ import annotations
 

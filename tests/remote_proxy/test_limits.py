@@ -1,4 +1,4 @@
-"""What a device may use, in times that the test chooses."""
+"""A device's limits, in times that the test chooses."""
 
 from __future__ import annotations
 

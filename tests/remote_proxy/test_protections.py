@@ -1,4 +1,4 @@
-"""What a document's own protections leave for promises: each rule, by a page that has it."""
+"""A document's own protections bind promises: each rule, by a page that has it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the import drivers find on whole pages, against what Chromium was seen to request."""
+"""The import drivers find on whole pages what Chromium was seen to request."""
 
 from __future__ import annotations
 

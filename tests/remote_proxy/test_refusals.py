@@ -1,4 +1,4 @@
-"""What a device is told of what it was refused, and how much it may hold."""
+"""A device is told what it was refused, and how much it may hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever comes, the answer is a sound picture or None: never an error, never a long wait."""
+"""Hostile pictures end as sound ones or None: never an error, never a long wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several want is made once; what that could tell of others is not told."""
+"""Levels that several want are made once; what that could tell of others is not told."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,7 @@ class Refused(Exception):
 
 
 class Impossible(Exception):
-    """For nobody."""
+    """A result that nobody can have."""
 
 
 class Workshop:

@@ -1,4 +1,4 @@
-"""What a picture is by its bytes, and what of its metadata matters."""
+"""First bytes tell what a picture is, and which of its metadata matters."""
 
 from __future__ import annotations
 

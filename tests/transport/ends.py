@@ -1,4 +1,4 @@
-"""What links are given in tests: something to send, and something that keeps what comes."""
+"""Ends of links in tests: something to send, and something that keeps what comes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a delay above its band means, and when the queue runs empty on purpose."""
+"""A delay above its band means a queue, which also runs empty on purpose."""
 
 import pytest
 
@@ -11,7 +11,7 @@ WINDOW = 0.100
 
 
 def verdicts(excesses: list[float], *, overfull: bool, jitter: float = 0.0) -> list[Verdict | None]:
-    """Of reports that come every 20 ms."""
+    """The verdicts on reports that come every 20 ms."""
     band = Band()
     return [
         band.judge(

@@ -79,7 +79,7 @@ class World:
                 way.set_mtu(0 if on else 1500)
 
     def datagrams(self) -> int:
-        """That the first connection's ends have sent so far."""
+        """Datagrams that the first connection's ends have sent so far."""
         return sum(end.statistics().sent for end in self.ends[:2])
 
     def close(self) -> None:

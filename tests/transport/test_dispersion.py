@@ -1,4 +1,4 @@
-"""What a burst tells: the rate of a link that draws it out, else that it is at least so fast."""
+"""A burst tells the rate of a link that draws it out, else that it is at least so fast."""
 
 from __future__ import annotations
 

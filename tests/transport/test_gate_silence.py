@@ -69,7 +69,7 @@ class Still:
         return end if AT <= time < end else time
 
     def share(self, start: float, end: float) -> float:
-        """Of the link that was used."""
+        """The share of the link that was used."""
         arrived = sum(size for at, size in self.arrivals if start <= at < end)
         return arrived / (end - start) / self.rate
 

@@ -1,4 +1,4 @@
-"""What the kernel says of addresses, parsed; and heard for real where namespaces can be made."""
+"""The kernel tells of addresses: parsed, and heard for real where namespaces can be made."""
 
 import asyncio
 import os

@@ -1,5 +1,4 @@
-"""What every link owes a session. Links in memory, over TCP, in segments, over TLS pass the same
-tests."""
+"""Every link owes a session the same: in memory, over TCP, in segments, over TLS."""
 
 import asyncio
 import socket

@@ -1,4 +1,4 @@
-"""What ATP reckons with beside what is queued: priorities to come, and links that recover."""
+"""ATP reckons with priorities to come and links that recover, beside what is queued."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session says before anybody asks: how much, when not, and what it is worth."""
+"""A session pads before anybody asks: how much, when not, and what it is worth."""
 
 from math import ceil
 from typing import Final

@@ -1,4 +1,4 @@
-"""What ends a lasting run goes first and alone: when that is so, and what it is worth."""
+"""The end of a lasting run goes first and alone: when that is so, and what it is worth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What strangers get from a listening end: little, and soon an end; a device still gets in."""
+"""Strangers get little from a listening end, and soon an end; a device still gets in."""
 
 from __future__ import annotations
 

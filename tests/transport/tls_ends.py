@@ -71,7 +71,7 @@ class Server:
         link.start(end, end)
 
     def socket(self) -> socket.socket:
-        """Of its first link's connection."""
+        """The socket of its first link's connection."""
         connection = self.links[0]._connection
         assert isinstance(connection, TcpConnection)
         return connection.socket

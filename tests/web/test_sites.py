@@ -1,4 +1,4 @@
-"""What is one origin and what is one site."""
+"""Origins and sites are told apart as browsers do."""
 
 from __future__ import annotations
 

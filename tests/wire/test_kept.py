@@ -1,4 +1,4 @@
-"""What a document's request says of its browser's cache, to ends that know of it and to others."""
+"""A document's request tells of its browser's cache, to ends that know of it and to others."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def _average(around: _Around) -> bytes:
 
 
 def _paeth(around: _Around) -> bytes:
-    """Of a, b, c the nearest to a + b - c. Distances beyond 255 count as that: no other is less."""
+    """The nearest to a + b - c of a, b, c. Distances beyond 255 count as that: no other is less."""
     a, b, c = around.left, around.above, around.corner
     to_a, to_b = ImageChops.difference(b, c), ImageChops.difference(a, c)
     apart = ImageChops.lighter(

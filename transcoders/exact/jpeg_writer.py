@@ -66,7 +66,7 @@ class JpegWriter(msgspec.Struct, frozen=True, array_like=True):
     mends: Annotated[list[Mend], msgspec.Meta(max_length=MAX_SCANS)] = []
 
     def switches(self, script: str) -> tuple[str, ...]:
-        """Of jpegtran; `script`: a file that holds the scan script. Raises Unfit."""
+        """The switches of jpegtran; `script`: a file that holds the scan script. Raises Unfit."""
         if not 0 <= self.restart <= MAX_RESTART:
             raise Unfit("more between restarts than there may be")
         if self.script and not _SCRIPT.fullmatch(self.script):

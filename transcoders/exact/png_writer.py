@@ -101,7 +101,7 @@ class _Head:
 
     @classmethod
     def of(cls, before: bytes) -> _Head:
-        """Of all chunks before the picture's. Raises Unfit."""
+        """The header in the chunks before the picture's own. Raises Unfit."""
         try:
             values = _HEADER.unpack_from(before, _HEADER_AT)
         except struct.error as error:

@@ -37,7 +37,7 @@ class Recipe(msgspec.Struct, frozen=True, array_like=True):
     def of(
         cls, data: bytes, *, jpeg: JpegWriter | None = None, png: PngWriter | None = None
     ) -> Recipe:
-        """That makes `data`."""
+        """The recipe that makes `data`."""
         return cls(len(data), _digest(data), jpeg, png)
 
     def check(self, made: bytes) -> bytes:

@@ -141,7 +141,8 @@ class Admission:
     def late(
         self, now: float, *, grace: float = 0.0, shares: Mapping[str, float]
     ) -> Iterator[tuple[str, Key]]:
-        """Those that can't be in time, in order of rank; `grace`: by more than so many seconds."""
+        """The messages that can't be in time, in order of rank; `grace`: by more than so many
+        seconds."""
         for name, ranking in list(self._rankings.items()):
             models = self._models(ranking, now - grace, shares[name])
             if ranking.floor(self._pace) >= models[0][1] or any(
@@ -169,7 +170,7 @@ class Admission:
         return other.slack_between(FIRST, LAST, pace) >= now + self.blocking * pace
 
     def _spares(self, ranking: Ranking, entry: Entry, start: float, pace: float) -> bool:
-        """Those behind it are in time still if the queue's work begins then, without it."""
+        """Whether those behind it are in time still if the queue's work begins then, without it."""
         last = LAST if self.protects is Protects.ALL else entry.level_end
         if pace == self._pace and ranking.floor(pace) >= start:
             return True

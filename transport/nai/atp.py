@@ -176,7 +176,7 @@ class Sender:
         return watch
 
     def unwatch(self, watch: Watch) -> None:
-        """Don't tell."""
+        """Ends a watch: no more is told."""
         self._watches.remove(watch)
 
     @property
@@ -259,7 +259,7 @@ class Sender:
             self._expire_early(now)
 
     def _admit_waiting(self, now: float) -> None:
-        """Those on standby that can be in time by now."""
+        """Admits those on standby that can be in time by now."""
         for message in self._standby.first():
             if self._contest.admits(message, now):
                 self._forget(message)
@@ -356,7 +356,7 @@ class Sender:
         self._end(message, State.REJECTED if refused else State.CANCELLED)
 
     def _expire_early(self, now: float) -> bool:
-        """Those that can't be in time by the present estimate; whether there were any."""
+        """Expires those that can't be in time by the present estimate; whether there were any."""
         found = self._contest.late(now, grace=self._grace)
         for message in found:
             self._expire(message, Expiry.EARLY, now)

@@ -23,7 +23,7 @@ class Watch(NamedTuple):
 
 
 class Watches:
-    """Those who have not been told yet."""
+    """Watches of bandwidth that have not been told yet."""
 
     def __init__(self) -> None:
         self._watches: list[Watch] = []
@@ -45,7 +45,7 @@ class Watches:
         self._watches = [one for one in self._watches if one is not watch]
 
     def leaving(self, available: float) -> list[Watch]:
-        """Those whose range this is outside of; they are forgotten."""
+        """The watches whose range this is outside of; they are forgotten."""
         told = [one for one in self._watches if not one.low <= available <= one.high]
         if told:
             self._watches = [one for one in self._watches if one.low <= available <= one.high]

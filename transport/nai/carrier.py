@@ -1,4 +1,5 @@
-"""What carries ATP's segments: a reliable datagram service, seen from above (ATP, section 4.1).
+"""The interface below ATP: a reliable datagram service that carries its segments (ATP, section
+4.1).
 
 A carrier delivers each payload whole and once; the order may change. It accepts payloads while it
 has room, and says how much of what it accepted has not left yet, which is what bandwidth is

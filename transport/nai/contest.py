@@ -53,7 +53,7 @@ class Contest:
 
     @property
     def queues(self) -> Queues:
-        """The tree."""
+        """The tree of queues."""
         return self._queues
 
     @property
@@ -136,7 +136,7 @@ class Contest:
         return Chosen(message, length, last)
 
     def late(self, now: float, *, grace: float) -> list[Message]:
-        """Those that can't be in time any more, by more than `grace` seconds."""
+        """The messages that can't be in time any more, by more than `grace` seconds."""
         shares = self._queues.shares("", None)
         late = self._admission.late(now, grace=grace, shares=shares)
         return [self._timed[order] for _, (_, _, order) in late]

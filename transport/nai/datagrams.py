@@ -167,7 +167,7 @@ class _Latency:
         self._recent_sent = self._recent_lost = 0.0
 
     def hear(self) -> None:
-        """Of what has arrived over there."""
+        """Hears what has arrived over there."""
         for one in self._link.acked():
             if one.acknowledged_at - self._heard_at > _OUTAGE:
                 self._least = float("inf")

@@ -1,4 +1,4 @@
-"""What each priority has been sending lately, for those below it to reckon with.
+"""Keeps what each priority has been sending lately, for those below it to reckon with.
 
 A message of low priority that would just be in time if nothing more came is late when messages of
 higher priority come as they have before; it is interrupted, and all that was sent of it is wasted.

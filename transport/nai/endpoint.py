@@ -151,7 +151,7 @@ class Connection:
         return watch
 
     def unwatch(self, watch: Watch) -> None:
-        """Don't."""
+        """Ends a watch: no more is told."""
         self.sender.unwatch(watch)
 
     @property

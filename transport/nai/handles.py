@@ -1,4 +1,4 @@
-"""What an application holds of a connection: the messages it has submitted, and queues by name.
+"""Handles of a connection for an application: the messages it has submitted, and queues by name.
 
 Thin: each method is a call of the sender's (atp.py) with the time put in.
 """
@@ -106,7 +106,7 @@ class Queue:
         timer: float | None = None,
         on_timer: OnTimer | None = None,
     ) -> Outgoing:
-        """As Connection.submit."""
+        """Submits a message, as Connection.submit does."""
         return self._connection.submit(
             data, size=size, priority=priority, queue=self.name, timer=timer, on_timer=on_timer
         )

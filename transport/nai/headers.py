@@ -112,7 +112,7 @@ Segment = Data | Cancelled | Poll | Polled | Refused | Fault
 
 
 def number(value: int) -> bytes:
-    """LEB128."""
+    """A number in LEB128."""
     if value < 0x80:
         return bytes((value,))
     out = bytearray()

@@ -51,7 +51,7 @@ class Queues:
 
     @property
     def tree(self) -> Hierarchy:
-        """For statistics."""
+        """The tree of queues, for statistics."""
         return self._tree
 
     def check_room(self, queue: str) -> None:
@@ -98,7 +98,8 @@ class Queues:
         return message, length, last
 
     def shares(self, queue: str, priority: int | None) -> dict[str, float]:
-        """Of each queue in use, 0 to 1, if `queue` had a message of that priority as well."""
+        """The share of each queue in use, 0 to 1, if `queue` had a message of that priority as
+        well."""
         weights = {name: node.weight for name, node in self._tree.root.children.items()}
         if priority is not None:
             weights[queue] = max(weights.get(queue, 0.0), weight(priority))

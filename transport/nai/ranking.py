@@ -29,7 +29,7 @@ _deadline: Final = itemgetter(1)
 
 
 class _Block:
-    """Some neighbours."""
+    """A run of neighbours in the order."""
 
     __slots__ = ("_pace", "_slack", "deadlines", "keys", "sizes", "total")
 
@@ -50,7 +50,7 @@ class _Block:
         return self._slack
 
     def slack_of(self, first: int, last: int | None, pace: float) -> float:
-        """Of these members, all work of the block counted."""
+        """The slack of these members, all work of the block counted."""
         latest = map(sub, self.deadlines, map(mul, accumulate(self.sizes), repeat(pace)))
         return min(islice(latest, first, last), default=inf)
 

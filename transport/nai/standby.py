@@ -19,7 +19,7 @@ _TRIED: Final = 16
 
 
 class Standby:
-    """Those that wait for more bandwidth."""
+    """Messages that wait for more bandwidth."""
 
     def __init__(self, *, wanted: bool) -> None:
         """`wanted`: else nobody ever waits here."""

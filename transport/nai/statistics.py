@@ -1,4 +1,4 @@
-"""What a sender has done so far, for whoever watches."""
+"""Statistics of a sender, for whoever watches."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class SocketStream:
 
 
 async def dial(host: str, port: int) -> SocketStream:
-    """Raises CarrierError."""
+    """A stream to the address. Raises CarrierError."""
     try:
         async with asyncio.timeout(_WAIT):
             return SocketStream(*await asyncio.open_connection(host, port))

@@ -27,7 +27,7 @@ MOST_AT_ONCE: Final = MOST_STAMPS // 2
 
 
 class Arrivals:
-    """Of one connection."""
+    """The arrivals of one connection, from which its acknowledgements are made."""
 
     def __init__(self, *, now: float, spacing: float = inf) -> None:
         """`now`, seconds, is the zero of the arrivals that are reported. `spacing`: so many seconds

@@ -1,4 +1,4 @@
-"""What is due beside payloads: acknowledgements, windows, echoes, signs of life. Pure.
+"""Collects what is due beside payloads: acknowledgements, windows, echoes, signs of life. Pure.
 
 It decides what goes into the next datagram, not when one may go.
 """
@@ -21,7 +21,7 @@ _MOST_ECHOES: Final = 4
 
 
 class Control:
-    """Of one connection."""
+    """Collects what one connection has to say beside payloads."""
 
     def __init__(self, arrivals: Arrivals, incoming: Incoming) -> None:
         self.ping = False

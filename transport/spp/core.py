@@ -58,7 +58,7 @@ _LINGER: Final = 3
 
 
 class SppConnection:
-    """One end."""
+    """One end of a connection."""
 
     def __init__(
         self,

@@ -63,7 +63,7 @@ class _Guest:
 
 
 class Door:
-    """Of one socket."""
+    """The door of one socket: who knocks there, and who is let in."""
 
     def __init__(
         self, keys: ServerKeys, *, taken: Container[bytes], chance: Chance, now: float

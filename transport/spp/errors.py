@@ -1,4 +1,4 @@
-"""What may go wrong between an application and its connection."""
+"""Errors between an application and its connection."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from transport.spp.packets import Close, Reason, encode
 
 
 class Farewell:
-    """Of one connection."""
+    """Says farewell for one connection."""
 
     def __init__(self) -> None:
         self._over_at: float | None = None

@@ -111,7 +111,7 @@ class Shared:
         return self._aead(purpose).encrypt(_NONCE, plain, said)
 
     def open(self, purpose: bytes, sealed: bytes, said: bytes) -> bytes:
-        """Raises Forged."""
+        """The content of a sealed message. Raises Forged."""
         try:
             return self._aead(purpose).decrypt(_NONCE, sealed, said)
         except InvalidTag as error:

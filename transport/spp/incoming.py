@@ -18,7 +18,7 @@ LEAST_WINDOW: Final = 4 * (LARGEST_PAYLOAD + COST)
 
 
 class Incoming:
-    """One connection's."""
+    """The bytes that one connection has received."""
 
     def __init__(self, *, ordered: bool, window: int) -> None:
         """`ordered`: hand over by sequence number, else as they come. `window` in costs."""

@@ -29,7 +29,7 @@ PUBLIC: Final = 32
 
 
 class ClientKeys:
-    """A device's: its own, and the pin of the one remote that it talks to."""
+    """The keys of a device: its own, and the pin of the one remote that it talks to."""
 
     def __init__(self, identity: bytes, *, pin: bytes) -> None:
         """`identity`: certificate and key, PEM. Raises ValueError unless the key is Ed25519."""
@@ -44,7 +44,7 @@ class ClientKeys:
 
 
 class ServerKeys:
-    """A remote's: its own, and its devices', which may change while it serves."""
+    """The keys of a remote: its own, and its devices', which may change while it serves."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class ServerKeys:
         return found is not None and found[1] == peer
 
     def device(self, fingerprint: bytes) -> tuple[Ed25519PublicKey, Peer]:
-        """Raises NotTrusted."""
+        """The device whose certificate this is. Raises NotTrusted."""
         self._look()
         found = self._devices.get(fingerprint)
         if found is None:

@@ -30,7 +30,7 @@ AFTER_BLACK_HOLE: Final = 60.0
 
 
 class MtuSearch:
-    """Of one path."""
+    """Searches one path for the largest datagram that it carries."""
 
     def __init__(self, *, base: int = BASE, ceiling: int = CEILING) -> None:
         self._base = base
@@ -39,7 +39,7 @@ class MtuSearch:
         self.begin_anew()
 
     def begin_anew(self) -> None:
-        """Another path."""
+        """Begins anew: the path is another one."""
         self.size = self._base
         """Bytes of the largest datagram to send."""
         self._high = self._ceiling

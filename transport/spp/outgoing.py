@@ -57,7 +57,7 @@ class Piece(NamedTuple):
 
 
 class Outgoing:
-    """One connection's."""
+    """The bytes that one connection is to send."""
 
     def __init__(self, *, buffer: int, limit: int) -> None:
         """`buffer`: bytes that may wait here; `limit`: costs that the receiver takes at first."""

@@ -1,4 +1,4 @@
-"""What SPP's datagrams look like. Pure: it knows neither keys nor what frames lead to.
+"""The layout of SPP's datagrams. Pure: it knows neither keys nor what frames lead to.
 
     kind u8, connection id 4 bytes, packet number u32      big-endian; the number's low half
     frames, sealed                                          16 bytes longer (seal.py)
@@ -123,7 +123,7 @@ class Challenge(NamedTuple):
 
 
 class Response(NamedTuple):
-    """The echo."""
+    """Echoes a path's challenge (RFC 9000, 8.2)."""
 
     token: bytes
 

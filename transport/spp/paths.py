@@ -23,7 +23,7 @@ _MOST_ASKED: Final = 5
 
 
 class Paths:
-    """Of one connection."""
+    """The paths of one connection."""
 
     def __init__(self, address: Address | None, *, chance: Callable[[int], bytes]) -> None:
         """`address` is proven by the handshake; None: there is one peer and no other place."""

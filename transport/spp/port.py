@@ -103,7 +103,7 @@ class Port:
             self.closed()
 
     def close(self) -> None:
-        """End all."""
+        """Ends all connections."""
         for link in list(self.links.values()):
             link.end()
         if self._socket.fileno() >= 0:

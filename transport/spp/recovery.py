@@ -1,4 +1,4 @@
-"""What was sent and not acknowledged: what of it is lost, and when to ask (RFC 9002, section 6).
+"""Decides what of the unacknowledged is lost, and when to ask (RFC 9002, section 6).
 
 A packet is lost when so many later ones, or ones so much later, have been acknowledged. Both limits
 begin as the RFC has them, and widen where packets that were given up for lost arrive all the same
@@ -196,7 +196,7 @@ class Recovery:
         return news
 
     def _notice_late_ones(self, ack: Ack) -> None:
-        """Those that arrived after they had been given up: be more patient from now on."""
+        """Notices what arrived after it had been given up, and is more patient from now on."""
         lows = [low for low, _ in reversed(ack.ranges)]
         highs = [high for _, high in reversed(ack.ranges)]
         late = []

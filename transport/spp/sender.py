@@ -34,7 +34,7 @@ breaks the protocol, for it leaves probes and answers without acknowledgement to
 
 
 class Sender:
-    """Of one connection."""
+    """Sends for one connection."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class Sender:
         self.probes = max(0, self.probes - 1)
 
     def acknowledged(self, ack: Ack, now: float) -> None:
-        """Raises PeerError."""
+        """Takes in what the peer has acknowledged. Raises PeerError."""
         news, lost, persistent = self.recovery.acknowledged(ack, now)
         size = 0
         for packet, arrived in news:

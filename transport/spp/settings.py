@@ -1,4 +1,4 @@
-"""What an application chooses of a connection, and what it is told of it."""
+"""Settings that an application chooses of a connection, and what it is told of it."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class SppListener:
 
     @property
     def garbage(self) -> int:
-        """Datagrams so far that were nobody's."""
+        """Datagrams so far that belonged to nobody."""
         return self._port.garbage
 
     def end_unknown(self) -> None:
@@ -254,7 +254,7 @@ class _Dialling:
         self._port.send([self._handshake.hello()], self._address, None)
 
     def _received(self, datagram: bytes, address: Address, now: float) -> None:
-        """Raises Forged."""
+        """Takes in a datagram. Raises Forged."""
         if self._link is not None and self._link.forgotten(datagram):
             return
         try:

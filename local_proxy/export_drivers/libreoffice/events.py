@@ -1,4 +1,4 @@
-"""What happens to a document that is shown, for those who report it to people."""
+"""Events of a document that is shown, for those who report it to people."""
 
 from __future__ import annotations
 

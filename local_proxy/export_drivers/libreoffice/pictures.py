@@ -18,7 +18,7 @@ class Next:
 
 
 class Pictures:
-    """Of one document, in the order in which a reader meets them."""
+    """The pictures of one document, in the order in which a reader meets them."""
 
     def __init__(self, source: Source) -> None:
         self._source = source

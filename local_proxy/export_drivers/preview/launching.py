@@ -106,7 +106,7 @@ class Launching:
         self._running: dict[str, _Run] = {}
 
     async def handle(self, request: Request) -> Response:
-        """Never raises."""
+        """Answers the request. Never raises."""
         if request.reached is None or request.reached[0] not in _LOOPBACK:
             return _said(403, "Only a browser on this device can start programs here.")
         key = urlsplit(request.url).path.removeprefix(PATH)

@@ -172,7 +172,7 @@ class Showing:
     # -- pictures ----------------------------------------------------------------------------------
 
     def _pictures(self, told: dict[int, str]) -> list[Told]:
-        """Those that can be shown better than was told; notes them."""
+        """The pictures that can be shown better than was told; notes them."""
         found: dict[str, list[int]] = {"low": [], "full": []}
         for number, media in enumerate(self.incoming.outline.media):
             if told.get(number) == "full":

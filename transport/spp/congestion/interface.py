@@ -1,4 +1,4 @@
-"""What SPP asks of congestion control, and what it tells it. Pure.
+"""The interface between SPP and congestion control. Pure.
 
 Bytes are those of IP packets. The five events and answers are all there is, so that an algorithm
 needs to know neither packets nor timers.
@@ -12,7 +12,7 @@ from transport.spp.round_trip import RoundTrip
 
 
 class Congestion(Protocol):
-    """Of one connection's one direction."""
+    """Controls the congestion of one direction of one connection."""
 
     def allowance(self, round_trip: RoundTrip) -> tuple[float, float]:
         """Bytes that may be under way, and bytes/second at which they may leave."""

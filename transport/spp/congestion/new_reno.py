@@ -13,7 +13,7 @@ _GAIN: Final = 1.25
 
 
 class NewReno:
-    """Implements transport.spp.congestion.interface.Congestion."""
+    """NewReno as RFC 6582 has it; implements transport.spp.congestion.interface.Congestion."""
 
     def __init__(self, *, segment: int = 1228) -> None:
         """`segment`: bytes of the packets that the path takes at first."""

@@ -22,7 +22,7 @@ _LEAST: Final = 3_000.0
 
 
 class RateBased:
-    """Implements transport.spp.congestion.interface.Congestion."""
+    """Sends at a rate; implements transport.spp.congestion.interface.Congestion."""
 
     def __init__(self, rate: float) -> None:
         """`rate`: bytes/second of IP packets; 0: nothing may go."""

@@ -40,7 +40,7 @@ class Album:
         return {number: sorted({place.page for place in found[number]}) for number in found}
 
     def names(self) -> dict[str, int]:
-        """Of pictures in a text: what they are called there, and their numbers."""
+        """The names of pictures in a text: what they are called there, and their numbers."""
         return {
             place.owner.getName(): number
             for number, places in list(self._places.items())

@@ -1,4 +1,4 @@
-"""What a person does with the document, reported as it happens (HATS, section 2: tracking driver).
+"""Reports what a person does with the document as it happens (HATS, section 2: tracking driver).
 
 Listeners are called in the program's own thread while it waits, so they return at once. Must not
 know: commands, pictures.
@@ -28,7 +28,7 @@ class Watcher(
     XUndoManagerListener,
     XEventListener,
 ):
-    """Of one version of the document."""
+    """Watches one version of the document."""
 
     def __init__(self, window: Any, report: Report) -> None:
         self._window = window
@@ -82,7 +82,7 @@ class Watcher(
     leftContext = leftHiddenContext = cancelledContext = undoActionAdded
 
     def disposing(self, source: Any) -> None:
-        """Of the frame, or of the document alone, which leaves an empty window."""
+        """The frame is disposed of, or the document alone, which leaves an empty window."""
         if source.Source in (self._window.frame, self._model) and not self._window.opening:
             self._report("closed")
 

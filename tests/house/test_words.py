@@ -1,0 +1,38 @@
+"""Docstrings are sentences that a newcomer understands."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from tests.house.test_dependencies import ROOT
+
+_STUB = re.compile(r"(\S+ )?\S+('s|s')\.( |$)|(Of|Those|That) ")
+"""Whose a thing is, or which one of some, but not what it is."""
+
+
+def docstrings() -> Iterator[tuple[str, ast.AST, str]]:
+    """Each with its place."""
+    for path in sorted(ROOT.rglob("*.py")):
+        name = path.relative_to(ROOT)
+        if name.parts[0].startswith(".") or name.parts[0] in ("build", "dist"):
+            continue
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                text = ast.get_docstring(node)
+                if text is not None:
+                    yield f"{name}:{getattr(node, 'lineno', 1)}", node, text
+
+
+def test_a_header_says_what_its_module_does() -> None:
+    headers = [(at, text) for at, node, text in docstrings() if isinstance(node, ast.Module)]
+    assert len(headers) > 900
+    assert [f"{at}: {text}" for at, text in headers if text.startswith("What")] == []
+
+
+def test_a_docstring_is_more_than_whose_a_thing_is() -> None:
+    found = list(docstrings())
+    assert len(found) > 5_000
+    stubs = [f"{at}: {text}" for at, _, text in found if _STUB.match(text) or " " not in text]
+    assert stubs == []
