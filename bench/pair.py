@@ -223,7 +223,11 @@ class OnTheLoop:
 
 @asynccontextmanager
 async def memory_pair(
-    model: LinkModel, services: Services, policies: Sequence[Policy]
+    model: LinkModel,
+    services: Services,
+    policies: Sequence[Policy],
+    *,
+    tap: Callable[[Link], Tap] = Tap,
 ) -> AsyncIterator[Pair]:
     """Joined by a modelled link; for bench.virtual_time. `policies`: none for the default."""
     server = _server(services)
@@ -233,7 +237,7 @@ async def memory_pair(
         server.accept(far)
         return near
 
-    async with _running(server, dial, policies, OnTheLoop, jpegtran=None) as pair:
+    async with _running(server, dial, policies, OnTheLoop, tap=tap, jpegtran=None) as pair:
         yield pair
 
 
@@ -292,6 +296,7 @@ async def _running(
     worker: Callable[[], Worker],
     relay: Relay | None = None,
     *,
+    tap: Callable[[Link], Tap] = Tap,
     jpegtran: str | None = shutil.which("jpegtran"),
 ) -> AsyncIterator[Pair]:
     """`jpegtran`: the device's; None in virtual time, where child processes have no place."""
@@ -301,7 +306,7 @@ async def _running(
     async def tapped() -> Link:
         if taps:
             raise LinkError("the link was lost, and a measurement has but one")
-        taps.append(Tap(await dial()))
+        taps.append(tap(await dial()))
         return taps[0]
 
     settings = LocalSettings(device="bench", security="none")

@@ -191,6 +191,14 @@ SCENARIOS: Final = (
         virtual=True,
     ),
     Scenario(
+        "recordings",
+        "every frame of twenty page loads, as digests: whether two trees behave alike",
+        "bench.scenarios.recordings",
+        takes=8,
+        quick_takes=8,
+        virtual=True,
+    ),
+    Scenario(
         "priority",
         "the part of it in virtual time: a quantum of high priority behind a backlog",
         "bench.scenarios.priority",

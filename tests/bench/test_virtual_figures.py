@@ -35,6 +35,7 @@ def bench(scenario: str, folder: Path, *, hash_seed: int) -> bytes:
         "hats-low-fidelity-first",
         "hats-focus",
         "data-overhead",
+        "recordings",
         "priority",
         "start",
         "atp-workloads",
