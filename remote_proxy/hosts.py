@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import Final
 from urllib.parse import unquote
@@ -44,6 +45,10 @@ class Host:
 
 def parse(text: str) -> Host:
     """The host that a URL or an authority names; brackets may be there. Raises ValueError."""
+    return _remembered(text) if len(text) <= MAX_NAME else _parse(text)
+
+
+def _parse(text: str) -> Host:
     bare = text[1:-1] if text.startswith("[") and text.endswith("]") else text
     plain = unicodedata.normalize("NFKC", unquote(bare)).translate(_DOTS).lower()
     if ":" in plain:
@@ -57,6 +62,10 @@ def parse(text: str) -> Host:
         return Host(name, absolute=plain.endswith("."))
     number = _ipv4(name)
     return Host(str(number), number, proper=text == str(number))
+
+
+_remembered: Final = lru_cache(maxsize=1024)(_parse)
+"""A page names the same host a hundred times."""
 
 
 def _ends_in_a_number(name: str) -> bool:

@@ -9,6 +9,7 @@ documentation for their metadata services.
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Final
 
@@ -96,8 +97,9 @@ def meant(address: Address) -> Address:
     return address
 
 
+@lru_cache(maxsize=1024)
 def realm(address: Address) -> Realm | None:
-    """Whose it is; None: the public internet's."""
+    """Whose it is; None: the public internet's. Remembered: it is asked for each part of a page."""
     address = meant(address)
     if address in _METADATA:
         return Realm.METADATA

@@ -196,14 +196,14 @@ async def rearranged(
         return in_place(data, source, final=final)
     output = await rearranger.rearrange(source, slot)
     growth = len(output) / len(data)
-    if growth > KEEP_OWN and _own_serves(data, source):
+    if growth > KEEP_OWN and own_serves(data, source):
         return in_place(data, source, final=final)
     if growth > MAX_GROWTH:
         raise Unfit(f"{len(output)} bytes re-arranged from {len(data)}")
     return await slot.call(partial(_check, output, source.jpeg, final))
 
 
-def _own_serves(data: bytes, source: Source) -> bool:
+def own_serves(data: bytes, source: Source) -> bool:
     """Whether a progressive file's own scans give a low level that is small enough."""
     try:
         low = levels(data, source.jpeg, final="original")[0]

@@ -22,7 +22,7 @@ from transcoders.reencode import Encoded, reencode
 from transcoders.sketch import MAX_SHARE, draw
 from transcoders.sniff import Format, sniff
 from transcoders.thumbnail import thumbnail
-from transcoders.workers import Slot, Workers
+from transcoders.workers import FilterFailed, Slot, Workers
 from wire.skeleton import Level
 
 MAX_WAITING: Final = 64
@@ -168,8 +168,7 @@ class Makers:
                 return await slot.call(partial(lossless.denser, data))
             if own:
                 return await self._own(data, options, slot)
-            made = await self._jpeg(data, slot, avif=options.avif)
-            return await self._coded(made, options, slot)
+            return await self._jpeg(data, options, slot)
 
     async def _promising(
         self, data: bytes, kind: Format, options: PictureOptions, slot: Slot
@@ -194,17 +193,12 @@ class Makers:
         job = partial(still.jpeg_versions, data, source.jpeg, max_pixels=limit, avif=options.avif)
         return await slot.call(job)
 
-    async def _coded(self, made: Picture, options: PictureOptions, slot: Slot) -> Picture:
-        if not options.arithmetic or self._arithmetic is None:
-            return made
-        return await self._arithmetic.coded(made, slot)
-
     async def _adapted(self, data: bytes, options: PictureOptions, whose: str) -> Picture:
         """Other pixels in fewer bytes, a sketch in front; as lossless as ever where that is not
         possible. Raises Unfit, or what Pillow raises."""
         try:
             async with self._later(whose) as slot:
-                made = await self._coded(await self._smaller(data, options, slot), options, slot)
+                made = await self._smaller(data, options, slot)
                 if options.sketch and options.layout is None and len(made.levels) > 1:
                     sketch = partial(draw, data, limit=int(MAX_SHARE * len(made.data)))
                     with contextlib.suppress(Exception):  # Pillow raises a dozen kinds
@@ -216,15 +210,33 @@ class Makers:
                 low = await self.low(data, options, whose)
             return await self._behind(low, data, options, whose)
 
-    async def _jpeg(self, data: bytes, slot: Slot, *, avif: bool) -> Picture:
+    async def _jpeg(self, data: bytes, options: PictureOptions, slot: Slot) -> Picture:
         limit = self._max_pixels
         source = await slot.call(partial(jpeg.inspect, data, max_pixels=limit))
+        if (made := await self._coded(data, source, options, slot)) is not None:
+            return made
         if self._rearranger is not None and (source.slim or source.jpeg.progressive):
             return await jpeg.rearranged(data, source, self._rearranger, slot)
         if source.jpeg.progressive:
             return jpeg.in_place(data, source)
-        job = partial(still.jpeg_versions, data, source.jpeg, max_pixels=limit, avif=avif)
+        job = partial(still.jpeg_versions, data, source.jpeg, max_pixels=limit, avif=options.avif)
         return await slot.call(job)
+
+    async def _coded(
+        self,
+        data: bytes,
+        source: jpeg.Source,
+        options: PictureOptions,
+        slot: Slot,
+        *,
+        final: str = "original",
+    ) -> Picture | None:
+        """It arithmetic-coded; None: it can't be, or does not pay."""
+        if not options.arithmetic or self._arithmetic is None:
+            return None
+        with contextlib.suppress(Unfit, FilterFailed):
+            return await self._arithmetic.coded(data, source, slot, final=final)
+        return None
 
     async def _smaller(self, data: bytes, options: PictureOptions, slot: Slot) -> Picture:
         """Other pixels in fewer bytes, with levels where it has any; its finest is `high`.
@@ -237,6 +249,9 @@ class Makers:
         if made.kind is Format.JPEG:
             try:
                 source = await slot.call(partial(jpeg.inspect, made.data, max_pixels=limit))
+                coded = await self._coded(made.data, source, options, slot, final="high")
+                if coded is not None:
+                    return coded
                 if self._rearranger is None:
                     return jpeg.in_place(made.data, source, final="high")
                 return await jpeg.rearranged(

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import time
 
 import pytest
+from PIL import Image
 
 from bench.capacity import bulk, crowd, download, idle, pages
+from bench.capacity.pairs import commented
 from bench.links.cables import NoBackend
 from bench.processor_time import Spent, fixed_work, spent
 from bench.profiles import profile
 from bench.scenarios import capacity
 from bench.scenarios.page_load import SITE
+from transcoders.jpeg import inspect
 
 
 def test_processor_time_is_that_of_a_process_and_what_it_has_started() -> None:
@@ -84,3 +88,14 @@ def test_its_checks_hold_figures_against_goals() -> None:
         "pages that failed, evenly": False,
         "text_p90 / alone evenly": False,
     }
+
+
+@pytest.mark.parametrize("name", ["03-space.jpg", "screen.png"])
+def test_a_picture_of_another_visit_has_other_bytes_and_is_treated_alike(name: str) -> None:
+    picture = (SITE / "news" / "img" / name).read_bytes()
+    other = commented(picture, b"17")
+    assert other != picture
+    with Image.open(io.BytesIO(picture)) as before, Image.open(io.BytesIO(other)) as after:
+        assert after.tobytes() == before.tobytes()
+    if name.endswith("jpg"):
+        assert inspect(other, max_pixels=1 << 24).slim, "it may not be re-arranged"
