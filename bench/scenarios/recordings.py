@@ -37,7 +37,7 @@ class Recorder(Tap):
 
     @property
     def digest(self) -> str:
-        """Of all frames until now, in hexadecimal digits."""
+        """The digest of all frames until now, in hexadecimal digits."""
         return self._digest.hexdigest()
 
     def next_frame(self, *, now: float, urgent: bool) -> Data | Control | None:
