@@ -98,7 +98,7 @@ def _compare(files: list[Path]) -> int:
     before, after = (compare.read(file) for file in files)
     verdicts = compare.compare(before, after)
     print(compare.show(verdicts))
-    return 1 if any(one.verdict is compare.Verdict.WORSE for one in verdicts) else 0
+    return 1 if any(one.verdict is compare.Judgement.WORSE for one in verdicts) else 0
 
 
 def _run(arguments: argparse.Namespace) -> int:

@@ -31,14 +31,14 @@ _DISCARD: Final = "127.0.0.1:9"
 _NO_PROXY: Final = {"network.proxy.type": 0}
 
 
-class Browser:
+class BidiBrowser:
     """One process and its BiDi socket."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket = socket
         self._sent = 0
         self._replies: dict[int, asyncio.Future[dict[str, Any]]] = {}
-        self.tabs: dict[str, Tab] = {}
+        self.tabs: dict[str, BidiTab] = {}
 
     async def listen(self) -> None:
         """Hand out replies and events until the socket closes."""
@@ -63,12 +63,12 @@ class Browser:
         return result
 
     @contextlib.asynccontextmanager
-    async def tab(self) -> AsyncIterator[Tab]:
+    async def tab(self) -> AsyncIterator[BidiTab]:
         user = (await self.call("browser.createUserContext"))["userContext"]
         context = (await self.call("browsingContext.create", type="tab", userContext=user))[
             "context"
         ]
-        tab = self.tabs[context] = Tab(self, context)
+        tab = self.tabs[context] = BidiTab(self, context)
         await tab.viewport(**SIZE)
         try:
             yield tab
@@ -76,10 +76,10 @@ class Browser:
             await self.call("browser.removeUserContext", userContext=user)
 
 
-class Tab:
+class BidiTab:
     """One tab with a cookie jar and a cache of its own."""
 
-    def __init__(self, browser: Browser, context: str) -> None:
+    def __init__(self, browser: BidiBrowser, context: str) -> None:
         self.browser = browser
         self._context = context
         self.complaints: list[str] = []
@@ -141,7 +141,7 @@ async def launched(
     proxy: str | None,
     certificate: bytes | None = None,
     preferences: Mapping[str, firefox.Preference] | None = None,
-) -> AsyncIterator[Browser]:
+) -> AsyncIterator[BidiBrowser]:
     """A browser whose every request goes to `proxy` (host:port), as `sluice browse` sets it up.
 
     `proxy` None: it goes to the sites themselves. `certificate`: PEM of an authority to trust.
@@ -157,7 +157,7 @@ async def launched(
         session.ws_connect(f"{address}/session", max_msg_size=0) as socket,
         asyncio.TaskGroup() as tasks,
     ):
-        browser = Browser(socket)
+        browser = BidiBrowser(socket)
         listener = tasks.create_task(browser.listen())
         await browser.call("session.new", capabilities={})
         await browser.call("session.subscribe", events=list(_EVENTS))

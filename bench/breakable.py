@@ -29,7 +29,7 @@ PATIENCE: Final = 600
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FarSide:
     """Where the far side is."""
 
     host: str = "127.0.0.1"
@@ -43,21 +43,21 @@ class Place:
 
 
 @contextlib.contextmanager
-def far_side() -> Iterator[Place]:
+def far_side() -> Iterator[FarSide]:
     """In a namespace if that can be."""
     with contextlib.ExitStack() as stack:
         try:
             space = stack.enter_context(namespace())
-            place = Place(space.far, space.command, space.new_socket, space)
+            place = FarSide(space.far, space.command, space.new_socket, space)
         except NoNamespaces as error:
-            place = Place(why_not=str(error))
+            place = FarSide(why_not=str(error))
         yield place
 
 
 class RemoteProcess:
     """`sluice remote` on a port of its own, killed and started at will."""
 
-    def __init__(self, place: Place, *options: str) -> None:
+    def __init__(self, place: FarSide, *options: str) -> None:
         with place.new_socket() as free:
             free.bind(("127.0.0.1", 0))
             self.address: Address = free.getsockname()
@@ -86,10 +86,10 @@ class RemoteProcess:
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class BreakableWorld:
     """What faults happen to."""
 
-    place: Place
+    place: FarSide
     way: BreakingWay
     remote: RemoteProcess
     local: Address
@@ -113,7 +113,7 @@ class World:
 
 
 @contextlib.asynccontextmanager
-async def world(place: Place, *, rate: float) -> AsyncIterator[World]:
+async def world(place: FarSide, *, rate: float) -> AsyncIterator[BreakableWorld]:
     """Both proxies, paired, and the way between them, of `rate` bytes/second. Raises OSError."""
     async with security("tls") as (server, client, _):
         remote = RemoteProcess(place, *server)
@@ -125,6 +125,6 @@ async def world(place: Place, *, rate: float) -> AsyncIterator[World]:
                 host, port = way.address
                 options = (f"--remote={host}:{port}", f"--patience={PATIENCE}", *client)
                 async with command("local", "--listen=127.0.0.1:0", *options) as local:
-                    yield World(place, way, remote, local)
+                    yield BreakableWorld(place, way, remote, local)
         finally:
             await remote.kill()

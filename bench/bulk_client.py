@@ -22,7 +22,7 @@ _READ: Final = 1 << 18
 _LAST: Final = b"0\r\n\r\n"
 
 
-class Refused(OSError):
+class BadStatus(OSError):
     """The answer was not 200."""
 
 
@@ -105,5 +105,5 @@ async def _head(connection: socket.socket) -> bytes:
         data += more
     head, _, rest = data.partition(b"\r\n\r\n")
     if head.split(b" ", 2)[1] != b"200":
-        raise Refused(head.split(b"\r\n")[0].decode("latin-1"))
+        raise BadStatus(head.split(b"\r\n")[0].decode("latin-1"))
     return rest

@@ -26,7 +26,7 @@ from typing import Any, Final
 import aiohttp
 
 from bench.bound import bound
-from bench.links.hosts import HERE, Host
+from bench.links.hosts import HERE, EmulatedHost
 from bench.links.inside import connector
 
 Params = dict[str, Any]
@@ -131,7 +131,7 @@ def as_a_user(*command: str, root: bool) -> tuple[str, ...]:
 class Tab:
     """One page target with its own session on the shared socket."""
 
-    browser: Browser
+    browser: CdpBrowser
     target: str
     session: str
     handlers: dict[str, list[Handler]] = field(default_factory=lambda: defaultdict(list))
@@ -180,7 +180,7 @@ class Tab:
         await self.browser.call("Target.closeTarget", targetId=self.target)
 
 
-class Browser:
+class CdpBrowser:
     """A running Chromium behind one WebSocket. Made by `launch`."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse, words: deque[str]) -> None:
@@ -259,8 +259,8 @@ async def launch(
     resolve: Mapping[str, str] | None = None,
     extra: Sequence[str] = (),
     executable: str | None = None,
-    host: Host = HERE,
-) -> AsyncIterator[Browser]:
+    host: EmulatedHost = HERE,
+) -> AsyncIterator[CdpBrowser]:
     """A Chromium with a fresh profile; it and its children are gone when the block is left.
 
     It runs on `host`, and is told what to do at that host's own loopback.
@@ -289,7 +289,7 @@ async def launch(
             drain = asyncio.create_task(_drain(process, words))
             async with aiohttp.ClientSession(connector=connector(host)) as http:
                 socket = await http.ws_connect(url, max_msg_size=MAX_MESSAGE)
-                browser = Browser(socket, words)
+                browser = CdpBrowser(socket, words)
                 reader = asyncio.create_task(browser.read())
                 try:
                     yield browser

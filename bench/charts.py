@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final
 
-from bench.exhibits import Bands, Curves, Line, Mark, Points
+from bench.exhibits import Bands, Curve, Curves, Mark, Points
 
 SIZE: Final = (720, 270)
 _LEFT, _TOP, _RIGHT, _BOTTOM = 52, 20, 14, 34
@@ -134,7 +134,7 @@ def framed(title: str, parts: Iterable[str], legend: str, *, height: float = SIZ
     )
 
 
-def _line_legend(lines: Sequence[Line]) -> str:
+def _line_legend(lines: Sequence[Curve]) -> str:
     items = "".join(
         f'<span><svg viewBox="0 0 32 8" aria-hidden=true><path class="line t{line.tone % TONES}" '
         f'stroke-dasharray="{line.dash}" d="M0 4H32"/></svg>{html.escape(line.label)}</span>'
@@ -143,7 +143,7 @@ def _line_legend(lines: Sequence[Line]) -> str:
     return f"<p class=legend>{items}</p>"
 
 
-def band_legend(lines: Sequence[Line]) -> str:
+def band_legend(lines: Sequence[Curve]) -> str:
     """What the colours are."""
     items = "".join(
         f"<span><i class=t{band.tone % TONES}></i>{html.escape(band.label)}</span>"

@@ -42,7 +42,7 @@ _LEAST: Final = 0.01
 """Share of a figure below which nobody calls it a difference."""
 
 
-class Verdict(StrEnum):
+class Judgement(StrEnum):
     BETTER = "better"
     SAME = "same"
     WORSE = "worse"
@@ -61,7 +61,7 @@ class Difference:
     after: float | None
     spread: float
     """How far apart the medians may be and still be the same."""
-    verdict: Verdict
+    verdict: Judgement
     assumed: bool = False
     """The spread is an assumption: one side is a single run."""
 
@@ -112,14 +112,14 @@ def _compare_all(before: Data, after: Data) -> list[Difference]:
         if name in before and name in after:
             found += compare(before[name], after[name])
         else:
-            verdict = Verdict.NEW if name in after else Verdict.GONE
+            verdict = Judgement.NEW if name in after else Judgement.GONE
             found.append(Difference(name, None, None, 0.0, verdict))
     return found
 
 
 def _judge(name: str, old: _Figure | None, new: _Figure | None, *, virtual: bool) -> Difference:
     if old is None or new is None:
-        verdict = Verdict.NEW if old is None else Verdict.GONE
+        verdict = Judgement.NEW if old is None else Judgement.GONE
         return Difference(name, _median(old), _median(new), 0.0, verdict)
     before, after = statistics.median(old.values), statistics.median(new.values)
     single = not virtual and 1 in (len(old.values), len(new.values))
@@ -130,11 +130,11 @@ def _judge(name: str, old: _Figure | None, new: _Figure | None, *, virtual: bool
     spread = max(spread, _LEAST * abs(before) if before != float("inf") else 0.0)
     distance = 0.0 if before == after else after - before
     if abs(distance) <= spread:
-        verdict = Verdict.SAME
+        verdict = Judgement.SAME
     elif old.lower is None:
-        verdict = Verdict.UNJUDGED
+        verdict = Judgement.UNJUDGED
     else:
-        verdict = Verdict.WORSE if (distance > 0) is old.lower else Verdict.BETTER
+        verdict = Judgement.WORSE if (distance > 0) is old.lower else Judgement.BETTER
     return Difference(name, before, after, spread, verdict, single)
 
 
@@ -203,11 +203,11 @@ def _goal_direction(goal: Any) -> bool | None:
 
 def show(differences: Sequence[Difference]) -> str:
     """A table of what is not the same, and how much there was."""
-    counts = dict.fromkeys(Verdict, 0)
+    counts = dict.fromkeys(Judgement, 0)
     for one in differences:
         counts[one.verdict] += 1
     said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
-    rows = [_line(one) for one in _worst_first(differences) if one.verdict is not Verdict.SAME]
+    rows = [_line(one) for one in _worst_first(differences) if one.verdict is not Judgement.SAME]
     if any(one.assumed for one in differences):
         rows.append(
             f"~ a single run: {ASSUMED:.0%} or {ASSUMED_SECONDS} s are taken for its spread"
@@ -216,7 +216,7 @@ def show(differences: Sequence[Difference]) -> str:
 
 
 def _worst_first(differences: Iterable[Difference]) -> list[Difference]:
-    order = [Verdict.WORSE, Verdict.BETTER, Verdict.GONE, Verdict.NEW, Verdict.UNJUDGED]
+    order = [Judgement.WORSE, Judgement.BETTER, Judgement.GONE, Judgement.NEW, Judgement.UNJUDGED]
     rank = {verdict: number for number, verdict in enumerate(order)}
     return sorted(differences, key=lambda one: rank.get(one.verdict, len(order)))
 

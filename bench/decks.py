@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Final
 
 from bench.pair import Pair
-from bench.synthetic import PICTURES, File, Page
-from local_proxy.packages.incoming import Incoming
+from bench.synthetic import PICTURES, File, SyntheticPage
+from local_proxy.packages.incoming import IncomingDocument
 
 SMALL: Final = Path(__file__).parents[1] / "tests" / "data" / "office" / "deck.pptx"
 _TYPE: Final = "application/octet-stream"
@@ -56,20 +56,20 @@ def large_pictures() -> bytes:
     return out.getvalue()
 
 
-def page_of(url: str, data: bytes) -> Page:
+def page_of(url: str, data: bytes) -> SyntheticPage:
     """What an origin has of a document."""
-    return Page(url, {url: File(_TYPE, data)})
+    return SyntheticPage(url, {url: File(_TYPE, data)})
 
 
-async def opened(pair: Pair, url: str) -> Incoming:
+async def opened(pair: Pair, url: str) -> IncomingDocument:
     """The document, once its directory is here. Raises ComponentFailed, OSError."""
     _, found = await pair.local.packages.open(url)
-    if not isinstance(found, Incoming):
+    if not isinstance(found, IncomingDocument):
         raise OSError(f"{url} does not come in parts")
     return found
 
 
-async def present(document: Incoming, entries: Sequence[str]) -> None:
+async def present(document: IncomingDocument, entries: Sequence[str]) -> None:
     """Until these entries are here. Raises OSError where the document fails."""
     changed = asyncio.Event()
     unwatch = document.watch(changed.set)
@@ -83,7 +83,7 @@ async def present(document: Incoming, entries: Sequence[str]) -> None:
         unwatch()
 
 
-def texts(document: Incoming) -> list[str]:
+def texts(document: IncomingDocument) -> list[str]:
     """The entries that its pages need."""
     return [name for page in document.outline.pages for name in page.entries]
 

@@ -18,8 +18,8 @@ from typing import Any, Final
 from PIL import Image
 
 from bench.page_load import PICTURES, WIDTH
-from bench.visual import Box, mean_difference
-from bench.windows import Window
+from bench.visual import FrameBox, mean_difference
+from bench.windows import ConsoleTab
 
 GOAL: Final = 1.0
 """Mean difference, of 255."""
@@ -38,12 +38,12 @@ Promise.allSettled([...document.images].map(image => image.decode())).then(() =>
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class PageEnd:
     """What a page ended up as."""
 
     looks: tuple[Image.Image, ...]
     """A while apart, the last one last: what differs among them moves by itself."""
-    boxes: tuple[Box, ...]
+    boxes: tuple[FrameBox, ...]
     complaints: Counter[str]
     """Console errors, failed loads and uncaught exceptions, addresses made comparable."""
     protocols: frozenset[str] = frozenset()
@@ -60,14 +60,14 @@ async def _settle() -> None:
 
 
 async def end_of(
-    window: Window,
+    window: ConsoleTab,
     base: str,
     page: str,
     *,
     settled: Callable[[], Awaitable[None]] = _settle,
     looks: int = LOOKS,
-    like: End | None = None,
-) -> End:
+    like: PageEnd | None = None,
+) -> PageEnd:
     """Load `page` (a path below `base`), wait until it is `settled`, and look at it.
 
     `looks` times at least, until nothing changes any more; with `like`, until it looks the same as
@@ -82,16 +82,16 @@ async def end_of(
     await _fit(window)  # A late font or picture makes it longer.
     await window.evaluate(_DECODED)
     boxes = tuple(
-        Box(round(x), round(y), round(x + w), round(y + h))
+        FrameBox(round(x), round(y), round(x + w), round(y + h))
         for x, y, w, h in json.loads(await window.evaluate(f"JSON.stringify({PICTURES})"))
     )
     taken = await (_looks(window, looks) if like is None else _looks_like(window, like))
     complaints = Counter(text.replace(base, "/") for text in window.complaints)
     protocols = json.loads(await window.evaluate(_PROTOCOLS))
-    return End(taken, boxes, complaints, frozenset(protocols))
+    return PageEnd(taken, boxes, complaints, frozenset(protocols))
 
 
-async def _fit(window: Window) -> None:
+async def _fit(window: ConsoleTab) -> None:
     """Make the viewport as high as the page; without a scroll bar that may be another height."""
     height = 0
     for _ in range(_FITS):
@@ -101,7 +101,7 @@ async def _fit(window: Window) -> None:
         await window.viewport(width=WIDTH, height=height)
 
 
-async def _looks(window: Window, least: int) -> tuple[Image.Image, ...]:
+async def _looks(window: ConsoleTab, least: int) -> tuple[Image.Image, ...]:
     """Looks until two in a row see the same."""
     looks = [await _look(window)]
     while len(looks) < least or (looks[-1] != looks[-2] and len(looks) < MOST_LOOKS):
@@ -110,7 +110,7 @@ async def _looks(window: Window, least: int) -> tuple[Image.Image, ...]:
     return tuple(looks)
 
 
-async def _looks_like(window: Window, other: End) -> tuple[Image.Image, ...]:
+async def _looks_like(window: ConsoleTab, other: PageEnd) -> tuple[Image.Image, ...]:
     """One look: the first that is like the other's last, or the last one taken."""
     clock = asyncio.get_running_loop().time
     deadline = clock() + PATIENCE
@@ -121,11 +121,11 @@ async def _looks_like(window: Window, other: End) -> tuple[Image.Image, ...]:
         await asyncio.sleep(LOOK)
 
 
-async def _look(window: Window) -> Image.Image:
+async def _look(window: ConsoleTab) -> Image.Image:
     return Image.open(io.BytesIO(await window.screenshot())).convert("RGB")
 
 
-def same(reference: End, look: Image.Image) -> bool:
+def same(reference: PageEnd, look: Image.Image) -> bool:
     """Whether nobody could tell this look from the reference, what moves by itself apart."""
     final = reference.image
     if final.size != look.size or mean_difference(final, look) >= GOAL:
@@ -134,7 +134,7 @@ def same(reference: End, look: Image.Image) -> bool:
     return all(mean_difference(box.cut(final), box.cut(look)) < GOAL for box in still)
 
 
-def differences(reference: End, again: End, through: End) -> dict[str, Any]:
+def differences(reference: PageEnd, again: PageEnd, through: PageEnd) -> dict[str, Any]:
     """Figures of one comparison; `again` is the reference once more."""
     same_size = reference.image.size == through.image.size
     still = _still(reference.boxes, reference, again)
@@ -152,7 +152,7 @@ def differences(reference: End, again: End, through: End) -> dict[str, Any]:
     }
 
 
-def _still(boxes: tuple[Box, ...], reference: End, *others: End) -> list[Box]:
+def _still(boxes: tuple[FrameBox, ...], reference: PageEnd, *others: PageEnd) -> list[FrameBox]:
     """Boxes whose contents don't move by themselves."""
     looks = [look for end in (reference, *others) for look in end.looks]
     return [

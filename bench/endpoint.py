@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from bench.links.hosts import HERE, Host
+from bench.links.hosts import HERE, EmulatedHost
 
 
 class LinkCount(Protocol):
@@ -36,7 +36,7 @@ def no_link() -> LinkCount:
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class PageAccess:
     """How a browser gets at the pages."""
 
     base: str
@@ -48,7 +48,7 @@ class Endpoint:
     """Chromium's."""
     authority: bytes | None = None
     """PEM of the one that vouches for https, if the system knows it not; see bench/windows.py."""
-    host: Host = HERE
+    host: EmulatedHost = HERE
     """Where the browser runs."""
     backend: str = "relay"
     """What emulates the link."""

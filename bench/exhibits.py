@@ -16,7 +16,7 @@ from PIL import Image
 
 from bench.capture import Frame
 from bench.page_result import PageLoad
-from bench.visual import State
+from bench.visual import PictureState
 
 FILM_FRAMES: Final = 8
 FILM_SIZE: Final = (240, 300)
@@ -44,7 +44,7 @@ class Film(msgspec.Struct, frozen=True, tag="film"):
     rows: list[FilmRow]
 
 
-class Line(msgspec.Struct, frozen=True):
+class Curve(msgspec.Struct, frozen=True):
     """One curve, or one band of a stack."""
 
     label: str
@@ -68,7 +68,7 @@ class Curves(msgspec.Struct, frozen=True, tag="curves"):
 
     title: str
     unit: str
-    lines: list[Line]
+    lines: list[Curve]
     most: float
     """Upper end of the scale."""
     marks: list[Mark] = []
@@ -79,7 +79,7 @@ class Bands(msgspec.Struct, frozen=True, tag="bands"):
 
     title: str
     unit: str
-    bands: list[Line]
+    bands: list[Curve]
     """The points of all are at the same times."""
     most: float
     marks: list[Mark] = []
@@ -91,7 +91,7 @@ class Bars(msgspec.Struct, frozen=True, tag="bars"):
     title: str
     unit: str
     groups: list[str]
-    series: list[Line]
+    series: list[Curve]
     """One colour each; a point is a group's number and its value, which a group may lack."""
     most: float
 
@@ -153,7 +153,7 @@ def of_documents(
     bands = []
     for tone, (name, points) in enumerate(curves.items()):
         rate = dict(points)
-        bands.append(Line(name, [(at, 8 * rate.get(at, 0.0) / 1000) for at in times], tone))
+        bands.append(Curve(name, [(at, 8 * rate.get(at, 0.0) / 1000) for at in times], tone))
     sums = [sum(band.points[number][1] for band in bands) for number in range(len(times))]
     return Bands(title, "kbit/s", bands, max(sums, default=1.0), list(marks))
 
@@ -198,21 +198,21 @@ def film(title: str, loads: Sequence[PageLoad]) -> Film:
     return Film(title, [round(at, 3) for at in times], rows)
 
 
-_DASHES: Final = {State.PAINTED: "", State.GOOD: "6 4", State.FINAL: "1.5 3.5"}
+_DASHES: Final = {PictureState.PAINTED: "", PictureState.GOOD: "6 4", PictureState.FINAL: "1.5 3.5"}
 
 
 def curves(title: str, loads: Sequence[PageLoad]) -> Curves:
     """Share of the pictures that have painted, are good, are final; percent."""
     end = page_end(loads)
     lines = [
-        Line(f"{load.label}: {state.name.lower()}", _shares(load, state, end), number, dash)
+        Curve(f"{load.label}: {state.name.lower()}", _shares(load, state, end), number, dash)
         for number, load in enumerate(loads)
         for state, dash in _DASHES.items()
     ]
     return Curves(f"Pictures of {title}", "%", lines, 100.0)
 
 
-def _shares(load: PageLoad, state: State, end: float) -> Points:
+def _shares(load: PageLoad, state: PictureState, end: float) -> Points:
     """From the start to `end`, points only where the share changes."""
     points: Points = [(0.0, 0.0)]
     for moment in load.moments:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from PIL import Image
 
-from bench.exhibits import Arrows, Bands, Bars, Curves, Exhibit, Film, Line
+from bench.exhibits import Arrows, Bands, Bars, Curve, Curves, Exhibit, Film
 
 COLOURS: Final = ("#c2571a", "#0a66c2", "#3c8527", "#8a3fa8", "#b08900", "#00838f", "#6b7280")
 """As report.html has them on white."""
@@ -119,7 +119,7 @@ def _chart(panel: Any, chart: Curves | Bands) -> None:
     panel.legend(fontsize=7, loc="upper right" if chart.marks else "best")
 
 
-def _stack(panel: Any, lines: Sequence[Line]) -> None:
+def _stack(panel: Any, lines: Sequence[Curve]) -> None:
     below: list[float] = [0.0] * max((len(line.points) for line in lines), default=0)
     for line in lines:
         times = [at for at, _ in line.points]
@@ -130,5 +130,5 @@ def _stack(panel: Any, lines: Sequence[Line]) -> None:
         below = above + below[len(above) :]
 
 
-def _colour(line: Line) -> str:
+def _colour(line: Curve) -> str:
     return COLOURS[line.tone % len(COLOURS)]

@@ -26,7 +26,7 @@ _VERSIONS: Final = {"h2": "HTTP/2", "h3": "HTTP/3", "http/1.1": "HTTP/1.1", "htt
 
 
 @dataclass(slots=True)
-class Exchange:
+class HarExchange:
     """One request and what came of it. Times in seconds on the browser's own clock."""
 
     request: Params
@@ -50,7 +50,7 @@ class Requests:
     """All requests of one page."""
 
     title: str
-    exchanges: Sequence[Exchange] = ()
+    exchanges: Sequence[HarExchange] = ()
     load_s: float | None = None
 
     @property
@@ -72,14 +72,14 @@ class Requests:
 
 
 @dataclass(slots=True)
-class Recorder:
+class HarRecorder:
     """Hears one tab. Made by `on`; `take` gives what there was since the last time."""
 
-    _exchanges: list[Exchange] = field(default_factory=list)
-    _open: dict[str, Exchange] = field(default_factory=dict)
+    _exchanges: list[HarExchange] = field(default_factory=list)
+    _open: dict[str, HarExchange] = field(default_factory=dict)
 
     @classmethod
-    async def on(cls, tab: Tab) -> Recorder:
+    async def on(cls, tab: Tab) -> HarRecorder:
         recorder = cls()
         for event, handler in (
             ("requestWillBeSent", recorder.sent),
@@ -105,7 +105,7 @@ class Recorder:
             before.response, before.ended = params["redirectResponse"], params["timestamp"]
         if not params["request"]["url"].startswith(("http:", "https:")):
             return
-        exchange = Exchange(params["request"], params["timestamp"], params["wallTime"])
+        exchange = HarExchange(params["request"], params["timestamp"], params["wallTime"])
         self._open[params["requestId"]] = exchange
         self._exchanges.append(exchange)
 
@@ -157,7 +157,7 @@ def _page(name: str, page: Requests) -> Params:
     }
 
 
-def _entry(page: str, one: Exchange) -> Params:
+def _entry(page: str, one: HarExchange) -> Params:
     timings = _timings(one)
     return {
         "pageref": page,
@@ -173,7 +173,7 @@ def _entry(page: str, one: Exchange) -> Params:
     }
 
 
-def _request(one: Exchange) -> Params:
+def _request(one: HarExchange) -> Params:
     body = one.request.get("postData")
     return {
         "method": one.request["method"],
@@ -189,7 +189,7 @@ def _request(one: Exchange) -> Params:
     }
 
 
-def _response(one: Exchange) -> Params:
+def _response(one: HarExchange) -> Params:
     """Status 0 where there was no response, as browsers write it."""
     response = one.response or {}
     headers = response.get("headers", {})
@@ -207,7 +207,7 @@ def _response(one: Exchange) -> Params:
     }
 
 
-def _timings(one: Exchange) -> dict[str, float]:
+def _timings(one: HarExchange) -> dict[str, float]:
     """Milliseconds of each phase."""
     got = (one.response or {}).get("timing") or _NO_TIMING
     ended = one.sent if one.ended is None else one.ended

@@ -28,7 +28,7 @@ SKETCH: Final = "sketch"
 
 
 @dataclass(frozen=True, slots=True)
-class Low:
+class LowSample:
     """One picture's low level, one way."""
 
     size: int
@@ -42,7 +42,7 @@ class Low:
     """On the device."""
 
 
-async def lows(data: bytes, content_type: str, *, jpegtran: str | None) -> dict[str, Low]:
+async def lows(data: bytes, content_type: str, *, jpegtran: str | None) -> dict[str, LowSample]:
     """The low level each way; without SKETCH where a sketch gains nothing. Empty: no levels."""
     transcoders, decoder = Transcoders(jpegtran=jpegtran), ArithmeticDecoder(jpegtran)
     try:
@@ -66,7 +66,7 @@ async def lows(data: bytes, content_type: str, *, jpegtran: str | None) -> dict[
     return made if sketch is None else {**made, SKETCH: sketch}
 
 
-def _sketch(origin: Image.Image, data: bytes) -> Low | None:
+def _sketch(origin: Image.Image, data: bytes) -> LowSample | None:
     began = time.perf_counter()
     try:
         made = draw(data)
@@ -78,10 +78,12 @@ def _sketch(origin: Image.Image, data: bytes) -> Low | None:
     return _low(made.alone(), file, origin, data, *times)
 
 
-def _low(picture: Picture, file: bytes, origin: Image.Image, data: bytes, *times_ms: float) -> Low:
+def _low(
+    picture: Picture, file: bytes, origin: Image.Image, data: bytes, *times_ms: float
+) -> LowSample:
     level = picture.levels[0]
     size = level.end - level.start
-    return Low(size, size / len(data), similarity(_shown(file), origin), *times_ms)
+    return LowSample(size, size / len(data), similarity(_shown(file), origin), *times_ms)
 
 
 def _low_file(picture: Picture) -> bytes:
@@ -93,7 +95,7 @@ def _shown(data: bytes) -> Image.Image:
     return ImageOps.exif_transpose(Image.open(io.BytesIO(data))).convert("RGB")
 
 
-def compared(found: Iterable[dict[str, Low]]) -> dict[str, Any]:
+def compared(found: Iterable[dict[str, LowSample]]) -> dict[str, Any]:
     """Medians and 10th percentiles by way, over the pictures that have a sketch."""
     ways = list(found)
     having = [one for one in ways if SKETCH in one]
@@ -101,7 +103,7 @@ def compared(found: Iterable[dict[str, Low]]) -> dict[str, Any]:
     return {"sketches": len(having), "without": len(ways) - len(having), "low": table}
 
 
-def _summary(some: Sequence[Low]) -> dict[str, float]:
+def _summary(some: Sequence[LowSample]) -> dict[str, float]:
     if not some:
         return {}
     similar = sorted(one.ssim for one in some)

@@ -16,11 +16,11 @@ from typing import Any, Final, Protocol
 from bench.links.carrier import CarrierModel, memory_carriers
 from bench.links.tcp_model import SharedPath
 from transport.nai.admission import Protects
-from transport.nai.endpoint import Connection, NewEstimator, improved, paper
-from transport.nai.message import State
+from transport.nai.endpoint import NaiConnection, NewEstimator, improved, paper
+from transport.nai.message import MessageState
 from transport.nai.nai_mtcp import NaiMtcp
-from transport.nai.nai_tcp import Fate, NaiTcp
-from transport.nai.streams import Stream, received
+from transport.nai.nai_tcp import MessageFate, NaiTcp
+from transport.nai.streams import CarrierStream, received
 
 MOST_STREAMS: Final = 4
 """Connections of high priority: NAI-MTCP1 to NAI-MTCP4."""
@@ -31,7 +31,7 @@ _NUMBER: Final = 4
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Entry:
+class MessageEntry:
     """A message enters the system. Seconds and bytes."""
 
     at: float
@@ -41,10 +41,10 @@ class Entry:
 
 
 @dataclass(slots=True)
-class Outcome:
+class MessengerOutcome:
     """What came of it."""
 
-    entry: Entry
+    entry: MessageEntry
     arrived: float | None = None
     """When all of it was at the receiver."""
     said: bool = False
@@ -64,7 +64,7 @@ Word = Callable[[], bool]
 class Messenger(Protocol):
     """Both ends of an implementation."""
 
-    def submit(self, data: bytes, entry: Entry) -> Word:
+    def submit(self, data: bytes, entry: MessageEntry) -> Word:
         """Queue it; what tells whether it was delivered in time."""
 
     async def close(self) -> None: ...
@@ -82,14 +82,16 @@ class Atp:
     ) -> None:
         near, far = memory_carriers(model)
         self.line = near.line
-        self.near = Connection(near, estimator=estimator, protects=Protects.PEERS, standby=standby)
-        self.far = Connection(far)
+        self.near = NaiConnection(
+            near, estimator=estimator, protects=Protects.PEERS, standby=standby
+        )
+        self.far = NaiConnection(far)
         self._arrived = arrived
         self._taking = asyncio.create_task(self._take())
 
-    def submit(self, data: bytes, entry: Entry) -> Word:
+    def submit(self, data: bytes, entry: MessageEntry) -> Word:
         sent = self.near.submit(data, priority=entry.priority, timer=entry.timer)
-        return lambda: sent.state is State.DELIVERED
+        return lambda: sent.state is MessageState.DELIVERED
 
     async def close(self) -> None:
         self.near.close()
@@ -109,7 +111,7 @@ class _Streams:
         model: CarrierModel,
         arrived: Arrived,
         counts: Mapping[int, int],
-        sender: Callable[[Mapping[int, Sequence[Stream]]], NaiTcp | NaiMtcp],
+        sender: Callable[[Mapping[int, Sequence[CarrierStream]]], NaiTcp | NaiMtcp],
     ) -> None:
         """`counts`: of connections, by priority."""
         path = SharedPath(model)
@@ -120,9 +122,9 @@ class _Streams:
             asyncio.create_task(self._take(far)) for several in pairs.values() for _, far in several
         ]
 
-    def submit(self, data: bytes, entry: Entry) -> Word:
+    def submit(self, data: bytes, entry: MessageEntry) -> Word:
         sent = self._sender.submit(data, priority=entry.priority, timer=entry.timer)
-        return lambda: sent.fate.done() and sent.fate.result() is Fate.DELIVERED
+        return lambda: sent.fate.done() and sent.fate.result() is MessageFate.DELIVERED
 
     async def close(self) -> None:
         self._sender.close()
@@ -132,7 +134,7 @@ class _Streams:
         if self._sender.error is not None:
             raise self._sender.error
 
-    async def _take(self, far: Stream) -> None:
+    async def _take(self, far: CarrierStream) -> None:
         async for message in received(far):
             self._arrived(message.data)
 
@@ -162,15 +164,15 @@ IMPLEMENTATIONS: Final[dict[str, Start]] = {
 
 
 async def play(
-    messages: Sequence[Entry],
+    messages: Sequence[MessageEntry],
     start: Start,
     model: CarrierModel,
     *,
     beside: Callable[[Messenger], Coroutine[Any, Any, None]] | None = None,
-) -> list[Outcome]:
+) -> list[MessengerOutcome]:
     """What comes of these, in order of entry. `beside` runs until it is cancelled: an observer."""
     loop = asyncio.get_running_loop()
-    outcomes = [Outcome(entry) for entry in sorted(messages)]
+    outcomes = [MessengerOutcome(entry) for entry in sorted(messages)]
     words: list[Word] = []
 
     def arrived(data: bytes) -> None:

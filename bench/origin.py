@@ -28,7 +28,7 @@ from typing import Final
 from aiohttp import web
 
 from bench.bound import bound
-from bench.links.hosts import HERE, Host
+from bench.links.hosts import HERE, EmulatedHost
 
 Address = tuple[str, int]
 
@@ -57,7 +57,7 @@ def content_type(path: Path) -> str:
     return f"{kind}; charset=utf-8" if kind.startswith("text/") else kind
 
 
-class Site:
+class SiteServer:
     """Answers GET and HEAD below one folder."""
 
     def __init__(self, root: Path, *, packed: bool, max_age: int, delay: float) -> None:
@@ -123,7 +123,7 @@ async def serve(
     """
     if not await asyncio.to_thread(root.is_dir):
         raise NotADirectoryError(f"{root}: no such folder")
-    site = Site(root, packed=packed, max_age=max_age, delay=delay)
+    site = SiteServer(root, packed=packed, max_age=max_age, delay=delay)
     application = web.Application()
     application.router.add_get("/{path:.*}", site.answer)
     runner = web.AppRunner(application, access_log=None, keepalive_timeout=75)
@@ -150,7 +150,7 @@ async def spawn(
     *,
     packed: bool = True,
     delay: float = 0.0,
-    host: Host = HERE,
+    host: EmulatedHost = HERE,
     inside: Callable[..., Sequence[str]] = lambda *words: words,
 ) -> AsyncIterator[Address]:
     """The same in a process of its own, on `host`.

@@ -32,12 +32,12 @@ from cryptography import x509
 
 from bench import chatter
 from bench.capture import Capture, Frame, capturing
-from bench.cdp import Browser, Tab, launch
-from bench.endpoint import Endpoint
-from bench.har import Recorder
+from bench.cdp import CdpBrowser, Tab, launch
+from bench.endpoint import PageAccess
+from bench.har import HarRecorder
 from bench.page_result import PageLoad, earliest_paint
-from bench.visual import CAPTURE_SCALE, Box, Moment, Scene
-from bench.watch import SHOWN, Watch
+from bench.visual import CAPTURE_SCALE, FrameBox, Moment, Scene
+from bench.watch import SHOWN, PageWatch
 from local_proxy.certificates import spki_sha256
 
 WIDTH: Final = 1280
@@ -76,7 +76,7 @@ class PageStudy:
 
 
 @asynccontextmanager
-async def opened(endpoint: Endpoint, *flags: str) -> AsyncIterator[Browser]:
+async def opened(endpoint: PageAccess, *flags: str) -> AsyncIterator[CdpBrowser]:
     """A Chromium that reaches the endpoint and nothing else. `flags`: beside the endpoint's."""
     extra = (*endpoint.browser_flags, *_trust(endpoint.authority), *flags)
     async with launch(
@@ -93,12 +93,12 @@ def _trust(authority: bytes | None) -> tuple[str, ...]:
     return (f"--ignore-certificate-errors-spki-list={key}",)
 
 
-async def study(endpoint: Endpoint, page: str) -> PageStudy:
+async def study(endpoint: PageAccess, page: str) -> PageStudy:
     """Learn what `page` (a path below the base) ends up as. `endpoint` should be fast."""
     async with opened(endpoint) as browser:
         tab = await browser.new_tab()
         await tab.viewport(width=WIDTH, height=1000, scale=CAPTURE_SCALE)
-        watch = await Watch.on(tab, text_length=0)
+        watch = await PageWatch.on(tab, text_length=0)
         await watch.navigate(endpoint.base + page)
         await watch.until("load", limit=60)
         height = int(await tab.evaluate("document.documentElement.scrollHeight"))
@@ -118,7 +118,7 @@ async def study(endpoint: Endpoint, page: str) -> PageStudy:
 
 
 async def load(
-    endpoint: Endpoint,
+    endpoint: PageAccess,
     known: PageStudy,
     *,
     peer: str,
@@ -133,7 +133,7 @@ async def load(
     with TemporaryDirectory(prefix="bench-netlog-") as folder:
         log = Path(folder, "net.json")
         async with opened(endpoint, f"{chatter.FLAG}{log}") as browser:
-            view = await View.on(await browser.new_tab())
+            view = await TabView.on(await browser.new_tab())
             found = await view.visit(
                 endpoint, known, peer=peer, policy=policy, limit=limit, quiet=quiet
             )
@@ -143,10 +143,10 @@ async def load(
     return replace(found, chatter=chatter.chatter(written, page=found.requests.hosts))
 
 
-class View:
+class TabView:
     """A tab that is looked at while it loads one page or several in a row. Made by `on`."""
 
-    def __init__(self, tab: Tab, watch: Watch, recorder: Recorder) -> None:
+    def __init__(self, tab: Tab, watch: PageWatch, recorder: HarRecorder) -> None:
         self._tab = tab
         self._watch = watch
         self._recorder = recorder
@@ -154,12 +154,12 @@ class View:
         """There is a page before, which stays in sight until the next one paints."""
 
     @classmethod
-    async def on(cls, tab: Tab) -> View:
-        return cls(tab, await Watch.on(tab, text_length=0), await Recorder.on(tab))
+    async def on(cls, tab: Tab) -> TabView:
+        return cls(tab, await PageWatch.on(tab, text_length=0), await HarRecorder.on(tab))
 
     async def visit(
         self,
-        endpoint: Endpoint,
+        endpoint: PageAccess,
         known: PageStudy,
         *,
         peer: str,
@@ -213,7 +213,7 @@ class View:
 
 
 @asynccontextmanager
-async def _filming(capture: Capture, watch: Watch, pictures: int) -> AsyncIterator[None]:
+async def _filming(capture: Capture, watch: PageWatch, pictures: int) -> AsyncIterator[None]:
     """From the moment that all pictures are painted on, or what there is when that takes long."""
 
     async def film() -> None:
@@ -244,7 +244,9 @@ def judge(scene: Scene, frames: Sequence[Frame]) -> list[Moment]:
     return [scene.judge(frame.image(), at=frame.at) for frame in frames]
 
 
-async def until_quiet(endpoint: Endpoint, watch: Watch, *, limit: float, quiet: float) -> None:
+async def until_quiet(
+    endpoint: PageAccess, watch: PageWatch, *, limit: float, quiet: float
+) -> None:
     """Return when the page has loaded and nothing more comes over the link, or at the limit."""
     clock = asyncio.get_running_loop().time
     end = clock() + limit
@@ -258,10 +260,10 @@ async def until_quiet(endpoint: Endpoint, watch: Watch, *, limit: float, quiet: 
             count, since = now, clock()
 
 
-def _box(rectangle: Sequence[float]) -> Box:
+def _box(rectangle: Sequence[float]) -> FrameBox:
     """A rectangle in CSS pixels as a box of whole frame pixels inside it."""
     left, top, width, height = (value * CAPTURE_SCALE for value in rectangle)
-    return Box(
+    return FrameBox(
         left=round(left + 0.49),
         top=round(top + 0.49),
         right=max(round(left + 0.49) + 1, round(left + width - 0.49)),

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from bench.capture import Frame
 from bench.har import Requests
-from bench.visual import Moment, State, painted_times, reached, since, speed_index
+from bench.visual import Moment, PictureState, painted_times, reached, since, speed_index
 
 PAINTED: Final = 0.001
 """Share of a page's pixels from which on a frame shows something; JPEG's noise is below it."""
@@ -55,8 +55,8 @@ class PageLoad:
             "text_s": self.text_s,
             "first_paint_s": self.first_paint_s,
             "painted_s": _last(painted, self.moments),
-            "good_s": reached(self.moments, State.GOOD),
-            "final_s": reached(self.moments, State.FINAL),
+            "good_s": reached(self.moments, PictureState.GOOD),
+            "final_s": reached(self.moments, PictureState.FINAL),
             "load_s": self.load_s,
             "speed_index_s": speed_index(self.moments, begun=self.first_paint_s),
             "pixels_90_s": since(self.moments, lambda moment: moment.pixels >= MOST),
@@ -94,7 +94,7 @@ def earliest_paint(said: float | None, moments: Sequence[Moment]) -> float | Non
 def _last(painted: Sequence[float | None], moments: Sequence[Moment]) -> float | None:
     """When the last picture was painted; where there are none, when the first frame was there."""
     if not painted:
-        return reached(moments, State.PAINTED)
+        return reached(moments, PictureState.PAINTED)
     known = [at for at in painted if at is not None]
     return max(known) if len(known) == len(painted) else None
 
@@ -111,7 +111,9 @@ def shares_over_time(
     for at in sorted({*known, *(moment.at for moment in moments)}):
         there = sum(one <= at for one in known) / len(painted) if painted else 1.0
         now = next((one for one in reversed(moments) if one.at <= at), None)
-        finer = [now.share(state) if now else 0.0 for state in (State.GOOD, State.FINAL)]
+        finer = [
+            now.share(state) if now else 0.0 for state in (PictureState.GOOD, PictureState.FINAL)
+        ]
         shares = [round(share, 3) for share in (there, *finer)]
         if not rows or rows[-1][1:] != shares:
             rows.append([round(at, 3), *shares])

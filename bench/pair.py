@@ -66,7 +66,7 @@ _NAVIGATION: Final = [
 ]
 
 
-class Arrival(NamedTuple):
+class FrameArrival(NamedTuple):
     """One frame at the receiver."""
 
     at: float
@@ -82,7 +82,7 @@ class Tap:
         self._link = link
         self._inbox: Inbox | None = None
         self._outbox: Outbox | None = None
-        self.arrivals: list[Arrival] = []
+        self.arrivals: list[FrameArrival] = []
         self.heard: list[bytes] = []
         """Control messages that came out."""
         self.said = 0
@@ -127,7 +127,7 @@ class Tap:
     def frames_received(self, frames: Sequence[Data | Control], *, now: float) -> None:
         for frame in frames:
             component = frame.component if isinstance(frame, Data) else CONTROL
-            self.arrivals.append(Arrival(now, component, len(frame.payload)))
+            self.arrivals.append(FrameArrival(now, component, len(frame.payload)))
             if isinstance(frame, Control):
                 self.heard.append(frame.payload)
         assert self._inbox is not None

@@ -19,16 +19,16 @@ from tempfile import TemporaryDirectory
 from typing import Final, Protocol, runtime_checkable
 
 from bench.bound import bound
-from bench.endpoint import Endpoint
+from bench.endpoint import PageAccess
 from bench.links.cables import World
-from bench.links.hosts import HERE, Host
+from bench.links.hosts import HERE, EmulatedHost
 from bench.links.relay_world import relay
 from bench.links.world import AUTO, emulate
 from bench.origin import Address, listening, spawn
 from bench.profiles import Profile
 from local_proxy.authority import PUBLIC
 from pairing.kept import keep
-from pairing.store import Store
+from pairing.store import PairingStore
 
 __all__ = ("DirectPeer", "Peer", "SluicePeer", "command", "in_world", "peers", "relay")
 
@@ -57,7 +57,7 @@ class Peer(Protocol):
     def policy(self) -> str:
         """The policy in force, or empty where there is none."""
 
-    def start(self, origin: Address, profile: Profile) -> AbstractAsyncContextManager[Endpoint]:
+    def start(self, origin: Address, profile: Profile) -> AbstractAsyncContextManager[PageAccess]:
         """Bring it up over a relay on this machine, where the origin is. Raises OSError when a
         part of it does not start.
         """
@@ -67,14 +67,14 @@ class Peer(Protocol):
 class InAnyWorld(Peer, Protocol):
     """One that can live between other hosts than this machine."""
 
-    def over(self, world: World, origin: Address) -> AbstractAsyncContextManager[Endpoint]:
+    def over(self, world: World, origin: Address) -> AbstractAsyncContextManager[PageAccess]:
         """Bring it up in a world whose far host reaches the origin. Raises OSError."""
 
 
 @asynccontextmanager
 async def in_world(
     peer: Peer, site: Path, profile: Profile, *, backend: str
-) -> AsyncIterator[Endpoint]:
+) -> AsyncIterator[PageAccess]:
     """A world with the site at its far end, and the peer in it. Raises OSError, ValueError."""
     if not isinstance(peer, InAnyWorld):
         if backend not in ("relay", AUTO):
@@ -94,10 +94,10 @@ class _OverRelay(ABC):
     """A peer's `start`, made of its `over`."""
 
     @abstractmethod
-    def over(self, world: World, origin: Address) -> AbstractAsyncContextManager[Endpoint]: ...
+    def over(self, world: World, origin: Address) -> AbstractAsyncContextManager[PageAccess]: ...
 
     @asynccontextmanager
-    async def start(self, origin: Address, profile: Profile) -> AsyncIterator[Endpoint]:
+    async def start(self, origin: Address, profile: Profile) -> AsyncIterator[PageAccess]:
         async with (
             emulate(profile, backend="relay") as world,
             self.over(world, origin) as endpoint,
@@ -112,9 +112,9 @@ class DirectPeer(_OverRelay):
     policy = ""
 
     @asynccontextmanager
-    async def over(self, world: World, origin: Address) -> AsyncIterator[Endpoint]:
+    async def over(self, world: World, origin: Address) -> AsyncIterator[PageAccess]:
         host, port = await world.reach(origin)
-        yield Endpoint(
+        yield PageAccess(
             base=f"http://{SITE}/",
             statistics=world.statistics,
             resolve={SITE: f"{host}:{port}"},
@@ -156,7 +156,7 @@ class SluicePeer(_OverRelay):
         self._environment = {"SLUICE_REMOTE_CA_FILE": str(ca_file)} if ca_file else {}
 
     @asynccontextmanager
-    async def over(self, world: World, origin: Address) -> AsyncIterator[Endpoint]:
+    async def over(self, world: World, origin: Address) -> AsyncIterator[PageAccess]:
         if self._transport == "atp-udp" and world.backend == "relay":
             raise OSError("the relay carries TCP only: take --backend tun")
         async with contextlib.AsyncExitStack() as stack:
@@ -179,7 +179,7 @@ class SluicePeer(_OverRelay):
                 command("local", *dial, *client, *self._local, host=world.near)
             )
             secure = self._scheme == "https"
-            yield Endpoint(
+            yield PageAccess(
                 base=f"http://{origin[0]}:{origin[1]}/",
                 statistics=world.statistics,
                 proxy=f"{self._scheme}://{local[0]}:{local[1]}",
@@ -203,13 +203,13 @@ async def security(kind: str) -> AsyncIterator[tuple[list[str], list[str], Path]
         more = ["--security", "none"] if kind == "none" else []
         if kind != "none":
             # The proxies meet at the relay, whatever the pairing says of the address.
-            keep(local, Store(remote).pair("bench", host="127.0.0.1", port=1))
+            keep(local, PairingStore(remote).pair("bench", host="127.0.0.1", port=1))
         yield ["--state", str(remote), *more], ["--state", str(local), *more], local
 
 
 @asynccontextmanager
 async def command(
-    *arguments: str, environment: Mapping[str, str] | None = None, host: Host = HERE
+    *arguments: str, environment: Mapping[str, str] | None = None, host: EmulatedHost = HERE
 ) -> AsyncIterator[Address]:
     """`python sluice.py ...` as a process on `host`; gives where it listens.
 

@@ -26,7 +26,7 @@ _NAMES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ScenarioOutcome:
     """A report and what is drawn of it."""
 
     data: dict[str, Any]
@@ -37,7 +37,7 @@ class Outcome:
         return all(check["ok"] for check in self.data["checks"].values())
 
 
-def run(scenario: Scenario, offered: Mapping[str, Any], *, quick: bool = False) -> Outcome:
+def run(scenario: Scenario, offered: Mapping[str, Any], *, quick: bool = False) -> ScenarioOutcome:
     """Run it with what is offered and not None; what its entry calls quick gives way to that.
 
     Raises ValueError for an option that it has no use for, and whatever the scenario raises.
@@ -69,7 +69,7 @@ def run(scenario: Scenario, offered: Mapping[str, Any], *, quick: bool = False) 
     if drawn:
         _draw(shown, drawn)
     profile = _profile(arguments, known)
-    return Outcome(_report(scenario, outcome, arguments, profile=profile), shown)
+    return ScenarioOutcome(_report(scenario, outcome, arguments, profile=profile), shown)
 
 
 def _option(name: str) -> str:

@@ -19,7 +19,7 @@ import aiohttp
 import lxml.html
 from PIL import Image, UnidentifiedImageError
 
-from bench.endpoint import Endpoint, LinkCount
+from bench.endpoint import LinkCount, PageAccess
 from bench.links.inside import connector
 from bench.visual import mean_difference
 
@@ -47,7 +47,7 @@ class Resource:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
+class LoadedResource:
     """A response and when its parts came, seconds since navigation."""
 
     resource: Resource
@@ -100,7 +100,7 @@ def first_scan(jpeg: bytes) -> int | None:
     return None
 
 
-def painted(arrival: Arrival) -> float:
+def painted(arrival: LoadedResource) -> float:
     """Seconds until a reader would have seen something over most of the picture."""
     return arrival.when(first_scan(arrival.body) or len(arrival.body) // 2)
 
@@ -117,7 +117,7 @@ def same_picture(a: bytes, b: bytes) -> bool:
 
 
 async def load(
-    endpoint: Endpoint, reference: Endpoint, page: str, *, peer: str, policy: str
+    endpoint: PageAccess, reference: PageAccess, page: str, *, peer: str, policy: str
 ) -> dict[str, Any]:
     """One run. `reference` is a fast way to the originals. Raises OSError, aiohttp.ClientError."""
     endpoint.rewind()
@@ -140,7 +140,7 @@ async def load(
 
 
 def run(
-    arrivals: list[Arrival], *, complete: bool, before: LinkCount, after: LinkCount
+    arrivals: list[LoadedResource], *, complete: bool, before: LinkCount, after: LinkCount
 ) -> dict[str, Any]:
     """The figures of one load; `arrivals` begin with the document."""
 
@@ -163,8 +163,8 @@ def run(
 
 
 async def fetch_page(
-    endpoint: Endpoint, page: str, *, navigates: bool = False, limit: float = LIMIT
-) -> list[Arrival]:
+    endpoint: PageAccess, page: str, *, navigates: bool = False, limit: float = LIMIT
+) -> list[LoadedResource]:
     """The document and what it refers to, within `limit` seconds. Raises OSError, ClientError.
 
     `navigates`: it opens a document, as a browser's window does, whose pictures a local proxy may
@@ -182,13 +182,13 @@ async def fetch_page(
     return [first, *rest]
 
 
-async def _fetch(endpoint: Endpoint, resources: list[Resource]) -> list[Arrival]:
+async def _fetch(endpoint: PageAccess, resources: list[Resource]) -> list[LoadedResource]:
     began = asyncio.get_running_loop().time()
     async with _session(endpoint, LIMIT) as session:
         return list(await asyncio.gather(*(_get(session, r, endpoint, began) for r in resources)))
 
 
-def _session(endpoint: Endpoint, limit: float) -> aiohttp.ClientSession:
+def _session(endpoint: PageAccess, limit: float) -> aiohttp.ClientSession:
     return aiohttp.ClientSession(
         connector=connector(endpoint.host, limit=CONNECTIONS),
         timeout=aiohttp.ClientTimeout(total=limit),
@@ -199,12 +199,12 @@ def _session(endpoint: Endpoint, limit: float) -> aiohttp.ClientSession:
 async def _get(
     session: aiohttp.ClientSession,
     resource: Resource,
-    endpoint: Endpoint,
+    endpoint: PageAccess,
     began: float,
     *,
     referer: str = "",
     navigates: bool = False,
-) -> Arrival:
+) -> LoadedResource:
     """Fetch one resource and note when its bytes came; `began` is on the loop's clock."""
     clock = asyncio.get_running_loop().time
     url, headers = resource.url, {"Accept": _ACCEPT[resource.kind]}
@@ -222,8 +222,8 @@ async def _get(
             body += chunk
             parts.append((clock() - began, len(body)))
     parts.append((clock() - began, len(body)))
-    return Arrival(resource, bytes(body), parts)
+    return LoadedResource(resource, bytes(body), parts)
 
 
-def _rebased(resource: Resource, endpoint: Endpoint, reference: Endpoint) -> Resource:
+def _rebased(resource: Resource, endpoint: PageAccess, reference: PageAccess) -> Resource:
     return Resource(resource.kind, resource.url.replace(endpoint.base, reference.base, 1))

@@ -45,7 +45,7 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class SyntheticPage:
     """A document and the pictures in it."""
 
     url: str
@@ -58,7 +58,7 @@ class Page:
         return sum(len(file.data) for file in self.files.values())
 
 
-def page(url: str, *, text: int, large: int = 0, small: int = 0, seed: int = 1) -> Page:
+def page(url: str, *, text: int, large: int = 0, small: int = 0, seed: int = 1) -> SyntheticPage:
     """A page of `text` bytes of HTML, `large` bytes of photographs, `small` of small pictures.
 
     The pictures' bytes are reached to within one picture. They are spread evenly over the text.
@@ -70,17 +70,17 @@ def page(url: str, *, text: int, large: int = 0, small: int = 0, seed: int = 1) 
         f"{url}img/{number}.jpg": File("image/jpeg", data) for number, data in enumerate(pictures)
     }
     html = _html([f"img/{number}.jpg" for number in range(len(files))], size=text, seed=seed)
-    return Page(url, {url: File("text/html; charset=utf-8", html), **files})
+    return SyntheticPage(url, {url: File("text/html; charset=utf-8", html), **files})
 
 
-def page_of(folder: Path, url: str) -> Page:
+def page_of(folder: Path, url: str) -> SyntheticPage:
     """The page whose files a folder has, with its index.html at `url`. Raises OSError."""
     files = {url: File("text/html; charset=utf-8", (folder / "index.html").read_bytes())}
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         kind = guess_type(path.name)[0] or "application/octet-stream"
         if path.name != "index.html":
             files[url + path.relative_to(folder).as_posix()] = File(kind, path.read_bytes())
-    return Page(url, files)
+    return SyntheticPage(url, files)
 
 
 def text_of(size: int, *, seed: int) -> int:
@@ -100,7 +100,7 @@ def _coded(data: bytes) -> int:
 class Shelf(Origin):
     """An origin that has everything at hand, without a network."""
 
-    def __init__(self, pages: Iterable[Page]) -> None:
+    def __init__(self, pages: Iterable[SyntheticPage]) -> None:
         super().__init__()
         self._files = {url: file for one in pages for url, file in one.files.items()}
 
@@ -178,7 +178,7 @@ async def _transcode(sources: Iterable[bytes], *, sketch: bool) -> dict[bytes, P
     return {data: picture for data, picture in found.items() if picture is not None}
 
 
-def prepared(pages: Sequence[Page]) -> Prepared:
+def prepared(pages: Sequence[SyntheticPage]) -> Prepared:
     """The pages' pictures, transcoded by the real transcoders. Not from within a loop.
 
     Both ways; the pages have them in <img>s and devices take sketches, so sessions ask for those.

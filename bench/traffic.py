@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from bench.endpoint import Endpoint
+from bench.endpoint import PageAccess
 from local_proxy.status.client import NoAnswer, fetch
 from local_proxy.status.snapshot import StatusSnapshot
 
@@ -74,7 +74,7 @@ def buckets(arrivals: Sequence[tuple[float, int]], began: float) -> list[int]:
 
 
 async def of_proxy(
-    endpoint: Endpoint, first: str, second: str, *, now: float, began: float
+    endpoint: PageAccess, first: str, second: str, *, now: float, began: float
 ) -> Traffic | None:
     """What the endpoint's local proxy counted of two pages; None: it is none of ours.
 

@@ -37,7 +37,7 @@ _PROGRESS_WIDTH: Final = 160
 """Pixels to which a whole page is reduced before its difference is taken."""
 
 
-class State(IntEnum):
+class PictureState(IntEnum):
     """How far one picture has come; each includes those before."""
 
     BLANK = 0
@@ -47,7 +47,7 @@ class State(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class FrameBox:
     """A picture's place in a frame, frame pixels."""
 
     left: int
@@ -65,14 +65,14 @@ class Moment:
 
     at: float
     """Seconds since navigation."""
-    states: tuple[State, ...]
+    states: tuple[PictureState, ...]
     """Of the pictures, in document order."""
     progress: float
     """0 (the empty page) to 1 (the end)."""
     pixels: float = 0.0
     """Of the pixels that the page paints at all, the share that shows its last colour."""
 
-    def share(self, state: State) -> float:
+    def share(self, state: PictureState) -> float:
         """The share of the pictures that have reached `state`; 1 when the page has none."""
         return sum(s >= state for s in self.states) / len(self.states) if self.states else 1.0
 
@@ -83,7 +83,9 @@ class Scene:
     `final`: a frame of the whole loaded page; `blank`: the same without the pictures' contents.
     """
 
-    def __init__(self, *, final: Image.Image, blank: Image.Image, boxes: Iterable[Box]) -> None:
+    def __init__(
+        self, *, final: Image.Image, blank: Image.Image, boxes: Iterable[FrameBox]
+    ) -> None:
         self.final = final.convert("RGB")
         self.boxes = tuple(boxes)
         self._pairs = [(box.cut(blank.convert("RGB")), box.cut(self.final)) for box in self.boxes]
@@ -115,13 +117,13 @@ class Scene:
         return 1.0 - missing / self._area
 
 
-def picture_state(now: Image.Image, *, blank: Image.Image, final: Image.Image) -> State:
+def picture_state(now: Image.Image, *, blank: Image.Image, final: Image.Image) -> PictureState:
     """How far a picture has come, from three crops of the same place."""
     if mean_difference(now, final) < FINAL_DIFFERENCE:
-        return State.FINAL
+        return PictureState.FINAL
     if flat(now) or painted_share(now, blank=blank, final=final) < PAINTED_SHARE:
-        return State.BLANK
-    return State.GOOD if similarity(now, final) >= GOOD_SIMILARITY else State.PAINTED
+        return PictureState.BLANK
+    return PictureState.GOOD if similarity(now, final) >= GOOD_SIMILARITY else PictureState.PAINTED
 
 
 def mean_difference(a: Image.Image, b: Image.Image) -> float:
@@ -184,7 +186,7 @@ def _reduce(image: Image.Image) -> Image.Image:
     return image.reduce(max(1, image.width // _PROGRESS_WIDTH))
 
 
-def reached(moments: Sequence[Moment], state: State) -> float | None:
+def reached(moments: Sequence[Moment], state: PictureState) -> float | None:
     """Seconds until every picture had reached `state` for good; None: that never happened."""
     return since(moments, lambda moment: all(s >= state for s in moment.states))
 
@@ -213,7 +215,7 @@ def painted_times(moments: Sequence[Moment], said: Sequence[float | None]) -> li
 
 
 def _painted(moments: Sequence[Moment], number: int, said: float | None) -> float | None:
-    seen = since(moments, lambda moment: moment.states[number] >= State.PAINTED)
+    seen = since(moments, lambda moment: moment.states[number] >= PictureState.PAINTED)
     if seen is None or said is None or said >= seen:
         return seen
     frame = next(moment.at for moment in moments if moment.at >= said)

@@ -24,7 +24,7 @@ SHOWN: Final = """[...document.images].filter(image => {
 _MARKS: Final = f"{SHOWN}.map(image => image.getAttribute('elementtiming'))"
 
 
-class Watch:
+class PageWatch:
     """Hears the observer script of one tab. Made by `on`."""
 
     def __init__(self, tab: Tab) -> None:
@@ -42,7 +42,7 @@ class Watch:
         """The navigation's start, seconds on the wall clock."""
 
     @classmethod
-    async def on(cls, tab: Tab, *, text_length: int) -> Watch:
+    async def on(cls, tab: Tab, *, text_length: int) -> PageWatch:
         """Watch the tab's coming documents; text is there at `text_length` characters."""
         watch = cls(tab)
         tab.on("Runtime.bindingCalled", watch._reported)

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, Protocol
 
 from bench import bidi
 from bench.cdp import BrowserError, Tab, find_chromium
-from bench.endpoint import Endpoint
+from bench.endpoint import PageAccess
 from bench.page_load import opened
 
 BrowserName = Literal["chromium", "firefox"]
@@ -23,7 +23,7 @@ _LOAD: Final = 60.0
 """Seconds until a page's load event at most."""
 
 
-class Window(Protocol):
+class ConsoleTab(Protocol):
     """One tab with what was said in its console."""
 
     complaints: list[str]
@@ -43,8 +43,8 @@ class Window(Protocol):
 
 @asynccontextmanager
 async def window(
-    endpoint: Endpoint, browser: BrowserName, *, http1: bool = False
-) -> AsyncIterator[Window]:
+    endpoint: PageAccess, browser: BrowserName, *, http1: bool = False
+) -> AsyncIterator[ConsoleTab]:
     """A window of a browser with a fresh profile that trusts the endpoint's authority.
 
     `http1`: it offers no HTTP/2. Raises BrowserError when there is no such browser.
@@ -64,7 +64,7 @@ def missing(browser: BrowserName) -> str:
 
 
 @asynccontextmanager
-async def _chromium(endpoint: Endpoint, *, http1: bool) -> AsyncIterator[Window]:
+async def _chromium(endpoint: PageAccess, *, http1: bool) -> AsyncIterator[ConsoleTab]:
     flags = [_HTTP1_FLAG] if http1 else []
     async with opened(endpoint, *flags) as browser:
         found = _ChromiumWindow(await browser.new_tab())
@@ -116,7 +116,7 @@ class _ChromiumWindow:
 
 
 @asynccontextmanager
-async def _firefox(endpoint: Endpoint, *, http1: bool) -> AsyncIterator[Window]:
+async def _firefox(endpoint: PageAccess, *, http1: bool) -> AsyncIterator[ConsoleTab]:
     if why := missing("firefox"):
         raise BrowserError(why)
     proxy = endpoint.proxy.removeprefix("http://") if endpoint.proxy else None

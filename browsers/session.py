@@ -12,7 +12,7 @@ from browsers import launch
 from browsers.find import NoBrowser, find
 from browsers.nss import StoreError
 from browsers.proxy import Proxy
-from local_proxy.main import Settings, composed
+from local_proxy.main import ProxySettings, composed
 from local_proxy.status.client import NoAnswer, offer
 from local_proxy.status.setup import Offer
 from pairing.errors import PairingError
@@ -21,12 +21,12 @@ _ANY: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Addresses that mean all of a machine's, and the one of them that a browser beside it takes."""
 
 
-StandIn = Callable[[], AbstractAsyncContextManager[Settings]]
+StandIn = Callable[[], AbstractAsyncContextManager[ProxySettings]]
 """Starts a remote proxy on this machine; gives the settings that use it."""
 
 
 async def run(
-    url: str, wanted: str | None, settings: Settings, stand_in: StandIn, *, headless: bool
+    url: str, wanted: str | None, settings: ProxySettings, stand_in: StandIn, *, headless: bool
 ) -> None:
     """Until the browser is closed or this is cancelled.
 
@@ -45,7 +45,7 @@ async def run(
 
 
 @asynccontextmanager
-async def _proxy(settings: Settings, stand_in: StandIn) -> AsyncIterator[Proxy]:
+async def _proxy(settings: ProxySettings, stand_in: StandIn) -> AsyncIterator[Proxy]:
     """The proxy that listens where the settings say; one of our own when none does."""
     host, _, port = settings.listen.rpartition(":")
     host = _ANY.get(host.strip("[]"), host.strip("[]"))

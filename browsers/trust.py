@@ -19,7 +19,7 @@ from browsers import nss
 from browsers.launch import NICKNAME, is_root
 from local_proxy.authority import PUBLIC, Authority, AuthorityError
 from local_proxy.status.setup import fingerprint
-from local_proxy.store import Store, Unavailable
+from local_proxy.store import LocalStore, Unavailable
 
 SYSTEM: Final = Path("/usr/local/share/ca-certificates")
 """Debian's folder for a machine's own authorities (update-ca-certificates(8))."""
@@ -35,7 +35,7 @@ _CHROMIUM: Final = ("snap/chromium/current/.pki/nssdb", ".var/app/*/.pki/nssdb")
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class StorePlaces:
     """Where stores are looked for."""
 
     home: Path
@@ -91,7 +91,7 @@ def run(state: Path, *, remove: bool, dry_run: bool) -> int:
         print(f"sluice: {error}")
         return 1
     task = Task(pem, source, remove=remove, dry_run=dry_run)
-    well = carry_out(task, Places(Path.home()))
+    well = carry_out(task, StorePlaces(Path.home()))
     if not dry_run:
         forget(state)
     return well
@@ -100,12 +100,12 @@ def run(state: Path, *, remove: bool, dry_run: bool) -> int:
 def forget(state: Path) -> None:
     """Have clients tried again, by a local proxy that runs too: what it learnt of them is void."""
     try:
-        Store(state).forget_lessons()
+        LocalStore(state).forget_lessons()
     except Unavailable as error:
         print(f"which clients refused the authority before could not be forgotten: {error}")
 
 
-def carry_out(task: Task, places: Places) -> int:
+def carry_out(task: Task, places: StorePlaces) -> int:
     """All stores; one that fails does not keep the others from it. The exit code."""
     well = _system(task, places)
     try:
@@ -138,7 +138,7 @@ def _store(task: Task, store: Path) -> str:
     return "added" if nss.add(store, task.der, nickname=NICKNAME) else "there already"
 
 
-def _system(task: Task, places: Places) -> bool:
+def _system(task: Task, places: StorePlaces) -> bool:
     """The system's store, which curl, wget, Python and others read; False: it failed."""
     target = places.system / "sluice.crt"
     if not places.system.is_dir() or shutil.which(places.update[0]) is None:
@@ -161,7 +161,7 @@ def _system(task: Task, places: Places) -> bool:
     return _change_system(task, places, target)
 
 
-def _change_system(task: Task, places: Places, target: Path) -> bool:
+def _change_system(task: Task, places: StorePlaces, target: Path) -> bool:
     try:
         if task.remove:
             target.unlink()

@@ -20,7 +20,7 @@ MAX_COMPONENTS: Final = 65536
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ComponentProgress:
     """More of a component has come."""
 
     component: int
@@ -48,7 +48,7 @@ class Completed:
     """Bytes in all."""
 
 
-Event = Progress | LevelReached | Completed
+Event = ComponentProgress | LevelReached | Completed
 
 
 class _Incoming:
@@ -117,7 +117,7 @@ class Demultiplexer:
             raise ReceiveError(f"component {component} is longer than {incoming.limit} bytes")
         incoming.received = after
         self._received += length
-        events: list[Event] = [Progress(component, length, after)] if length else []
+        events: list[Event] = [ComponentProgress(component, length, after)] if length else []
         if incoming.marks:
             events += _levels(component, incoming.marks, before, after)
         if last:

@@ -21,7 +21,7 @@ MAX_WEIGHT: Final = 100_000.0
 """A share of .99 against a thousand rivals of weight 1; WF2Q+ reckons it right to 0.5 %."""
 
 
-class State(StrEnum):
+class NodeState(StrEnum):
     """HATS, section 3.2.1."""
 
     READY = "ready"
@@ -114,10 +114,10 @@ class Node:
         """Counts upwards over the hierarchy each time a node gets something to send."""
 
     @property
-    def state(self) -> State:
+    def state(self) -> NodeState:
         if self.holds:
-            return State.DISABLED
-        return State.READY if self.ready else State.WAITING
+            return NodeState.DISABLED
+        return NodeState.READY if self.ready else NodeState.WAITING
 
     @property
     def pending(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hats.node import Node, State
+from hats.node import Node, NodeState
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,7 @@ class NodeStatistics:
     """Names from below the root down to this node; empty for the root."""
     kind: str
     """Empty for interior nodes."""
-    state: State
+    state: NodeState
     backlog: int
     sent: int
     weight: float

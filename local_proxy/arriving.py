@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
 from local_proxy.arrivals import Arrival, Asked, shared_too_long
-from local_proxy.components import Component, ComponentFailed, Head
+from local_proxy.components import Component, ComponentFailed, OriginHead
 from local_proxy.levels import Told
 from local_proxy.resumption import CHANGED, LOST, NOT_REPEATED, Memory, fits
 from transcoders.text import TextError
@@ -186,7 +186,7 @@ class Arriving:
         if message.coding not in ("", "br"):
             raise PeerError(f"unknown coding {message.coding!r}")
         length = message.length if message.length >= 0 else None
-        head = Head(message.status, headers, length, message.final_url)
+        head = OriginHead(message.status, headers, length, message.final_url)
         if not fits(component, head):
             self.cancel(component, status=502, reason=CHANGED)
             return

@@ -32,7 +32,7 @@ class ComponentFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class OriginHead:
     """Status and headers of the origin's response."""
 
     status: int
@@ -54,7 +54,7 @@ class Component:
     order: int = 0
     width: int = 0
     height: int = 0
-    head: Head | None = None
+    head: OriginHead | None = None
     levels: tuple[Level, ...] = ()
     unsettled: bool = False
     """Of its levels the first alone is known, and that finer ones will come."""
@@ -197,7 +197,7 @@ class Component:
                 raise self.failure
             await self._changed.wait()
 
-    async def wait_head(self) -> Head:
+    async def wait_head(self) -> OriginHead:
         """The head, as soon as it is here."""
         await self.wait(lambda: self.head is not None)
         assert self.head is not None

@@ -17,7 +17,7 @@ from local_proxy import origin_bytes
 from local_proxy.asking import Asking, Observer, too_large
 from local_proxy.browser_caches import BrowserCaches
 from local_proxy.chatter import is_chatter
-from local_proxy.components import Component, ComponentFailed, Head
+from local_proxy.components import Component, ComponentFailed, OriginHead
 from local_proxy.documents import Documents
 from local_proxy.error_page import error_page
 from local_proxy.export_drivers import page_marks
@@ -27,7 +27,7 @@ from local_proxy.export_drivers.pictures import whole_now
 from local_proxy.export_drivers.preview.previews import NoPreview, Previews
 from local_proxy.http import Duplex, Headers, Request, Response, directives, header
 from local_proxy.intent import is_navigation, is_sheet, subject_of
-from local_proxy.promise_keeper import Kept, PromiseKeeper, wants_picture
+from local_proxy.promise_keeper import KeptPromise, PromiseKeeper, wants_picture
 from local_proxy.promises import Whose
 from local_proxy.resumption import LOST
 from local_proxy.sites import Mode, Sites
@@ -184,7 +184,7 @@ class ProxyCore:
 
     # -- where a component comes from --------------------------------------------------------------
 
-    async def _keep(self, request: Request, kept: Kept) -> Response:
+    async def _keep(self, request: Request, kept: KeptPromise) -> Response:
         """Answer from a promise."""
         component = kept.component
         if kept.not_modified is not None:
@@ -257,7 +257,7 @@ class ProxyCore:
             response = self._export.document_response(component.id, response)
         return response
 
-    async def _restored(self, request: Request, component: Component, head: Head) -> Response:
+    async def _restored(self, request: Request, component: Component, head: OriginHead) -> Response:
         """The origin's bytes of a picture that crosses the link in others; anew where they can't
         be made of those."""
         self._hasten(component)
@@ -285,7 +285,7 @@ class ProxyCore:
         if session is not None and not component.complete:
             session.say(Fetch(component.id, LEVELS[-1], urgency=FIRST_OF_ITS_TIER))
 
-    def _plain(self, request: Request, component: Component, head: Head) -> Response:
+    def _plain(self, request: Request, component: Component, head: OriginHead) -> Response:
         """The origin's own response."""
         if request.method == "HEAD":
             return Response(head.status, head.headers)

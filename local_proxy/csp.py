@@ -72,7 +72,7 @@ def adjust_headers(headers: Headers, *, origin: str) -> tuple[Headers, str | Non
     return adjusted, nonce
 
 
-class Connections:
+class ConnectSources:
     """What the policies of a response's header let a page's scripts fetch, reports included.
 
     Errs on the side of no: what is not fetched costs bytes, what a policy forbids shows in the

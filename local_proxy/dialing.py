@@ -24,7 +24,7 @@ class Dialer:
 
     def __init__(
         self,
-        settings: paired.Settings,
+        settings: paired.PairingSettings,
         remote: Remote,
         *,
         congestion: str,

@@ -15,9 +15,9 @@ from local_proxy.http import Request
 from local_proxy.initiators import (
     ANYBODY,
     MAX_FRAMES,
+    InitiatorPage,
     Initiators,
     Lent,
-    Page,
     Partition,
     alone,
     initiators,
@@ -34,7 +34,7 @@ what it still waits for would come before what is on the screen."""
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class OpenDocument:
     """A page that a browser has, or had a moment ago."""
 
     id: int
@@ -42,7 +42,7 @@ class Document:
     opened: float
     site: str = ""
     """The host whose switch holds for it and for all it loads: of a frame, its page's."""
-    pages: list[Page] = field(default_factory=list)
+    pages: list[InitiatorPage] = field(default_factory=list)
     """Itself, and those of its frames whose pages were promised with it."""
 
 
@@ -50,7 +50,7 @@ class Documents:
     """Open documents, the latest navigation last."""
 
     def __init__(self) -> None:
-        self._documents: dict[int, Document] = {}
+        self._documents: dict[int, OpenDocument] = {}
         self._lent = Lent()
         self._by_url: dict[str, dict[int, None]] = {}
         self._by_origin: dict[str, dict[int, None]] = {}
@@ -59,13 +59,13 @@ class Documents:
         """When somebody last looked at a document, or it loaded something; the latest last."""
         self._on_screen: dict[int, bool] = {}
         """What tracking has told: these are looked at all the time, or not by loading something."""
-        self._let_go: dict[str, Document] = {}
+        self._let_go: dict[str, OpenDocument] = {}
         """By URL, those that nobody had looked at for long: their tabs may still be there."""
 
     def __len__(self) -> int:
         return len(self._documents)
 
-    def __iter__(self) -> Iterator[Document]:
+    def __iter__(self) -> Iterator[OpenDocument]:
         return iter(list(self._documents.values()))
 
     def open(
@@ -77,14 +77,14 @@ class Documents:
         site: str = "",
         partition: Partition = ANYBODY,
         client: str = "",
-    ) -> list[Document]:
+    ) -> list[OpenDocument]:
         """A navigation; returns the documents that were forgotten: unseen, or to make room.
 
         `client`: the User-Agent of its browser.
         """
         url = urldefrag(url).url
-        page = Page(document, url, origin_of(url), partition, client)
-        self._documents[document] = Document(document, url, now, site, [page])
+        page = InitiatorPage(document, url, origin_of(url), partition, client)
+        self._documents[document] = OpenDocument(document, url, now, site, [page])
         self._index(page)
         self._let_go.pop(url, None)
         self._looked[document] = now
@@ -99,7 +99,7 @@ class Documents:
         partition = Partition(main.partition.top, site_of(url))
         if len(around.pages) > MAX_FRAMES:
             self._leave(around, around.pages[1])
-        page = Page(document, url, origin_of(url), partition, main.client)
+        page = InitiatorPage(document, url, origin_of(url), partition, main.client)
         around.pages.append(page)
         self._index(page)
 
@@ -115,15 +115,15 @@ class Documents:
         """A style sheet goes to whoever makes this request."""
         self._lent.give(request.url, self.initiators(request).partition)
 
-    def _pages(self) -> Iterator[Page]:
+    def _pages(self) -> Iterator[InitiatorPage]:
         for document in reversed(self._documents.values()):
             yield from reversed(document.pages)
 
-    def get(self, document: int) -> Document | None:
+    def get(self, document: int) -> OpenDocument | None:
         """The document of that id, while it is open."""
         return self._documents.get(document)
 
-    def close(self, document: int) -> Document | None:
+    def close(self, document: int) -> OpenDocument | None:
         """Forget a document."""
         closed = self._documents.pop(document, None)
         if closed is not None:
@@ -147,7 +147,7 @@ class Documents:
             self._look(document, now)
             self._on_screen[document] = on_screen
 
-    def let_go(self, referer: str) -> Document | None:
+    def let_go(self, referer: str) -> OpenDocument | None:
         """The document of that URL that was let go while its tab was there; None: none was."""
         return self._let_go.get(referer.partition("#")[0])
 
@@ -167,12 +167,12 @@ class Documents:
             return UNATTRIBUTED
         return max(reversed(same), key=lambda document: self._documents[document].opened)
 
-    def _index(self, page: Page) -> None:
+    def _index(self, page: InitiatorPage) -> None:
         """Remember a document by its page, or by one of its frames'; the newest last."""
         for index, key in ((self._by_url, page.url), (self._by_origin, page.origin)):
             index.setdefault(key, {})[page.document] = None
 
-    def _leave(self, document: Document, page: Page) -> None:
+    def _leave(self, document: OpenDocument, page: InitiatorPage) -> None:
         """One of its frames is forgotten; another may be of the same address or origin."""
         document.pages.remove(page)
         if all(one.url != page.url for one in document.pages):
@@ -184,7 +184,7 @@ class Documents:
         self._looked.pop(document, None)
         self._looked[document] = now
 
-    def _forget(self, now: float) -> list[Document]:
+    def _forget(self, now: float) -> list[OpenDocument]:
         """What nobody has looked at for long, and what is too much."""
         gone = []
         for _ in range(len(self._documents) - 1):  # never the one that opens

@@ -16,7 +16,7 @@ from local_proxy.client_hello import parse_client_hello
 from local_proxy.client_stream import ClientStream
 from local_proxy.http import Core
 from local_proxy.http1 import Admits, FrontStatistics, Http1Front
-from local_proxy.http1_connection import Limits
+from local_proxy.http1_connection import FrontLimits
 from local_proxy.http1_socket import ClientSocket
 from local_proxy.http2 import Http2Connection
 from local_proxy.http2_flood import PREFACE
@@ -38,7 +38,7 @@ class Front:
         self,
         core: Core,
         *,
-        limits: Limits | None = None,
+        limits: FrontLimits | None = None,
         https: Https | None = None,
         admits: Admits = lambda client, reached: True,
     ) -> None:

@@ -16,7 +16,7 @@ import structlog
 
 from local_proxy.client_stream import ClientStream, Serve
 from local_proxy.http import Core
-from local_proxy.http1_connection import Connection, Limits
+from local_proxy.http1_connection import FrontLimits, Http1Connection
 from local_proxy.http1_socket import ClientSocket
 from local_proxy.https import Connects, Https
 from local_proxy.room import Room
@@ -49,7 +49,7 @@ class Http1Front:
         self,
         core: Core,
         *,
-        limits: Limits | None = None,
+        limits: FrontLimits | None = None,
         https: Https | None = None,
         http2: Serve | None = None,
         welcome: Welcome | None = None,
@@ -64,7 +64,7 @@ class Http1Front:
         self._said = float("-inf")
         """When the log last told of one who was turned away."""
         self.core = core
-        self.limits = limits or Limits()
+        self.limits = limits or FrontLimits()
         serve = {"http/1.1": self.serve} if http2 is None else {"h2": http2, "http/1.1": self.serve}
         self.connects = Connects(core, https=https, serve=serve, idle_time=self.limits.idle_time)
         self._welcome = welcome or self.serve_proxy
@@ -89,11 +89,11 @@ class Http1Front:
 
     async def serve_proxy(self, client: ClientStream) -> None:
         """Serve a client that takes us for its proxy. Never raises."""
-        await Connection(self, client).run()
+        await Http1Connection(self, client).run()
 
     async def serve(self, client: ClientStream, origin: str) -> None:
         """Serve a client whose TLS has been taken off (local_proxy.client_stream.Serve)."""
-        await Connection(self, client, origin=origin).run()
+        await Http1Connection(self, client, origin=origin).run()
 
     async def close(self) -> None:
         """Stop listening, end every connection, and return when the last task has."""
@@ -112,7 +112,7 @@ class Http1Front:
             self._turn_away(client)
             return
         admitted = self.room.make()
-        work = self._welcome(client) if admitted else Connection(self, client).turn_away()
+        work = self._welcome(client) if admitted else Http1Connection(self, client).turn_away()
         task = asyncio.get_running_loop().create_task(work, name="http1 connection")
         if admitted:
             self.room.enter(client, task)

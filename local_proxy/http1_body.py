@@ -10,7 +10,7 @@ import h11
 from local_proxy.client_stream import ClientStream
 from local_proxy.http1_chunks import ChunkCheck
 from local_proxy.http1_head import (
-    Refused,
+    RefusedRequest,
 )
 
 
@@ -24,7 +24,7 @@ class RequestBody:
         self._client = client
         self._check = check
         self._left = limit
-        self.refusal: Refused | None = None
+        self.refusal: RefusedRequest | None = None
         """What was wrong with it, once that is known."""
         self.over = False
         """The exchange has ended: there is nothing more to read, even for a reader in between."""
@@ -45,7 +45,7 @@ class RequestBody:
                     if self._check is not None:
                         self._check.feed(data)
                     self._http.receive_data(data)
-        except Refused as refused:
+        except RefusedRequest as refused:
             self.refusal = refused
             raise
         except h11.RemoteProtocolError as error:
@@ -69,9 +69,9 @@ def chunked(event: h11.Request) -> bool:
     return any(name == b"transfer-encoding" for name, _ in event.headers)
 
 
-def refusal(error: h11.RemoteProtocolError) -> Refused:
-    return Refused(error.error_status_hint, f"The request is malformed: {error}.")
+def refusal(error: h11.RemoteProtocolError) -> RefusedRequest:
+    return RefusedRequest(error.error_status_hint, f"The request is malformed: {error}.")
 
 
-def too_large() -> Refused:
-    return Refused(413, "The request's body is larger than this proxy allows.")
+def too_large() -> RefusedRequest:
+    return RefusedRequest(413, "The request's body is larger than this proxy allows.")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from local_proxy.http1_head import Refused
+from local_proxy.http1_head import RefusedRequest
 from wire.chunked import ChunkedLines, LineTooLong
 
 MAX_ASIDE: Final = 16384
@@ -43,7 +43,9 @@ class ChunkCheck:
         try:
             self._lines.feed(data)
         except LineTooLong as error:
-            raise Refused(400, "The request's body has a chunk with too long a head.") from error
+            raise RefusedRequest(
+                400, "The request's body has a chunk with too long a head."
+            ) from error
 
     def _line(self, line: bytes) -> None:
         self._read(line)  # whatever is expected now
@@ -51,27 +53,29 @@ class ChunkCheck:
     def _size(self, line: bytes) -> None:
         match = _SIZE.fullmatch(line)
         if match is None:
-            raise Refused(400, "The request's body has a malformed chunk size.")
+            raise RefusedRequest(400, "The request's body has a malformed chunk size.")
         self._count_aside(len(match[2] or b""))
         size = self._lines.left = int(match[1], 16)
         self._room -= size
         if self._room < 0:
-            raise Refused(413, "The request's body is larger than this proxy allows.")
+            raise RefusedRequest(413, "The request's body is larger than this proxy allows.")
         self._read = self._end_of_chunk if size else self._trailer
 
     def _end_of_chunk(self, line: bytes) -> None:
         if line != b"\r\n":
-            raise Refused(400, "The request's body has a chunk that does not end with its size.")
+            raise RefusedRequest(
+                400, "The request's body has a chunk that does not end with its size."
+            )
         self._read = self._size
 
     def _trailer(self, line: bytes) -> None:
         if line == b"\r\n":
             self._lines.over = True
         elif _TRAILER.fullmatch(line) is None or line.split(b":")[0].lower() in _NEVER_TRAILERS:
-            raise Refused(400, "The request's body has a malformed trailer.")
+            raise RefusedRequest(400, "The request's body has a malformed trailer.")
         self._count_aside(len(line))
 
     def _count_aside(self, size: int) -> None:
         self._aside -= size
         if self._aside < 0:
-            raise Refused(400, "The request's body says too much beside its bytes.")
+            raise RefusedRequest(400, "The request's body says too much beside its bytes.")

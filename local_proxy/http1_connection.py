@@ -20,7 +20,7 @@ from local_proxy.http1_body import RequestBody, chunked, refusal, too_large
 from local_proxy.http1_chunks import ChunkCheck
 from local_proxy.http1_head import (
     MAX_HEAD,
-    Refused,
+    RefusedRequest,
     check_head,
     end_to_end,
     head_end,
@@ -40,7 +40,7 @@ _LINGER: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class FrontLimits:
     """What one front grants its clients."""
 
     connections: int = 512
@@ -53,11 +53,11 @@ class Limits:
     """Bytes of a request's body; answered 413 above."""
 
 
-class Front(Protocol):
+class FrontState(Protocol):
     """What connections share: the core, the ways through tunnels, the counts."""
 
     core: Core
-    limits: Limits
+    limits: FrontLimits
     connects: Connects
     room: Room
     requests: int
@@ -69,12 +69,12 @@ class Broken(Exception):
     """The response can't be completed: the client must see that it isn't whole."""
 
 
-class Connection:
+class Http1Connection:
     """One client's requests, one after the other."""
 
     def __init__(
         self,
-        front: Front,
+        front: FrontState,
         client: ClientStream,
         *,
         origin: str | None = None,
@@ -109,7 +109,7 @@ class Connection:
         self._front.refused += 1
         try:
             reason = f"More than {self._limits.connections} connections are open."
-            await self._refuse(h11.Connection(h11.SERVER), Refused(503, reason))
+            await self._refuse(h11.Connection(h11.SERVER), RefusedRequest(503, reason))
         except ConnectionError:
             pass
         finally:
@@ -135,7 +135,7 @@ class Connection:
                 http.receive_data(bytes(self._pending))
                 self._pending.clear()
             return await self._watched(http, event, check)
-        except Refused as refused:
+        except RefusedRequest as refused:
             await self._refuse(http, refused)
         except h11.RemoteProtocolError as error:
             await self._refuse(http, refusal(error))
@@ -165,7 +165,7 @@ class Connection:
                     pending += data
         except TimeoutError:
             if pending:
-                raise Refused(408, "The request's header did not come in time.") from None
+                raise RefusedRequest(408, "The request's header did not come in time.") from None
             return None
         head = bytes(pending[:end])
         del pending[:end]
@@ -187,7 +187,7 @@ class Connection:
         """Answer, and stop at once when the client leaves before the end."""
         if event.method == b"CONNECT":
             if self._origin is not None:
-                raise Refused(405, "There is no proxy inside this connection.")
+                raise RefusedRequest(405, "There is no proxy inside this connection.")
             return await self._tunnel(http, event)
         if check is None and event.http_version == b"1.1" and asks(event):
             return await self._upgrade(http, event)
@@ -294,7 +294,7 @@ class Connection:
     async def _send(self, http: h11.Connection, event: h11.Event) -> None:
         await self._client.write(http.send(event) or b"")
 
-    async def _refuse(self, http: h11.Connection, refused: Refused) -> None:
+    async def _refuse(self, http: h11.Connection, refused: RefusedRequest) -> None:
         """Tell the client what it did wrong, and let it read that before we close."""
         self._front.refused += 1
         if http.our_state not in (h11.IDLE, h11.SEND_RESPONSE):

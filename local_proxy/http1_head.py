@@ -57,7 +57,7 @@ _NEVER_NAMED: Final = frozenset(("host", "content-length", "content-type", "cach
 """Fields that `Connection` may not name away (RFC 9110, 7.6.1)."""
 
 
-class Refused(Exception):
+class RefusedRequest(Exception):
     """The client's fault: `status` is what it is answered, then the connection closes."""
 
     def __init__(self, status: int, reason: str) -> None:
@@ -75,30 +75,30 @@ def head_end(buffer: bytearray, *, searched: int) -> int:
     if (end if end >= 0 else len(buffer)) > MAX_HEAD:
         line_end = buffer.find(b"\r\n")
         if line_end < 0 or line_end > MAX_URL + 64:  # 64: a method and a version, generously
-            raise Refused(414, f"The address is longer than {MAX_URL} bytes.")
-        raise Refused(431, f"The request's header is longer than {MAX_HEAD} bytes.")
+            raise RefusedRequest(414, f"The address is longer than {MAX_URL} bytes.")
+        raise RefusedRequest(431, f"The request's header is longer than {MAX_HEAD} bytes.")
     if end < 0 and _BARE_LF.search(buffer, max(0, searched - 1)):
-        raise Refused(400, "The request's lines end in a bare line feed.")
+        raise RefusedRequest(400, "The request's lines end in a bare line feed.")
     return end + 4 if end >= 0 else -1
 
 
 def check_head(head: bytes) -> None:
     """Refuse whatever two parsers could read in two ways. Raises Refused."""
     if _BARE.search(head) or _CONTROL.search(head):
-        raise Refused(400, "The request's header contains control characters.")
+        raise RefusedRequest(400, "The request's header contains control characters.")
     line, *fields = head[:-4].split(b"\r\n")
     match = _LINE.fullmatch(line)
     if match is None:
-        raise Refused(400, "The request line is malformed.")
+        raise RefusedRequest(400, "The request line is malformed.")
     method, target, major, minor = match.groups()
     if len(target) > MAX_URL:
-        raise Refused(414, f"The address is longer than {MAX_URL} bytes.")
+        raise RefusedRequest(414, f"The address is longer than {MAX_URL} bytes.")
     if major != b"1" or minor not in b"01":
-        raise Refused(505, "This proxy speaks HTTP/1.0 and HTTP/1.1 here.")
+        raise RefusedRequest(505, "This proxy speaks HTTP/1.0 and HTTP/1.1 here.")
     if len(method) > MAX_METHOD or (method not in _METHODS and method.upper() in _METHODS):
-        raise Refused(501, "The request's method is unknown; methods are in upper case.")
+        raise RefusedRequest(501, "The request's method is unknown; methods are in upper case.")
     if _check_framing(fields, http10=minor == b"0") and method in _BODILESS:
-        raise Refused(400, f"A {method.decode()} request has no body.")
+        raise RefusedRequest(400, f"A {method.decode()} request has no body.")
 
 
 def disguised(name: bytes) -> bool:
@@ -114,10 +114,10 @@ def _check_framing(fields: list[bytes], *, http10: bool) -> bool:
     lengths, codings = [], []
     for field in fields:
         if field[:1] in (b" ", b"\t"):
-            raise Refused(400, "The request's header has a folded line.")
+            raise RefusedRequest(400, "The request's header has a folded line.")
         name, _, value = field.partition(b":")
         if disguised(name):
-            raise Refused(
+            raise RefusedRequest(
                 400, f"The request's field {name.decode('latin-1')} could be taken for another."
             )
         if name.lower() == b"content-length":
@@ -127,20 +127,20 @@ def _check_framing(fields: list[bytes], *, http10: bool) -> bool:
         elif name.lower() == b"host":
             _check_host(value.strip(b" \t"))
         elif name.lower() == b"expect" and value.strip(b" \t").lower() != b"100-continue":
-            raise Refused(417, "The request expects something else than 100-continue.")
+            raise RefusedRequest(417, "The request expects something else than 100-continue.")
     if len(lengths) > 1 or len(codings) > 1 or (lengths and codings):
-        raise Refused(400, "The request gives its length more than once.")
+        raise RefusedRequest(400, "The request gives its length more than once.")
     if lengths and not LENGTH.fullmatch(lengths[0]):
-        raise Refused(400, "The request's Content-Length is not a plain number.")
+        raise RefusedRequest(400, "The request's Content-Length is not a plain number.")
     if codings and http10:
-        raise Refused(400, "An HTTP/1.0 request has a Transfer-Encoding.")
+        raise RefusedRequest(400, "An HTTP/1.0 request has a Transfer-Encoding.")
     return bool(codings) or any(int(length) for length in lengths)
 
 
 def _check_host(value: bytes) -> None:
     """One that is malformed is refused even where the target overrules it (RFC 9112, 3.2)."""
     if value and _AUTHORITY.fullmatch(value.decode("latin-1")) is None:
-        raise Refused(400, "The request's Host is not one.")
+        raise RefusedRequest(400, "The request's Host is not one.")
 
 
 def to_request(event: h11.Request, *, origin: str | None = None) -> Request:
@@ -156,7 +156,7 @@ def to_request(event: h11.Request, *, origin: str | None = None) -> Request:
     else:
         url = absolute_url(target, host or origin[8:], scheme="https")
         if not url.startswith(origin + "/"):  # RFC 9110, 15.5.20
-            raise Refused(421, f"This connection is to {origin} and to no other.")
+            raise RefusedRequest(421, f"This connection is to {origin} and to no other.")
     authority = url.split("/", 3)[2]
     kept = [(n, v) for n, v in end_to_end(headers) if n not in ("host", "expect")]
     # The target names the host, whatever the field says (RFC 9112, 3.2.2).
@@ -200,7 +200,7 @@ def absolute_url(target: str, host: str, *, scheme: str = "http") -> str:
         scheme, authority, rest = match[1].lower(), match[2], match[3]
         scheme = _PLAIN.get(scheme, scheme)
     else:
-        raise Refused(400, "The request's address is neither a path nor an http URL.")
+        raise RefusedRequest(400, "The request's address is neither a path nor an http URL.")
     name, port = split_authority(authority, default_port=_DEFAULT_PORT[scheme])
     shown = name if port == _DEFAULT_PORT[scheme] else f"{name}:{port}"
     return f"{scheme}://{shown}{rest if rest.startswith('/') else '/' + rest}"
@@ -210,8 +210,8 @@ def split_authority(authority: str, *, default_port: int | None = None) -> tuple
     """Host (lower case, IPv6 in brackets) and port. Raises Refused; user names are refused too."""
     match = _AUTHORITY.fullmatch(authority)
     if match is None:
-        raise Refused(400, "The request names no valid host.")
+        raise RefusedRequest(400, "The request names no valid host.")
     port = int(match[2]) if match[2] else default_port
     if port is None or not 0 < port < 65536:
-        raise Refused(400, "The request names no valid port.")
+        raise RefusedRequest(400, "The request names no valid port.")
     return match[1].lower(), port

@@ -20,8 +20,8 @@ from h2.exceptions import ProtocolError
 
 from local_proxy.client_stream import ClientStream
 from local_proxy.http import Core
-from local_proxy.http1_connection import Limits
-from local_proxy.http2_exchange import Exchange, Tally
+from local_proxy.http1_connection import FrontLimits
+from local_proxy.http2_exchange import FrontTally, Http2Exchange
 from local_proxy.http2_flood import Flood, FrameMeter
 from local_proxy.http2_settings import CONNECTION_WINDOW, server_side
 from local_proxy.http2_table import Over, StreamTable
@@ -60,10 +60,10 @@ class Http2Connection:
         core: Core,
         client: ClientStream,
         *,
-        limits: Limits | None = None,
+        limits: FrontLimits | None = None,
         origin: str | None = None,
         connects: Connects | None = None,
-        tally: Tally | None = None,
+        tally: FrontTally | None = None,
         room: Room | None = None,
         websockets: bool = True,
     ) -> None:
@@ -71,8 +71,8 @@ class Http2Connection:
         a proxy's, for all hosts. `connects`: what becomes of a CONNECT; None: there is none.
         `websockets`: whether a client is told that it may ask for them here."""
         self._client = client
-        self._limits = limits or Limits()
-        self._exchange = Exchange(
+        self._limits = limits or FrontLimits()
+        self._exchange = Http2Exchange(
             core,
             tally or Counts(),
             body=self._limits.body,

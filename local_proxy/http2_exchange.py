@@ -18,7 +18,7 @@ from h2.errors import ErrorCodes
 from local_proxy import http2_websocket as websocket
 from local_proxy.error_page import error_page
 from local_proxy.http import Core, Headers, Request, Response
-from local_proxy.http1_head import Refused
+from local_proxy.http1_head import RefusedRequest
 from local_proxy.http1_tunnel import pump
 from local_proxy.http2_head import (
     Fields,
@@ -33,7 +33,7 @@ from local_proxy.http2_head import (
     unwritable,
     user_agent,
 )
-from local_proxy.http2_streams import Stream
+from local_proxy.http2_streams import Http2Stream
 from local_proxy.https import Connects
 from local_proxy.responses import bodyless, dispose
 from local_proxy.upgrade import open_websocket
@@ -44,7 +44,7 @@ _PIECE: Final = 65536
 """Bytes of a body that is here in full, which are copied to the stream at a time."""
 
 
-class Tally(Protocol):
+class FrontTally(Protocol):
     """Counts of a front."""
 
     requests: int
@@ -53,11 +53,11 @@ class Tally(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class Http2Exchange:
     """What all exchanges of one connection have in common."""
 
     core: Core
-    tally: Tally
+    tally: FrontTally
     body: int
     """Bytes of a request's body; answered 413 above."""
     connects: Connects | None
@@ -67,7 +67,7 @@ class Exchange:
     origin: str | None
     """The only origin that the connection was made for; None: any (a proxy's connection)."""
 
-    async def run(self, stream: Stream, fields: Fields) -> None:
+    async def run(self, stream: Http2Stream, fields: Fields) -> None:
         """Serve one request. Raises nothing; cancelled when the client resets the stream."""
         try:
             await self._serve(stream, fields)
@@ -83,7 +83,7 @@ class Exchange:
         finally:
             stream.close()
 
-    async def _serve(self, stream: Stream, fields: Fields) -> None:
+    async def _serve(self, stream: Http2Stream, fields: Fields) -> None:
         request = None
         try:
             if websocket.asks(fields):
@@ -97,14 +97,14 @@ class Exchange:
             request.reached = stream.local_address
             request.peer = stream.peer_address
             await self._answer(stream, request, fields)
-        except Refused as refused:
+        except RefusedRequest as refused:
             self.tally.refused += 1
             page = error_page(refused.status, refused.reason)
             await _respond(stream, page, method=request.method if request else "GET")
 
     # -- requests ----------------------------------------------------------------------------
 
-    async def _answer(self, stream: Stream, request: Request, fields: Fields) -> None:
+    async def _answer(self, stream: Http2Stream, request: Request, fields: Fields) -> None:
         self.tally.requests += 1
         length = content_length(fields)
         if length is not None and length > self.body:
@@ -132,9 +132,9 @@ class Exchange:
 
     # -- tunnels -----------------------------------------------------------------------------
 
-    async def _tunnel(self, stream: Stream, host: str, port: int, *, client: str) -> None:
+    async def _tunnel(self, stream: Http2Stream, host: str, port: int, *, client: str) -> None:
         if self.connects is None:
-            raise Refused(421, "This connection was made for another host.")
+            raise RefusedRequest(421, "This connection was made for another host.")
         self.tally.tunnels += 1
         way = await self.connects.open(host, port, client=client)
         if isinstance(way, Response):
@@ -146,7 +146,7 @@ class Exchange:
         finally:
             await way.close()
 
-    async def _websocket(self, stream: Stream, fields: Fields) -> None:
+    async def _websocket(self, stream: Http2Stream, fields: Fields) -> None:
         """RFC 8441, 5: a tunnel once the server has agreed."""
         key = secrets.token_bytes(16)
         request = websocket.to_websocket(fields, origin=self.origin, key=key)
@@ -173,11 +173,11 @@ class Exchange:
 class _Body:
     """A request's body as it comes; says that it is wanted first where the client may wait."""
 
-    def __init__(self, stream: Stream, *, limit: int, waiting: bool) -> None:
+    def __init__(self, stream: Http2Stream, *, limit: int, waiting: bool) -> None:
         self._stream = stream
         self._left = limit
         self._waiting = waiting
-        self.refusal: Refused | None = None
+        self.refusal: RefusedRequest | None = None
         """What was wrong with it, once that is known."""
 
     def __aiter__(self) -> AsyncIterator[bytes]:
@@ -205,7 +205,7 @@ class _Broken(Exception):
     """The response does not have the length that it says."""
 
 
-async def _respond(stream: Stream, response: Response, *, method: str) -> None:
+async def _respond(stream: Http2Stream, response: Response, *, method: str) -> None:
     """Write it all; one that breaks off resets its stream. Raises nothing but cancellation."""
     whole = False
     try:
@@ -237,7 +237,7 @@ async def _respond(stream: Stream, response: Response, *, method: str) -> None:
         await dispose(response, whole=whole)
 
 
-async def _write_body(stream: Stream, body: AsyncIterator[bytes], response: Response) -> None:
+async def _write_body(stream: Http2Stream, body: AsyncIterator[bytes], response: Response) -> None:
     """Pull the body at the pace at which the client takes it."""
     sent, length = 0, response.length
     async for chunk in body:
@@ -263,7 +263,7 @@ def _trailers(response: Response) -> Fields:
         return []
 
 
-def _inform(stream: Stream, status: int, headers: Headers) -> None:
+def _inform(stream: Http2Stream, status: int, headers: Headers) -> None:
     """Pass an interim response on; one that can't be written is nobody's loss."""
     if 101 < status < 200:
         with contextlib.suppress(ValueError, ConnectionError):
@@ -277,5 +277,5 @@ def _reprioritised(request: Request, urgency: int) -> None:
             callback(urgency)
 
 
-def _too_large() -> Refused:
-    return Refused(413, "The request's body is larger than this proxy allows.")
+def _too_large() -> RefusedRequest:
+    return RefusedRequest(413, "The request's body is larger than this proxy allows.")

@@ -24,7 +24,7 @@ class Flood(Exception):
     """The client keeps us busy with nothing: the connection ends (ENHANCE_YOUR_CALM)."""
 
 
-class Bucket:
+class FloodBucket:
     """A token bucket: `burst` at once, `rate` a second in the long run."""
 
     def __init__(self, what: str, *, burst: float, rate: float) -> None:
@@ -49,10 +49,10 @@ class FrameMeter:
     """Watches the frames of one client go by."""
 
     def __init__(self) -> None:
-        self.resets = Bucket("reset streams", burst=1000, rate=33)
+        self.resets = FloodBucket("reset streams", burst=1000, rate=33)
         """RST_STREAM of the client, and ours that its mistakes make us send."""
-        self._idle = Bucket("frames that say nothing", burst=2000, rate=200)
-        self._windows = Bucket("window updates", burst=2000, rate=200)
+        self._idle = FloodBucket("frames that say nothing", burst=2000, rate=200)
+        self._windows = FloodBucket("window updates", burst=2000, rate=200)
         self._skip = len(PREFACE)
         """Bytes until the next frame header."""
         self._header = bytearray()

@@ -15,7 +15,7 @@ from local_proxy.http import Headers, Request, Response
 from local_proxy.http1_head import (
     LENGTH,
     MAX_HEAD,
-    Refused,
+    RefusedRequest,
     absolute_url,
     disguised,
     end_to_end,
@@ -60,13 +60,13 @@ def to_request(fields: Fields, *, origin: str | None = None) -> Request:
     _check_size(fields, target)
     authority = _authority(pseudo, regular)
     if not target.startswith(b"/"):
-        raise Refused(400, "The request's address is neither a path nor an http URL.")
+        raise RefusedRequest(400, "The request's address is neither a path nor an http URL.")
     scheme = pseudo[b":scheme"].decode("latin-1").lower()
     if scheme not in ("http", "https"):
-        raise Refused(400, "The request's scheme is neither http nor https.")
+        raise RefusedRequest(400, "The request's scheme is neither http nor https.")
     url = absolute_url(f"{scheme}://{authority}{target.decode('ascii')}", authority)
     if origin is not None and "/".join(url.split("/", 3)[:3]) != origin:
-        raise Refused(421, "This connection was made for another host.")
+        raise RefusedRequest(421, "This connection was made for another host.")
     headers = [(name.decode("ascii"), value.decode("latin-1")) for name, value in regular]
     kept = [(name, value) for name, value in end_to_end(headers) if name not in _CONSUMED]
     if cookies := [value for name, value in headers if name == "cookie"]:
@@ -186,9 +186,9 @@ def _split(fields: Fields) -> tuple[dict[bytes, bytes], Fields]:
 
 def _check_size(fields: Fields, target: bytes) -> None:
     if len(target) > MAX_URL:
-        raise Refused(414, f"The address is longer than {MAX_URL} bytes.")
+        raise RefusedRequest(414, f"The address is longer than {MAX_URL} bytes.")
     if sum(len(name) + len(value) + FIELD_OVERHEAD for name, value in fields) > MAX_HEAD:
-        raise Refused(431, f"The request's header is longer than {MAX_HEAD} bytes.")
+        raise RefusedRequest(431, f"The request's header is longer than {MAX_HEAD} bytes.")
 
 
 def _authority(pseudo: dict[bytes, bytes], regular: Fields) -> str:

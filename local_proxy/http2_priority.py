@@ -23,7 +23,7 @@ _MEMBER: Final = re.compile(r"\s*([a-z*][a-z0-9_\-.*]*)(?:=([^,;]*))?(?:;[^,]*)?
 
 
 @dataclass(frozen=True, slots=True)
-class Priority:
+class ResponsePriority:
     """What a client says of one response."""
 
     urgency: int = 3
@@ -32,10 +32,10 @@ class Priority:
     """Parts of it are of use, so that it may share the connection with others."""
 
 
-DEFAULT: Final = Priority()
+DEFAULT: Final = ResponsePriority()
 
 
-def parse_priority(field: str) -> Priority:
+def parse_priority(field: str) -> ResponsePriority:
     """A `priority` field's value. What is malformed or unknown is as if it were not there.
 
     Of the dictionary's syntax (RFC 8941, 3.2) only what RFC 9218, 4 defines is read.
@@ -50,10 +50,10 @@ def parse_priority(field: str) -> Priority:
             urgency = int(value)
         elif name == "i" and value in (None, "?0", "?1"):
             incremental = value != "?0"
-    return Priority(urgency, incremental)
+    return ResponsePriority(urgency, incremental)
 
 
-def parse_update(payload: bytes) -> tuple[int, Priority] | None:
+def parse_update(payload: bytes) -> tuple[int, ResponsePriority] | None:
     """Stream and priority in a PRIORITY_UPDATE frame; None: malformed (RFC 9218, 7.1)."""
     stream = int.from_bytes(payload[:4]) & 0x7FFFFFFF
     if len(payload) < 4 or not stream:
@@ -70,7 +70,7 @@ class Turns:
     """The streams that could send, and whose turn it is. At most a few hundred."""
 
     def __init__(self) -> None:
-        self._ready: dict[int, Priority] = {}
+        self._ready: dict[int, ResponsePriority] = {}
         self._served: dict[tuple[int, int], int] = {}
         """When each slot was last served: of (urgency, stream), or (urgency, 0) for those that
         are served in order."""
@@ -82,7 +82,7 @@ class Turns:
     def __contains__(self, stream: int) -> bool:
         return stream in self._ready
 
-    def add(self, stream: int, priority: Priority) -> None:
+    def add(self, stream: int, priority: ResponsePriority) -> None:
         """The stream has something to send, or another priority from now on."""
         self._ready[stream] = priority
 

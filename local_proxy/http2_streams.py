@@ -14,12 +14,12 @@ from typing import Protocol
 from h2.errors import ErrorCodes
 
 from local_proxy.http2_head import Fields
-from local_proxy.http2_priority import Priority
+from local_proxy.http2_priority import ResponsePriority
 
 Leave = Callable[[], object]
 
 
-class Carrier(Protocol):
+class StreamCarrier(Protocol):
     """The connection, as a stream sees it. None of these waits."""
 
     @property
@@ -30,23 +30,23 @@ class Carrier(Protocol):
     def peer_address(self) -> tuple[str, int] | None:
         """Address and port of the client; None: unknown."""
 
-    def send_head(self, stream: Stream, fields: Fields, *, end: bool) -> None:
+    def send_head(self, stream: Http2Stream, fields: Fields, *, end: bool) -> None:
         """A field section, in front of all bytes. Raises ConnectionError."""
 
-    def has_output(self, stream: Stream) -> None:
+    def has_output(self, stream: Http2Stream) -> None:
         """The stream has bytes, or its end, to send."""
 
-    def credit(self, stream: Stream, amount: int) -> None:
+    def credit(self, stream: Http2Stream, amount: int) -> None:
         """So many bytes, padding included, were taken."""
 
-    def reset(self, stream: Stream, code: ErrorCodes) -> None:
+    def reset(self, stream: Http2Stream, code: ErrorCodes) -> None:
         """The stream ends at once, in both directions."""
 
 
-class Stream:
+class Http2Stream:
     """One request's or tunnel's stream. Read and written by one task each."""
 
-    def __init__(self, carrier: Carrier, number: int, priority: Priority) -> None:
+    def __init__(self, carrier: StreamCarrier, number: int, priority: ResponsePriority) -> None:
         self._carrier = carrier
         self.number = number
         self.priority = priority
@@ -71,7 +71,7 @@ class Stream:
         self._drained.set()
 
     def __repr__(self) -> str:
-        return f"<Stream {self.number} {len(self._in)} in, {len(self._out)} out>"
+        return f"<Http2Stream {self.number} {len(self._in)} in, {len(self._out)} out>"
 
     # -- local_proxy.client_stream.ClientStream ----------------------------------------------
 

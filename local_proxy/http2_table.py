@@ -19,21 +19,21 @@ from h2.exceptions import ProtocolError
 from hyperframe.frame import ExtensionFrame
 
 from local_proxy.client_stream import ClientStream
-from local_proxy.http2_exchange import Exchange
+from local_proxy.http2_exchange import Http2Exchange
 from local_proxy.http2_flood import FrameMeter
 from local_proxy.http2_head import Fields, Malformed, check_trailers
 from local_proxy.http2_priority import (
     DEFAULT,
     DEFAULT_WEIGHT,
     PRIORITY_UPDATE,
-    Priority,
+    ResponsePriority,
     parse_priority,
     parse_update,
     urgency_of_weight,
 )
 from local_proxy.http2_settings import MAX_STREAMS
-from local_proxy.http2_streams import Stream
-from local_proxy.http2_writer import Writer
+from local_proxy.http2_streams import Http2Stream
+from local_proxy.http2_writer import Http2Writer
 
 
 class Over(Exception):
@@ -51,7 +51,7 @@ class StreamTable:
         self,
         http: H2Connection,
         client: ClientStream,
-        exchange: Exchange,
+        exchange: Http2Exchange,
         meter: FrameMeter,
         *,
         idle: Callable[[], None],
@@ -62,12 +62,12 @@ class StreamTable:
         self._exchange = exchange
         self._meter = meter
         self._idle = idle
-        self.writer = Writer(http, client, piece_sent=self._piece_sent)
-        self._streams: dict[int, Stream] = {}
+        self.writer = Http2Writer(http, client, piece_sent=self._piece_sent)
+        self._streams: dict[int, Http2Stream] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._at_birth: e.PriorityUpdated | None = None
         """What the newest stream's HEADERS frame said in RFC 7540's way."""
-        self._early: dict[int, Priority] = {}
+        self._early: dict[int, ResponsePriority] = {}
         """Priorities of streams that are still to come."""
 
     def __len__(self) -> int:
@@ -109,7 +109,7 @@ class StreamTable:
         fields: Fields = list(event.headers)
         number = event.stream_id
         early = self._early.pop(number, None)
-        stream = Stream(self, number, _priority(fields) if early is None else early)
+        stream = Http2Stream(self, number, _priority(fields) if early is None else early)
         if event.stream_ended is not None:
             stream.end_received()
         self._streams[number] = stream
@@ -191,7 +191,7 @@ class StreamTable:
         e.ConnectionTerminated: _on_goodbye,
     }
 
-    def _reprioritise(self, stream: Stream, priority: Priority) -> None:
+    def _reprioritise(self, stream: Http2Stream, priority: ResponsePriority) -> None:
         stream.priority = priority
         if stream in self.writer:
             self.writer.add(stream)
@@ -200,16 +200,16 @@ class StreamTable:
 
     # -- streams' lives ----------------------------------------------------------------------
 
-    def _exchanged(self, stream: Stream) -> None:
+    def _exchanged(self, stream: Http2Stream) -> None:
         self._tasks.pop(stream.number, None)
         self._settle(stream)
 
-    def _settle(self, stream: Stream) -> None:
+    def _settle(self, stream: Http2Stream) -> None:
         """Forget a stream that is over on both sides."""
         if stream.finished and stream.ended and stream.number not in self._tasks:
             self._forget(stream)
 
-    def _forget(self, stream: Stream) -> None:
+    def _forget(self, stream: Http2Stream) -> None:
         if self._streams.pop(stream.number, None) is None:
             return
         self.writer.forget(stream)
@@ -217,36 +217,36 @@ class StreamTable:
         if not self._streams:
             self._idle()
 
-    def _piece_sent(self, stream: Stream) -> None:
+    def _piece_sent(self, stream: Http2Stream) -> None:
         self._meter.sent(1)
         self._settle(stream)
 
-    def _stop(self, stream: Stream) -> None:
+    def _stop(self, stream: Http2Stream) -> None:
         task = self._tasks.get(stream.number)
         if task is not None and task is not asyncio.current_task():
             task.cancel()
 
     # -- local_proxy.http2_streams.Carrier ---------------------------------------------------
 
-    def send_head(self, stream: Stream, fields: Fields, *, end: bool) -> None:
+    def send_head(self, stream: Http2Stream, fields: Fields, *, end: bool) -> None:
         try:
             self._http.send_headers(stream.number, fields, end_stream=end)
         except ProtocolError as error:
             raise ConnectionResetError(str(error)) from error
         self.writer.wake()
 
-    def has_output(self, stream: Stream) -> None:
+    def has_output(self, stream: Http2Stream) -> None:
         if stream.number in self._streams:
             self.writer.add(stream)
 
-    def credit(self, stream: Stream, amount: int) -> None:
+    def credit(self, stream: Http2Stream, amount: int) -> None:
         try:
             self._http.acknowledge_received_data(amount, stream.number)
         except ProtocolError:
             return  # the connection is over
         self.writer.wake()
 
-    def reset(self, stream: Stream, code: ErrorCodes) -> None:
+    def reset(self, stream: Http2Stream, code: ErrorCodes) -> None:
         with contextlib.suppress(ProtocolError):  # it may be gone already
             self._http.reset_stream(stream.number, code)
         self.writer.wake()
@@ -254,6 +254,6 @@ class StreamTable:
         self._stop(stream)
 
 
-def _priority(fields: Fields) -> Priority:
+def _priority(fields: Fields) -> ResponsePriority:
     said = b", ".join(value for name, value in fields if name == b"priority")
     return parse_priority(said.decode("latin-1")) if said else DEFAULT

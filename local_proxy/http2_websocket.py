@@ -12,7 +12,7 @@ from typing import Final
 
 from local_proxy.error_page import error_page
 from local_proxy.http import Headers, Request, Response, header
-from local_proxy.http1_head import Refused
+from local_proxy.http1_head import RefusedRequest
 from local_proxy.http2_head import Fields, Malformed, to_request
 from local_proxy.upgrade import PROTOCOL, Switched
 
@@ -46,7 +46,7 @@ def to_websocket(fields: Fields, *, origin: str | None, key: bytes) -> Request:
     ]
     request = to_request(as_get, origin=origin)
     if protocols[0] != PROTOCOL.encode():
-        raise Refused(501, "Of other protocols than HTTP only WebSocket is spoken here.")
+        raise RefusedRequest(501, "Of other protocols than HTTP only WebSocket is spoken here.")
     request.headers = [(n, v) for n, v in request.headers if n not in _OURS]
     request.headers.append(("sec-websocket-key", base64.b64encode(key).decode()))
     return request

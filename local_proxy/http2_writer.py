@@ -15,7 +15,7 @@ from h2.connection import H2Connection
 
 from local_proxy.client_stream import ClientStream
 from local_proxy.http2_priority import Turns
-from local_proxy.http2_streams import Stream
+from local_proxy.http2_streams import Http2Stream
 
 QUANTUM: Final = 16384
 """Bytes of one stream before another has its turn: a frame (RFC 9113, 4.2)."""
@@ -25,18 +25,18 @@ MAX_OUT: Final = 65536
 """Bytes of field sections and replies that wait before the client's frames are read on."""
 
 
-class Writer:
+class Http2Writer:
     """One connection's, a task."""
 
     def __init__(
-        self, http: H2Connection, client: ClientStream, *, piece_sent: Callable[[Stream], None]
+        self, http: H2Connection, client: ClientStream, *, piece_sent: Callable[[Http2Stream], None]
     ) -> None:
         """`piece_sent`: a DATA frame of this stream was made; perhaps its last."""
         self._http = http
         self._client = client
         self._piece_sent = piece_sent
         self._turns = Turns()
-        self._ready: dict[int, Stream] = {}
+        self._ready: dict[int, Http2Stream] = {}
         self._out = bytearray()
         """Frames in the order in which h2 made them, not yet handed down."""
         self._wake = asyncio.Event()
@@ -44,22 +44,22 @@ class Writer:
         self._over = False
 
     def __repr__(self) -> str:
-        return f"<Writer {self._turns!r}>"
+        return f"<Http2Writer {self._turns!r}>"
 
     def wake(self) -> None:
         """h2 has frames to send, or windows have opened."""
         self._wake.set()
 
-    def add(self, stream: Stream) -> None:
+    def add(self, stream: Http2Stream) -> None:
         """It has something to send, or has changed its priority."""
         self._ready[stream.number] = stream
         self._turns.add(stream.number, stream.priority)
         self._wake.set()
 
-    def __contains__(self, stream: Stream) -> bool:
+    def __contains__(self, stream: Http2Stream) -> bool:
         return stream.number in self._ready
 
-    def forget(self, stream: Stream) -> None:
+    def forget(self, stream: Http2Stream) -> None:
         """It is over."""
         self._ready.pop(stream.number, None)
         self._turns.forget(stream.number)
@@ -108,7 +108,7 @@ class Writer:
         ended = self._ready[number].only_end_pending
         return ended or self._http.local_flow_control_window(number) > 0
 
-    def _send_piece(self, stream: Stream) -> None:
+    def _send_piece(self, stream: Http2Stream) -> None:
         window = self._http.local_flow_control_window(stream.number)
         room = min(window, self._http.max_outbound_frame_size, QUANTUM)
         piece, end = stream.take(max(0, room))

@@ -25,7 +25,7 @@ from local_proxy.http import Core, Duplex, Response
 from local_proxy.http1_tunnel import pump
 from local_proxy.lessons import Lessons
 from local_proxy.rejections import Learnt, Rejections
-from local_proxy.store import Store
+from local_proxy.store import LocalStore
 from local_proxy.tls_stream import HandshakeFailed, TlsStream
 
 log = structlog.get_logger(__name__)
@@ -40,7 +40,7 @@ HANDSHAKE_TIME: Final = 30.0
 """Seconds for the rest of the handshake: some clients ask their user about a certificate."""
 
 
-class Way(Protocol):
+class ConnectWay(Protocol):
     """How a CONNECT goes on after its 200."""
 
     async def carry(self, client: ClientStream, early: bytes) -> None:
@@ -59,7 +59,7 @@ class Https:
         *,
         tunnel: Iterable[str] = (),
         now: Callable[[], float],
-        store: Store | None = None,
+        store: LocalStore | None = None,
         tunnelled: Callable[[str], bool] = lambda host: False,
     ) -> None:
         """`tunnel`: hosts never adapted; `*.bank.example` means bank.example and all below it.
@@ -130,7 +130,7 @@ class Connects:
         self._idle_time = idle_time
         self._silence = silence
 
-    async def open(self, host: str, port: int, *, client: str) -> Way | Response:
+    async def open(self, host: str, port: int, *, client: str) -> ConnectWay | Response:
         """What to do after a 200, or what to answer instead. `client`: its User-Agent.
 
         A connection that may be ours needs nothing from the link yet.
@@ -139,7 +139,7 @@ class Connects:
             return _Heard(self, self._https, host, port, client)
         return await self.tunnel(host, port)
 
-    async def tunnel(self, host: str, port: int) -> Way | Response:
+    async def tunnel(self, host: str, port: int) -> ConnectWay | Response:
         """An opaque one, as far as the server."""
         try:
             far = await self._core.connect(host, port)

@@ -44,7 +44,7 @@ ANYBODY: Final = Partition("", "")
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class InitiatorPage:
     """A page in a window or in a frame."""
 
     document: int
@@ -106,7 +106,7 @@ class Lent:
         return self._to.get(url, frozenset())
 
 
-def initiators(request: Request, pages: Iterable[Page], lent: Lent) -> Initiators:
+def initiators(request: Request, pages: Iterable[InitiatorPage], lent: Lent) -> Initiators:
     """Who may have made it. `pages`: those that are open, the newest first."""
     headers = request.headers
     client, referer = header(headers, "user-agent"), header(headers, "referer").partition("#")[0]
@@ -145,7 +145,7 @@ def _trimmed(referer: str, url: str) -> bool:
     return referer == origin + "/" and origin != origin_of(url)
 
 
-def _of_sheet(referer: str, pages: list[Page], lent: Lent) -> Initiators:
+def _of_sheet(referer: str, pages: list[InitiatorPage], lent: Lent) -> Initiators:
     """The pages of the only partition that has the sheet, if it's one."""
     partitions = lent.to(referer) if referer else frozenset()
     if len(partitions) != 1 or ANYBODY in partitions:
@@ -153,7 +153,7 @@ def _of_sheet(referer: str, pages: list[Page], lent: Lent) -> Initiators:
     return _among([page for page in pages if page.partition in partitions], pages)
 
 
-def _among(own: list[Page], pages: list[Page]) -> Initiators:
+def _among(own: list[InitiatorPage], pages: list[InitiatorPage]) -> Initiators:
     if not own:
         return NOBODY
     first, partitions = own[0], {page.partition for page in own}

@@ -15,7 +15,7 @@ import msgspec
 import structlog
 
 from local_proxy.rejections import MAX_CLIENTS, Lesson, Rejections
-from local_proxy.store import Store, Unavailable
+from local_proxy.store import LocalStore, Unavailable
 from local_proxy.threads import STORE
 from local_proxy.wall_clock import wall_clock
 
@@ -32,7 +32,7 @@ class Lessons:
     def __init__(
         self,
         rejections: Rejections,
-        store: Store | None,
+        store: LocalStore | None,
         *,
         authority: str,
         now: Callable[[], float],

@@ -39,10 +39,10 @@ from local_proxy.policy_worker import PolicyWorker, Worker
 from local_proxy.promise_keeper import PromiseKeeper
 from local_proxy.savings import Savings
 from local_proxy.sites import Mode, Sites
-from local_proxy.status.control import Control
+from local_proxy.status.control import ControlPage
 from local_proxy.status.page import StatusPage
 from local_proxy.status.setup import HOST, Setup
-from local_proxy.store import OTHERS, Store, Sum, Unavailable
+from local_proxy.store import OTHERS, LocalStore, Sum, Unavailable
 from local_proxy.threads import STORE
 from local_proxy.tracking_drivers.browser import Tracker
 from local_proxy.uplink import Connect, Uplink
@@ -58,7 +58,7 @@ URGENT: Final = 2
 _log = structlog.get_logger("sluice.local")
 
 
-class Settings(paired.Settings, Protocol):
+class ProxySettings(paired.PairingSettings, Protocol):
     """What it reads of the configuration's [local] section."""
 
     @property
@@ -92,7 +92,7 @@ class LocalProxy:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: ProxySettings,
         policies: list[Policy],
         *,
         remote: Remote | None = None,
@@ -100,7 +100,7 @@ class LocalProxy:
         worker: Callable[[], Worker] = PolicyWorker,
         authority: Authority | None = None,
         jpegtran: str | None = shutil.which("jpegtran"),
-        store: Store | None = None,
+        store: LocalStore | None = None,
     ) -> None:
         """`remote`: as the settings say unless given (raises PairingError). Raises ClientsError
         and PrivateError for settings that make no sense.
@@ -204,7 +204,7 @@ class LocalProxy:
 
     def _new_pages(self, loop: asyncio.AbstractEventLoop) -> StatusPage:
         """The local proxy's own pages, and what they may change."""
-        control = Control(
+        control = ControlPage(
             self.sites, self.savings, store=self._store, https=lambda: self.https, now=loop.time
         )
         return StatusPage(
@@ -335,7 +335,7 @@ class LocalProxy:
         return await self.core.handle(request)
 
 
-def open_authority(settings: Settings) -> Authority | None:
+def open_authority(settings: ProxySettings) -> Authority | None:
     """What vouches for https sites; None: no https is to be adapted, or it can't be kept here.
 
     Raises OSError where somebody must look at its files.
@@ -358,15 +358,15 @@ def open_authority(settings: Settings) -> Authority | None:
     return authority
 
 
-def composed(settings: Settings) -> LocalProxy:
+def composed(settings: ProxySettings) -> LocalProxy:
     """One with the policies and the authority that the settings name. Raises OSError, LoadError,
     PairingError, ClientsError."""
     policies = [load(name) for name in settings.policy]
-    store = Store(Path(settings.state))
+    store = LocalStore(Path(settings.state))
     return LocalProxy(settings, policies, authority=open_authority(settings), store=store)
 
 
-async def run(settings: Settings) -> None:
+async def run(settings: ProxySettings) -> None:
     """Listen and serve until cancelled. Prints one line when ready.
 
     Raises OSError, LoadError, PairingError, ClientsError.

@@ -6,7 +6,7 @@ one place that says for which pictures that holds. Must not know: who may have t
 
 from __future__ import annotations
 
-from local_proxy.components import Component, Head
+from local_proxy.components import Component, OriginHead
 from local_proxy.export_drivers.pictures import own_bytes
 from local_proxy.http import Headers, Response
 from wire.skeleton import Level
@@ -22,7 +22,7 @@ async def whole(component: Component) -> None:
     await component.wait(lambda: component.complete)
 
 
-def response(component: Component, head: Head) -> Response:
+def response(component: Component, head: OriginHead) -> Response:
     """The origin's own response, its body as it comes. Only where they can be had."""
     level = _level(component)
     assert level is not None

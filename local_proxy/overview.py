@@ -13,11 +13,11 @@ from local_proxy.status import summary
 from local_proxy.status.history import BandwidthHistory
 from local_proxy.status.snapshot import (
     DocumentStatus,
-    Estimate,
     LinkStatus,
     NodeStatus,
     Problem,
-    Savings,
+    ShownEstimate,
+    ShownSavings,
     StatusSnapshot,
 )
 from local_proxy.store import Sum
@@ -113,7 +113,7 @@ class Overview:
             uptime=now - self._start,
             link=link,
             history=self.history.status(now=now),
-            savings=Savings(origin_bytes=self._origin_bytes, link_bytes=self._link_bytes),
+            savings=ShownSavings(origin_bytes=self._origin_bytes, link_bytes=self._link_bytes),
             pictures=summary.pictures(session.decisions) if session is not None else [],
             documents=documents,
             tree=_tree(documents, view.schedulers.get((), "")),
@@ -172,10 +172,10 @@ def _is_picture(component: Component) -> bool:
     return head is not None and header(head.headers, "content-type").startswith("image/")
 
 
-def _estimate(estimate: BandwidthEstimate | None, now: float) -> Estimate | None:
+def _estimate(estimate: BandwidthEstimate | None, now: float) -> ShownEstimate | None:
     if estimate is None:
         return None
-    return Estimate(estimate.rate, now - estimate.at, estimate.confidence, estimate.source)
+    return ShownEstimate(estimate.rate, now - estimate.at, estimate.confidence, estimate.source)
 
 
 def _tree(documents: list[DocumentStatus], root: str) -> NodeStatus:

@@ -23,7 +23,7 @@ UNPROTECTED: Final = "127.0.0.1:8119"
 _log = structlog.get_logger("sluice.local")
 
 
-class Settings(Protocol):
+class PairingSettings(Protocol):
     """What it reads of the configuration's [local] section: who the remote is, who we are."""
 
     @property
@@ -49,7 +49,7 @@ class Remote:
     """The same over UDP; None: over TCP only."""
 
 
-def remote(settings: Settings) -> Remote:
+def remote(settings: PairingSettings) -> Remote:
     """The remote to use. Raises PairingError, saying what to do."""
     if settings.security == "none":
         if settings.transport == "atp-udp":

@@ -17,20 +17,20 @@ from policies.events import (
     Progress,
     ScrolledInView,
 )
-from policies.host import Slot, Turn
+from policies.host import PolicySlot, PolicyTurn
 
 
 class TurnQueue:
     """First in, first out, but for what is superseded."""
 
     def __init__(self) -> None:
-        self._turns: dict[Hashable, Turn] = {}
+        self._turns: dict[Hashable, PolicyTurn] = {}
         self._unique = count()
 
     def __len__(self) -> int:
         return len(self._turns)
 
-    def put(self, turns: Iterable[Turn]) -> None:
+    def put(self, turns: Iterable[PolicyTurn]) -> None:
         """Append; a turn of the same policy that is now out of date goes."""
         for turn in turns:
             topic = _topic(turn.event)
@@ -38,15 +38,15 @@ class TurnQueue:
             self._turns.pop(key, None)
             self._turns[key] = turn
 
-    def take(self) -> Turn | None:
+    def take(self) -> PolicyTurn | None:
         """The oldest turn."""
         return self._turns.pop(next(iter(self._turns))) if self._turns else None
 
-    def drop(self, slot: Slot) -> None:
+    def drop(self, slot: PolicySlot) -> None:
         """Forget the turns of a policy that was switched off."""
         self._turns = {key: turn for key, turn in self._turns.items() if turn.slot is not slot}
 
-    def waiting_for(self, slot: Slot) -> int:
+    def waiting_for(self, slot: PolicySlot) -> int:
         """Turns that a policy has still to take."""
         return sum(turn.slot is slot for turn in self._turns.values())
 

@@ -24,7 +24,7 @@ from local_proxy.policy_queue import TurnQueue
 from local_proxy.policy_worker import Abandoned, PolicyWorker, Worker
 from policies.api import Command, Event, Policy, SessionOpened, SessionView
 from policies.default import Default
-from policies.host import Host, Slot, Step, Turn, react
+from policies.host import HostStep, PolicyHost, PolicySlot, PolicyTurn, react
 from policies.plan import Rule
 
 WARN_AFTER: Final = 0.05
@@ -71,14 +71,14 @@ class PolicyRuntime:
 
         `worker` makes what policies react in: a thread, unless time is virtual.
         """
-        self._host = Host(policies, fallback=fallback)
+        self._host = PolicyHost(policies, fallback=fallback)
         self._send = send
         self._off_after, self._warn_after = off_after, warn_after
         self._queue = TurnQueue()
         self._loop = asyncio.get_running_loop()
         self._new_worker = worker
         self._worker = worker()
-        self._under_way: Turn | None = None
+        self._under_way: PolicyTurn | None = None
         self._watchdog: asyncio.TimerHandle | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._idle = asyncio.Event()
@@ -152,7 +152,7 @@ class PolicyRuntime:
 
     # -- one step after the other ------------------------------------------------------------
 
-    def _take(self, step: Step) -> None:
+    def _take(self, step: HostStep) -> None:
         if self._closed:
             return
         for command in step.commands:
@@ -179,7 +179,7 @@ class PolicyRuntime:
         self._watchdog = self._loop.call_later(self._off_after, self._overdue, turn)
         self._worker.submit(partial(self._react, turn, self.view))
 
-    def _react(self, turn: Turn, view: SessionView) -> None:
+    def _react(self, turn: PolicyTurn, view: SessionView) -> None:
         """In the thread: let the policy react and report back."""
         start = self._loop.time()
         commands: list[Command] = []
@@ -196,7 +196,7 @@ class PolicyRuntime:
         except RuntimeError:  # the loop was closed in the meantime
             return
 
-    def _done(self, turn: Turn, commands: list[Command], failure: str, took: float) -> None:
+    def _done(self, turn: PolicyTurn, commands: list[Command], failure: str, took: float) -> None:
         if turn is not self._under_way:
             return  # abandoned before it could answer
         self._free()
@@ -211,7 +211,7 @@ class PolicyRuntime:
         now = self._loop.time()
         self._take(self._host.reacted(turn, commands, seconds=took, now=now))
 
-    def _overdue(self, turn: Turn) -> None:
+    def _overdue(self, turn: PolicyTurn) -> None:
         if turn is not self._under_way:
             return
         self._worker.abandon()
@@ -226,7 +226,7 @@ class PolicyRuntime:
             self._watchdog.cancel()
             self._watchdog = None
 
-    def _switch_off(self, slot: Slot, reason: str) -> None:
+    def _switch_off(self, slot: PolicySlot, reason: str) -> None:
         _log.error("policy switched off", policy=slot.name, reason=reason)
         self._queue.drop(slot)
         self._take(self._host.failed(slot, reason))

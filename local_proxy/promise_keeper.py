@@ -19,8 +19,8 @@ from local_proxy.promises import (
     Promised,
     PromiseStatistics,
     PromiseTable,
+    PromiseVerdict,
     ResponseHead,
-    Verdict,
     Whose,
     may_use,
 )
@@ -52,7 +52,7 @@ def wants_picture(request: Request) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptPromise:
     """A promise answers the request."""
 
     component: Component
@@ -102,7 +102,7 @@ class PromiseKeeper:
 
     async def find(
         self, request: Request, initiators: Callable[[], Initiators], *, now: float
-    ) -> Kept | None:
+    ) -> KeptPromise | None:
         """What answers the request; None: it must be asked for. `initiators`: who may have made
         it."""
         found = self._table.find(request.url, now)
@@ -119,7 +119,7 @@ class PromiseKeeper:
 
     async def _answer(
         self, request: Request, promised: Promised, whose: Whose, now: float
-    ) -> Kept | None:
+    ) -> KeptPromise | None:
         component = self._components[promised.component]
         if whose is not Whose.OWN and component.use is Use.DOCUMENT:
             return None  # a page of a frame is known by the page around it
@@ -133,7 +133,7 @@ class PromiseKeeper:
                 head = await component.wait_head()
             except ComponentFailed as failure:
                 if failure.status == 403:  # forbidden here or there: asking anew changes nothing
-                    return Kept(component, whose)
+                    return KeptPromise(component, whose)
                 self._table.fail(promised)
                 return None
             promised.head = ResponseHead(head.status, head.headers, now)
@@ -157,7 +157,7 @@ class PromiseKeeper:
         not_modified = _not_modified(component) if verdict.not_modified else None
         if not_modified is None:
             self._let_go(component)
-        return Kept(component, whose, not_modified)
+        return KeptPromise(component, whose, not_modified)
 
     def _let_go(self, component: Component) -> None:
         if self._withheld.pop(component.id, None) is not None:
@@ -181,7 +181,7 @@ class PromiseKeeper:
         return self._table.statistics()
 
     @staticmethod
-    def _judge(promised: Promised, request: Request, whose: Whose, now: float) -> Verdict:
+    def _judge(promised: Promised, request: Request, whose: Whose, now: float) -> PromiseVerdict:
         return may_use(promised, request.headers, request.method, request.url, now, whose=whose)
 
 

@@ -98,7 +98,7 @@ class Whose(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PromiseVerdict:
     """Whether a promise may answer a request."""
 
     use: bool
@@ -118,24 +118,24 @@ def may_use(
     now: float,
     *,
     whose: Whose = Whose.OWN,
-) -> Verdict:
+) -> PromiseVerdict:
     """Whether the promise may answer this request."""
     refused = _request_refused(promise, request_headers, method, url, now)
     refused = refused or _maker_refused(promise, request_headers, whose)
     if refused:
-        return Verdict(False, refused)
+        return PromiseVerdict(False, refused)
     if promise.head is None:
-        return Verdict(True, "head not known yet", final=False)
+        return PromiseVerdict(True, "head not known yet", final=False)
     refused = _response_refused(promise, promise.head, request_headers)
     if not refused and whose is not Whose.OWN and _is_for_one(promise.head):
         refused = "of another document, and not to be shared"
     if not refused and (promise.uses or whose is Whose.OTHER):
         refused = _reuse_refused(promise, promise.head, request_headers, now)
     if refused:
-        return Verdict(False, refused)
+        return PromiseVerdict(False, refused)
     if promise.head.status == 200 and _unmodified(request_headers, promise.head.headers):
-        return Verdict(True, "not modified", not_modified=True)
-    return Verdict(True, "kept")
+        return PromiseVerdict(True, "not modified", not_modified=True)
+    return PromiseVerdict(True, "kept")
 
 
 def _request_refused(

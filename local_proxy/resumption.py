@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from local_proxy.arrivals import Arrival
-from local_proxy.components import Component, Head
+from local_proxy.components import Component, OriginHead
 from wire import messages as m
 from wire.names import name_of
 from wire.session import Headers, header
@@ -100,7 +100,7 @@ class Memory:
         )
 
 
-def fits(component: Component, head: Head) -> bool:
+def fits(component: Component, head: OriginHead) -> bool:
     """Whether a new response's head can be that of the component that is here in part."""
     before = component.head
     if before is None or not component.received:

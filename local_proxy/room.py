@@ -20,10 +20,10 @@ class Room:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._places: dict[asyncio.Task[None], Place] = {}
-        self._owing: dict[Place, None] = {}
+        self._places: dict[asyncio.Task[None], ConnectionPlace] = {}
+        self._owing: dict[ConnectionPlace, None] = {}
         """Those whose next request has not come whole, the longest waiting first."""
-        self._idle: dict[Place, None] = {}
+        self._idle: dict[ConnectionPlace, None] = {}
         """Those that may be silent, the longest silent first."""
 
     def __repr__(self) -> str:
@@ -34,7 +34,7 @@ class Room:
 
     def enter(self, client: ClientSocket, task: asyncio.Task[None]) -> None:
         """A connection that `task` serves; it owes a request."""
-        place = Place(self, client)
+        place = ConnectionPlace(self, client)
         self._places[task] = place
         place.owes()
         task.add_done_callback(self._leave)
@@ -51,12 +51,12 @@ class Room:
         place.client.give_up()
         return True
 
-    def mine(self) -> Place | None:
+    def mine(self) -> ConnectionPlace | None:
         """The place of the connection whose task this is; None: it is a stream inside one."""
         task = asyncio.current_task()
         return self._places.get(task) if task is not None else None
 
-    def _longest_owing(self) -> Place | None:
+    def _longest_owing(self) -> ConnectionPlace | None:
         crowds = Counter(place.network for place in self._owing)
         most = max(crowds.values(), default=0)
         return next((place for place in self._owing if crowds[place.network] == most), None)
@@ -67,7 +67,7 @@ class Room:
             place.is_served()
 
 
-class Place:
+class ConnectionPlace:
     """One connection's place in the room."""
 
     def __init__(self, room: Room, client: ClientSocket) -> None:

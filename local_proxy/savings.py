@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 import structlog
 
-from local_proxy.store import OTHERS, Store, Sum, Unavailable
+from local_proxy.store import OTHERS, LocalStore, Sum, Unavailable
 from local_proxy.threads import STORE
 
 PERIOD: Final = 20.0
@@ -44,7 +44,7 @@ class SiteSum(msgspec.Struct, frozen=True):
     pictures: int
 
 
-class Report(msgspec.Struct, frozen=True):
+class SavingsReport(msgspec.Struct, frozen=True):
     """The form of /savings.json."""
 
     kept: bool
@@ -58,7 +58,7 @@ class Report(msgspec.Struct, frozen=True):
 class Savings:
     """For one local proxy."""
 
-    def __init__(self, store: Store | None, *, today: Callable[[], date] = date.today) -> None:
+    def __init__(self, store: LocalStore | None, *, today: Callable[[], date] = date.today) -> None:
         """`store` None: nothing is kept."""
         self._store = store
         self._today = today
@@ -109,17 +109,17 @@ class Savings:
                     _log.warning("savings can't be written for now", why=str(error))
                 self._told = True
 
-    async def report(self, *, day: str | None = None) -> Report:
+    async def report(self, *, day: str | None = None) -> SavingsReport:
         """All days; the sites of all of them, or of one."""
         await self.flush()
         if self._store is None:
-            return Report(kept=False)
+            return SavingsReport(kept=False)
         try:
             days = await STORE.run(self._store.days)
             sites = await STORE.run(lambda s: s.sites(day=day), self._store)
         except Unavailable as error:
-            return Report(kept=True, problem=str(error))
-        return Report(
+            return SavingsReport(kept=True, problem=str(error))
+        return SavingsReport(
             kept=True,
             days=[Day(name, *_numbers(sums)) for name, sums in days],
             sites=[SiteSum(name, *_numbers(sums)) for name, sums in sites],

@@ -25,7 +25,7 @@ from wire import messages as m
 from wire.errors import NoCommonVersion, WireError
 from wire.frames import Control, Data
 from wire.package import Held
-from wire.session import Headers, Session, Side, State
+from wire.session import Headers, Session, SessionState, Side
 
 AGENT: Final = "sluice"
 MAX_REASON: Final = 500
@@ -33,7 +33,7 @@ MAX_REASON: Final = 500
 _log = structlog.get_logger("sluice.local")
 
 
-class Listener(Protocol):
+class LinkListener(Protocol):
     """Who is told what happens on the link. Called from the event loop; must not raise."""
 
     def session_opened(self, session: LocalSession) -> None: ...
@@ -60,7 +60,7 @@ class LocalSession:
     def __init__(
         self,
         link: Link,
-        listener: Listener,
+        listener: LinkListener,
         memory: Memory,
         *,
         device: str,
@@ -121,7 +121,7 @@ class LocalSession:
     @property
     def open(self) -> bool:
         """Whether requests can be sent and answered."""
-        return self.session.state is State.OPEN
+        return self.session.state is SessionState.OPEN
 
     @property
     def link(self) -> Link:

@@ -84,7 +84,7 @@ class Sum:
         )
 
 
-class Store:
+class LocalStore:
     """The file. All methods raise Unavailable."""
 
     def __init__(self, folder: Path) -> None:

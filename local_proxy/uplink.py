@@ -16,7 +16,7 @@ import structlog
 
 from local_proxy.components import Component, ComponentFailed
 from local_proxy.resumption import LOST, Memory
-from local_proxy.session import Listener, LocalSession
+from local_proxy.session import LinkListener, LocalSession
 from transport.activity import Activity
 from transport.lasting import forbids
 from transport.link import Link, LinkError, OtherVersion
@@ -98,7 +98,7 @@ class Uplink:
     def __init__(
         self,
         connect: Connect,
-        listener: Listener,
+        listener: LinkListener,
         *,
         remote: str,
         device: str,

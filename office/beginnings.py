@@ -17,7 +17,7 @@ from office.errors import Unreadable
 from office.outline import DocumentKind, Outline
 from office.preview.tree import inside
 from office.preview.xml import local, recovered
-from office.zip_directory import Entry
+from office.zip_directory import ZipEntry
 
 SIZE: Final = 4096
 """Bytes in the zip that are worth being shown: some pages, as people write them."""
@@ -36,12 +36,12 @@ def main_text(outline: Outline) -> str:
     return name if name in outline.pages[0].entries else ""
 
 
-def begins(entry: Entry, reach: int) -> bool:
+def begins(entry: ZipEntry, reach: int) -> bool:
     """Whether the bytes up to the offset `reach` may be worth showing, with more to come."""
     return entry.start + SIZE <= reach < entry.end
 
 
-def closed(kind: DocumentKind, entry: Entry, raw: bytes) -> bytes:
+def closed(kind: DocumentKind, entry: ZipEntry, raw: bytes) -> bytes:
     """XML of the paragraphs that are in `raw`, the first bytes of the entry's range.
 
     Raises Unreadable where there are none that could be read.

@@ -10,7 +10,7 @@ from typing import Final
 
 from office.errors import Unreadable
 from office.extents import Range
-from office.zip_directory import LOCAL, STORED, Directory, Entry
+from office.zip_directory import LOCAL, STORED, Directory, ZipEntry
 
 MAX_PART: Final = 32 << 20
 """Bytes of one part that anybody here parses."""
@@ -27,7 +27,7 @@ def check_ratio(directory: Directory) -> None:
         raise Unreadable(f"it would unpack to {size} bytes")
 
 
-def extent(entry: Entry, raw: bytes) -> Range | None:
+def extent(entry: ZipEntry, raw: bytes) -> Range | None:
     """Where in its range an entry's own bytes are, as they are in the zip; None: nowhere."""
     if len(raw) < LOCAL.size or raw[:4] != b"PK\x03\x04":
         return None
@@ -36,7 +36,7 @@ def extent(entry: Entry, raw: bytes) -> Range | None:
     return begin, begin + entry.compressed
 
 
-def beginning(entry: Entry, raw: bytes, size: int) -> bytes:
+def beginning(entry: ZipEntry, raw: bytes, size: int) -> bytes:
     """The first `size` bytes of an entry, or fewer, from the beginning of its range. Unchecked."""
     place = extent(entry, raw)
     if place is None:
@@ -50,7 +50,7 @@ def beginning(entry: Entry, raw: bytes, size: int) -> bytes:
         return b""
 
 
-def unpacked(entry: Entry, raw: bytes) -> bytes:
+def unpacked(entry: ZipEntry, raw: bytes) -> bytes:
     """The bytes of an entry from its raw range. Raises Unreadable if they are not what it says."""
     place = extent(entry, raw)
     if place is None:

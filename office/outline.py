@@ -22,7 +22,7 @@ class DocumentKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class OutlinePage:
     """A slide, a sheet, or all of a text, whose pages nobody knows before it is laid out."""
 
     entries: tuple[str, ...]
@@ -47,7 +47,7 @@ class Outline:
     """The document in the order of reading."""
 
     kind: DocumentKind
-    pages: tuple[Page, ...]
+    pages: tuple[OutlinePage, ...]
     """At least one."""
     media: tuple[Media, ...]
     """In the order in which a reader meets them."""

@@ -22,7 +22,7 @@ from office import placeholders
 from office.beginnings import begins, main_text
 from office.outline import DocumentKind, Outline
 from office.text_view.records import VIEWED, TextView
-from office.zip_directory import LOCAL, STORED, UTF_8, Directory, Entry
+from office.zip_directory import LOCAL, STORED, UTF_8, Directory, ZipEntry
 
 _CENTRAL: Final = struct.Struct("<4s6H3L5H2L")
 _END: Final = struct.Struct("<4s4H2LH")
@@ -163,7 +163,7 @@ def _empty_slides(outline: Outline, missing: set[str]) -> dict[str, bytes]:
     return found
 
 
-def _records(directory: Directory) -> Iterator[tuple[Entry, bytes]]:
+def _records(directory: Directory) -> Iterator[tuple[ZipEntry, bytes]]:
     """Each entry's record of the central directory."""
     at = 0
     for entry in directory.entries:

@@ -12,10 +12,10 @@ from typing import Final
 from office.beginnings import SIZE, main_text
 from office.extents import Range, joined
 from office.odf import FRAME
-from office.outline import Media, Outline, Page
+from office.outline import Media, Outline, OutlinePage
 from office.sorting import RASTERS, is_own
 from office.text_view.records import VIEWED
-from office.zip_directory import Directory, Entry
+from office.zip_directory import Directory, ZipEntry
 
 MAX_TEXTS: Final = 512
 """Components of texts; the pages beyond share the last."""
@@ -44,7 +44,7 @@ class Texts:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class PicturePart:
     """One picture; `raster`: there may be coarse versions of it."""
 
     media: Media
@@ -64,13 +64,13 @@ class Viewed:
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
+class RestParts:
     """Fonts, films, what is embedded; texts that there is a view of."""
 
     ranges: tuple[Range, ...]
 
 
-Part = Texts | Viewed | Picture | Rest
+Part = Texts | Viewed | PicturePart | RestParts
 
 
 def parts_of(directory: Directory, outline: Outline, *, view: int = 0) -> list[Part]:
@@ -88,25 +88,25 @@ def parts_of(directory: Directory, outline: Outline, *, view: int = 0) -> list[P
         viewed = [name for name in texts if name not in frame]
         parts += (Texts(1, ranges) for ranges in cut(frame))
         parts.append(Viewed(len(outline.pages), view))
-        outline = replace(outline, pages=(Page(()),))
+        outline = replace(outline, pages=(OutlinePage(()),))
     for page, names in _texts(outline):
         parts += _readable(page, tuple(names), outline, entries)
     for unread in cut(outline.texts):
         parts += (Texts(0, piece) for piece in _small(unread))
     for media in outline.media[:MAX_PICTURES]:
         raster = media.entry.lower().endswith(RASTERS)
-        parts += (Picture(media, ranges, raster) for ranges in cut([media.entry]))
-    parts += (Rest(ranges) for ranges in cut(viewed))
+        parts += (PicturePart(media, ranges, raster) for ranges in cut([media.entry]))
+    parts += (RestParts(ranges) for ranges in cut(viewed))
     small: list[str] = []
     large = 0
     for name in (*outline.others, *(media.entry for media in outline.media[MAX_PICTURES:])):
         entry = entries[name]
         if entry.end - entry.start >= LARGE and large < MAX_PICTURES:
             large += 1
-            parts += (Rest(ranges) for ranges in cut([name]))
+            parts += (RestParts(ranges) for ranges in cut([name]))
         else:
             small.append(name)
-    return [*parts, *(Rest(ranges) for ranges in cut(small))]
+    return [*parts, *(RestParts(ranges) for ranges in cut(small))]
 
 
 def _cut(ranges: Iterable[Range]) -> Iterator[tuple[Range, ...]]:
@@ -116,7 +116,7 @@ def _cut(ranges: Iterable[Range]) -> Iterator[tuple[Range, ...]]:
 
 
 def _readable(
-    page: int, names: tuple[str, ...], outline: Outline, entries: Mapping[str, Entry]
+    page: int, names: tuple[str, ...], outline: Outline, entries: Mapping[str, ZipEntry]
 ) -> Iterator[Texts]:
     """A page's own text before what says how it looks, where that is worth a part of its own. Of a
     long text the beginning alone: with how it looks it can be shown.

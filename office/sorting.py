@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from office.outline import DocumentKind, Media, Outline, Page
+from office.outline import DocumentKind, Media, Outline, OutlinePage
 from office.zip_directory import Directory
 
 TEXTS: Final = (".xml", ".rels", ".vml", ".rdf")
@@ -47,11 +47,11 @@ def outline(
         texts = tuple(name for name in dict.fromkeys(page) if name in left and is_text(name))
         for name in texts:
             del left[name]
-        taken.append(Page(texts))
+        taken.append(OutlinePage(texts))
     media = [Media(name, where) for name, where in shown.items() if name in left]
     for one in media:
         del left[one.entry]
     media += [Media(name, ()) for name in left if is_picture(name)]
     texts = tuple(name for name in left if is_text(name))
     others = tuple(name for name in left if not is_text(name) and not is_picture(name))
-    return Outline(kind, tuple(taken) or (Page(()),), tuple(media), texts, others)
+    return Outline(kind, tuple(taken) or (OutlinePage(()),), tuple(media), texts, others)

@@ -31,7 +31,7 @@ def elements(data: bytes, name: str, keep: Callable[[str, Attributes], object]) 
     return target.kept
 
 
-class Reader(Protocol):
+class XmlReader(Protocol):
     """Is told of elements and texts as they pass by; may raise Unreadable."""
 
     def start(self, tag: str, attributes: Attributes) -> None: ...
@@ -39,7 +39,7 @@ class Reader(Protocol):
     def end(self, tag: str) -> None: ...
 
 
-def walk(data: bytes, name: str, reader: Reader) -> None:
+def walk(data: bytes, name: str, reader: XmlReader) -> None:
     """Have all of it read. Raises Unreadable where it is no XML, or too much of it."""
     _parse(data, name, _Walk(name, reader))
 
@@ -61,7 +61,7 @@ def _parse(data: bytes, name: str, target: _Target | _Walk) -> None:
 class _Walk:
     """Counts what passes by."""
 
-    def __init__(self, name: str, reader: Reader) -> None:
+    def __init__(self, name: str, reader: XmlReader) -> None:
         self.end = reader.end
         self.data = reader.data
         self._name = name

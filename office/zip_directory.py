@@ -16,7 +16,7 @@ from typing import Final
 
 from office.errors import NeedsMore, Unreadable
 
-__all__ = ["STORED", "Directory", "Entry", "NeedsMore", "Unreadable", "parse"]
+__all__ = ["STORED", "Directory", "NeedsMore", "Unreadable", "ZipEntry", "parse"]
 
 STORED: Final = 0
 DEFLATED: Final = 8
@@ -40,7 +40,7 @@ _FULL: Final = (0xFFFF, 0xFFFFFFFF)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ZipEntry:
     """One file in the zip."""
 
     name: str
@@ -62,7 +62,7 @@ class Entry:
 class Directory:
     """All entries, as the central directory lists them. They and `raw` are the whole file."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[ZipEntry, ...]
     start: int
     """Offset, bytes, of the central directory."""
     length: int
@@ -70,12 +70,12 @@ class Directory:
     raw: bytes
     """The file from `start` on."""
 
-    def find(self, name: str) -> Entry | None:
+    def find(self, name: str) -> ZipEntry | None:
         """The entry of that name."""
         return next((entry for entry in self.entries if entry.name == name), None)
 
     @property
-    def by_name(self) -> dict[str, Entry]:
+    def by_name(self) -> dict[str, ZipEntry]:
         """All entries; names are unique."""
         return {entry.name: entry for entry in self.entries}
 
@@ -119,9 +119,9 @@ def _end_of(tail: bytes, first: int) -> tuple[int, int, int, int]:
     raise Unreadable("it is no zip, or cut off")
 
 
-def _entries(records: bytes, count: int) -> list[Entry]:
+def _entries(records: bytes, count: int) -> list[ZipEntry]:
     """As listed; where each ends is not known yet."""
-    found: dict[str, Entry] = {}
+    found: dict[str, ZipEntry] = {}
     at = 0
     for _ in range(count):
         if at + _CENTRAL.size > len(records) or records[at : at + 4] != b"PK\x01\x02":
@@ -140,7 +140,7 @@ def _entries(records: bytes, count: int) -> list[Entry]:
             raise Unreadable("it is a zip64, or one of several volumes")
         if name in found:
             raise Unreadable(f"it has {name!r} twice")
-        found[name] = Entry(name, start, 0, compressed, size, method, flags, crc)
+        found[name] = ZipEntry(name, start, 0, compressed, size, method, flags, crc)
     if at != len(records):
         raise Unreadable("its central directory is damaged")
     return list(found.values())
@@ -160,7 +160,7 @@ def _name(raw: bytes, flags: int) -> str:
     return name
 
 
-def _ends(entries: list[Entry], directory: int) -> list[Entry]:
+def _ends(entries: list[ZipEntry], directory: int) -> list[ZipEntry]:
     """The entries with the offsets where they end. Raises Unreadable where they overlap."""
     in_order = sorted(entries, key=lambda entry: entry.start)
     starts = [*(entry.start for entry in in_order), directory]
@@ -172,7 +172,7 @@ def _ends(entries: list[Entry], directory: int) -> list[Entry]:
             raise Unreadable(f"{entry.name!r} overlaps what follows")
         ends[entry.name] = end
     return [
-        Entry(one.name, one.start, ends[one.name], one.compressed, one.size, one.method,
+        ZipEntry(one.name, one.start, ends[one.name], one.compressed, one.size, one.method,
               one.flags, one.crc)
         for one in entries
     ]  # fmt: skip

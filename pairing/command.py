@@ -13,12 +13,12 @@ from typing import Protocol
 
 from pairing.errors import PairingError
 from pairing.invitation import format_address, parse_address
-from pairing.store import Store
+from pairing.store import PairingStore
 
 Say = Callable[[str], None]
 
 
-class Settings(Protocol):
+class PairCommandSettings(Protocol):
     """What it reads of the configuration's [remote] section."""
 
     @property
@@ -29,7 +29,7 @@ class Settings(Protocol):
     def state(self) -> str: ...
 
 
-def pair(settings: Settings, name: str, *, out: Say, notice: Say) -> None:
+def pair(settings: PairCommandSettings, name: str, *, out: Say, notice: Say) -> None:
     """Make a device and say its string, the only time that it is seen. Raises PairingError."""
     store = _store(settings)
     host, port = _address(settings, store, notice)
@@ -43,7 +43,7 @@ def pair(settings: Settings, name: str, *, out: Say, notice: Say) -> None:
     notice("whoever has this line is that device: hand it over as you would a password")
 
 
-def list_devices(settings: Settings, *, out: Say, notice: Say) -> None:
+def list_devices(settings: PairCommandSettings, *, out: Say, notice: Say) -> None:
     """Say each paired device's name and when it was paired. Raises PairingError."""
     devices, wrong = _store(settings).devices()
     for line in wrong:
@@ -55,17 +55,17 @@ def list_devices(settings: Settings, *, out: Say, notice: Say) -> None:
         out(f"{device.name:{width}}  {device.paired}")
 
 
-def revoke(settings: Settings, name: str, *, notice: Say) -> None:
+def revoke(settings: PairCommandSettings, name: str, *, notice: Say) -> None:
     """Let a device in no more. Raises PairingError."""
     _store(settings).revoke(name)
     notice(f"{name} is revoked; a session of it ends within a second")
 
 
-def _store(settings: Settings) -> Store:
-    return Store(Path(settings.state))
+def _store(settings: PairCommandSettings) -> PairingStore:
+    return PairingStore(Path(settings.state))
 
 
-def _address(settings: Settings, store: Store, notice: Say) -> tuple[str, int]:
+def _address(settings: PairCommandSettings, store: PairingStore, notice: Say) -> tuple[str, int]:
     """Where devices reach the remote: as configured, else where it listens or listened last.
 
     Raises PairingError where no other machine reaches that: a string with it would be of no use.

@@ -48,7 +48,7 @@ class Device:
     """ISO 8601, UTC, to the second; empty if the file does not say."""
 
 
-class Store:
+class PairingStore:
     """The remote's state folder. All methods raise PairingError where files can't be used."""
 
     def __init__(self, folder: Path) -> None:

@@ -48,7 +48,7 @@ _ALWAYS: Final = (("browser", str(BACKGROUND)), ("browser", str(UNATTRIBUTED)))
 COMMANDS: Final = get_args(Command)
 
 
-class Known(Protocol):
+class KnownView(Protocol):
     """What is there now: a view, or who makes views."""
 
     @property
@@ -57,7 +57,7 @@ class Known(Protocol):
     def components(self) -> Container[int]: ...
 
 
-def problem(command: Command, view: Known) -> str:
+def problem(command: Command, view: KnownView) -> str:
     """Why the command can't be carried out, for people; "" if it can."""
     match command:
         case SetScheduler(path, name, params):
@@ -111,7 +111,7 @@ def _scheduler_problem(name: str, params: Mapping[str, Any]) -> str:
     return ""
 
 
-def _component_problem(component: int, view: Known) -> str:
+def _component_problem(component: int, view: KnownView) -> str:
     return "" if component in view.components else f"component {component} is not there"
 
 
@@ -119,7 +119,7 @@ def _urgency_problem(urgency: int) -> str:
     return "" if 0 <= urgency <= MAX_URGENCY else f"urgency {urgency}: must be 0 to {MAX_URGENCY}"
 
 
-def _path_problem(path: Path, view: Known) -> str:
+def _path_problem(path: Path, view: KnownView) -> str:
     if len(path) > MAX_DEPTH or not all(isinstance(name, str) and name for name in path):
         return f"{path!r} is not the path of a node"
     if len(path) >= 2 and path[:2] not in _ALWAYS and not _is_open(path[:2], view):
@@ -129,12 +129,12 @@ def _path_problem(path: Path, view: Known) -> str:
     return ""
 
 
-def _is_open(path: Path, view: Known) -> bool:
+def _is_open(path: Path, view: KnownView) -> bool:
     found = view.documents.get(int(path[1])) if path[1].isdecimal() else None
     return found is not None and found.path == path
 
 
-def _has(path: Path, view: Known) -> bool:
+def _has(path: Path, view: KnownView) -> bool:
     found = view.documents.get(int(path[1]))
     return found is not None and path[2].isdecimal() and int(path[2]) in found.components
 

@@ -35,7 +35,7 @@ from policies.events import (
 )
 from policies.model import SessionModel
 from policies.plan import Rule, resolve
-from policies.settings import Settings
+from policies.settings import StandingCommands
 from policies.view import SessionView
 from wire.skeleton import LEVELS
 
@@ -50,7 +50,7 @@ class Misbehaved(Exception):
 
 
 @dataclass(eq=False, slots=True)
-class Slot:
+class PolicySlot:
     """A policy's place in the order, and how it has fared."""
 
     index: int
@@ -72,24 +72,24 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class PolicyTurn:
     """A policy is to react to an event."""
 
-    slot: Slot
+    slot: PolicySlot
     event: Event
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class HostStep:
     """What follows: first send the commands, then take the turns, in order."""
 
     commands: tuple[Command, ...] = ()
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[PolicyTurn, ...] = ()
     refused: tuple[str, ...] = ()
     """Commands that can't be carried out, and why, for the log."""
 
 
-def react(turn: Turn, view: SessionView) -> list[Command]:
+def react(turn: PolicyTurn, view: SessionView) -> list[Command]:
     """Let the policy react. Raises what it raises, or Misbehaved; safe in another thread."""
     reaction: object = turn.slot.policy.react(turn.event, view)
     if reaction is None:
@@ -105,19 +105,19 @@ def react(turn: Turn, view: SessionView) -> list[Command]:
     return commands
 
 
-class Host:
+class PolicyHost:
     """Policies in order. A later one sees, and may override, what an earlier one did."""
 
     def __init__(self, policies: Sequence[Policy], *, fallback: Callable[[], Policy]) -> None:
         """`fallback` makes the policy that takes over when no other is left."""
         self._fallback: Callable[[], Policy] | None = fallback
         self._model = SessionModel()
-        self._settings = Settings()
+        self._settings = StandingCommands()
         self._suspended: set[int] = set()
         """Components that the remote proxy holds until a policy says what becomes of them."""
         self._resolved_of: tuple[tuple[Rule, ...], int | None, tuple[Rule, ...]] | None = None
         """The plan and the document in front that `rules` was last asked of, and what it was."""
-        self.slots: list[Slot] = []
+        self.slots: list[PolicySlot] = []
         for policy in policies:
             self._add(policy)
         if not policies:
@@ -146,12 +146,12 @@ class Host:
         """All that holds, for a remote proxy that starts from nothing."""
         return [self._resolved(command) for command in self._settings.standing()]
 
-    def hear(self, event: Event, *, now: float) -> Step:
+    def hear(self, event: Event, *, now: float) -> HostStep:
         """Tells the policy that something happened."""
         surplus = self._model.surplus(event)
         if surplus is not None:
             first, then = self.hear(DocumentClosed(surplus), now=now), self.hear(event, now=now)
-            return Step(first.commands + then.commands, first.turns + then.turns)
+            return HostStep(first.commands + then.commands, first.turns + then.turns)
         before = self.rules
         if isinstance(event, DocumentClosed):
             closed = self._model.documents.get(event.document)
@@ -161,10 +161,10 @@ class Host:
             self._fetched(event)
         heard = self._model.hear(event, now=now)
         moved = any(isinstance(event, FocusChanged) for event in heard) and self.rules != before
-        turns = tuple(Turn(slot, event) for event in heard for slot in self.slots if slot.on)
-        return Step((SetPlan(self.rules),) if moved else (), turns)
+        turns = tuple(PolicyTurn(slot, event) for event in heard for slot in self.slots if slot.on)
+        return HostStep((SetPlan(self.rules),) if moved else (), turns)
 
-    def measured(self, rate: float, *, confidence: float = 1.0) -> Step:
+    def measured(self, rate: float, *, confidence: float = 1.0) -> HostStep:
         """The bandwidth estimate was renewed: bytes/second towards the device."""
         self._model.measured(rate)
         turns = []
@@ -172,16 +172,16 @@ class Host:
             watch = slot.watch
             if slot.on and watch is not None and not watch.low <= rate < watch.high:
                 slot.watch = None
-                turns.append(Turn(slot, BandwidthChanged(rate, confidence)))
-        return Step(turns=tuple(turns))
+                turns.append(PolicyTurn(slot, BandwidthChanged(rate, confidence)))
+        return HostStep(turns=tuple(turns))
 
     def reacted(
-        self, turn: Turn, commands: Sequence[Command], *, seconds: float, now: float
-    ) -> Step:
+        self, turn: PolicyTurn, commands: Sequence[Command], *, seconds: float, now: float
+    ) -> HostStep:
         """A policy answered, after so many seconds. An answer of one that is off is void."""
         slot = turn.slot
         if not slot.on:
-            return Step()
+            return HostStep()
         slot.reactions += 1
         slot.seconds += seconds
         slot.slowest = max(slot.slowest, seconds)
@@ -197,12 +197,12 @@ class Host:
             send += self._carry_out(slot, command, now)
         if isinstance(turn.event, TimerExpired) and turn.event.early:
             send += self._let_go_on()
-        return Step(tuple(self._resolved(command) for command in send), refused=tuple(refused))
+        return HostStep(tuple(self._resolved(command) for command in send), refused=tuple(refused))
 
-    def failed(self, slot: Slot, reason: str) -> Step:
+    def failed(self, slot: PolicySlot, reason: str) -> HostStep:
         """Switch a policy off: undo what it set, go on with the others, or with the fallback."""
         if not slot.on:
-            return Step()
+            return HostStep()
         slot.on, slot.why_off = False, reason
         slot.watch = None
         slot.timers.clear()
@@ -210,17 +210,17 @@ class Host:
         withdrawn = [*self._settings.withdraw(slot.index), *self._let_go_on()]
         undo = tuple(self._resolved(command) for command in withdrawn)
         if any(other.on for other in self.slots):
-            return Step(undo)
+            return HostStep(undo)
         newcomer = self._take_over()
         if newcomer is None:
-            return Step(undo)
-        return Step(undo, tuple(Turn(newcomer, event) for event in self._model.recall()))
+            return HostStep(undo)
+        return HostStep(undo, tuple(PolicyTurn(newcomer, event) for event in self._model.recall()))
 
     def next_timer(self) -> float | None:
         """When `expired` is due; None: no timer runs."""
         return min((at for slot in self.slots for at in slot.timers.values()), default=None)
 
-    def expired(self, *, now: float) -> Step:
+    def expired(self, *, now: float) -> HostStep:
         """The turns of all timers that are due, the earliest first."""
         due = sorted(
             (at, slot.index, name)
@@ -234,24 +234,24 @@ class Host:
             del slot.timers[name]
             if name.startswith("fetch:"):
                 slot.fetches.pop(int(name.removeprefix("fetch:")), None)
-            turns.append(Turn(slot, TimerExpired(name)))
-        return Step(turns=tuple(turns))
+            turns.append(PolicyTurn(slot, TimerExpired(name)))
+        return HostStep(turns=tuple(turns))
 
-    def expired_early(self, component: int) -> Step:
+    def expired_early(self, component: int) -> HostStep:
         """The remote proxy has suspended a fetch: the turns of those who gave it a timer."""
         turns = []
         for slot in self.slots:
             if slot.on and slot.fetches.pop(component, None) is not None:
                 slot.timers.pop(f"fetch:{component}", None)
-                turns.append(Turn(slot, TimerExpired(f"fetch:{component}", early=True)))
+                turns.append(PolicyTurn(slot, TimerExpired(f"fetch:{component}", early=True)))
         if not turns:
-            return Step((Resume(component),))
+            return HostStep((Resume(component),))
         self._suspended.add(component)
-        return Step(turns=tuple(turns))
+        return HostStep(turns=tuple(turns))
 
     # -- one command -----------------------------------------------------------------------
 
-    def _problem(self, slot: Slot, command: Command) -> str:
+    def _problem(self, slot: PolicySlot, command: Command) -> str:
         if isinstance(command, SetTimer) and command.name.startswith("fetch:"):
             return "names that begin with fetch: are those of fetches"
         if isinstance(command, SetTimer | Fetch) and len(slot.timers) >= MAX_TIMERS:
@@ -261,7 +261,7 @@ class Host:
         except (TypeError, ValueError, AttributeError) as error:  # fields of the wrong type
             return str(error) or type(error).__name__
 
-    def _carry_out(self, slot: Slot, command: Command, now: float) -> list[Command]:
+    def _carry_out(self, slot: PolicySlot, command: Command, now: float) -> list[Command]:
         """The commands to send, if any."""
         if isinstance(command, WatchBandwidth):
             slot.watch = command
@@ -298,12 +298,14 @@ class Host:
                 del slot.fetches[event.component]
                 slot.timers.pop(f"fetch:{event.component}", None)
 
-    def _add(self, policy: Policy) -> Slot:
-        slot = Slot(len(self.slots), policy, str(getattr(policy, "name", type(policy).__name__)))
+    def _add(self, policy: Policy) -> PolicySlot:
+        slot = PolicySlot(
+            len(self.slots), policy, str(getattr(policy, "name", type(policy).__name__))
+        )
         self.slots.append(slot)
         return slot
 
-    def _take_over(self) -> Slot | None:
+    def _take_over(self) -> PolicySlot | None:
         """Start the fallback; None if it was used up."""
         if self._fallback is None:
             return None

@@ -25,7 +25,7 @@ from policies.api import (
 from policies.plan import StopLevel
 
 
-class Mode(NamedTuple):
+class PictureMode(NamedTuple):
     """Up to which level pictures are sent, from which bandwidth on."""
 
     at_least: float
@@ -34,10 +34,10 @@ class Mode(NamedTuple):
 
 
 MODES: Final = (
-    Mode(0.0, "none"),
-    Mode(3_000.0, "low"),
-    Mode(20_000.0, "medium"),
-    Mode(60_000.0, "original"),
+    PictureMode(0.0, "none"),
+    PictureMode(3_000.0, "low"),
+    PictureMode(20_000.0, "medium"),
+    PictureMode(60_000.0, "original"),
 )
 """A page has some 20 pictures of which 1, 10 and 40 KB make the levels: each mode brings them
 within half a minute at its least bandwidth."""
@@ -53,7 +53,7 @@ class Modal:
     name = "modal"
 
     def __init__(self, *, modes: Iterable[tuple[float, StopLevel]] = MODES) -> None:
-        self._modes = [Mode(*one) for one in modes]
+        self._modes = [PictureMode(*one) for one in modes]
         self._mode = min(UNKNOWN, len(self._modes) - 1)
 
     def react(self, event: Event, view: SessionView) -> Iterable[Command]:

@@ -36,7 +36,7 @@ _OF_COMPONENTS: Final = ("deferred", "urgency")
 """What is said of components by their id."""
 
 
-class Settings:
+class StandingCommands:
     """The standing commands of all policies. An owner is the policy's place in the order."""
 
     def __init__(self) -> None:

@@ -46,7 +46,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class SimulatedPage:
     """A document, and when it is opened."""
 
     document: int
@@ -60,7 +60,7 @@ class Leaf:
     """A component as the simulated remote proxy holds it."""
 
     item: Item
-    page: Page
+    page: SimulatedPage
     order: int
     node: Node | None = None
     queued: int = 0
@@ -96,7 +96,7 @@ class SimulatedRemote:
         self._rules: tuple[Rule, ...] = ()
         self._quantum = quantum
 
-    def open(self, page: Page) -> None:
+    def open(self, page: SimulatedPage) -> None:
         tree = self.tree
         application = tree.find([page.application]) or tree.attach(
             tree.root, page.application, scheduler=create(DEFAULT_SCHEDULERS[1]), keep=True
@@ -108,7 +108,7 @@ class SimulatedRemote:
             leaf = self.leaves[item.component] = Leaf(item, page, order)
             self._offer(leaf)
 
-    def close(self, page: Page) -> None:
+    def close(self, page: SimulatedPage) -> None:
         node = self.tree.find([page.application, str(page.document)])
         if node is not None:
             self.tree.remove(node)

@@ -27,11 +27,11 @@ from policies.api import (
     SessionOpened,
     SkeletonGrew,
 )
-from policies.simulated_remote import Item, Leaf, Page, SimulatedRemote
+from policies.simulated_remote import Item, Leaf, SimulatedPage, SimulatedRemote
 from policies.testing import Estimate, Player, Recording, Replay
 from wire.skeleton import LEVELS, Part, Use
 
-__all__ = ["Completion", "Item", "Outcome", "Page", "simulate"]
+__all__ = ["Completion", "Item", "Outcome", "SimulatedPage", "simulate"]
 
 MAX_QUANTA: Final = 1_000_000
 """Of one simulation, so that a mistake ends."""
@@ -71,7 +71,7 @@ class Outcome:
 
 def simulate(
     policies: Policy | Sequence[Policy],
-    pages: Sequence[Page],
+    pages: Sequence[SimulatedPage],
     *,
     rate: float,
     quantum: int = 256,
@@ -92,7 +92,7 @@ class _Run:
     def __init__(
         self,
         policies: Policy | Sequence[Policy],
-        pages: Sequence[Page],
+        pages: Sequence[SimulatedPage],
         *,
         rate: float,
         quantum: int,

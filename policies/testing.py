@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from policies.api import Command, Event, Policy, SessionView
 from policies.default import Default
-from policies.host import Host, Step, react
+from policies.host import HostStep, PolicyHost, react
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Player:
 
     def __init__(self, policies: Policy | Sequence[Policy]) -> None:
         several = policies if isinstance(policies, Sequence) else [policies]
-        self._host = Host(several, fallback=Default)
+        self._host = PolicyHost(several, fallback=Default)
         self.result = Replay()
 
     def play(self, event: Event | Estimate, *, now: float) -> list[Command]:
@@ -71,7 +71,7 @@ class Player:
         """The timers that are due."""
         return self._run(self._host.expired(now=now), now)
 
-    def _run(self, step: Step, now: float) -> list[Command]:
+    def _run(self, step: HostStep, now: float) -> list[Command]:
         sent = list(step.commands)
         for turn in step.turns:
             commands = react(turn, self._host.view(now=now))

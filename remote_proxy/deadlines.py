@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from hats.node import Node
 from remote_proxy.tree import Tree
-from transport.nai.admission import Admission, Entry
+from transport.nai.admission import Admission, AdmissionEntry
 from transport.nai.timers import Timers
 from wire.skeleton import LEVELS
 
@@ -22,7 +22,7 @@ GRACE: Final = 0.25
 """Seconds by which a fetch must be too late: estimates waver, and so does the look at them."""
 _TEXTS: Final = frozenset(("text", "style", "script"))
 _QUEUE: Final = "fetches"
-_FIRST: Final = Entry(priority=1 << 16, deadline=None, order=0)
+_FIRST: Final = AdmissionEntry(priority=1 << 16, deadline=None, order=0)
 """Where texts stand."""
 
 
@@ -91,9 +91,9 @@ class Deadlines:
                 entries[component] = (component, left)
         return admission, entries
 
-    def _entry(self, component: int) -> Entry:
+    def _entry(self, component: int) -> AdmissionEntry:
         wanted = self._wanted[component]
-        return Entry(wanted.priority, wanted.deadline, component)
+        return AdmissionEntry(wanted.priority, wanted.deadline, component)
 
 
 def bytes_left(leaf: Node, level: str) -> int | None:

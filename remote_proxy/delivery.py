@@ -16,7 +16,7 @@ import structlog
 from policies.plan import Decision
 from remote_proxy.decoding import decode
 from remote_proxy.failures import Failure, OriginError
-from remote_proxy.gathered import Hold
+from remote_proxy.gathered import GatheredBytes
 from remote_proxy.heads import (
     fits,
     keepable,
@@ -233,7 +233,7 @@ class Delivery:
         await self._as_it_is(response, content_type, bytes(data))
 
     async def _gather(
-        self, response: OriginResponse, content_type: str, held: Hold, data: bytearray
+        self, response: OriginResponse, content_type: str, held: GatheredBytes, data: bytearray
     ) -> bool:
         """Wait for all of a picture; False: levels are not for it, after as much as `data` has."""
         try:
@@ -248,7 +248,9 @@ class Delivery:
             raise
         return True
 
-    def _may_gather(self, held: Hold, more: int, content_type: str, data: bytearray) -> bool:
+    def _may_gather(
+        self, held: GatheredBytes, more: int, content_type: str, data: bytearray
+    ) -> bool:
         """Whether the rest of a picture is to be waited for."""
         transcoders = self._services.transcoders
         if not transcoders.wants(content_type, bytes(data[:PIECE]), max(len(data), SMALL)):

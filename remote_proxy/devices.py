@@ -14,7 +14,7 @@ from typing import Final
 import structlog
 
 from pairing.errors import PairingError
-from pairing.store import Store
+from pairing.store import PairingStore
 from transport.security import ServerSecurity
 from transport.spp.keys import ServerKeys
 
@@ -26,7 +26,7 @@ _log = structlog.get_logger("sluice.remote")
 class PairedDevices:
     """Keeps `security` and `keys` in step with the store."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: PairingStore) -> None:
         """Makes the remote's own identity if there is none yet. Raises PairingError."""
         self._store = store
         self._revision: tuple[object, ...] = ()

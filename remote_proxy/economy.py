@@ -46,7 +46,7 @@ UNMEASURED: Final = 1.0
 where the workers are free."""
 
 
-class Why(StrEnum):
+class AdaptationReason(StrEnum):
     """What decided, as the device is told (wire.messages.Decisions)."""
 
     WANTED = "wanted"
@@ -70,8 +70,8 @@ class Economy:
         """`worth`: seconds of waiting from which on a picture is adapted where no policy says
         otherwise; 0: always."""
         self._worth = worth
-        self._counts: Counter[Why] = Counter()
-        self._told: Counter[Why] = Counter()
+        self._counts: Counter[AdaptationReason] = Counter()
+        self._told: Counter[AdaptationReason] = Counter()
         self._told_at = -inf
 
     def adapts(
@@ -82,15 +82,15 @@ class Economy:
         `worth`: seconds of waiting from which on it is, as a policy says; None: as usual.
         """
         if self.always(worth):
-            why = Why.WANTED
+            why = AdaptationReason.WANTED
         elif rate is None:
-            why = Why.UNMEASURED
+            why = AdaptationReason.UNMEASURED
         elif self._soon(size, ahead, rate, worth):
-            why = Why.SOON
+            why = AdaptationReason.SOON
         else:
-            why = Why.SLOW
+            why = AdaptationReason.SLOW
         self._counts[why] += 1
-        return why is not Why.SOON
+        return why is not AdaptationReason.SOON
 
     def outruns(
         self, size: int, *, ahead: int, rate: float | None, worth: float | None = None
@@ -101,7 +101,7 @@ class Economy:
         """
         if self.always(worth) or rate is None or not self._soon(size, ahead, rate, worth):
             return False
-        self._counts[Why.SOON] += 1
+        self._counts[AdaptationReason.SOON] += 1
         return True
 
     def refines(self, size: int, *, ahead: int, rate: float | None) -> bool:
@@ -111,7 +111,7 @@ class Economy:
         """
         if rate is None or (max(ahead, PAGE) + size) / rate >= FINER:
             return True
-        self._counts[Why.WHOLE] += 1
+        self._counts[AdaptationReason.WHOLE] += 1
         return False
 
     def patience(self, size: int, *, rate: float | None, shown: bool) -> float:
@@ -132,7 +132,7 @@ class Economy:
 
     def late(self) -> None:
         """Work took longer than its patience, and the picture went without it."""
-        self._counts[Why.LATE] += 1
+        self._counts[AdaptationReason.LATE] += 1
 
     def counts(self) -> Mapping[str, int]:
         """Pictures by what decided."""

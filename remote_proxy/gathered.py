@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class Hold:
+class GatheredBytes:
     """What one picture holds."""
 
     def __init__(self, gathered: Gathered) -> None:
@@ -34,9 +34,9 @@ class Gathered:
         self.used = 0
 
     @contextmanager
-    def hold(self) -> Iterator[Hold]:
+    def hold(self) -> Iterator[GatheredBytes]:
         """Room for one picture, as long as the block lasts."""
-        hold = Hold(self)
+        hold = GatheredBytes(self)
         try:
             yield hold
         finally:

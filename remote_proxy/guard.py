@@ -59,7 +59,7 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AllowEntry:
     """One line of the allow-list: a network or a name (or all names below one), maybe a port."""
 
     network: Network | None
@@ -83,7 +83,7 @@ class Entry:
         return address in self.network and (alone or realm(address) is not Realm.METADATA)
 
 
-def entry(text: str) -> Entry:
+def entry(text: str) -> AllowEntry:
     """A line of the allow-list. Raises ValueError, in words for the operator."""
     if "://" in text:
         raise ValueError(f"{text!r} is a URL; an entry is its host, with or without :port")
@@ -93,7 +93,7 @@ def entry(text: str) -> Entry:
     number = int(port) if port else None
     if "/" in host or ":" in host or re.fullmatch(r"[0-9.]+", host):
         try:
-            return Entry(ip_network(host), "", number)
+            return AllowEntry(ip_network(host), "", number)
         except ValueError as error:
             raise ValueError(f"{text!r} is no network: {error}") from None
     name = host.lower().removesuffix(".")
@@ -102,7 +102,7 @@ def entry(text: str) -> Entry:
             f"{text!r} is no host, *.domain, address or network, with or without :port"
         )
     parse(name.removeprefix("*."))
-    return Entry(None, name, number)
+    return AllowEntry(None, name, number)
 
 
 def _split(text: str) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from remote_proxy.decoding import ACCEPT_ENCODING
-from remote_proxy.import_drivers.found import Browser
+from remote_proxy.import_drivers.found import BrowserTraits
 from remote_proxy.prefetch import Prefetch
 from transport.incoming import Incoming
 from wire import messages as m
@@ -74,7 +74,7 @@ class Job:
         cls, request: m.Request, headers: Headers, resume: m.Resume, part: Part
     ) -> Job:
         """What an earlier session promised, as it was then."""
-        accept = Browser(accept=resume.accept).accept_for(part.kind, part.use)
+        accept = BrowserTraits(accept=resume.accept).accept_for(part.kind, part.use)
         return cls(
             component=request.component,
             document=request.document,

@@ -14,7 +14,7 @@ from typing import Final, Protocol
 import structlog
 
 from pairing.invitation import format_address
-from pairing.store import Store
+from pairing.store import PairingStore
 from remote_proxy.certificates import NoRoots, client_context, has_roots
 from remote_proxy.devices import PairedDevices
 from remote_proxy.guard import Guard
@@ -31,7 +31,7 @@ connections, as many tunnels and as many that are kept for the next request."""
 _log = structlog.get_logger("sluice.remote")
 
 
-class Settings(Protocol):
+class ServerSettings(Protocol):
     """What it reads of the configuration's [remote] section."""
 
     @property
@@ -75,7 +75,7 @@ class Settings(Protocol):
 
 
 @asynccontextmanager
-async def serving(settings: Settings) -> AsyncIterator[str]:
+async def serving(settings: ServerSettings) -> AsyncIterator[str]:
     """Listen and serve while the block lasts; gives the address. Raises OSError, PairingError."""
     host, _, port = settings.listen.rpartition(":")
     try:
@@ -88,7 +88,7 @@ async def serving(settings: Settings) -> AsyncIterator[str]:
         connections=settings.max_connections,
         bytes_per_day=settings.max_bytes_per_day,
     )
-    store = Store(Path(settings.state))
+    store = PairingStore(Path(settings.state))
     paired = PairedDevices(store) if settings.security == "tls" else None
     transcoders = Transcoders(workers=settings.workers, shared=settings.shared)
     try:
@@ -148,7 +148,7 @@ async def _listen_udp(server: RemoteServer, host: str, port: int, paired: Paired
 
 
 async def _watch(
-    paired: PairedDevices | None, server: RemoteServer, store: Store, address: str
+    paired: PairedDevices | None, server: RemoteServer, store: PairingStore, address: str
 ) -> None:
     """Let devices in as they are paired, end the sessions of revoked ones; until cancelled."""
     if paired is None:
@@ -159,7 +159,7 @@ async def _watch(
     await paired.watch(lambda: server.end_unknown(paired.security))
 
 
-async def run(settings: Settings) -> None:
+async def run(settings: ServerSettings) -> None:
     """Listen and serve until cancelled. Prints one line when ready.
 
     Raises OSError, PairingError.

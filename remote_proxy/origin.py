@@ -27,8 +27,8 @@ from remote_proxy.failures import Failure, OriginError, translated
 from remote_proxy.guard import Guard
 from remote_proxy.limits import Count
 from remote_proxy.pools import Pools
-from remote_proxy.reaching import ASKING, Asking, GuardedConnector, Reach
-from remote_proxy.receiving import CHUNK, Response, body_of
+from remote_proxy.reaching import ASKING, GuardedConnector, Reach, TracedRequest
+from remote_proxy.receiving import CHUNK, WatchedResponse, body_of
 from remote_proxy.trailers import TrailerReader
 from remote_proxy.uploading import sending_restarts_the_clock, uploaded
 
@@ -201,7 +201,7 @@ class Origin:
             max_field_size=config.max_field,
             max_headers=config.max_fields,
             request_class=_Asking,
-            response_class=Response,
+            response_class=WatchedResponse,
             trace_configs=[sending_restarts_the_clock(config)],
         )
 
@@ -225,7 +225,7 @@ class Origin:
         url, body = _url(request.url), request.body
         beside = _beside(request)
         one_answer.BESIDE.set(beside)
-        asking = Asking()
+        asking = TracedRequest()
         ASKING.set(asking)
         with translated(url.raw_host or ""):
             # The clock stands while the request waits for a free connection: others move bytes.

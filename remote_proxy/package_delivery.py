@@ -18,13 +18,13 @@ import structlog
 from msgspec import structs
 
 from office.extents import Extents, Range
-from office.parts import Part, Picture, Viewed, parts_of
+from office.parts import Part, PicturePart, Viewed, parts_of
 from office.text_view.records import VIEWED
 from remote_proxy.failures import OriginError
 from remote_proxy.heads import no_transform
 from remote_proxy.jobs import Job
 from remote_proxy.obedience import Obedience
-from remote_proxy.package_document import Document
+from remote_proxy.package_document import PackageDocument
 from remote_proxy.package_exact import ExactForms
 from remote_proxy.package_slices import batches, cut, kind_of, slice_of, without
 from remote_proxy.package_view import TextVersion, text_version
@@ -51,7 +51,7 @@ _FIELDS: Final = ("content-type", "content-disposition", "etag", "last-modified"
 _log = structlog.get_logger("sluice.remote")
 
 
-class Sender(Protocol):
+class PackageSender(Protocol):
     """What it needs of its session."""
 
     session: Session
@@ -94,8 +94,8 @@ class PackageDelivery:
     def __init__(
         self,
         job: Job,
-        document: Document,
-        sender: Sender,
+        document: PackageDocument,
+        sender: PackageSender,
         transcoders: Transcoders,
     ) -> None:
         self._job = job
@@ -310,7 +310,7 @@ class PackageDelivery:
 
     async def _coarse_version(self, one: _Sending) -> bytes | None:
         """None: there is none, or it is there already."""
-        assert isinstance(one.part, Picture)
+        assert isinstance(one.part, PicturePart)
         if not self._adapted or one.part.ranges[0][0] in self._there_coarse:
             return None
         data = await self._document.picture(one.part)

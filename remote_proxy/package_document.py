@@ -10,7 +10,7 @@ from typing import Final, Protocol, TypeVar
 from office.contents import beginning, unpacked
 from office.errors import Unreadable
 from office.outline import Media, Outline
-from office.parts import Picture
+from office.parts import PicturePart
 from office.sorting import RASTERS
 from office.zip_directory import Directory
 from remote_proxy.gathering import Gathering
@@ -24,14 +24,14 @@ HEAD: Final = 65_536
 T = TypeVar("T")
 
 
-class Run(Protocol):
+class SlowRunner(Protocol):
     """Runs what takes long, apart from the event loop."""
 
     async def __call__(self, work: Callable[[], T], /) -> T: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class PackageDocument:
     """What is to be sent."""
 
     headers: Headers
@@ -39,14 +39,14 @@ class Document:
     gathering: Gathering
     directory: Directory
     outline: Outline
-    run: Run
+    run: SlowRunner
 
     async def measured(self) -> Outline:
         """The outline, with the sizes of those pictures that are here: nobody waits for others."""
         media = await self.run(lambda: tuple(map(self._measured, self.outline.media)))
         return replace(self.outline, media=media)
 
-    async def picture(self, part: Picture) -> bytes | None:
+    async def picture(self, part: PicturePart) -> bytes | None:
         """A picture's file; None: it is damaged. Raises OriginError."""
         entry = self.directory.by_name[part.media.entry]
         await self.gathering.need([(entry.start, entry.end)])

@@ -12,9 +12,9 @@ from typing import Final
 
 from office.contents import extent
 from office.extents import Range
-from office.parts import Part, Picture
+from office.parts import Part, PicturePart
 from office.zip_directory import STORED
-from remote_proxy.package_document import Document
+from remote_proxy.package_document import PackageDocument
 from transcoders.exact.coder import LEAST
 from transcoders.exact.form import MAX_BYTES
 from transcoders.registry import Transcoders
@@ -36,7 +36,7 @@ class ExactForms:
 
     def __init__(
         self,
-        document: Document,
+        document: PackageDocument,
         transcoders: Transcoders,
         *,
         whose: str,
@@ -58,13 +58,13 @@ class ExactForms:
     @staticmethod
     def may_have(part: Part, ranges: tuple[Range, ...]) -> bool:
         """Whether it could have one: a picture all of which is to be sent."""
-        whole = isinstance(part, Picture) and len(ranges) == 1 and ranges == part.ranges
+        whole = isinstance(part, PicturePart) and len(ranges) == 1 and ranges == part.ranges
         return whole and LEAST <= ranges[0][1] - ranges[0][0] <= MAX_BYTES
 
     @asynccontextmanager
     async def form(self, part: Part) -> AsyncIterator[bytes | None]:
         """The form, counted as held in the block; None: it goes as it is. Its bytes are here."""
-        assert isinstance(part, Picture)
+        assert isinstance(part, PicturePart)
         ((start, end),) = part.ranges
         if not await self._is_slow() or self._held + end - start > MAX_HELD:
             yield None
@@ -83,7 +83,7 @@ class ExactForms:
         rate = self._rate()
         return rate is not None and rate <= SLOW
 
-    async def _made(self, part: Picture, start: int, end: int) -> bytes | None:
+    async def _made(self, part: PicturePart, start: int, end: int) -> bytes | None:
         entry = self._document.directory.by_name[part.media.entry]
         async with self._places:
             data = self._document.gathering.spool.read(start, end)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from office.extents import Extents, Range, joined
-from office.parts import Part, Picture, Texts, Viewed
+from office.parts import Part, PicturePart, Texts, Viewed
 from wire.package import Slice, flat
 from wire.skeleton import Kind
 
@@ -25,7 +25,7 @@ def kind_of(part: Part) -> Kind:
             return Kind.TEXT if page else Kind.OTHER
         case Viewed():
             return Kind.TEXT
-        case Picture(raster=raster):
+        case PicturePart(raster=raster):
             return Kind.IMAGE if raster else Kind.MEDIA
     return Kind.OTHER
 
@@ -43,7 +43,7 @@ def slice_of(part: Part, ranges: tuple[Range, ...]) -> Slice:
             pages = (page,) if page else ()
         case Viewed(pages=of, size=view):
             pages = tuple(range(1, of + 1))
-        case Picture(media=media):
+        case PicturePart(media=media):
             pages, width, height = media.pages, media.width, media.height
     runs = joined((page, page + 1) for page in pages)[:MAX_RUNS]
     return Slice(kind_of(part), flat(ranges), flat(runs), width, height, view)

@@ -14,7 +14,7 @@ from office.contents import unpacked
 from office.errors import Unreadable
 from office.text_view.making import records_of
 from office.text_view.records import CONTENT, VIEWED
-from remote_proxy.package_document import Document
+from remote_proxy.package_document import PackageDocument
 from transcoders.text import FAST, TextEncoder
 
 LEAST: Final = 32_768
@@ -45,7 +45,7 @@ class TextVersion:
         return self._encoder.encode(self._rest, flush=False) + self._encoder.finish()
 
 
-def text_version(document: Document) -> TextVersion | None:
+def text_version(document: PackageDocument) -> TextVersion | None:
     """A view of its texts; None: it has none, or it would not pay. For a thread."""
     entries = document.directory.by_name
     texts = [entries[name] for name in VIEWED if name in entries]

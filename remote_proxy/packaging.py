@@ -23,8 +23,8 @@ from office.zip_directory import Directory, parse
 from remote_proxy.gathering import Ask, Gathering
 from remote_proxy.jobs import Job
 from remote_proxy.origin import FetchRequest, Origin, OriginResponse
-from remote_proxy.package_delivery import PackageDelivery, Sender
-from remote_proxy.package_document import Document, Run
+from remote_proxy.package_delivery import PackageDelivery, PackageSender
+from remote_proxy.package_document import PackageDocument, SlowRunner
 from remote_proxy.spool import Spool
 from transcoders.registry import Transcoders
 from transcoders.workers import Workers
@@ -69,7 +69,7 @@ class Packaging:
     """The documents in parts of one session."""
 
     def __init__(
-        self, sender: Sender, origin: Origin, transcoders: Transcoders, reading: Workers
+        self, sender: PackageSender, origin: Origin, transcoders: Transcoders, reading: Workers
     ) -> None:
         """`reading`: runs what takes long over a document."""
         self._sender = sender
@@ -127,7 +127,7 @@ class Packaging:
             _log.info("a document passes through whole", url=job.url, reason=error.reason)
             await otherwise(replace(response, body=gathering.stream()))
             return
-        document = Document(response.headers, gathering, directory, outline, self._run)
+        document = PackageDocument(response.headers, gathering, directory, outline, self._run)
         await PackageDelivery(job, document, self._sender, self._transcoders).run()
 
     async def _run(self, work: Callable[[], T]) -> T:
@@ -148,7 +148,7 @@ class Packaging:
         return ask
 
 
-async def _read(gathering: Gathering, run: Run) -> tuple[Directory, Outline]:
+async def _read(gathering: Gathering, run: SlowRunner) -> tuple[Directory, Outline]:
     """Its directory and its outline, as soon as they can be had. Raises Unreadable, OriginError."""
     if await gathering.begin(len(SIGNATURE)) != SIGNATURE:
         raise Unreadable("it is no zip")

@@ -39,7 +39,7 @@ _SAME_IN_EVERY_REQUEST: Final = (
 """Fields that a browser sends for a document and its parts alike."""
 
 
-class Refusal(StrEnum):
+class NotFetched(StrEnum):
     """Why something is not prefetched."""
 
     KNOWN = "already considered"
@@ -83,25 +83,25 @@ class Prefetch:
     found: Found
 
 
-def plan(document: Document, found: Found) -> Prefetch | Refusal:
+def plan(document: Document, found: Found) -> Prefetch | NotFetched:
     """The request for one find."""
     if found.kind is Kind.MEDIA:
-        return Refusal.MEDIA
+        return NotFetched.MEDIA
     if not _scheme_allowed(document, found.url):
-        return Refusal.SCHEME
+        return NotFetched.SCHEME
     same_origin = origin(found.url) == origin(document.url)
     own_only = found.terms.credentials or found.terms.mode == "same-origin"
     if (own_only and not same_origin) or document.protections.forbid(found):
-        return Refusal.FORBIDDEN
+        return NotFetched.FORBIDDEN
     headers = [
         (name, value) for name, value in document.request_headers if name in _SAME_IN_EVERY_REQUEST
     ]
     if same_origin:
         if _first(document.request_headers, "authorization"):
-            return Refusal.AUTHORIZATION
+            return NotFetched.AUTHORIZATION
         cookie = _cookie(document, found)
         if cookie is None:
-            return Refusal.COOKIES
+            return NotFetched.COOKIES
         if cookie:
             headers.append(("cookie", cookie))
     if found.cors and (not same_origin or "Chrome/" in _first(headers, "user-agent")):
@@ -109,7 +109,7 @@ def plan(document: Document, found: Found) -> Prefetch | Refusal:
         headers.append(("origin", origin(document.url)))
     referer = _referer(document, found)
     if referer is None:
-        return Refusal.REFERRER
+        return NotFetched.REFERRER
     if referer:
         headers.append(("referer", referer))
     headers += _reload(document)
@@ -130,14 +130,14 @@ class Prefetcher:
         self._granted: set[str] = set()
         self._lazy: dict[str, Found] = {}
 
-    def consider(self, found: Found) -> Prefetch | Refusal:
+    def consider(self, found: Found) -> Prefetch | NotFetched:
         """What to do about a find now. Lazy ones wait for `later`."""
         if found.url in self._granted:
-            return Refusal.KNOWN
+            return NotFetched.KNOWN
         if found.lazy:
             if len(self._lazy) < self._max_lazy:
                 self._lazy.setdefault(found.url, found)
-            return Refusal.LAZY
+            return NotFetched.LAZY
         self._lazy.pop(found.url, None)
         return self._grant(found)
 
@@ -150,9 +150,9 @@ class Prefetcher:
         made = (self._grant(found) for found in lazy.values() if found.kind is Kind.IMAGE)
         return [one for one in made if isinstance(one, Prefetch)]
 
-    def _grant(self, found: Found) -> Prefetch | Refusal:
+    def _grant(self, found: Found) -> Prefetch | NotFetched:
         if len(self._granted) >= self._limit:
-            return Refusal.LIMIT
+            return NotFetched.LIMIT
         made = plan(self._document, found)
         if isinstance(made, Prefetch):
             self._granted.add(found.url)

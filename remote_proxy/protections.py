@@ -20,7 +20,7 @@ from typing import Final
 
 from remote_proxy.import_drivers.found import Found
 from remote_proxy.import_drivers.urls import origin
-from web.content_security import Policy, header_policies
+from web.content_security import ContentPolicy, header_policies
 from wire.skeleton import Kind, Use
 
 Headers = Sequence[tuple[str, str]]
@@ -116,7 +116,7 @@ class Protections:
         """Whether it is asked for under another address, with TLS."""
         return found.url.startswith("http:") and self._upgrades(found.terms.metas)
 
-    def _upgrades(self, metas: tuple[Policy, ...]) -> bool:
+    def _upgrades(self, metas: tuple[ContentPolicy, ...]) -> bool:
         return self._embedding.upgrades or any(
             policy.upgrades for policy in (*self.policies, *metas)
         )

@@ -115,13 +115,13 @@ class Reach:
         return self.guard.address(host, found, port, ours=is_ours(address), tunnel=tunnel)
 
 
-class Asking:
+class TracedRequest:
     """A request on its way through aiohttp, which tells nobody which connection it uses."""
 
     turn: Turn | None = None
 
 
-ASKING: Final[ContextVar[Asking | None]] = ContextVar("asking", default=None)
+ASKING: Final[ContextVar[TracedRequest | None]] = ContextVar("asking", default=None)
 """Whose connection is being made in this task."""
 
 

@@ -20,7 +20,7 @@ CHUNK: Final = 64 << 10
 """Bytes of a body handed on at a time, at most."""
 
 
-class Response(aiohttp.ClientResponse):
+class WatchedResponse(aiohttp.ClientResponse):
     """Knows how its connection ended: to aiohttp, a reset ends a body without length as well as a
     close does, and the half that came would pass for the whole."""
 
@@ -89,4 +89,4 @@ def _left(content: aiohttp.StreamReader) -> Iterator[bytes]:
 def _was_reset(response: aiohttp.ClientResponse) -> bool:
     """Whether the connection was lost under a body that only its end would have delimited, or
     before its announced end."""
-    return isinstance(response, Response) and response.was_reset
+    return isinstance(response, WatchedResponse) and response.was_reset

@@ -18,7 +18,7 @@ from remote_proxy.turning_away import TurnedAway
 from transport.link import Link
 from transport.preamble import TOKEN
 from transport.reception import Reception
-from transport.records import Peer
+from transport.records import ProvenPeer
 from transport.security import ServerSecurity, is_loopback
 from transport.spp.keys import ServerKeys
 from transport.spp.udp import SppListener
@@ -98,7 +98,7 @@ class RemoteServer:
         self._udp = await self._reception.listen_udp(host, port, keys=keys)
         return self._udp
 
-    def accept(self, link: Link, *, peer: Peer | None = None) -> None:
+    def accept(self, link: Link, *, peer: ProvenPeer | None = None) -> None:
         """Serve a link that has just been made; refused when there are too many that are in use.
 
         `peer`: the device, if it had to prove who it is.

@@ -33,11 +33,11 @@ from transport.incoming import Incoming
 from transport.link import Link, LinkError, PeerFault
 from transport.outbox import TreeOutbox
 from transport.outgoing import Budget
-from transport.records import Peer
+from transport.records import ProvenPeer
 from wire import messages as m
 from wire.errors import NoCommonVersion, PeerError, WireError
 from wire.frames import Control, Data
-from wire.session import Headers, Session, Side, State
+from wire.session import Headers, Session, SessionState, Side
 
 AGENT: Final = "sluice"
 SWEEP: Final = 32
@@ -80,7 +80,7 @@ class RemoteSession:
         *,
         quantum: int,
         memory: int,
-        peer: Peer | None = None,
+        peer: ProvenPeer | None = None,
         expect: Callable[[float], None] = lambda seconds: None,
     ) -> None:
         """`peer`: the device, as it has proved; None: as it calls itself.
@@ -295,7 +295,7 @@ class RemoteSession:
 
     def start(self, job: Job) -> None:
         """Begin a delivery; beyond the device's limits it is refused with a clear answer."""
-        if self._tasks is None or self.session.state is not State.OPEN:
+        if self._tasks is None or self.session.state is not SessionState.OPEN:
             return
         tunnel = job.method == "CONNECT"
         exceeded = self._usage.begin(now=self._loop.time(), tunnel=tunnel)

@@ -93,7 +93,7 @@ def levels(size: int, scans: Jpeg, *, final: str) -> tuple[Level, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ScanStep:
     """A prefix of a coded file that ends with a scan."""
 
     end: int
@@ -101,7 +101,7 @@ class Step:
     """Bytes from which one can tell that the scan has ended: the next one's header is in them."""
 
 
-def first_step(begun: bytes, size: int) -> Step | None:
+def first_step(begun: bytes, size: int) -> ScanStep | None:
     """The first prefix that fills the frame and is worth showing, of a file of `size` bytes.
 
     None: it is not in `begun`, what has come of the file. Never raises for what is in it.
@@ -115,7 +115,7 @@ def first_step(begun: bytes, size: int) -> Step | None:
         return None
     for scan, following in pairwise(scans.scans):
         if scan.end >= max(full_frame, LEAST * size):
-            return Step(scan.end, following.data)
+            return ScanStep(scan.end, following.data)
     return None
 
 
@@ -135,7 +135,7 @@ class ArithmeticEncoder:
         return Path(self._folder.name, name)
 
     async def coded(
-        self, data: bytes, source: jpeg.Source, slot: Slot, *, final: str = "original"
+        self, data: bytes, source: jpeg.JpegSource, slot: Slot, *, final: str = "original"
     ) -> Picture:
         """The JPEG in scans that end where levels do, arithmetic-coded.
 

@@ -82,7 +82,7 @@ def scan_script(components: int, *, luma_first: bool) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class JpegSource:
     """A JPEG that was looked at and is worth going on with."""
 
     jpeg: Jpeg
@@ -92,7 +92,7 @@ class Source:
     """Name of the scan script for it."""
 
 
-def inspect(data: bytes, *, max_pixels: int) -> Source:
+def inspect(data: bytes, *, max_pixels: int) -> JpegSource:
     """Parse the file and decide what may be done. Raises Unfit."""
     try:
         jpeg = parse(data)
@@ -104,7 +104,7 @@ def inspect(data: bytes, *, max_pixels: int) -> Source:
     if jpeg.frame not in _HUFFMAN_DCT or jpeg.precision != 8 or components not in (1, 3, 4):
         raise Unfit("a JPEG that browsers do not show")
     script = "luma" if components == 3 and not _is_rgb(data, jpeg) else str(components)
-    return Source(jpeg, b"" if compound(data, jpeg) else slim(data, jpeg), script)
+    return JpegSource(jpeg, b"" if compound(data, jpeg) else slim(data, jpeg), script)
 
 
 def _is_rgb(data: bytes, jpeg: Jpeg) -> bool:
@@ -145,7 +145,7 @@ def _low_cut(data: bytes, jpeg: Jpeg) -> int:
     return jpeg.cut(data, int(LOW * size))
 
 
-def in_place(data: bytes, source: Source, *, final: str = "original") -> Picture:
+def in_place(data: bytes, source: JpegSource, *, final: str = "original") -> Picture:
     """Cut a progressive file where it is. Raises Unfit if its own scans do not serve."""
     jpeg = source.jpeg
     identical = final == "original"
@@ -174,7 +174,7 @@ class Rearranger:
     def _path(self, name: str) -> Path:
         return Path(self._folder.name, name)
 
-    async def rearrange(self, source: Source, slot: Slot) -> bytes:
+    async def rearrange(self, source: JpegSource, slot: Slot) -> bytes:
         """The same pixels in the order of our script. Raises Unfit, for damaged files too."""
         command = (self._command, "-copy", "all", "-scans", str(self._path(source.script)))
         try:
@@ -189,7 +189,7 @@ class Rearranger:
 
 
 async def rearranged(
-    data: bytes, source: Source, rearranger: Rearranger, slot: Slot, *, final: str = "original"
+    data: bytes, source: JpegSource, rearranger: Rearranger, slot: Slot, *, final: str = "original"
 ) -> Picture:
     """The picture in our scan order, or as it is where that serves better. Raises Unfit."""
     if not source.slim:
@@ -203,7 +203,7 @@ async def rearranged(
     return await slot.call(partial(_check, output, source.jpeg, final))
 
 
-def own_serves(data: bytes, source: Source) -> bool:
+def own_serves(data: bytes, source: JpegSource) -> bool:
     """Whether a progressive file's own scans give a low level that is small enough."""
     try:
         low = levels(data, source.jpeg, final="original")[0]

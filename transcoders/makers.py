@@ -225,7 +225,7 @@ class Makers:
     async def _coded(
         self,
         data: bytes,
-        source: jpeg.Source,
+        source: jpeg.JpegSource,
         options: PictureOptions,
         slot: Slot,
         *,

@@ -16,7 +16,7 @@ from typing import Final
 from PIL import Image
 from PIL.TiffImagePlugin import IFDRational
 
-from transcoders.scans import Jpeg, Segment
+from transcoders.scans import Jpeg, MarkerSegment
 
 SMALL: Final = 1024
 """Bytes: EXIF up to this size, and other metadata up to this sum, is left as it is."""
@@ -123,11 +123,11 @@ def slim(data: bytes, jpeg: Jpeg) -> bytes:
     return b"".join(pieces)
 
 
-def _starts(data: bytes, segment: Segment, tag: bytes) -> bool:
+def _starts(data: bytes, segment: MarkerSegment, tag: bytes) -> bool:
     return data.startswith(tag, segment.start + 4)
 
 
-def _is_ballast(data: bytes, segment: Segment) -> bool:
+def _is_ballast(data: bytes, segment: MarkerSegment) -> bool:
     if segment.marker == _COMMENT:
         return True
     if not 0xE0 <= segment.marker <= 0xEF or _starts(data, segment, _EXIF):
@@ -137,7 +137,7 @@ def _is_ballast(data: bytes, segment: Segment) -> bool:
     )
 
 
-def _small_exif(data: bytes, segment: Segment) -> bytes:
+def _small_exif(data: bytes, segment: MarkerSegment) -> bytes:
     """The segment itself where it is small or not understood, else a reduced one."""
     whole = data[segment.start : segment.end]
     if len(whole) <= SMALL:

@@ -41,7 +41,7 @@ _COLOURED: Final = frozenset((2, 3, 6))
 
 
 @dataclass(frozen=True, slots=True)
-class Chunks:
+class PlainPng:
     """A PNG that holds nothing but what is understood."""
 
     width: int
@@ -62,7 +62,7 @@ class _Header:
     """Of each chunk what it holds; IDAT's is left out."""
 
 
-def inspect(data: bytes) -> Chunks:
+def inspect(data: bytes) -> PlainPng:
     """Read a whole file. Raises Unfit where another file might not be shown as this one is."""
     header = _read(data)
     if header.depth == 16:
@@ -70,7 +70,7 @@ def inspect(data: bytes) -> Chunks:
     _check_colours(header)
     _check_exif(header)
     _check_transparency(header)
-    return Chunks(
+    return PlainPng(
         header.width,
         header.height,
         len(header.found.get(b"PLTE", b"")) // 3 if header.colour == _PALETTE else 0,

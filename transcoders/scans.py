@@ -38,7 +38,7 @@ class DamagedJpeg(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class MarkerSegment:
     """A marker segment before the first scan: bytes start to end, marker and length included."""
 
     marker: int
@@ -71,7 +71,7 @@ class Jpeg:
     width: int
     height: int
     component_ids: tuple[int, ...]
-    segments: tuple[Segment, ...]
+    segments: tuple[MarkerSegment, ...]
     scans: tuple[Scan, ...]
     end: int
     """Just after the end marker; what follows is not part of this picture."""
@@ -118,7 +118,7 @@ class _Parser:
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._frame: tuple[int, int, int, int, tuple[int, ...]] | None = None
-        self._segments: list[Segment] = []
+        self._segments: list[MarkerSegment] = []
         self._scans: list[Scan] = []
 
     def run(self) -> Jpeg:
@@ -139,7 +139,7 @@ class _Parser:
             if marker in _SOF:
                 self._read_frame(marker, body, end)
             if not self._scans:
-                self._segments.append(Segment(marker, at, end))
+                self._segments.append(MarkerSegment(marker, at, end))
             at = end
         raise DamagedJpeg(f"more than {MAX_SEGMENTS} segments")
 

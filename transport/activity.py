@@ -25,12 +25,12 @@ class Activity:
                     waiting.set_result(None)
             self._waiting.clear()
 
-    def watch(self) -> Watch:
+    def watch(self) -> ActivityWatch:
         """For one who looks; what has happened so far is news to him."""
-        return Watch(self)
+        return ActivityWatch(self)
 
 
-class Watch:
+class ActivityWatch:
     """Paces one who looks."""
 
     def __init__(self, activity: Activity) -> None:

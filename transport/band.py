@@ -14,7 +14,7 @@ _LONGER_PATH: Final = 4
 """Delays that must pass above the band with nothing queued until the path counts as longer."""
 
 
-class Verdict(enum.Enum):
+class QueueVerdict(enum.Enum):
     """What a delay above its band means."""
 
     SLOWER = "slower"
@@ -46,7 +46,7 @@ class Band:
         window: float,
         rate: float,
         overfull: bool,
-    ) -> Verdict | None:
+    ) -> QueueVerdict | None:
         """A report came. None: nothing is to be done.
 
         `excess`, `jitter`, `target` and `window` in seconds, as of the gate (transport/gate.py);
@@ -63,7 +63,7 @@ class Band:
             self._since = None
         elif since > _LONGER_PATH * delay and now - self._overfull_at > delay:
             self._since = None
-            return Verdict.LONGER
+            return QueueVerdict.LONGER
         elif since > window / 2:
-            return Verdict.SLOWER
+            return QueueVerdict.SLOWER
         return None

@@ -12,11 +12,11 @@ from typing import Protocol
 
 from transport.link import LinkError
 from transport.quantum import Chunks
-from transport.records import Peer
+from transport.records import ProvenPeer
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class DeliveryReport:
     """What a connection knows itself to have arrived, so that the peer need not report it."""
 
     size: int
@@ -46,7 +46,7 @@ class Carried(Protocol):
     def heard(self, data: bytes) -> None:
         """Bytes of the peer's stream."""
 
-    def delivered(self, news: Delivery) -> None:
+    def delivered(self, news: DeliveryReport) -> None:
         """Bytes have arrived over there."""
 
     def ended(self, error: LinkError | None) -> None:
@@ -71,7 +71,7 @@ class Connection(Protocol):
         """ "tcp", "atp-tcp", "udp": for people."""
 
     @property
-    def peer(self) -> Peer | None:
+    def peer(self) -> ProvenPeer | None:
         """Who is at the other end; None where nobody had to prove it."""
 
     @property

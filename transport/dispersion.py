@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from transport.ledger import Progress
+from transport.ledger import ReportedProgress
 
 _SPAN: Final = 0.010
 """Seconds a burst must take at the receiver: shorter ones measure its scheduler."""
@@ -38,7 +38,7 @@ class Dispersion:
         """Bytes/second that the link carries, and perhaps more."""
 
     def add(
-        self, progress: Progress, *, new_round: bool, one_way: float, message: int
+        self, progress: ReportedProgress, *, new_round: bool, one_way: float, message: int
     ) -> float | None:
         """A report came. `one_way`: seconds of the least one-way delay so far, that of a message of
         at most so many bytes.

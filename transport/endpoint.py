@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from transport.connection import Delivery
+from transport.connection import DeliveryReport
 from transport.gate import Gate
 from transport.link import BandwidthEstimate, LinkStatistics, Outbox
 from transport.probe import RESUMED, Probe
@@ -153,7 +153,7 @@ class Endpoint:
         self.stirred = bool(reports or frames) or not told_when or now >= self._report_due
         return frames
 
-    def delivered(self, now: float, news: Delivery) -> None:
+    def delivered(self, now: float, news: DeliveryReport) -> None:
         """The connection says what has arrived over there."""
         if self.silent(now) > _OUTAGE:
             self._begin_anew(now)

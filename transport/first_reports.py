@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from transport.ledger import Progress
+from transport.ledger import ReportedProgress
 
 _KEPT: Final = 256
 """Reports; then what comes by itself says enough."""
@@ -21,11 +21,11 @@ class FirstReports:
     """One gate's, and what they were judged by."""
 
     def __init__(self) -> None:
-        self._reports: list[tuple[float, Progress]] = []
+        self._reports: list[tuple[float, ReportedProgress]] = []
         self._quantum = 0
         """Bytes; 0: they have not been judged."""
 
-    def add(self, now: float, progress: Progress, *, quantum: int) -> bool:
+    def add(self, now: float, progress: ReportedProgress, *, quantum: int) -> bool:
         """One more; whether all are to be judged again, since it is known better what they say."""
         if len(self._reports) >= _KEPT:
             return False
@@ -33,7 +33,7 @@ class FirstReports:
         return bool(self._quantum) and (self._quantum != quantum or len(self._reports) in _TELLING)
 
     def judge(
-        self, *, quantum: int, smaller: Callable[[Progress], float]
+        self, *, quantum: int, smaller: Callable[[ReportedProgress], float]
     ) -> list[tuple[float, float, float]]:
         """When each came, its loop and one-way delay in seconds, had it told of a whole quantum.
 

@@ -26,15 +26,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from transport.band import Band, Verdict
-from transport.connection import Delivery
+from transport.band import Band, QueueVerdict
+from transport.connection import DeliveryReport
 from transport.delay_filter import DelayFilter
 from transport.dispersion import Dispersion
 from transport.drains import Drains
 from transport.first_reports import FirstReports
 from transport.gate_statistics import GateStatistics, Phase
-from transport.ledger import Ledger, Progress
-from transport.limits import Limits
+from transport.ledger import Ledger, ReportedProgress
+from transport.limits import LimitedBy
 from transport.link import BandwidthEstimate
 from transport.margin import TARGET, Margin
 from transport.pacer import Pacer
@@ -88,7 +88,7 @@ class Gate:
         self._start_cap = 0.0  # bytes; 0: a few quanta
         self._first = FirstReports()
         self._margin = Margin()
-        self._limits = Limits(now=now)
+        self._limits = LimitedBy(now=now)
         self._band = Band()
         self._drains = Drains(now=now)
         self._level_since = now
@@ -119,13 +119,13 @@ class Gate:
         if progress is not None:
             self._hear(now, progress)
 
-    def on_delivered(self, now: float, news: Delivery) -> None:
+    def on_delivered(self, now: float, news: DeliveryReport) -> None:
         """The connection itself says what has arrived. Raises PeerError as `on_report` does."""
         progress = self._ledger.delivered(news)
         if progress.sent_at >= self._since:  # what was sent before says nothing of the link now
             self._hear(now, progress)
 
-    def _hear(self, now: float, progress: Progress) -> None:
+    def _hear(self, now: float, progress: ReportedProgress) -> None:
         sent_at = progress.sent_at
         if self._limits.gate:
             self._margin.reported(now - self._reported_at, progress.gained)
@@ -252,7 +252,7 @@ class Gate:
 
     # -- the controller -----------------------------------------------------------------------
 
-    def _starting(self, now: float, progress: Progress) -> None:
+    def _starting(self, now: float, progress: ReportedProgress) -> None:
         """Double each round while the queue stays empty; leave as soon as the rate is known."""
         self._delivered = max(self._delivered, self._rate.most_delivered())
         delay, message = self._delay, self.quantum
@@ -330,9 +330,9 @@ class Gate:
             rate=self.rate,
             overfull=overfull,
         )
-        if verdict is Verdict.LONGER:
+        if verdict is QueueVerdict.LONGER:
             self._accept_longer_path(now)
-        elif verdict is Verdict.SLOWER and self._is_level(now):
+        elif verdict is QueueVerdict.SLOWER and self._is_level(now):
             self._drop(now, max(self._delay.window / 2, excess))
 
     def _drop(self, now: float, span: float) -> None:
@@ -382,7 +382,7 @@ class Gate:
     def _serialisation(self) -> float:
         return self.quantum / self.rate if self.rate else 0.0
 
-    def _smaller(self, progress: Progress) -> float:
+    def _smaller(self, progress: ReportedProgress) -> float:
         return self._margin.smaller(progress, rate=self.rate, quantum=self.quantum)
 
     def _is_level(self, now: float) -> bool:

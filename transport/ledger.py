@@ -9,7 +9,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Final
 
-from transport.connection import Delivery
+from transport.connection import DeliveryReport
 from wire.errors import PeerError
 from wire.frames import CLOCK_MODULUS, CLOCK_TICK, RECEIVED_MODULUS
 
@@ -18,7 +18,7 @@ _WRAP: Final = CLOCK_MODULUS * CLOCK_TICK
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ReportedProgress:
     """What a report says, in our terms."""
 
     received: int
@@ -61,7 +61,7 @@ class Ledger:
         self._sends.append((self._sent, now, nbytes))
         self.last_sent_at = now
 
-    def report(self, now: float, received: int, ticks: int) -> Progress | None:
+    def report(self, now: float, received: int, ticks: int) -> ReportedProgress | None:
         """A report came: bytes modulo 2^32, clock in CLOCK_TICK modulo 2^24; None: nothing new.
 
         Raises PeerError if it can't be.
@@ -75,9 +75,11 @@ class Ledger:
         self._received += gained
         first_sent_at = self._sends[0][1]
         sent_at, size, part = self._sent_with(self._received)
-        return Progress(self._received, gained, sent_at, first_sent_at, size, part, arrived_at)
+        return ReportedProgress(
+            self._received, gained, sent_at, first_sent_at, size, part, arrived_at
+        )
 
-    def delivered(self, news: Delivery) -> Progress:
+    def delivered(self, news: DeliveryReport) -> ReportedProgress:
         """So much arrived, says who carries it, and knows of each byte when it was sent last.
 
         Raises PeerError if it can't be.
@@ -87,7 +89,7 @@ class Ledger:
         self._received += news.size
         _, size, part = self._sent_with(self._received)
         sent = news.sent_at, news.first_sent_at
-        return Progress(self._received, news.size, *sent, size, part, news.arrived_at)
+        return ReportedProgress(self._received, news.size, *sent, size, part, news.arrived_at)
 
     def _unwrap(self, now: float, ticks: int) -> float:
         """The receiver's clock; as many wraps as our own clock makes likely."""

@@ -7,7 +7,7 @@ what the application had to say. Pure. It knows no bytes, only times by the send
 from __future__ import annotations
 
 
-class Limits:
+class LimitedBy:
     """The answers of a gate, and what they mean for the bytes that are being reported."""
 
     def __init__(self, *, now: float) -> None:

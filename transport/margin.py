@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from transport.ledger import Progress
+from transport.ledger import ReportedProgress
 from transport.quantum import SEGMENT
 
 TARGET: Final = 0.010
@@ -52,7 +52,7 @@ class Margin:
         target = min(_LARGEST_TARGET, max(TARGET, _TARGET_SPACINGS * self.spacing))
         return max(quantum + late * rate, target * rate)
 
-    def smaller(self, progress: Progress, *, rate: float, quantum: int) -> float:
+    def smaller(self, progress: ReportedProgress, *, rate: float, quantum: int) -> float:
         """Seconds by which it would have taken longer, had it been as large as is usual.
 
         What was sent in one go usually is a quantum. Where that comes in parts, each with a report,

@@ -11,7 +11,7 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class Peer:
+class ProvenPeer:
     """Who is at the other end, as it has proved."""
 
     name: str
@@ -24,7 +24,7 @@ class Records(Protocol):
     """One connection's protection. Every method but `farewell` may raise LinkError."""
 
     @property
-    def peer(self) -> Peer | None:
+    def peer(self) -> ProvenPeer | None:
         """Who is at the other end; None: nobody has proved anything."""
 
     @property
@@ -54,7 +54,7 @@ class Records(Protocol):
 class Plain:
     """No protection: for loopback, tunnels and measurements."""
 
-    peer: Peer | None = None
+    peer: ProvenPeer | None = None
     overhead = 0
     arriving = 0
 

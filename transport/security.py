@@ -23,7 +23,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from transport.link import NotTrusted, WrongPeer
-from transport.records import Peer
+from transport.records import ProvenPeer
 from transport.secret_file import secret_file
 from transport.tls import TlsRecords, secure
 
@@ -55,13 +55,13 @@ class ClientSecurity:
             recognise=self._recognise,
         )
 
-    def _recognise(self, certificate: bytes) -> Peer:
+    def _recognise(self, certificate: bytes) -> ProvenPeer:
         if not certificate or not hmac.compare_digest(spki_pin(certificate), self._pin):
             raise WrongPeer(
                 "who answers is not the remote that this device was paired with: it was set up "
                 "anew (run `sluice pair` there and start with --pair), or somebody is in between"
             )
-        return Peer("", hashlib.sha256(certificate).hexdigest())
+        return ProvenPeer("", hashlib.sha256(certificate).hexdigest())
 
 
 class ServerSecurity:
@@ -93,7 +93,7 @@ class ServerSecurity:
             context.load_verify_locations(cadata=certificate)
         self._context = context
         self._peers = {
-            certificate: Peer(name, hashlib.sha256(certificate).hexdigest())
+            certificate: ProvenPeer(name, hashlib.sha256(certificate).hexdigest())
             for certificate, name in devices.items()
         }
 
@@ -102,7 +102,7 @@ class ServerSecurity:
         """How many it would let in."""
         return len(self._peers)
 
-    def knows(self, peer: Peer) -> bool:
+    def knows(self, peer: ProvenPeer) -> bool:
         """Is it (still) one of them, under that name?"""
         return peer in self._peers.values()
 
@@ -113,7 +113,7 @@ class ServerSecurity:
             connection, self._context, server_side=True, timeout=timeout, recognise=self._recognise
         )
 
-    def _recognise(self, certificate: bytes) -> Peer:
+    def _recognise(self, certificate: bytes) -> ProvenPeer:
         # To OpenSSL each device's certificate is an authority, whose key could sign others.
         peer = self._peers.get(certificate)
         if peer is None:

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from transport.quantum import Chunks
-from transport.records import Peer, Records
+from transport.records import ProvenPeer, Records
 from wire.errors import PeerError
 
 SEGMENT: Final = 1448
@@ -48,7 +48,7 @@ class Segmented:
         """Bytes of padding sent so far."""
 
     @property
-    def peer(self) -> Peer | None:
+    def peer(self) -> ProvenPeer | None:
         return self._inner.peer
 
     @property

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from transport import tcp_info
-from transport.connection import Connection, Delivery
+from transport.connection import Connection, DeliveryReport
 from transport.endpoint import Endpoint
 from transport.link import (
     BandwidthEstimate,
@@ -24,7 +24,7 @@ from transport.link import (
     Outbox,
     PeerFault,
 )
-from transport.records import Peer
+from transport.records import ProvenPeer
 from transport.tcp_connection import TcpConnection
 from wire.errors import PeerError
 from wire.frames import END, FrameWriter
@@ -114,7 +114,7 @@ class StreamLink:
         return None if self._connection is None else self._connection.local_address
 
     @property
-    def peer(self) -> Peer | None:
+    def peer(self) -> ProvenPeer | None:
         """Who is at the other end; None where nobody had to prove it."""
         return self._peer
 
@@ -253,7 +253,7 @@ class StreamLink:
         if self._endpoint.stirred:
             self.wake()
 
-    def delivered(self, news: Delivery) -> None:
+    def delivered(self, news: DeliveryReport) -> None:
         assert self._endpoint is not None
         try:
             self._endpoint.delivered(self._loop.time(), news)

@@ -16,7 +16,7 @@ from transport import tcp_info
 from transport.connection import Carried
 from transport.link import LinkError
 from transport.quantum import Chunks, chunks_of
-from transport.records import Peer, Plain, Records
+from transport.records import Plain, ProvenPeer, Records
 from transport.segmented import Segmented
 from transport.tcp import prepare, reason, segment, takes_bytes
 from wire.errors import PeerError
@@ -59,7 +59,7 @@ class TcpConnection:
     # -- before a link has it ------------------------------------------------------------------
 
     @property
-    def peer(self) -> Peer | None:
+    def peer(self) -> ProvenPeer | None:
         return self.records.peer
 
     @property

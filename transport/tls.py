@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Final
 
 from transport.link import LinkError, NotTrusted
-from transport.records import Peer
+from transport.records import ProvenPeer
 
 RECORD_OVERHEAD: Final = 22
 """Bytes a record adds to its chunk (RFC 8446, 5.2, with a 16-byte tag)."""
@@ -37,7 +37,7 @@ _HEADER: Final = 5
 _BEHIND: Final = RECORD_OVERHEAD - _HEADER
 """Bytes of a record behind its plaintext: content type and tag."""
 
-Recognise = Callable[[bytes], Peer]
+Recognise = Callable[[bytes], ProvenPeer]
 """Who has this certificate (DER)? Raises NotTrusted if that is nobody we talk to."""
 
 
@@ -86,7 +86,7 @@ class TlsRecords:
         incoming: ssl.MemoryBIO,
         outgoing: ssl.MemoryBIO,
         progress: RecordProgress,
-        peer: Peer,
+        peer: ProvenPeer,
     ) -> None:
         self._progress = progress
         self._tls = tls
@@ -96,7 +96,7 @@ class TlsRecords:
         self._farewell_came = False
 
     @property
-    def peer(self) -> Peer:
+    def peer(self) -> ProvenPeer:
         return self._peer
 
     @property

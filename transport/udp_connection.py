@@ -13,21 +13,21 @@ import asyncio
 from collections import deque
 from typing import Final
 
-from transport.connection import Carried, Delivery
+from transport.connection import Carried, DeliveryReport
 from transport.link import LinkError
 from transport.quantum import PROTECTED_FRAMES, Chunks
-from transport.records import Peer
+from transport.records import ProvenPeer
 from transport.spp.congestion.rate_based import RateBased
 from transport.spp.link import SppLink
-from transport.spp.settings import Delivered, Settings
+from transport.spp.settings import Delivered, SppSettings
 
 _WINDOW: Final = 1 << 22
 """Of both ends. The gate bounds what is under way, and so what waits at a receiver."""
 _SPACING: Final = 0.015
 """Seconds; on thin links a datagram takes as long: each is acknowledged, as the gate needs it."""
-DEVICE: Final = Settings(window=_WINDOW, keep_alive=25.0, spacing=_SPACING)
+DEVICE: Final = SppSettings(window=_WINDOW, keep_alive=25.0, spacing=_SPACING)
 """Of the dialling end. NATs forget UDP after 30 s, and an answer may take longer; 6 B/s."""
-REMOTE: Final = Settings(window=_WINDOW, keep_alive=None, idle=900.0, spacing=_SPACING)
+REMOTE: Final = SppSettings(window=_WINDOW, keep_alive=None, idle=900.0, spacing=_SPACING)
 """Of the accepting end: a device without news for so long is gone."""
 UNKNOWN: Final = 12.5e6
 """Bytes/second at which payloads may leave while the gate still searches, at least: it lets few."""
@@ -92,7 +92,7 @@ class UdpConnection:
     # -- before a link has it ------------------------------------------------------------------
 
     @property
-    def peer(self) -> Peer | None:
+    def peer(self) -> ProvenPeer | None:
         return self._link.peer
 
     @property
@@ -206,7 +206,7 @@ class UdpConnection:
     def _tell(self, carried: Carried) -> None:
         """What has arrived over there: a datagram at a time, for a burst tells the link's rate, or
         a few together where each takes no time and the rate is known."""
-        together: list[Delivery] = []
+        together: list[DeliveryReport] = []
         for one in self._link.acked():
             arrival = self._arrival(one)
             if arrival is None:
@@ -222,7 +222,7 @@ class UdpConnection:
         if together:
             carried.delivered(_as_one(together))
 
-    def _arrival(self, one: Delivered) -> Delivery | None:
+    def _arrival(self, one: Delivered) -> DeliveryReport | None:
         """One datagram's, if it brought anything new of the stream."""
         if one.arrived_at is not None:
             self._clocks = one.arrived_at - one.acknowledged_at
@@ -233,7 +233,7 @@ class UdpConnection:
             self._in_order += self._order.popleft()[1]
         if not size:
             return None
-        return Delivery(size, self._in_order, one.sent_at, one.sent_at, self._arrived_at)
+        return DeliveryReport(size, self._in_order, one.sent_at, one.sent_at, self._arrived_at)
 
     def _send(self, carried: Carried) -> None:
         """As many chunks as gate and pace let go."""
@@ -270,14 +270,14 @@ class UdpConnection:
             self._timer = self._loop.call_at(due, self._changed)
 
 
-def _as_one(arrivals: list[Delivery]) -> Delivery:
+def _as_one(arrivals: list[DeliveryReport]) -> DeliveryReport:
     """The datagrams that arrived in this order as one delivery."""
     if len(arrivals) == 1:
         return arrivals[0]
     last = arrivals[-1]
     size = sum(one.size for one in arrivals)
     first_sent_at = min(one.first_sent_at for one in arrivals)
-    return Delivery(size, last.in_order, first_sent_at, last.sent_at, last.arrived_at)
+    return DeliveryReport(size, last.in_order, first_sent_at, last.sent_at, last.arrived_at)
 
 
 def congestion() -> RateBased:

@@ -255,7 +255,7 @@ def _patterns(host: str) -> Iterable[str]:
         at = host.find(".", at + 1)
 
 
-class Policy:
+class ContentPolicy:
     """One policy that a browser enforces on a page."""
 
     def __init__(self, text: str, *, origin: str, meta: bool = False) -> None:
@@ -327,7 +327,9 @@ class Policy:
         return next((self._directives[name] for name in chain if name in self._directives), None)
 
 
-def header_policies(headers: Iterable[tuple[str, str]], *, origin: str) -> tuple[Policy, ...]:
+def header_policies(
+    headers: Iterable[tuple[str, str]], *, origin: str
+) -> tuple[ContentPolicy, ...]:
     """The policies of a response, but those that only report. `headers`: names in lower case."""
     texts = [
         text
@@ -335,19 +337,21 @@ def header_policies(headers: Iterable[tuple[str, str]], *, origin: str) -> tuple
         if name == "content-security-policy"
         for text in value.split(",")
     ]
-    return _bounded([Policy(text, origin=origin) for text in texts[: MAX_POLICIES + 1]])
+    return _bounded([ContentPolicy(text, origin=origin) for text in texts[: MAX_POLICIES + 1]])
 
 
-def with_meta(policies: tuple[Policy, ...], content: str, *, origin: str) -> tuple[Policy, ...]:
+def with_meta(
+    policies: tuple[ContentPolicy, ...], content: str, *, origin: str
+) -> tuple[ContentPolicy, ...]:
     """The policies and one of a <meta>, which holds for what follows it."""
     # Here a comma ends no policy by the standard, and one in Chromium: both readings hold.
     texts = [content, *(content.split(",", MAX_POLICIES) if "," in content else ())]
-    return _bounded([*policies, *(Policy(text, origin=origin, meta=True) for text in texts)])
+    return _bounded([*policies, *(ContentPolicy(text, origin=origin, meta=True) for text in texts)])
 
 
-_NOTHING: Final = (Policy("\x00", origin=""),)
+_NOTHING: Final = (ContentPolicy("\x00", origin=""),)
 """Allows nothing."""
 
 
-def _bounded(policies: Sequence[Policy]) -> tuple[Policy, ...]:
+def _bounded(policies: Sequence[ContentPolicy]) -> tuple[ContentPolicy, ...]:
     return tuple(policies) if len(policies) <= MAX_POLICIES else _NOTHING

@@ -43,7 +43,7 @@ class Side(Enum):
     REMOTE = "remote"
 
 
-class State(Enum):
+class SessionState(Enum):
     """Where a session stands."""
 
     OPENING = "opening"
@@ -54,7 +54,7 @@ class State(Enum):
     CLOSED = "closed"
 
 
-class Step(Enum):
+class SessionStep(Enum):
     """What moves a session from state to state."""
 
     HELLO_RECEIVED = "hello received"
@@ -63,18 +63,18 @@ class Step(Enum):
     LINK_LOST = "link lost"
 
 
-TRANSITIONS: Final[dict[tuple[State, Step], State]] = {
-    (State.OPENING, Step.HELLO_RECEIVED): State.OPEN,
-    (State.OPENING, Step.GOODBYE_SENT): State.CLOSING,
-    (State.OPENING, Step.GOODBYE_RECEIVED): State.CLOSED,
-    (State.OPENING, Step.LINK_LOST): State.CLOSED,
-    (State.OPEN, Step.GOODBYE_SENT): State.CLOSING,
-    (State.OPEN, Step.GOODBYE_RECEIVED): State.CLOSED,
-    (State.OPEN, Step.LINK_LOST): State.CLOSED,
-    (State.CLOSING, Step.GOODBYE_RECEIVED): State.CLOSED,
-    (State.CLOSING, Step.HELLO_RECEIVED): State.CLOSING,
-    (State.CLOSING, Step.LINK_LOST): State.CLOSED,
-    (State.CLOSED, Step.LINK_LOST): State.CLOSED,
+TRANSITIONS: Final[dict[tuple[SessionState, SessionStep], SessionState]] = {
+    (SessionState.OPENING, SessionStep.HELLO_RECEIVED): SessionState.OPEN,
+    (SessionState.OPENING, SessionStep.GOODBYE_SENT): SessionState.CLOSING,
+    (SessionState.OPENING, SessionStep.GOODBYE_RECEIVED): SessionState.CLOSED,
+    (SessionState.OPENING, SessionStep.LINK_LOST): SessionState.CLOSED,
+    (SessionState.OPEN, SessionStep.GOODBYE_SENT): SessionState.CLOSING,
+    (SessionState.OPEN, SessionStep.GOODBYE_RECEIVED): SessionState.CLOSED,
+    (SessionState.OPEN, SessionStep.LINK_LOST): SessionState.CLOSED,
+    (SessionState.CLOSING, SessionStep.GOODBYE_RECEIVED): SessionState.CLOSED,
+    (SessionState.CLOSING, SessionStep.HELLO_RECEIVED): SessionState.CLOSING,
+    (SessionState.CLOSING, SessionStep.LINK_LOST): SessionState.CLOSED,
+    (SessionState.CLOSED, SessionStep.LINK_LOST): SessionState.CLOSED,
 }
 """Any other step is a protocol error of whoever caused it."""
 
@@ -114,7 +114,7 @@ class Session:
         `versions`: of the protocol that this side speaks, the best first.
         """
         self.side = side
-        self.state = State.OPENING
+        self.state = SessionState.OPENING
         self.version: int | None = None
         """The version both speak, once known."""
         self.peer: m.Hello | None = None
@@ -151,20 +151,20 @@ class Session:
         """Queue a message; `headers` go into its header block when it is sent."""
         if not isinstance(message, _FROM[self.side]):
             raise LocalError(f"{type(message).__name__} is not for the {self.side.value} side")
-        if self.state in (State.CLOSING, State.CLOSED):
+        if self.state in (SessionState.CLOSING, SessionState.CLOSED):
             return
         if len(self._queue) >= MAX_CONTROL_QUEUE:
             raise LocalError("too many control messages are waiting")
         self._queue.append((message, list(headers) if headers is not None else None))
         if isinstance(message, m.Goodbye):
-            self._step(Step.GOODBYE_SENT)
+            self._step(SessionStep.GOODBYE_SENT)
 
     def next_control(self) -> bytes | None:
         """The next message, encoded now; None: nothing waits (or waits for the peer's Hello)."""
         if not self._queue:
             return None
         message, headers = self._queue[0]
-        if self.state is State.OPENING and not isinstance(message, m.Hello):
+        if self.state is SessionState.OPENING and not isinstance(message, m.Hello):
             return None
         self._queue.popleft()
         if headers is not None:
@@ -183,10 +183,10 @@ class Session:
             raise PeerError(f"{name} from the {self._peer_side.value} side")
         if isinstance(message, m.Hello):
             self._hello(message)
-        elif self.state is State.OPENING and not isinstance(message, m.Goodbye):
+        elif self.state is SessionState.OPENING and not isinstance(message, m.Goodbye):
             raise PeerError(f"{name} before Hello")
         elif isinstance(message, m.Goodbye):
-            self._step(Step.GOODBYE_RECEIVED)
+            self._step(SessionStep.GOODBYE_RECEIVED)
         headers: Headers = []
         if isinstance(message, _WITH_HEADERS) and message.headers:
             headers = self._decode_headers(message.headers)
@@ -194,7 +194,7 @@ class Session:
 
     def link_lost(self) -> None:
         """The connection is gone; nothing more can be said."""
-        self._step(Step.LINK_LOST)
+        self._step(SessionStep.LINK_LOST)
         self._queue.clear()
 
     def _hello(self, message: m.Hello) -> None:
@@ -210,9 +210,9 @@ class Session:
         if self.side is Side.REMOTE:
             self._next_component = max(self._next_component, message.first_promise)
         self.version, self.peer = common[0], message
-        self._step(Step.HELLO_RECEIVED)
+        self._step(SessionStep.HELLO_RECEIVED)
 
-    def _step(self, step: Step) -> None:
+    def _step(self, step: SessionStep) -> None:
         after = TRANSITIONS.get((self.state, step))
         if after is None:
             raise PeerError(f"{step.value} while {self.state.value}")

@@ -19,7 +19,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from bench.attacks import device, neighbours, origin, page, strangers
-from bench.attacks.tally import Attack, Tally, Targets
+from bench.attacks.tally import Attack, AttackTally, Targets
 from bench.bound import bound
 from bench.origin import Address
 from bench.processes import text
@@ -86,7 +86,7 @@ async def _attack(targets: Mapping[str, str]) -> list[dict[str, Any]]:
         nonlocal reached
         reached += 1
 
-    tallies = [Tally(name) for name, _ in ATTACKS]
+    tallies = [AttackTally(name) for name, _ in ATTACKS]
     ended = asyncio.create_task(asyncio.to_thread(sys.stdin.read))
     async with _forbidden(count) as forbidden:
         there = Targets(
@@ -117,7 +117,7 @@ async def _attack(targets: Mapping[str, str]) -> list[dict[str, Any]]:
     return [tally.as_json() for tally in tallies]
 
 
-async def _all_at_it(tallies: Sequence[Tally]) -> None:
+async def _all_at_it(tallies: Sequence[AttackTally]) -> None:
     """Until each has begun: that a second browser starts is no attack."""
     for _ in range(int(BEGIN / LOOK)):
         if all(tally.tries or tally.left_out for tally in tallies):

@@ -11,7 +11,7 @@ from typing import Final
 
 import aiohttp
 
-from bench.attacks.tally import Tally, Targets
+from bench.attacks.tally import AttackTally, Targets
 from bench.processes import text
 from transport.link import LinkError
 from transport.preamble import Preamble, What
@@ -38,7 +38,7 @@ def notations(host: str, port: int) -> list[str]:
     return [f"http://{one}:{port}/" for one in hosts]
 
 
-async def reach(targets: Targets, tally: Tally) -> None:
+async def reach(targets: Targets, tally: AttackTally) -> None:
     """Ask for a server of the remote's own machine by every notation; through: it was reached."""
     urls = notations(*targets.forbidden)
     proxy = f"http://{text(targets.hostile_local)}"
@@ -54,7 +54,7 @@ async def reach(targets: Targets, tally: Tally) -> None:
             await asyncio.sleep(0.1)
 
 
-async def look_up(targets: Targets, tally: Tally) -> None:
+async def look_up(targets: Targets, tally: AttackTally) -> None:
     """Have names looked up that do not exist, many at a time, for ever."""
     proxy = f"http://{text(targets.hostile_local)}"
     number = itertools.count()
@@ -76,7 +76,7 @@ async def look_up(targets: Targets, tally: Tally) -> None:
             tasks.create_task(one(session))
 
 
-async def babble(targets: Targets, tally: Tally) -> None:
+async def babble(targets: Targets, tally: AttackTally) -> None:
     """Say what no local proxy says, over a link of its own; through: the remote is gone."""
     chance = random.Random(3)
     said = _absurdities()

@@ -11,7 +11,7 @@ import os
 import shutil
 from typing import Final
 
-from bench.attacks.tally import Tally, Targets
+from bench.attacks.tally import AttackTally, Targets
 from bench.processes import text
 
 NOBODY: Final = 65534
@@ -21,7 +21,7 @@ OWN: Final = ("/", "/status.json", "/metrics", "/sites.json", "/savings.json", "
 """Pages of the local proxy's own that tell of its owner, or with what to change its switches."""
 
 
-async def look(targets: Targets, tally: Tally) -> None:
+async def look(targets: Targets, tally: AttackTally) -> None:
     """Ask for the owner's pages as another user; through: one was given."""
     curl = shutil.which("curl")
     if os.geteuid() != 0 or curl is None:

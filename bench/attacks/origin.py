@@ -14,7 +14,7 @@ from typing import Final
 
 import aiohttp
 
-from bench.attacks.tally import Tally, Targets
+from bench.attacks.tally import AttackTally, Targets
 from bench.origin import Address
 from bench.processes import text
 
@@ -106,7 +106,7 @@ async def running() -> AsyncIterator[tuple[Address, list[str]]]:
         yield (host, port), [*said, "/drip"]
 
 
-async def answer_badly(targets: Targets, tally: Tally) -> None:
+async def answer_badly(targets: Targets, tally: AttackTally) -> None:
     """Be asked for all of it, again and again, by a browser behind the same local proxy.
 
     Through: a forged second answer was taken for one, or the local proxy no longer answers.

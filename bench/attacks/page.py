@@ -17,7 +17,7 @@ import aiohttp
 from aiohttp import web
 from PIL import Image
 
-from bench.attacks.tally import Tally, Targets
+from bench.attacks.tally import AttackTally, Targets
 from bench.cdp import BrowserError, Tab, find_chromium, launch
 from bench.origin import Address
 from bench.processes import text
@@ -72,7 +72,7 @@ async def _serving(*handlers: tuple[str, Handler]) -> AsyncIterator[Address]:
         await runner.cleanup()
 
 
-async def read(targets: Targets, tally: Tally) -> None:
+async def read(targets: Targets, tally: AttackTally) -> None:
     """Read a picture that another origin gives to the user's cookie alone; through: any of it."""
     private, public = photo(red=True, width=WIDTH), photo(red=False, width=64)
 
@@ -109,7 +109,7 @@ async def read(targets: Targets, tally: Tally) -> None:
                 await asyncio.sleep(EVERY)
 
 
-async def have_fetched(targets: Targets, tally: Tally) -> None:
+async def have_fetched(targets: Targets, tally: AttackTally) -> None:
     """Name parts elsewhere that the page's own policy forbids; through: one was fetched."""
     asked: list[str] = []
 

@@ -8,7 +8,7 @@ import random
 import ssl
 from typing import Final
 
-from bench.attacks.tally import Tally, Targets
+from bench.attacks.tally import AttackTally, Targets
 from transport.preamble import Preamble, What
 
 HELD: Final = 400
@@ -19,7 +19,7 @@ _PATIENCE: Final = 2.0
 """Seconds for which an answer is waited for."""
 
 
-async def knock(targets: Targets, tally: Tally) -> None:
+async def knock(targets: Targets, tally: AttackTally) -> None:
     """Finish TLS without a certificate, or say something else altogether; through: any answer to
     what a device would say."""
     chance = random.Random(1)
@@ -51,7 +51,7 @@ async def _answered(targets: Targets, chance: random.Random) -> bool:
         writer.transport.abort()
 
 
-async def hold(targets: Targets, tally: Tally) -> None:
+async def hold(targets: Targets, tally: AttackTally) -> None:
     """Begin handshakes and leave them there, as many as the port takes."""
     held: list[asyncio.StreamWriter] = []
     hello = bytes.fromhex("1603010200010001fc0303")
@@ -71,14 +71,14 @@ async def hold(targets: Targets, tally: Tally) -> None:
 
 
 class _Ears(asyncio.DatagramProtocol):
-    def __init__(self, tally: Tally) -> None:
+    def __init__(self, tally: AttackTally) -> None:
         self._tally = tally
 
     def datagram_received(self, data: bytes, addr: object) -> None:
         self._tally.got(f"{len(data)} bytes came back over UDP")
 
 
-async def throw(targets: Targets, tally: Tally) -> None:
+async def throw(targets: Targets, tally: AttackTally) -> None:
     """Send datagrams of all sizes; through: any that comes back."""
     chance = random.Random(2)
     loop = asyncio.get_running_loop()

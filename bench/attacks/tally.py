@@ -14,7 +14,7 @@ EXAMPLES: Final = 5
 
 
 @dataclass
-class Tally:
+class AttackTally:
     """What one attack came to."""
 
     name: str
@@ -60,5 +60,5 @@ class Targets:
     """How often that server was reached."""
 
 
-Attack = Callable[[Targets, Tally], Coroutine[Any, Any, None]]
+Attack = Callable[[Targets, AttackTally], Coroutine[Any, Any, None]]
 """Goes on until it is cancelled; an attack that ends by itself has failed."""

@@ -19,14 +19,14 @@ import aiohttp
 
 from bench import scripted
 from bench.capacity.lines import lines
-from bench.capacity.pairs import Remote, remote, visits
-from bench.endpoint import Endpoint, no_link
+from bench.capacity.pairs import ServedRemote, remote, visits
+from bench.endpoint import PageAccess, no_link
 from bench.origin import Address, spawn
 from bench.processes import resident, text
 from bench.profiles import Profile
 from configuration import LocalSettings
 from local_proxy.main import LocalProxy
-from local_proxy.paired import Remote as Known
+from local_proxy.paired import ServedRemote as Known
 from pairing.identity import device_identity
 from pairing.invitation import Invitation
 from policies.default import Default
@@ -42,7 +42,7 @@ ALONE: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PageOutcome:
     """One page of one device. Seconds since it was asked for."""
 
     text_s: float
@@ -118,14 +118,14 @@ async def _lateness() -> AsyncIterator[list[float]]:
         looking.cancel()
 
 
-async def _late(seconds: float, load: Any) -> Outcome:
+async def _late(seconds: float, load: Any) -> PageOutcome:
     await asyncio.sleep(seconds)
-    found: Outcome = await load
+    found: PageOutcome = await load
     return found
 
 
-async def _load(port: Address, origin: Address, visit: int) -> Outcome:
-    endpoint = Endpoint(
+async def _load(port: Address, origin: Address, visit: int) -> PageOutcome:
+    endpoint = PageAccess(
         base=f"http://{text(origin)}/",
         statistics=no_link,
         proxy=f"http://{text(port)}",
@@ -135,13 +135,15 @@ async def _load(port: Address, origin: Address, visit: int) -> Outcome:
             endpoint, f"{visit}/index.html", navigates=True, limit=LIMIT
         )
     except (aiohttp.ClientError, OSError, TimeoutError) as error:
-        return Outcome(0.0, 0.0, f"{type(error).__name__} {error}"[:200])
+        return PageOutcome(0.0, 0.0, f"{type(error).__name__} {error}"[:200])
     texts = [one.done for one in arrivals if one.resource.kind in ("document", "style")]
-    return Outcome(max(texts), max(one.done for one in arrivals))
+    return PageOutcome(max(texts), max(one.done for one in arrivals))
 
 
 @asynccontextmanager
-async def devices_of(far: Remote, addresses: Sequence[Address]) -> AsyncIterator[list[Address]]:
+async def devices_of(
+    far: ServedRemote, addresses: Sequence[Address]
+) -> AsyncIterator[list[Address]]:
     """So many of the remote's devices, each with its session: where their readers ask."""
     async with contextlib.AsyncExitStack() as stack:
         ports = []

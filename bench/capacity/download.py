@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from bench.endpoint import Endpoint
+from bench.endpoint import PageAccess
 from bench.links.cables import NoBackend
 from bench.peers import DirectPeer, Peer, SluicePeer, in_world
 from bench.profiles import Profile
@@ -56,7 +56,7 @@ async def run(link: Profile, *, runs: int, size: int = SIZE) -> dict[str, Any]:
     return row
 
 
-async def _download(there: Endpoint, name: str) -> float:
+async def _download(there: PageAccess, name: str) -> float:
     """Bytes a second. Raises OSError."""
     url = there.base + name
     way = ["--proxy", there.proxy] if there.proxy else ["--noproxy", "*"]

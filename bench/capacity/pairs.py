@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from bench.endpoint import Endpoint, no_link
+from bench.endpoint import PageAccess, no_link
 from bench.links.relay import Relay
 from bench.origin import Address
 from bench.peers import LOOPBACK
@@ -21,7 +21,7 @@ from bench.processor_time import Spent, spent
 from bench.profiles import Profile
 from pairing.invitation import Invitation
 from pairing.kept import keep
-from pairing.store import Store
+from pairing.store import PairingStore
 
 _JPEG: Final = b"\xff\xd8"
 _PNG_HEADER: Final = 33
@@ -42,7 +42,7 @@ class Process:
 
 
 @dataclass(frozen=True, slots=True)
-class Remote:
+class ServedRemote:
     """A remote with devices that are paired and may be started."""
 
     process: Process
@@ -50,20 +50,20 @@ class Remote:
 
 
 @asynccontextmanager
-async def remote(devices: int) -> AsyncIterator[Remote]:
+async def remote(devices: int) -> AsyncIterator[ServedRemote]:
     """A remote that knows so many devices and serves all at once. Raises OSError."""
     with TemporaryDirectory(prefix="sluice-capacity-") as folder:
-        store = Store(Path(folder))
+        store = PairingStore(Path(folder))
         known = [store.pair(f"d{n}", host="127.0.0.1", port=1) for n in range(devices)]
         listen = ("--listen=127.0.0.1:0", f"--state={folder}", *LOOPBACK)
         places = {"SLUICE_REMOTE_DEVICES": str(devices)}
         async with named_command("remote", *listen, environment=places) as (address, process):
-            yield Remote(Process(address, process), known)
+            yield ServedRemote(Process(address, process), known)
 
 
 @asynccontextmanager
 async def device(
-    far: Remote, number: int, *, link: Profile | None = None, transport: str = "tcp"
+    far: ServedRemote, number: int, *, link: Profile | None = None, transport: str = "tcp"
 ) -> AsyncIterator[tuple[Process, Relay | None]]:
     """One of its devices, over a link or over loopback. Raises OSError."""
     async with contextlib.AsyncExitStack() as stack:
@@ -87,9 +87,9 @@ async def device(
         yield Process(address, process), between
 
 
-def through(process: Process, origin: Address) -> Endpoint:
+def through(process: Process, origin: Address) -> PageAccess:
     """For who loads a page through that device."""
-    return Endpoint(
+    return PageAccess(
         base=f"http://{text(origin)}/",
         statistics=no_link,
         proxy=f"http://{text(process.address)}",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from operator import add
 from typing import Final, Protocol
 
-from bench.links.hosts import Host
+from bench.links.hosts import EmulatedHost
 from bench.links.relay_settings import Address
 from bench.profiles import Profile
 
@@ -82,13 +82,13 @@ class World(Protocol):
     def cables(self) -> Sequence[Cable]: ...
 
     @property
-    def hosts(self) -> Mapping[str, Host]: ...
+    def hosts(self) -> Mapping[str, EmulatedHost]: ...
 
     @property
-    def near(self) -> Host: ...
+    def near(self) -> EmulatedHost: ...
 
     @property
-    def far(self) -> Host: ...
+    def far(self) -> EmulatedHost: ...
 
     async def reach(self, address: Address) -> Address:
         """Where the near side connects to what listens at `address` on the far side."""

@@ -18,7 +18,7 @@ from typing import Final
 
 from bench.links.line import ETHERNET_PAYLOAD, Line
 from bench.links.schedule import Schedule, Steady
-from transport.nai.carrier import Reader
+from transport.nai.carrier import CarrierReader
 
 DEVICE_QUEUE: Final = 50 * ETHERNET_PAYLOAD
 """Bytes: "the maximum length allowed is 50 in FreeBSD" (ATP, section 4.2), in packets."""
@@ -127,7 +127,7 @@ class MemoryCarrier:
         self._header = model.header
         self._outgoing, self._incoming = outgoing, incoming
         self._loop = asyncio.get_running_loop()
-        self._reader: Reader | None = None
+        self._reader: CarrierReader | None = None
         self.peer: MemoryCarrier | None = None
         self.closed = False
 
@@ -142,7 +142,7 @@ class MemoryCarrier:
         self._outgoing._due = float("inf")
         self._outgoing._set_timer()
 
-    def start(self, reader: Reader) -> None:
+    def start(self, reader: CarrierReader) -> None:
         self._reader = reader
         self._incoming.deliver = self._arrived
         self._outgoing.room_made = reader.room_made

@@ -22,7 +22,7 @@ HEADERS: Final = 28
 """Bytes of IPv4 and UDP: links carry these too."""
 
 
-class Way:
+class PathDirection:
     """One direction of the path."""
 
     def __init__(self, profile: Profile, *, down: bool, seed: int) -> None:
@@ -63,8 +63,8 @@ class DatagramPath:
     """Both directions of a profile's link, beginning at time 0. "up" is from near to far."""
 
     def __init__(self, profile: Profile, *, seed: int = 1) -> None:
-        self.up = Way(profile, down=False, seed=2 * seed)
-        self.down = Way(profile, down=True, seed=2 * seed + 1)
+        self.up = PathDirection(profile, down=False, seed=2 * seed)
+        self.down = PathDirection(profile, down=True, seed=2 * seed + 1)
 
     def next_time(self) -> float | None:
         """When something arrives, or leaves the queue."""
@@ -72,7 +72,7 @@ class DatagramPath:
         return min(times, default=None)
 
 
-class End(Protocol):
+class ProtocolCore(Protocol):
     """A protocol's core."""
 
     def datagram_received(self, datagram: bytes, now: float) -> object: ...
@@ -84,10 +84,12 @@ class End(Protocol):
     def timeout(self, now: float) -> None: ...
 
 
-class Run:
+class PathRun:
     """Two ends and the path between them; its clock jumps."""
 
-    def __init__(self, near: End, far: End, path: DatagramPath, *, now: float = 0.0) -> None:
+    def __init__(
+        self, near: ProtocolCore, far: ProtocolCore, path: DatagramPath, *, now: float = 0.0
+    ) -> None:
         self.now = now
         self.path = path
         self._ends = ((near, path.up, path.down), (far, path.down, path.up))

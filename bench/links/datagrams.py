@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Final
 
-from bench.links.hosts import Host
+from bench.links.hosts import EmulatedHost
 from bench.links.relay_settings import Address
 
 HEADERS: Final = 28
@@ -41,7 +41,7 @@ class Datagram:
 class Datagrams:
     """A socket at each end; a context manager."""
 
-    def __init__(self, sender: Host, receiver: Host, *, to: str) -> None:
+    def __init__(self, sender: EmulatedHost, receiver: EmulatedHost, *, to: str) -> None:
         """`to`: which of the receiver's addresses, and so which path. Raises OSError."""
         self._out = sender.new_socket(socket.SOCK_DGRAM)
         self._in = receiver.new_socket(socket.SOCK_DGRAM)

@@ -40,7 +40,7 @@ _SETTINGS: Final = {
 }
 
 
-class Host(Protocol):
+class EmulatedHost(Protocol):
     """Where a process can run and a server can listen."""
 
     @property

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import aiohttp
 
-from bench.links.hosts import HERE, Host
+from bench.links.hosts import HERE, EmulatedHost
 
 
-def connector(host: Host, *, limit: int = 100) -> aiohttp.TCPConnector:
+def connector(host: EmulatedHost, *, limit: int = 100) -> aiohttp.TCPConnector:
     """Its connections begin at `host`, `limit` of them at most."""
     if host is HERE:
         return aiohttp.TCPConnector(limit=limit)

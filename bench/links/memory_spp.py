@@ -10,16 +10,16 @@ from __future__ import annotations
 import asyncio
 from typing import Final, NamedTuple
 
-from bench.links.datagram_path import DatagramPath, Way
+from bench.links.datagram_path import DatagramPath, PathDirection
 from bench.profiles import Profile
-from transport.records import Peer
+from transport.records import ProvenPeer
 from transport.spp.congestion.interface import Congestion
 from transport.spp.core import SppConnection
 from transport.spp.handshake import Established
 from transport.spp.link import SppLink
 from transport.spp.paths import Address
 from transport.spp.seal import Seal
-from transport.spp.settings import Settings
+from transport.spp.settings import SppSettings
 
 NEAR: Final = b"near"
 FAR: Final = b"far "
@@ -40,7 +40,7 @@ def far_seal() -> Seal:
     return Seal(sending=DOWN, receiving=UP, own=FAR, peer=NEAR)
 
 
-class Ends(NamedTuple):
+class SppEnds(NamedTuple):
     """Both links and what is between them."""
 
     near: SppLink
@@ -51,12 +51,12 @@ class Ends(NamedTuple):
 def memory_links(
     profile: Profile,
     *,
-    near: Settings,
-    far: Settings,
+    near: SppSettings,
+    far: SppSettings,
     near_control: Congestion,
     far_control: Congestion,
     seed: int = 1,
-) -> Ends:
+) -> SppEnds:
     """Connected, as after a handshake. Call it from within a loop in virtual time."""
     path = DatagramPath(profile, seed=seed)
     up, down = _Port(path.up), _Port(path.down)
@@ -64,7 +64,7 @@ def memory_links(
     round_trip = 2 * profile.delay
 
     def connected(
-        port: _Port, seal: Seal, settings: Settings, control: Congestion, address: Address | None
+        port: _Port, seal: Seal, settings: SppSettings, control: Congestion, address: Address | None
     ) -> SppLink:
         connection = SppConnection(
             now=asyncio.get_running_loop().time(),
@@ -77,7 +77,7 @@ def memory_links(
         return port.link(seal, connection)
 
     first = connected(up, near_seal(), near, near_control, None)
-    return Ends(first, connected(down, far_seal(), far, far_control, HOME), path)
+    return SppEnds(first, connected(down, far_seal(), far, far_control, HOME), path)
 
 
 class _Port:
@@ -86,7 +86,7 @@ class _Port:
     blocked = False
     queued = 0
 
-    def __init__(self, out: Way) -> None:
+    def __init__(self, out: PathDirection) -> None:
         self.links: dict[bytes, SppLink] = {}
         self.peer: _Port
         self._out = out
@@ -94,7 +94,7 @@ class _Port:
         self._timer: asyncio.TimerHandle | None = None
 
     def link(self, seal: Seal, connection: SppConnection) -> SppLink:
-        established = Established(seal, b"own", b"", Peer("", "00"))
+        established = Established(seal, b"own", b"", ProvenPeer("", "00"))
         link = SppLink(self, established, connection, HOME)  # type: ignore[arg-type]
         self.links[established.own] = link
         return link

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from typing import Final, NoReturn
 
 from bench.links.cables import Cable, NoBackend, WorldStatistics
-from bench.links.hosts import HERE, Host
+from bench.links.hosts import HERE, EmulatedHost
 from bench.links.memory import LinkModel, MemoryLink, memory_links
 from bench.links.relay_settings import Address
 
@@ -25,7 +25,7 @@ class MemoryWorld:
 
     def __init__(self, cables: Sequence[Cable], *, seed: int) -> None:
         self.cables = cables
-        self.hosts: Mapping[str, Host] = {
+        self.hosts: Mapping[str, EmulatedHost] = {
             end: HERE for one in cables for end in (one.near, one.far)
         }
         self._model = LinkModel.of(cables[0].profile, seed=seed)

@@ -8,20 +8,20 @@ from collections.abc import Callable
 
 from bench.links.relay_settings import RelaySettings
 from bench.links.relay_sockets import connecting, reset
-from bench.links.relay_way import Half, Way
+from bench.links.relay_way import Half, RelayDirection
 
 
-class Connection:
+class RelayedConnection:
     """Two sockets and the two halves between them."""
 
     def __init__(
         self,
         near: socket.socket,
         *,
-        up: Way,
-        down: Way,
+        up: RelayDirection,
+        down: RelayDirection,
         settings: RelaySettings,
-        on_close: Callable[[Connection], None],
+        on_close: Callable[[RelayedConnection], None],
     ) -> None:
         """`near`: who has connected."""
         self._near = near

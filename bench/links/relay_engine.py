@@ -13,10 +13,10 @@ from collections.abc import Coroutine
 from dataclasses import replace
 
 from bench.links.impairments import Outages
-from bench.links.relay_connection import Connection
+from bench.links.relay_connection import RelayedConnection
 from bench.links.relay_settings import Address, RelaySettings, RelayStatistics
 from bench.links.relay_sockets import listen, prepare
-from bench.links.relay_way import Way
+from bench.links.relay_way import RelayDirection
 
 
 class Engine:
@@ -25,13 +25,13 @@ class Engine:
     def __init__(self, settings: RelaySettings) -> None:
         self._settings = settings
         chance = random.Random(settings.impairments.seed)
-        self._up = Way(
+        self._up = RelayDirection(
             settings, settings.rate_up, random.Random(chance.random()), trace=settings.trace_up
         )
-        self._down = Way(
+        self._down = RelayDirection(
             settings, settings.rate_down, random.Random(chance.random()), trace=settings.trace_down
         )
-        self._connections: set[Connection] = set()
+        self._connections: set[RelayedConnection] = set()
         self._accepted = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._moving = asyncio.Event()
@@ -59,7 +59,7 @@ class Engine:
             return
         prepare(near, settings.queue)
         self._accepted += 1
-        connection = Connection(
+        connection = RelayedConnection(
             near,
             up=self._up,
             down=self._down,

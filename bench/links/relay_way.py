@@ -26,7 +26,7 @@ _EOF: Final = b""
 _LATENESS_KEPT: Final = 20_000
 
 
-class Ends(Protocol):
+class RelayEnds(Protocol):
     """The connection that a half is one direction of."""
 
     dead: bool
@@ -41,7 +41,7 @@ class Ends(Protocol):
 class Half:
     """One direction of one connection: read from `source`, through the line, into `sink`."""
 
-    def __init__(self, way: Way, connection: Ends) -> None:
+    def __init__(self, way: RelayDirection, connection: RelayEnds) -> None:
         self.way = way
         self.connection = connection
         self.late = way.lateness_of()
@@ -57,7 +57,7 @@ class Half:
         """The source's EOF has been read."""
 
 
-class Way:
+class RelayDirection:
     """One direction: the line that all connections share, and who may read into it next."""
 
     def __init__(

@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final
 
 from bench.links.cables import Cable, NoBackend, WorldStatistics
-from bench.links.hosts import HERE, Host
+from bench.links.hosts import HERE, EmulatedHost
 from bench.links.relay import Relay
 from bench.links.relay_settings import Address, RelayStatistics
 from bench.profiles import Profile
@@ -43,7 +43,7 @@ class RelayWorld:
     def __init__(self, cables: Sequence[Cable], stack: AsyncExitStack, *, seed: int) -> None:
         """`stack` ends the relay, which begins with the first address that is reached."""
         self.cables = cables
-        self.hosts: Mapping[str, Host] = {
+        self.hosts: Mapping[str, EmulatedHost] = {
             end: HERE for one in cables for end in (one.near, one.far)
         }
         self._stack = stack

@@ -28,7 +28,7 @@ _FIRST_TIMEOUT: Final = 1.0
 _DUPLICATES: Final = 3
 
 
-class Segment(NamedTuple):
+class TcpSegment(NamedTuple):
     """Bytes on their way."""
 
     offset: int
@@ -73,20 +73,20 @@ class RenoSender:
         """So many more bytes are to be sent; there is room for them."""
         self._written += length
 
-    def to_send(self, now: float) -> list[Segment]:
+    def to_send(self, now: float) -> list[TcpSegment]:
         """The segments that may go now."""
         found = []
         if not self.in_flight and now - self._last_sent > self._timeout:
             self.congestion_window = min(self.congestion_window, INITIAL_WINDOW)
         if self._again:
             self._again = False
-            found.append(Segment(self._first, min(MSS, self._most - self._first), now))
+            found.append(TcpSegment(self._first, min(MSS, self._most - self._first), now))
         window = min(self.congestion_window, self._window)
         while self._next < self._written:
             length = min(MSS, self._written - self._next)
             if self.in_flight and self.in_flight + length > window:
                 break
-            found.append(Segment(self._next, length, now))
+            found.append(TcpSegment(self._next, length, now))
             self._next += length
             self._most = max(self._most, self._next)
         if found:

@@ -11,7 +11,7 @@ from transport.security import ClientSecurity, ServerSecurity
 from transport.spp.keys import ClientKeys, ServerKeys
 
 
-class Ends(NamedTuple):
+class SecuredEnds(NamedTuple):
     """The security of both ends."""
 
     server: ServerSecurity
@@ -25,14 +25,14 @@ class Keys(NamedTuple):
     client: ClientKeys
 
 
-def paired(name: str = "bench") -> Ends:
+def paired(name: str = "bench") -> SecuredEnds:
     """A remote that knows one device, and that device."""
     return paired_twice(name)[0]
 
 
-def paired_twice(name: str = "bench") -> tuple[Ends, Keys]:
+def paired_twice(name: str = "bench") -> tuple[SecuredEnds, Keys]:
     """For TLS, and the same two for SPP."""
     remote, device = new_identity(), device_identity(secrets.token_bytes(SEED_SIZE))
     known = {device.certificate: name}
-    tls = Ends(ServerSecurity(remote.pem, known), ClientSecurity(device.pem, pin=remote.pin))
+    tls = SecuredEnds(ServerSecurity(remote.pem, known), ClientSecurity(device.pem, pin=remote.pin))
     return tls, Keys(ServerKeys(remote.pem, known), ClientKeys(device.pem, pin=remote.pin))

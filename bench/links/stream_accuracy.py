@@ -27,7 +27,7 @@ _BYTES_ACKED: Final = 120
 """Offset in struct tcp_info."""
 
 
-class Busy(NamedTuple):
+class BusyLink(NamedTuple):
     """Measurements of a link with a transfer towards the near side."""
 
     rate: float
@@ -36,7 +36,7 @@ class Busy(NamedTuple):
     """Bytes at most that the sender's kernel saw acknowledged and the receiver had not got."""
 
 
-async def busy(world: World, *, seconds: float) -> Busy:
+async def busy(world: World, *, seconds: float) -> BusyLink:
     """Measured for so long."""
     loop = asyncio.get_running_loop()
     async with _connected(world) as (near, far):
@@ -51,7 +51,7 @@ async def busy(world: World, *, seconds: float) -> Busy:
             last, hidden = counted, max(hidden, _acknowledged(far) - counted)
         sending.cancel()
         await asyncio.gather(sending, return_exceptions=True)
-    return Busy((last - first) / (end - begin), hidden)
+    return BusyLink((last - first) / (end - begin), hidden)
 
 
 async def added_delay(world: World, *, count: int) -> Spread:

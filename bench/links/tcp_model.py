@@ -18,13 +18,13 @@ from typing import NamedTuple
 
 from bench.links.carrier import CarrierModel
 from bench.links.line import Line
-from bench.links.reno import SEND_BUFFER, RenoReceiver, RenoSender, Segment
+from bench.links.reno import SEND_BUFFER, RenoReceiver, RenoSender, TcpSegment
 from bench.links.schedule import Steady
 
 
 class _Packet(NamedTuple):
     connection: _Near
-    segment: Segment
+    segment: TcpSegment
 
 
 class _Acknowledgement(NamedTuple):
@@ -97,7 +97,7 @@ class _Near:
         if self.peer is not None:
             self.peer.inbox.end()
 
-    def arrived(self, segment: Segment) -> None:
+    def arrived(self, segment: TcpSegment) -> None:
         """A segment is at the far end."""
         length = self.receiver.receive(segment.offset, segment.length)
         if length and self.peer is not None:
@@ -166,7 +166,7 @@ class SharedPath:
         far = near.peer = _Far(near, self._model.delay)
         return near, far
 
-    def offer(self, connection: _Near, segment: Segment) -> None:
+    def offer(self, connection: _Near, segment: TcpSegment) -> None:
         """Puts a segment on the line, whose full queue drops it (droptail)."""
         packet = _Packet(connection, segment)
         self.line.offer(self._loop.time(), packet, segment.length + self._model.header)

@@ -94,7 +94,7 @@ class RelayAnswer(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class TunDirection:
     """One direction of one path."""
 
     source: int
@@ -142,7 +142,7 @@ class TunRelay:
             ready = select.select(watched, (), (), 0)[0]
         return ready
 
-    def _take_in(self, way: Way) -> None:
+    def _take_in(self, way: TunDirection) -> None:
         now = monotonic()
         with contextlib.suppress(BlockingIOError):
             for _ in range(_AT_ONCE):
@@ -150,7 +150,7 @@ class TunRelay:
                 if way.line.offer(now, packet, len(packet)):
                     way.openings.note(packet)
 
-    def _hand_on(self, way: Way) -> None:
+    def _hand_on(self, way: TunDirection) -> None:
         now = monotonic()
         for due, packet in way.line.take(now):
             self._late.count(now - due)
@@ -187,7 +187,7 @@ class TunRelay:
         )
 
 
-def _ways(path: PathSettings) -> Iterator[Way]:
+def _ways(path: PathSettings) -> Iterator[TunDirection]:
     """Up and down. Raises OSError."""
     ends = []
     for space in (path.near, path.far):
@@ -195,9 +195,9 @@ def _ways(path: PathSettings) -> Iterator[Way]:
         ends.append(open_tun(path.device, mtu=path.profile.mtu))
     near, far = ends
     up = line_of(path.profile, down=False, seed=2 * path.seed)
-    yield Way(near, far, up, Openings())
+    yield TunDirection(near, far, up, Openings())
     down = line_of(path.profile, down=True, seed=2 * path.seed + 1)
-    yield Way(far, near, down, Openings())
+    yield TunDirection(far, near, down, Openings())
 
 
 def line_of(profile: Profile, *, down: bool, seed: int) -> Line[bytes]:
@@ -211,7 +211,7 @@ def line_of(profile: Profile, *, down: bool, seed: int) -> Line[bytes]:
     )
 
 
-def _statistics(way: Way) -> WayStatistics:
+def _statistics(way: TunDirection) -> WayStatistics:
     of = way.line.statistics()
     return WayStatistics(
         of.carried,

@@ -31,7 +31,7 @@ _STOP_AFTER: Final = 5.0
 """Seconds the relay is given to end."""
 
 
-class Carrier:
+class TunRelayProcess:
     """The relay's process, told in JSON lines."""
 
     def __init__(self, paths: Sequence[PathSettings]) -> None:
@@ -86,7 +86,7 @@ class TunWorld:
     backend: Final = "tun"
 
     def __init__(
-        self, hosts: Mapping[str, Space], cables: Sequence[Cable], carrier: Carrier
+        self, hosts: Mapping[str, Space], cables: Sequence[Cable], carrier: TunRelayProcess
     ) -> None:
         self.hosts = hosts
         self.cables = cables
@@ -144,7 +144,9 @@ def _statistics(answer: RelayAnswer, path: int) -> WorldStatistics:
 
 
 @contextlib.contextmanager
-def _network(cables: Sequence[Cable], *, seed: int) -> Iterator[tuple[dict[str, Space], Carrier]]:
+def _network(
+    cables: Sequence[Cable], *, seed: int
+) -> Iterator[tuple[dict[str, Space], TunRelayProcess]]:
     """Hosts by label and the relay; takes a tenth of a second. Raises NoNamespaces, OSError."""
     require_root()
     if not Path(DEVICE).exists():
@@ -167,7 +169,7 @@ def _network(cables: Sequence[Cable], *, seed: int) -> Iterator[tuple[dict[str, 
             )
             for number, one in enumerate(cables)
         ]
-        carrier = Carrier(paths)
+        carrier = TunRelayProcess(paths)
         stack.callback(carrier.stop)
         for number, one in enumerate(cables):
             _plug_in(names[one.near], number, 1)

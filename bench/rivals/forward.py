@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench.endpoint import Endpoint
+from bench.endpoint import PageAccess
 from bench.origin import Address
 from bench.peers import relay
 from bench.profiles import Profile
@@ -36,7 +36,7 @@ class ForwardProxy:
         return "" if self._executable else self.name
 
     @asynccontextmanager
-    async def start(self, origin: Address, profile: Profile) -> AsyncIterator[Endpoint]:
+    async def start(self, origin: Address, profile: Profile) -> AsyncIterator[PageAccess]:
         if self._executable is None:
             raise FileNotFoundError(f"{self.name} is not installed: make bench-peers")
         # Some leave files behind as the user they become.
@@ -45,7 +45,7 @@ class ForwardProxy:
                 self._running(self._executable, Path(folder)) as address,
                 relay(address, profile) as link,
             ):
-                yield Endpoint(
+                yield PageAccess(
                     base=f"http://{origin[0]}:{origin[1]}/",
                     statistics=link.statistics,
                     proxy=f"http://{link.address[0]}:{link.address[1]}",

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from bench.endpoint import Endpoint
+from bench.endpoint import PageAccess
 from bench.origin import GZIP_LEVEL, Address
 from bench.peers import SITE, relay
 from bench.ports import HOST, free_port
@@ -43,7 +43,7 @@ _PACKED: Final = "text/css text/javascript text/plain application/json image/svg
 """Besides text/html, which is always."""
 
 
-class Identity(NamedTuple):
+class SiteIdentity(NamedTuple):
     """A site's key, its certificates, and the authority that vouches for them. All PEM."""
 
     key: bytes
@@ -51,7 +51,7 @@ class Identity(NamedTuple):
     authority: bytes
 
 
-def identity(host: str) -> Identity:
+def identity(host: str) -> SiteIdentity:
     """A new one. The chain has the authority's certificate too: Chromium looks for it there."""
     root, leaf, now = _key(), _key(), datetime.now(UTC)
     authority = root_certificate(root, host="bench", now=now)
@@ -59,7 +59,7 @@ def identity(host: str) -> Identity:
         host, key=leaf.public_key(), issuer=authority, issuer_key=root, now=now
     )
     pem = authority.public_bytes(Encoding.PEM)
-    return Identity(key_pem(leaf), certificate.public_bytes(Encoding.PEM) + pem, pem)
+    return SiteIdentity(key_pem(leaf), certificate.public_bytes(Encoding.PEM) + pem, pem)
 
 
 def configuration(*, port: int, folder: Path, site: Path) -> str:
@@ -107,7 +107,7 @@ class DirectHttp2:
         return "" if self._executable else "nginx"
 
     @asynccontextmanager
-    async def start(self, origin: Address, profile: Profile) -> AsyncIterator[Endpoint]:
+    async def start(self, origin: Address, profile: Profile) -> AsyncIterator[PageAccess]:
         """The origin stays unused: nginx serves its folder."""
         if self._executable is None:
             raise FileNotFoundError("nginx is not installed: make bench-peers")
@@ -122,7 +122,7 @@ class DirectHttp2:
                 program(*command, port=port, folder=folder) as address,
                 relay(address, profile) as link,
             ):
-                yield Endpoint(
+                yield PageAccess(
                     base=f"https://{SITE}/",
                     statistics=link.statistics,
                     resolve={SITE: f"{link.address[0]}:{link.address[1]}"},

@@ -17,14 +17,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from bench.exhibits import Curves, Line
+from bench.exhibits import Curve, Curves
 from bench.links import traces
 from bench.links.carrier import CarrierModel, memory_carriers
 from bench.report import Check
 from bench.virtual_time import run as run_virtually
 from transport.nai.admission import Protects
 from transport.nai.carrier import Carrier
-from transport.nai.endpoint import Connection, NewEstimator, improved
+from transport.nai.endpoint import NaiConnection, NewEstimator, improved
 from transport.nai.estimator import Estimator, PaperEstimator
 
 TRACE: Final = Path(__file__).resolve().parents[1] / "traces" / "wlan.trace"
@@ -65,7 +65,7 @@ POLL_DELAYS: Final[Mapping[str, NewEstimator]] = {
 
 
 @dataclass(slots=True)
-class Outcome:
+class AdaptationOutcome:
     """What came of one run."""
 
     delivered: list[int] = field(default_factory=lambda: [0] * len(USAGE))
@@ -80,7 +80,7 @@ class Outcome:
 class Modes:
     """An application that goes by the estimate alone."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: NaiConnection) -> None:
         self._connection = connection
         self.level = 1
         self._moved(connection.estimate.available)
@@ -91,14 +91,14 @@ class Modes:
         self._connection.watch_bandwidth(low, high, self._moved)
 
 
-async def _scenario(scheme: str, estimator: NewEstimator, seconds: int) -> Outcome:
+async def _scenario(scheme: str, estimator: NewEstimator, seconds: int) -> AdaptationOutcome:
     loop = asyncio.get_running_loop()
     schedule = traces.read(TRACE)
     carrier, far_carrier = memory_carriers(CarrierModel(schedule=schedule, delay=0.005))
-    near = Connection(carrier, estimator=estimator, protects=Protects.PEERS)
-    far = Connection(far_carrier)
+    near = NaiConnection(carrier, estimator=estimator, protects=Protects.PEERS)
+    far = NaiConnection(far_carrier)
     modes = Modes(near) if scheme == "bandwidth" else None
-    outcome, highest = Outcome(), 0
+    outcome, highest = AdaptationOutcome(), 0
 
     async def send() -> None:
         for tick in range(int(seconds / _EVERY)):
@@ -129,7 +129,7 @@ async def _scenario(scheme: str, estimator: NewEstimator, seconds: int) -> Outco
     return outcome
 
 
-def simulate(scheme: str, polldelay: str, *, seconds: int = SECONDS) -> Outcome:
+def simulate(scheme: str, polldelay: str, *, seconds: int = SECONDS) -> AdaptationOutcome:
     """Simulates one run."""
     return run_virtually(_scenario(scheme, POLL_DELAYS[polldelay], seconds))
 
@@ -149,7 +149,7 @@ def run(*, scale: float = 1.0, say: Callable[[str], None] = print) -> dict[str, 
     return {"runs": rows, "exhibits": exhibits, "checks": _checks(totals)}
 
 
-def _row(scheme: str, polldelay: str, outcome: Outcome) -> dict[str, Any]:
+def _row(scheme: str, polldelay: str, outcome: AdaptationOutcome) -> dict[str, Any]:
     mb = [one / 1e6 for one in outcome.delivered]
     row: dict[str, Any] = {"algorithm": scheme, "poll_delay": polldelay}
     row |= {f"level_{number}_mb": round(one, 1) for number, one in enumerate(mb, 1)}
@@ -161,7 +161,7 @@ def _row(scheme: str, polldelay: str, outcome: Outcome) -> dict[str, Any]:
     return row
 
 
-def _curves(scheme: str, polldelay: str, outcome: Outcome) -> Curves:
+def _curves(scheme: str, polldelay: str, outcome: AdaptationOutcome) -> Curves:
     """As figure 6: the mode line is the bandwidth that delivers all of a mode's messages."""
     needs = [sum(USAGE[:level]) for level in outcome.mode]
     series: dict[str, Sequence[float]] = {
@@ -170,7 +170,7 @@ def _curves(scheme: str, polldelay: str, outcome: Outcome) -> Curves:
         "mode": needs,
     }
     lines = [
-        Line(label, [(float(at), value / _KB) for at, value in enumerate(values)], tone)
+        Curve(label, [(float(at), value / _KB) for at, value in enumerate(values)], tone)
         for tone, (label, values) in enumerate(series.items())
     ]
     return Curves(f"{scheme}, poll delay {polldelay}", "KB/s", lines, 800.0)

@@ -17,13 +17,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from bench.exhibits import Curves, Line
+from bench.exhibits import Curve, Curves
 from bench.links import traces
 from bench.links.carrier import CarrierModel, memory_carriers
 from bench.report import Check
 from bench.virtual_time import run as run_virtually
 from transport.nai.admission import Protects
-from transport.nai.endpoint import Connection, NewEstimator, improved, paper
+from transport.nai.endpoint import NaiConnection, NewEstimator, improved, paper
 
 TRACE: Final = Path(__file__).resolve().parents[1] / "traces" / "atp-synthetic.trace"
 SECONDS: Final = 300
@@ -37,7 +37,7 @@ ESTIMATORS: Final[dict[str, NewEstimator]] = {"paper": paper, "improved": improv
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class MessageFlow:
     """Messages that enter at regular intervals."""
 
     size: int
@@ -47,13 +47,13 @@ class Kind:
 
 
 WORKLOADS: Final = {
-    "saturated": (Kind(64 * _KB, 0.25, 1.0),),
-    "mixed": (Kind(4 * _KB, 0.5, 1.0, priority=1), Kind(256 * _KB, 8.0, 16.0)),
+    "saturated": (MessageFlow(64 * _KB, 0.25, 1.0),),
+    "mixed": (MessageFlow(4 * _KB, 0.5, 1.0, priority=1), MessageFlow(256 * _KB, 8.0, 16.0)),
 }
 
 
 @dataclass(slots=True)
-class Outcome:
+class BandwidthOutcome:
     """What came of one run, a second an entry. Bytes/second."""
 
     estimate: list[float] = field(default_factory=list)
@@ -67,15 +67,17 @@ class Outcome:
     """Seconds from entering the system to arrival, by priority."""
 
 
-async def _scenario(kinds: tuple[Kind, ...], estimator: NewEstimator, seconds: int) -> Outcome:
+async def _scenario(
+    kinds: tuple[MessageFlow, ...], estimator: NewEstimator, seconds: int
+) -> BandwidthOutcome:
     loop = asyncio.get_running_loop()
     schedule = traces.read(TRACE)
     near_carrier, far_carrier = memory_carriers(CarrierModel(schedule=schedule, delay=0.005))
-    near = Connection(near_carrier, estimator=estimator, protects=Protects.PEERS)
-    far = Connection(far_carrier)
-    outcome, entered = Outcome(), dict[int, float]()
+    near = NaiConnection(near_carrier, estimator=estimator, protects=Protects.PEERS)
+    far = NaiConnection(far_carrier)
+    outcome, entered = BandwidthOutcome(), dict[int, float]()
 
-    async def enter(kind: Kind) -> None:
+    async def enter(kind: MessageFlow) -> None:
         for number in range(int(seconds / kind.every)):
             await asyncio.sleep(number * kind.every - loop.time())
             message = near.submit(
@@ -108,7 +110,7 @@ async def _scenario(kinds: tuple[Kind, ...], estimator: NewEstimator, seconds: i
     return outcome
 
 
-def simulate(workload: str, estimator: str, *, seconds: int = SECONDS) -> Outcome:
+def simulate(workload: str, estimator: str, *, seconds: int = SECONDS) -> BandwidthOutcome:
     """One run of a workload."""
     return run_virtually(_scenario(WORKLOADS[workload], ESTIMATORS[estimator], seconds))
 
@@ -116,7 +118,7 @@ def simulate(workload: str, estimator: str, *, seconds: int = SECONDS) -> Outcom
 def run(*, scale: float = 1.0, say: Callable[[str], None] = print) -> dict[str, Any]:
     """Both workloads with both estimators; `scale`: of the trace, its beginning."""
     seconds = max(20, round(SECONDS * scale))
-    runs, exhibits, outcomes = [], [], dict[tuple[str, str], Outcome]()
+    runs, exhibits, outcomes = [], [], dict[tuple[str, str], BandwidthOutcome]()
     for workload in WORKLOADS:
         for estimator in ESTIMATORS:
             outcome = simulate(workload, estimator, seconds=seconds)
@@ -128,7 +130,7 @@ def run(*, scale: float = 1.0, say: Callable[[str], None] = print) -> dict[str, 
     return {"runs": runs, "exhibits": exhibits, "checks": _checks(outcomes, seconds)}
 
 
-def _row(workload: str, estimator: str, outcome: Outcome) -> dict[str, Any]:
+def _row(workload: str, estimator: str, outcome: BandwidthOutcome) -> dict[str, Any]:
     row: dict[str, Any] = {
         "workload": workload,
         "estimator": estimator,
@@ -143,20 +145,20 @@ def _row(workload: str, estimator: str, outcome: Outcome) -> dict[str, Any]:
     return row
 
 
-def _curves(workload: str, estimator: str, outcome: Outcome) -> Curves:
+def _curves(workload: str, estimator: str, outcome: BandwidthOutcome) -> Curves:
     series = {
         "bandwidth": outcome.bandwidth,
         "used": outcome.used,
         "estimate": outcome.estimate,
     }
     lines = [
-        Line(label, [(float(at), value / _KB) for at, value in enumerate(values)], tone)
+        Curve(label, [(float(at), value / _KB) for at, value in enumerate(values)], tone)
         for tone, (label, values) in enumerate(series.items())
     ]
     return Curves(f"{workload}, {estimator} estimator", "KB/s", lines, 250.0)
 
 
-def _checks(outcomes: dict[tuple[str, str], Outcome], seconds: int) -> dict[str, Check]:
+def _checks(outcomes: dict[tuple[str, str], BandwidthOutcome], seconds: int) -> dict[str, Check]:
     checks = {}
     for workload in WORKLOADS:
         queued = outcomes[workload, "improved"].peak_queue

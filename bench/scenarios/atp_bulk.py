@@ -19,9 +19,9 @@ from bench.links.carrier import CarrierModel, memory_carriers
 from bench.report import Check
 from bench.scenarios.atp_bandwidth import ESTIMATORS
 from bench.virtual_time import run as run_virtually
-from transport.nai.endpoint import Connection, NewEstimator
-from transport.nai.handles import Outgoing
-from transport.nai.message import State
+from transport.nai.endpoint import NaiConnection, NewEstimator
+from transport.nai.handles import SubmittedMessage
+from transport.nai.message import MessageState
 
 RATE: Final = 512_000.0
 """Bytes/second."""
@@ -38,7 +38,7 @@ _FULL: Final = 0.98
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class BulkOutcome:
     """What came of one transfer. Bytes/second, seconds."""
 
     full_after: float
@@ -54,16 +54,16 @@ Look = tuple[float, int, int]
 """When, and the bytes that had been received and carried."""
 
 
-async def _transfer(size: int, total: int, *, sync: bool, estimator: NewEstimator) -> Outcome:
+async def _transfer(size: int, total: int, *, sync: bool, estimator: NewEstimator) -> BulkOutcome:
     loop = asyncio.get_running_loop()
     near_carrier, far_carrier = memory_carriers(CarrierModel(rate=RATE, delay=0.005))
-    near, far = Connection(near_carrier, estimator=estimator), Connection(far_carrier)
+    near, far = NaiConnection(near_carrier, estimator=estimator), NaiConnection(far_carrier)
     data, messages = bytes(size), max(1, total // size)
     looks: list[Look] = []
     counts = {"sent": 0, "rejected": 0, "last": 0.0}
 
     async def send() -> None:
-        ahead: deque[Outgoing] = deque()
+        ahead: deque[SubmittedMessage] = deque()
         for _ in range(messages):
             ahead.append(near.submit(data, timer=_TIMER))
             while ahead and (sync or len(ahead) * size >= _AHEAD):
@@ -72,8 +72,8 @@ async def _transfer(size: int, total: int, *, sync: bool, estimator: NewEstimato
             await finished(ahead.popleft())
         counts["last"] = loop.time()
 
-    async def finished(one: Outgoing) -> None:
-        delivered = await one.done() is State.DELIVERED
+    async def finished(one: SubmittedMessage) -> None:
+        delivered = await one.done() is MessageState.DELIVERED
         counts["sent" if delivered else "rejected"] += 1
 
     async def take() -> None:
@@ -99,17 +99,19 @@ async def _transfer(size: int, total: int, *, sync: bool, estimator: NewEstimato
     return _outcome(looks, full_after, last=counts["last"], rejected=int(counts["rejected"]))
 
 
-def _outcome(looks: Sequence[Look], full_after: float, *, last: float, rejected: int) -> Outcome:
+def _outcome(
+    looks: Sequence[Look], full_after: float, *, last: float, rejected: int
+) -> BulkOutcome:
     """From the full rate on until the `last` message was sent."""
     steady = [look for look in looks if full_after < look[0] <= last]
     if len(steady) < 2:
-        return Outcome(full_after, 0.0, 0.0, rejected)
+        return BulkOutcome(full_after, 0.0, 0.0, rejected)
     (begin, got, out), (end, got_all, out_all) = steady[0], steady[-1]
     full = RATE * (end - begin)
-    return Outcome(full_after, (out_all - out) / full, (got_all - got) / full, rejected)
+    return BulkOutcome(full_after, (out_all - out) / full, (got_all - got) / full, rejected)
 
 
-def simulate(size: int, *, total: int, sync: bool, estimator: str) -> Outcome:
+def simulate(size: int, *, total: int, sync: bool, estimator: str) -> BulkOutcome:
     """One transfer of messages of `size` bytes."""
     return run_virtually(_transfer(size, total, sync=sync, estimator=ESTIMATORS[estimator]))
 

@@ -23,8 +23,8 @@ from bench.profiles import Profile
 from bench.report import Check
 from bench.virtual_time import run as run_virtually
 from transport.nai.datagrams import DEVICE, REMOTE, SppSegments, unpaced
-from transport.nai.endpoint import Connection
-from transport.nai.handles import Outgoing
+from transport.nai.endpoint import NaiConnection
+from transport.nai.handles import SubmittedMessage
 from transport.spp import udp
 from transport.spp.link import SppLink
 
@@ -54,7 +54,7 @@ def bad_link() -> Profile:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class DatagramsOutcome:
     """What came of the messages."""
 
     seconds: float
@@ -76,7 +76,7 @@ def content(number: int) -> bytes:
     return number.to_bytes(4) + bytes((number % 251,)) * (size - 4)
 
 
-class Receiver:
+class ReceiverJudge:
     """Judges what arrives."""
 
     def __init__(self, count: int) -> None:
@@ -86,7 +86,7 @@ class Receiver:
         self._seen: set[int] = set()
         self._newest = dict.fromkeys(QUEUES, -1)
 
-    async def take(self, connection: Connection) -> None:
+    async def take(self, connection: NaiConnection) -> None:
         """Until the connection ends."""
         names = list(QUEUES)
         async for message in connection.messages():
@@ -104,16 +104,16 @@ class Receiver:
                 self.all_here.set()
 
 
-async def transfer(near: SppLink, far: SppLink, *, count: int, most: float) -> Outcome:
+async def transfer(near: SppLink, far: SppLink, *, count: int, most: float) -> DatagramsOutcome:
     """So many messages from near to far; `most`: seconds."""
     loop = asyncio.get_running_loop()
-    receiver = Receiver(count)
+    receiver = ReceiverJudge(count)
     names = list(QUEUES)
     began = loop.time()
-    sender = Connection(SppSegments(near, lingers=False))
-    taker = Connection(SppSegments(far, lingers=True))
+    sender = NaiConnection(SppSegments(near, lingers=False))
+    taker = NaiConnection(SppSegments(far, lingers=True))
     taking = asyncio.create_task(receiver.take(taker))
-    ahead: list[Outgoing] = []
+    ahead: list[SubmittedMessage] = []
     for number in range(count):
         queue = names[number % len(names)]
         ahead.append(sender.submit(content(number), queue=queue, priority=QUEUES[queue]))
@@ -133,13 +133,13 @@ async def transfer(near: SppLink, far: SppLink, *, count: int, most: float) -> O
     taker.close()
     await taking
     size = sum(len(content(number)) for number in range(count))
-    return Outcome(took, size, receiver.faults)
+    return DatagramsOutcome(took, size, receiver.faults)
 
 
-def virtual(*, count: int = MESSAGES) -> Outcome:
+def virtual(*, count: int = MESSAGES) -> DatagramsOutcome:
     """In virtual time."""
 
-    async def main() -> Outcome:
+    async def main() -> DatagramsOutcome:
         near, far, _ = memory_links(
             bad_link(), near=DEVICE, far=REMOTE, near_control=unpaced(), far_control=unpaced()
         )
@@ -148,13 +148,13 @@ def virtual(*, count: int = MESSAGES) -> Outcome:
     return run_virtually(main())
 
 
-async def real(*, count: int = MESSAGES) -> Outcome:
+async def real(*, count: int = MESSAGES) -> DatagramsOutcome:
     """Over the kernel's UDP. Raises NoBackend."""
     async with emulate(bad_link(), backend="tun") as world:
         return await _over(world, count=count)
 
 
-async def _over(world: World, *, count: int) -> Outcome:
+async def _over(world: World, *, count: int) -> DatagramsOutcome:
     keys = paired_twice()[1]
     accepted: asyncio.Future[SppLink] = asyncio.get_running_loop().create_future()
     own = world.far.new_socket(socket.SOCK_DGRAM)
@@ -201,7 +201,7 @@ async def run(*, scale: float = 1.0, say: Callable[[str], None] = print) -> dict
     return {"runs": rows, "checks": _checks(found), "notes": notes}
 
 
-def _checks(found: dict[str, Outcome]) -> dict[str, Check]:
+def _checks(found: dict[str, DatagramsOutcome]) -> dict[str, Check]:
     checks = {}
     for name, one in found.items():
         title = f"{name}: messages missing, twice, not whole, or out of their queue's order"

@@ -16,14 +16,14 @@ from typing import Any, Final
 
 from bench.exhibits import Arrow, Arrows, Exhibit, Mark
 from bench.links.carrier import CarrierModel
-from bench.messengers import Arrived, Atp, Entry, Messenger, Outcome, Word, play
+from bench.messengers import Arrived, Atp, MessageEntry, Messenger, MessengerOutcome, Word, play
 from bench.report import Check
 from bench.scenarios.atp_bandwidth import ESTIMATORS, WORKLOADS
 from bench.scenarios.atp_workloads import model
 from bench.virtual_time import run as run_virtually
 from transport.nai.endpoint import NewEstimator
-from transport.nai.handles import Outgoing
-from transport.nai.message import State
+from transport.nai.handles import SubmittedMessage
+from transport.nai.message import MessageState
 
 BEGIN, END = 136.0, 150.0
 _LOOK: Final = 0.01
@@ -37,7 +37,7 @@ class Log:
 
     sender: list[tuple[float, str]] = field(default_factory=list)
     receiver: list[tuple[float, str]] = field(default_factory=list)
-    fates: dict[int, tuple[float, State]] = field(default_factory=dict)
+    fates: dict[int, tuple[float, MessageState]] = field(default_factory=dict)
     """When messages ended at their sender, and how."""
 
     def note(self, where: list[tuple[float, str]], at: float, words: str) -> None:
@@ -55,11 +55,11 @@ class Logged(Atp):
         self._log, self._count = log, 0
         self._waiting: list[asyncio.Task[None]] = []
 
-    def submit(self, data: bytes, entry: Entry) -> Word:
+    def submit(self, data: bytes, entry: MessageEntry) -> Word:
         number, self._count = self._count, self._count + 1
         sent = self.near.submit(data, priority=entry.priority, timer=entry.timer)
         self._waiting.append(asyncio.create_task(self._wait(number, sent)))
-        return lambda: sent.state is State.DELIVERED
+        return lambda: sent.state is MessageState.DELIVERED
 
     async def watch(self) -> None:
         """Note the estimate of each second, and cancellations as they reach the receiver."""
@@ -75,16 +75,16 @@ class Logged(Atp):
             second, cancelled = int(loop.time() - _LOOK / 2), known
             await asyncio.sleep(_LOOK)
 
-    async def _wait(self, number: int, sent: Outgoing) -> None:
+    async def _wait(self, number: int, sent: SubmittedMessage) -> None:
         state = await sent.done()
         self._log.fates[number] = (asyncio.get_running_loop().time(), state)
 
 
-def simulate(estimator: str) -> tuple[list[Outcome], Log]:
+def simulate(estimator: str) -> tuple[list[MessengerOutcome], Log]:
     """The execution up to the window's end, and what is on its way then."""
     log = Log()
     entries = [
-        Entry(number * kind.every, kind.size, kind.timer, kind.priority)
+        MessageEntry(number * kind.every, kind.size, kind.timer, kind.priority)
         for kind in WORKLOADS["mixed"]
         for number in range(int(END / kind.every))
     ]
@@ -99,15 +99,15 @@ def simulate(estimator: str) -> tuple[list[Outcome], Log]:
     outcomes = run_virtually(play(entries, start, model(), beside=watch))
     for number, one in enumerate(outcomes):
         at, state = log.fates[number]
-        rejected = f" {state}" if state is State.REJECTED else ""
+        rejected = f" {state}" if state is MessageState.REJECTED else ""
         log.note(log.sender, one.entry.at, _name(number, one) + rejected)
-        if state is State.CANCELLED:
+        if state is MessageState.CANCELLED:
             log.note(log.sender, at, f"{_name(number, one)} {state}")
     log.sender.sort(key=itemgetter(0))
     return outcomes, log
 
 
-def _name(number: int, one: Outcome) -> str:
+def _name(number: int, one: MessengerOutcome) -> str:
     return f"{'small' if one.entry.priority == _SMALL else 'large'} {number}"
 
 
@@ -156,21 +156,21 @@ def _marks(events: Sequence[tuple[float, str]]) -> list[Mark]:
     return [Mark(at, "; ".join(words)) for at, words in by_time.items()]
 
 
-def _delays(shown: Mapping[int, Outcome]) -> list[float]:
+def _delays(shown: Mapping[int, MessengerOutcome]) -> list[float]:
     """Seconds from entering to arrival, of small messages that arrived before the end."""
     small = [one for one in shown.values() if one.entry.priority == _SMALL]
     arrived = [(one.entry.at, one.arrived) for one in small if one.arrived is not None]
     return [there - here for here, there in arrived if there < END]
 
 
-def _checks(estimator: str, shown: Mapping[int, Outcome], log: Log) -> dict[str, Check]:
+def _checks(estimator: str, shown: Mapping[int, MessengerOutcome], log: Log) -> dict[str, Check]:
     """What the paper tells of its figure."""
     delays = _delays(shown)
     slower = sum(delays[-5:]) / max(0.001, sum(delays[:5]))
     large = [
         log.fates[number][0] - one.entry.at - one.entry.timer
         for number, one in shown.items()
-        if one.entry.priority != _SMALL and log.fates[number][1] is not State.DELIVERED
+        if one.entry.priority != _SMALL and log.fates[number][1] is not MessageState.DELIVERED
     ]
     early = sum(left < 0 for left in large)
     return {

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from bench.exhibits import Bars, Exhibit, Line
+from bench.exhibits import Bars, Curve, Exhibit
 from bench.links import traces
 from bench.links.carrier import CarrierModel
-from bench.messengers import IMPLEMENTATIONS, Entry, Outcome, play
+from bench.messengers import IMPLEMENTATIONS, MessageEntry, MessengerOutcome, play
 from bench.report import Check
 from bench.virtual_time import run as run_virtually
 
@@ -38,7 +38,7 @@ _JITTER: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class MessageClass:
     """Messages of one class. Bytes, seconds."""
 
     priority: int
@@ -48,52 +48,54 @@ class Kind:
     count: int
 
 
-TABLE_2: Final[Mapping[str, tuple[Kind, ...]]] = {
+TABLE_2: Final[Mapping[str, tuple[MessageClass, ...]]] = {
     "uniform": (
-        Kind(HIGH, 4 * _KB, 1.0, 0.5, 600),
-        Kind(HIGH, 32 * _KB, 4.0, 2.0, 150),
+        MessageClass(HIGH, 4 * _KB, 1.0, 0.5, 600),
+        MessageClass(HIGH, 32 * _KB, 4.0, 2.0, 150),
     ),
     "prioritised": (
-        Kind(HIGH, 4 * _KB, 1.0, 0.5, 600),
-        Kind(LOW, 256 * _KB, 16.0, 8.0, 38),
+        MessageClass(HIGH, 4 * _KB, 1.0, 0.5, 600),
+        MessageClass(LOW, 256 * _KB, 16.0, 8.0, 38),
     ),
     "reversed": (
-        Kind(HIGH, 64 * _KB, 16.0, 4.0, 75),  # "8 s" there: 75 would take ten minutes, not five
-        Kind(LOW, 4 * _KB, 1.0, 0.5, 600),
+        MessageClass(
+            HIGH, 64 * _KB, 16.0, 4.0, 75
+        ),  # "8 s" there: 75 would take ten minutes, not five
+        MessageClass(LOW, 4 * _KB, 1.0, 0.5, 600),
     ),
     "filesystem": (
-        Kind(HIGH, 64, 0.5, 0.1, 3000),
-        Kind(LOW, 64 * _KB, 1.0, 1.0, 300),
+        MessageClass(HIGH, 64, 0.5, 0.1, 3000),
+        MessageClass(LOW, 64 * _KB, 1.0, 1.0, 300),
     ),
     "overload": (
-        Kind(HIGH, 16 * _KB, 1.0, 0.25, 1200),
-        Kind(LOW, 64 * _KB, 1.0, 0.5, 600),
+        MessageClass(HIGH, 16 * _KB, 1.0, 0.25, 1200),
+        MessageClass(LOW, 64 * _KB, 1.0, 0.5, 600),
     ),
 }
 RANDOM: Final = "random"
 WORKLOADS: Final = (*TABLE_2, RANDOM)
 
 
-def messages(workload: str, *, seed: int, seconds: float = SECONDS) -> list[Entry]:
+def messages(workload: str, *, seed: int, seconds: float = SECONDS) -> list[MessageEntry]:
     """A trial's, which are the same for each implementation."""
     chance = random.Random(f"{workload} {seed}")
     return sorted(one for one in _all(workload, chance) if one.at < seconds)
 
 
-def _all(workload: str, chance: random.Random) -> Iterator[Entry]:
+def _all(workload: str, chance: random.Random) -> Iterator[MessageEntry]:
     if workload == RANDOM:
         levels = [HIGH] * 204 + [MEDIUM] * 191 + [LOW] * 205
         chance.shuffle(levels)
         for number, level in enumerate(levels):
             at = 0.5 * (number + chance.random() * _JITTER)
             size, timer = chance.uniform(_KB, 64 * _KB), chance.uniform(0.5, 4.0)
-            yield Entry(at, round(size), timer, level)
+            yield MessageEntry(at, round(size), timer, level)
         return
     for kind in TABLE_2[workload]:
         phase = chance.random() * kind.every * (1 - _JITTER)
         for number in range(kind.count):
             at = phase + kind.every * (number + chance.random() * _JITTER)
-            yield Entry(at, kind.size, kind.timer, kind.priority)
+            yield MessageEntry(at, kind.size, kind.timer, kind.priority)
 
 
 def model() -> CarrierModel:
@@ -101,10 +103,12 @@ def model() -> CarrierModel:
     return CarrierModel(schedule=traces.read(TRACE), delay=0.005, header=HEADER, queue=50 * _PACKET)
 
 
-def simulate(workload: str, name: str, *, seed: int, seconds: float = SECONDS) -> list[Outcome]:
+def simulate(
+    workload: str, name: str, *, seed: int, seconds: float = SECONDS
+) -> list[MessengerOutcome]:
     """One trial of one implementation."""
 
-    async def trial() -> list[Outcome]:
+    async def trial() -> list[MessengerOutcome]:
         entries = messages(workload, seed=seed, seconds=seconds)
         return await play(entries, IMPLEMENTATIONS[name], model())
 
@@ -151,7 +155,9 @@ def run(
     }
 
 
-def _row(workload: str, name: str, seed: int, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+def _row(
+    workload: str, name: str, seed: int, outcomes: Sequence[MessengerOutcome]
+) -> dict[str, Any]:
     row: dict[str, Any] = {"workload": workload, "implementation": name, "trial": seed}
     for level, word in LEVELS.items():
         own = [one for one in outcomes if one.entry.priority == level]
@@ -190,7 +196,7 @@ def _bars(title: str, shares: Shares, groups: Mapping[str, tuple[str, int]]) -> 
             (float(number), round(shares[workload, name, level], 4))
             for number, (workload, level) in enumerate(groups.values())
         ]
-        series.append(Line(name, points, tone))
+        series.append(Curve(name, points, tone))
     return Bars(title, "share", list(groups), series, 1.0)
 
 

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from bench import bulk_origin
 from bench.bulk_client import Download, upload
-from bench.endpoint import Endpoint
+from bench.endpoint import PageAccess
 from bench.origin import Address, spawn
 from bench.page_load import LIMIT, PageStudy, load, study
 from bench.peers import LOOPBACK, relay
@@ -54,7 +54,7 @@ async def run(
     async with spawn(folder.parent) as site, bulk_origin.spawn() as origin:
         base = f"http://{text(site)}/"
         async with relay(site, link) as unused:
-            known = await study(Endpoint(base, unused.statistics), f"{folder.name}/index.html")
+            known = await study(PageAccess(base, unused.statistics), f"{folder.name}/index.html")
         for _ in range(runs):
             limit = LIMIT
             for kind in (ALONE, *BESIDE):
@@ -71,17 +71,17 @@ async def run(
 
 
 @contextlib.asynccontextmanager
-async def _pair(base: str, link: Profile) -> AsyncIterator[tuple[Address, Endpoint]]:
+async def _pair(base: str, link: Profile) -> AsyncIterator[tuple[Address, PageAccess]]:
     """A pair that has brought nothing yet: the local proxy, and the site by it."""
     async with (
         proxy("remote", *LOOPBACK) as (remote, _),
         relay(remote, link) as between,
         proxy("local", f"--remote={text(between.address)}") as (local, _),
     ):
-        yield local, Endpoint(base, between.statistics, proxy=f"http://{text(local)}")
+        yield local, PageAccess(base, between.statistics, proxy=f"http://{text(local)}")
 
 
-async def _row(kind: str, through: Endpoint, known: PageStudy, limit: float) -> dict[str, Any]:
+async def _row(kind: str, through: PageAccess, known: PageStudy, limit: float) -> dict[str, Any]:
     got = (await load(through, known, peer="sluice-plain", policy="default", limit=limit)).as_json()
     return {"beside": kind} | got
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from bench.endpoint import Endpoint
+from bench.endpoint import PageAccess
 from bench.origin import Address, spawn
-from bench.page_load import PageStudy, View, opened, study
+from bench.page_load import PageStudy, TabView, opened, study
 from bench.page_result import PageLoad
 from bench.peers import DirectPeer, Peer, SluicePeer
 from bench.profiles import profile
@@ -45,7 +45,7 @@ class Itinerary:
             async with spawn(self.site) as address:
                 yield address
 
-    def known_by(self, endpoint: Endpoint) -> Endpoint:
+    def known_by(self, endpoint: PageAccess) -> PageAccess:
         """The endpoint as these pages need it: URLs are whole already."""
         return endpoint if self.site is not None else replace(endpoint, base="")
 
@@ -140,12 +140,12 @@ async def _studies(where: Itinerary, origin: Address) -> list[PageStudy]:
 
 
 async def tour(
-    endpoint: Endpoint, known: Sequence[PageStudy], peer: Peer, *, rounds: int
+    endpoint: PageAccess, known: Sequence[PageStudy], peer: Peer, *, rounds: int
 ) -> list[tuple[int, PageLoad]]:
     """All pages in one tab, `rounds` times; each load with its round's number, from 0."""
     found = []
     async with opened(endpoint) as browser:
-        view = await View.on(await browser.new_tab())
+        view = await TabView.on(await browser.new_tab())
         for number in range(rounds):
             for page in known:
                 load = await view.visit(endpoint, page, peer=peer.name, policy=peer.policy)

@@ -19,7 +19,7 @@ from bench.pair import CONTROL, Tap, memory_pair
 from bench.profiles import profile as named
 from bench.report import Check
 from bench.scenarios.utilisation import OVERHEAD, FixedQuantum
-from bench.synthetic import Page, Prepared, Shelf, page, page_of, prepared
+from bench.synthetic import Prepared, Shelf, SyntheticPage, page, page_of, prepared
 from bench.virtual_time import run as run_virtually
 from policies.api import Policy
 from policies.default import Default
@@ -43,7 +43,7 @@ _DOWN: Final = ("frames", "skeleton", "heads", "control", "tls")
 _UP: Final = ("messages_up", "reports_up")
 
 
-def pages(*, scale: float = 1.0) -> dict[str, Page]:
+def pages(*, scale: float = 1.0) -> dict[str, SyntheticPage]:
     """The demo's pages, and synthetic ones, `scale` times as large."""
     demo = ("article", "news")[: max(1, round(2 * scale))]
     found = {name: page_of(DEMO / name, f"http://{name}.test/") for name in demo}
@@ -55,7 +55,7 @@ def pages(*, scale: float = 1.0) -> dict[str, Page]:
     return found
 
 
-async def _load(one: Page, made: Prepared, policies: Sequence[Policy]) -> dict[str, int]:
+async def _load(one: SyntheticPage, made: Prepared, policies: Sequence[Policy]) -> dict[str, int]:
     link = named(LINK)
     model = LinkModel(rate_up=link.rate_up, rate_down=link.rate_down, delay=link.delay)
     async with memory_pair(model, Services(Shelf([one]), made), policies) as pair:

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import aiohttp
 
-from bench.breakable import World, far_side, world
+from bench.breakable import BreakableWorld, far_side, world
 from bench.links.breaking import BreakingWay
 from bench.origin import Address, spawn
 from bench.report import Check
@@ -48,7 +48,7 @@ _TIMEOUT: Final = aiohttp.ClientTimeout(sock_read=LONG_SILENCE + HUNG)
 class Client:
     """Loads pages and files through the local proxy, and checks each byte."""
 
-    def __init__(self, world: World, origin: Address) -> None:
+    def __init__(self, world: BreakableWorld, origin: Address) -> None:
         self._proxy = f"http://{world.local[0]}:{world.local[1]}"
         self._base = f"http://{origin[0]}:{origin[1]}"
         self._way = world.way
@@ -141,7 +141,13 @@ def _file(path: Path, seed: int) -> str:
 
 
 async def _download(
-    world: World, chance: random.Random, origin: Address, digest: str, *, faults: int, long: float
+    world: BreakableWorld,
+    chance: random.Random,
+    origin: Address,
+    digest: str,
+    *,
+    faults: int,
+    long: float,
 ) -> dict[str, Any]:
     """The file, again and again until all faults have been; what crossed the way meanwhile."""
     client = Client(world, origin)
@@ -163,7 +169,7 @@ async def _download(
 
 
 async def _pages(
-    world: World, chance: random.Random, origin: Address, *, faults: int, long: float
+    world: BreakableWorld, chance: random.Random, origin: Address, *, faults: int, long: float
 ) -> dict[str, Any]:
     """Pages with all their files, six at a time as browsers do, until all faults have been."""
     client = Client(world, origin)
@@ -192,7 +198,9 @@ async def _pages(
     return _row("pages", client, told, faults, world.way)
 
 
-async def _faults(world: World, chance: random.Random, count: int, long: float) -> Counter[str]:
+async def _faults(
+    world: BreakableWorld, chance: random.Random, count: int, long: float
+) -> Counter[str]:
     """Tries that many faults, one after the other; seconds of silence among what it tells."""
     told: Counter[str] = Counter()
     for number in range(count):

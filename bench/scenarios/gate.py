@@ -38,7 +38,7 @@ _PROFILES: Final = Path(__file__).parent.parent / "gate_links.toml"
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
+class GateGoal:
     """What a profile must reach, and what was measured with the controller's prototype."""
 
     median_ms: float
@@ -47,16 +47,16 @@ class Goal:
 
 
 GOALS: Final = {
-    "modem": Goal(320, 0.91, "341/388 .915"),
-    "modem-tunnel": Goal(320, 0.91, "308/395 .914"),
-    "isdn-dsl": Goal(85, 0.93, "83/92 .935"),
-    "isdn-dsl-tunnel": Goal(85, 0.93, "80/96 .930"),
-    "broadband": Goal(60, 0.94, "52/56 .948"),
-    "broadband-tunnel": Goal(60, 0.94, "53/57 .948"),
+    "modem": GateGoal(320, 0.91, "341/388 .915"),
+    "modem-tunnel": GateGoal(320, 0.91, "308/395 .914"),
+    "isdn-dsl": GateGoal(85, 0.93, "83/92 .935"),
+    "isdn-dsl-tunnel": GateGoal(85, 0.93, "80/96 .930"),
+    "broadband": GateGoal(60, 0.94, "52/56 .948"),
+    "broadband-tunnel": GateGoal(60, 0.94, "53/57 .948"),
 }
 
 
-class Backlog:
+class EndlessOutbox:
     """An outbox with no end of low priority, and now and then a chunk of high priority."""
 
     def __init__(self, quantum: int, *, bypass: bool = True) -> None:
@@ -86,7 +86,7 @@ class Silent:
         return None
 
 
-class Watch:
+class ChunkWatch:
     """An inbox that notes when chunks are complete and what arrived."""
 
     def __init__(self) -> None:
@@ -110,7 +110,7 @@ async def measure(profile: dict[str, Any], *, seconds: float, every: float) -> d
     """One run: delays of chunks, ms; goodput as a share of the relay's rate."""
     rate = profile["rate_down_bits"] / 8
     quantum = Chunks().quantum(rate)
-    backlog, near_inbox, far_inbox = Backlog(quantum), Watch(), Watch()
+    backlog, near_inbox, far_inbox = EndlessOutbox(quantum), ChunkWatch(), ChunkWatch()
     loop = asyncio.get_running_loop()
     links: list[StreamLink] = []
 

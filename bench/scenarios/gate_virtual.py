@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from bench.links.memory import LinkModel, memory_links
-from bench.scenarios.gate import CHUNK, Backlog, Silent, Watch
+from bench.scenarios.gate import CHUNK, ChunkWatch, EndlessOutbox, Silent
 from bench.virtual_time import run as run_virtually
 from transport.gate_statistics import GateStatistics
 from transport.link import LinkStatistics
@@ -29,7 +29,7 @@ _SURE: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class GateOutcome:
     """What came of a run."""
 
     goodput: float
@@ -58,12 +58,12 @@ async def _scenario(
     warm_up: float,
     swing: tuple[float, Sequence[float]] | None,
     full_back: int,
-) -> Outcome:
+) -> GateOutcome:
     loop = asyncio.get_running_loop()
     near, far = memory_links(model)
-    backlog, watch = Backlog(quantum or UNFITTED, bypass=bypass), Watch()
-    near.start(Backlog(full_back) if full_back else Silent(), watch)
-    far.start(backlog, Watch())
+    backlog, watch = EndlessOutbox(quantum or UNFITTED, bypass=bypass), ChunkWatch()
+    near.start(EndlessOutbox(full_back) if full_back else Silent(), watch)
+    far.start(backlog, ChunkWatch())
     asked: list[float] = []
     looks: list[tuple[float, int]] = [(0.0, 0)]
     """Bytes the link could have carried; payload delivered."""
@@ -87,7 +87,7 @@ async def _scenario(
     start = looks[round(warm_up / _STEP)]
     delays = sorted(done - at for at, done in zip(asked, watch.chunks, strict=True))
     line = far.outgoing.statistics()
-    return Outcome(
+    return GateOutcome(
         goodput=(looks[-1][1] - start[1]) / (looks[-1][0] - start[0]),
         median=delays[len(delays) // 2],
         p90=delays[int(len(delays) * 0.9)],
@@ -130,7 +130,7 @@ def simulate(
     warm_up: float = 3.0,
     swing: tuple[float, Sequence[float]] | None = None,
     full_back: int = 0,
-) -> Outcome:
+) -> GateOutcome:
     """Run a backlog and chunks of high priority downwards.
 
     `quantum` in bytes; None: fitted to the link as it is measured. `chunk` in bytes; None: one

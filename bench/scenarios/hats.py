@@ -14,11 +14,11 @@ from typing import Any, Final, NamedTuple
 
 from bench.exhibits import Bands, Mark, of_documents
 from bench.links.memory import LinkModel
-from bench.pair import Arrival, Pair, memory_pair
+from bench.pair import FrameArrival, Pair, memory_pair
 from bench.profiles import Profile, profile
 from bench.report import Check
 from bench.scenarios.shares import WINDOW, Switch, judge
-from bench.synthetic import Page, Prepared, Shelf
+from bench.synthetic import Prepared, Shelf, SyntheticPage
 from bench.virtual_time import run as run_virtually
 from policies.api import Policy
 from remote_proxy.services import Services
@@ -31,7 +31,7 @@ _BIN: Final = 14_000
 """Bytes of the link over which a figure's bandwidth is the mean: 2 s of a modem."""
 
 
-class Step(NamedTuple):
+class FocusStep(NamedTuple):
     """A document comes to the front. Seconds since both were asked for."""
 
     at: float
@@ -52,7 +52,7 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class HatsRun:
     """What came of one run."""
 
     policy: str
@@ -80,14 +80,14 @@ class Load:
 
 
 def load(
-    pages: Sequence[Page],
+    pages: Sequence[SyntheticPage],
     pictures: Prepared,
     policies: Sequence[Policy],
     *,
     name: str,
     link: str = MODEM,
-    steps: Sequence[Step] = (),
-) -> Load:
+    steps: Sequence[FocusStep] = (),
+) -> HatsRun:
     """Load the pages at once over a link, under these policies; bring some to the front."""
     services = Services(Shelf(pages), pictures)
     return run_virtually(_load(profile(link), pages, services, policies, name=name, steps=steps))
@@ -95,13 +95,13 @@ def load(
 
 async def _load(
     link: Profile,
-    pages: Sequence[Page],
+    pages: Sequence[SyntheticPage],
     services: Services,
     policies: Sequence[Policy],
     *,
     name: str,
-    steps: Sequence[Step],
-) -> Load:
+    steps: Sequence[FocusStep],
+) -> HatsRun:
     model = LinkModel(
         rate_up=link.rate_up, rate_down=link.rate_down, delay=link.delay, queue=link.queue
     )
@@ -117,7 +117,7 @@ async def _load(
         own = [set(pair.witness.components(document)) for document in documents]
         for page, components in zip(pages, own, strict=True):
             assert len(components) == len(page.files)
-        return Load(
+        return HatsRun(
             name,
             tuple(_loaded(pair, document, start) for document in documents),
             tuple(
@@ -130,7 +130,9 @@ async def _load(
         )
 
 
-async def _step(pair: Pair, pages: Sequence[Page], start: float, steps: Sequence[Step]) -> None:
+async def _step(
+    pair: Pair, pages: Sequence[SyntheticPage], start: float, steps: Sequence[FocusStep]
+) -> None:
     loop = asyncio.get_running_loop()
     for step in steps:
         await asyncio.sleep(start + step.at - loop.time())
@@ -138,7 +140,10 @@ async def _step(pair: Pair, pages: Sequence[Page], start: float, steps: Sequence
 
 
 def _switches(
-    arrivals: Sequence[Arrival], own: Sequence[set[int]], start: float, steps: Sequence[Step]
+    arrivals: Sequence[FrameArrival],
+    own: Sequence[set[int]],
+    start: float,
+    steps: Sequence[FocusStep],
 ) -> list[Switch]:
     """What became of each step while it lasted, as the frames say."""
     data = [one for one in arrivals if any(one.component in components for components in own)]
@@ -157,7 +162,7 @@ def _loaded(pair: Pair, document: int, start: float) -> Loaded:
 
 
 def _curve(
-    arrivals: Sequence[Arrival], start: float, rate: float
+    arrivals: Sequence[FrameArrival], start: float, rate: float
 ) -> tuple[tuple[float, float], ...]:
     width, bins = _BIN / rate, dict[int, int]()
     for arrival in arrivals:
@@ -167,7 +172,7 @@ def _curve(
     return tuple(((i + 0.5) * width, bins.get(i, 0) / width) for i in range(count))
 
 
-def used(loads: Sequence[Load]) -> dict[str, Check]:
+def used(loads: Sequence[HatsRun]) -> dict[str, Check]:
     """How much of the link each run used, against the goal."""
     return {
         f"link used, {one.policy}": Check(
@@ -177,7 +182,9 @@ def used(loads: Sequence[Load]) -> dict[str, Check]:
     }
 
 
-def charts(loads: Sequence[Load], *, names: Sequence[str], marks: Mapping[str, str]) -> list[Bands]:
+def charts(
+    loads: Sequence[HatsRun], *, names: Sequence[str], marks: Mapping[str, str]
+) -> list[Bands]:
     """Bandwidth by document over time, one chart a run. `marks`: as `plot` has them."""
     return [
         of_documents(
@@ -187,7 +194,7 @@ def charts(loads: Sequence[Load], *, names: Sequence[str], marks: Mapping[str, s
     ]
 
 
-def _marks(one: Load, names: Sequence[str], levels: Mapping[str, str]) -> list[Mark]:
+def _marks(one: HatsRun, names: Sequence[str], levels: Mapping[str, str]) -> list[Mark]:
     return [
         Mark(document.text if level == "text" else document.levels[level], f"{name}: {label}")
         for name, document in zip(names, one.documents, strict=True)
@@ -201,7 +208,7 @@ def saving(before: float, after: float) -> float:
 
 
 def plot(
-    loads: Sequence[Load], file: Path, *, names: Sequence[str], marks: Mapping[str, str]
+    loads: Sequence[HatsRun], file: Path, *, names: Sequence[str], marks: Mapping[str, str]
 ) -> None:
     """Bandwidth by document over time, one panel a run. `marks`: what is marked, level by label.
 

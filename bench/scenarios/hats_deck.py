@@ -20,7 +20,7 @@ from bench.profiles import profile
 from bench.report import Check
 from bench.scenarios.hats import MODEM, saving
 from bench.scenarios.hats_text_first import DOCUMENT, DOCUMENT_TEXT, GOAL, PAGE, PAPER
-from bench.synthetic import Page, Shelf, prepared
+from bench.synthetic import Shelf, SyntheticPage, prepared
 from bench.virtual_time import run as run_virtually
 from policies.api import Policy
 from policies.equal import Equal
@@ -34,7 +34,7 @@ _SETTLED: Final = 3.0
 
 
 async def _texts(
-    beside: Page, document: Page, services: Services, policy: Policy
+    beside: SyntheticPage, document: SyntheticPage, services: Services, policy: Policy
 ) -> tuple[float, int, int]:
     """Seconds until all text of the document is here; bytes of it, and of the page's."""
     link, loop = profile(MODEM), asyncio.get_running_loop()

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.report import Check
-from bench.scenarios.hats import Load, Step, load, used
+from bench.scenarios.hats import FocusStep, HatsRun, load, used
 from bench.scenarios.hats import plot as draw
 from bench.scenarios.shares import SHARE, TOLERANCE
 from bench.scenarios.utilisation import FixedQuantum
-from bench.synthetic import Page, page, prepared
+from bench.synthetic import SyntheticPage, page, prepared
 from policies.api import Command, Event, FocusChanged, Policy, SessionView
 from policies.focus import Focus
 
@@ -31,7 +31,7 @@ PAPER_USED: Final = 93.08
 """Percent of the link."""
 QUANTUM: Final = 256
 """Bytes, the paper's."""
-STEPS: Final = (Step(2.5, 0, 5.0), Step(5.0, 1, 8.0))
+STEPS: Final = (FocusStep(2.5, 0, 5.0), FocusStep(5.0, 1, 8.0))
 """B to the front, then A; page B, which has a fifth from then on, still has pictures to come."""
 
 
@@ -48,7 +48,7 @@ class Later(Focus):
             yield from super().react(event, view)
 
 
-def pages(*, scale: float = 1.0) -> list[Page]:
+def pages(*, scale: float = 1.0) -> list[SyntheticPage]:
     """Page B and page A, which opens last and so would have the focus; `scale` times as large."""
     html = int(_HTML * scale)
     return [
@@ -61,7 +61,7 @@ def run(*, plot: Path | None = None, scale: float = 1.0) -> dict[str, Any]:
     """With both quanta; `plot`: where to draw figure 7."""
     both = pages(scale=scale)
     pictures = prepared(both)
-    steps = [Step(step.at * scale, step.document, step.until * scale) for step in STEPS]
+    steps = [FocusStep(step.at * scale, step.document, step.until * scale) for step in STEPS]
     since = steps[0].at
     quanta: dict[str, list[Policy]] = {
         f"quantum {QUANTUM}": [Later(share=SHARE, since=since), FixedQuantum(QUANTUM)],
@@ -81,7 +81,7 @@ def run(*, plot: Path | None = None, scale: float = 1.0) -> dict[str, Any]:
     }
 
 
-def _switches(one: Load) -> list[dict[str, float | None]]:
+def _switches(one: HatsRun) -> list[dict[str, float | None]]:
     return [
         {
             "latency_s": None if switch.latency is None else round(switch.latency, 3),
@@ -91,7 +91,7 @@ def _switches(one: Load) -> list[dict[str, float | None]]:
     ]
 
 
-def _checks(loads: list[Load]) -> dict[str, Check]:
+def _checks(loads: list[HatsRun]) -> dict[str, Check]:
     checks = {}
     for one in loads:
         for name, switch in zip("BA", one.switches, strict=True):
@@ -110,7 +110,7 @@ def _checks(loads: list[Load]) -> dict[str, Check]:
     return checks
 
 
-def _table(loads: list[Load]) -> str:
+def _table(loads: list[HatsRun]) -> str:
     rows = [f"{'':<36}{'paper':>9}{'ours':>9}{'ratio':>7}"]
     for one in loads:
         for name, switch in zip("BA", one.switches, strict=True):

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.report import Check
-from bench.scenarios.hats import Load, load, saving, used
+from bench.scenarios.hats import HatsRun, load, saving, used
 from bench.scenarios.hats import plot as draw
-from bench.synthetic import Page, page, prepared, text_of
+from bench.synthetic import SyntheticPage, page, prepared, text_of
 from policies.equal import Equal
 from policies.low_fidelity_first import LowFidelityFirst
 
@@ -36,7 +36,7 @@ GOAL: Final = 24.0
 _MARKS: Final = {"low": "low", "medium": "medium", "high": "original"}
 
 
-def pages(*, scale: float = 1.0) -> list[Page]:
+def pages(*, scale: float = 1.0) -> list[SyntheticPage]:
     """Page A and page B; `scale` times as large."""
     return [
         page(
@@ -72,7 +72,7 @@ def run(*, plot: Path | None = None, scale: float = 1.0) -> dict[str, Any]:
     return {"runs": [one.figures() for one in loads], "checks": checks | used(loads)}
 
 
-def _table(loads: list[Load]) -> str:
+def _table(loads: list[HatsRun]) -> str:
     columns = f"{'A low':>8}{'B low':>8}{'B paper':>9}{'ratio':>7}{'A all':>8}{'B all':>8}"
     rows = [f"{'seconds until':<28}{columns}"]
     for one, paper in zip(loads, (None, *PAPER), strict=True):

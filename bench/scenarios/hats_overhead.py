@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
 from bench import origin, scripted
-from bench.endpoint import Endpoint
+from bench.endpoint import PageAccess
 from bench.peers import DirectPeer, Peer, SluicePeer
 from bench.profiles import Profile
 from bench.profiles import profile as named
@@ -51,7 +51,7 @@ class PaperQuantum(FixedQuantum):
         super().__init__(QUANTUM)
 
 
-class Load(NamedTuple):
+class OverheadLoad(NamedTuple):
     """What became of one page."""
 
     seconds: float
@@ -82,7 +82,7 @@ def write(folder: Path, size: int) -> None:
         path.write_bytes(file.data)
 
 
-async def measure(link: Profile, size: int) -> dict[str, Load]:
+async def measure(link: Profile, size: int) -> dict[str, OverheadLoad]:
     """One load by each peer. Raises OSError."""
     with TemporaryDirectory(prefix="page-") as folder:
         await asyncio.to_thread(write, Path(folder), size)
@@ -95,7 +95,7 @@ async def measure(link: Profile, size: int) -> dict[str, Load]:
                 *(_later(number * _APART, way) for number, way in enumerate(ways))
             )
             return {
-                peer.name: Load(
+                peer.name: OverheadLoad(
                     round(max(one.done for one in load), 3), way.statistics().bytes_down
                 )
                 for peer, load, way in zip(peers(), loads, ways, strict=True)
@@ -140,7 +140,7 @@ async def run(
     return {"runs": rows, "checks": checks}
 
 
-async def _later(seconds: float, way: Endpoint) -> list[scripted.Arrival]:
+async def _later(seconds: float, way: PageAccess) -> list[scripted.LoadedResource]:
     await asyncio.sleep(seconds)
     return await scripted.fetch_page(way, "", navigates=True)
 

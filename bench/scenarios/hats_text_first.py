@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.report import Check
-from bench.scenarios.hats import Load, charts, load, saving, used
+from bench.scenarios.hats import HatsRun, charts, load, saving, used
 from bench.scenarios.hats import plot as draw
-from bench.synthetic import Page, page, prepared, text_of
+from bench.synthetic import SyntheticPage, page, prepared, text_of
 from policies.equal import Equal
 from policies.text_first import TextFirst
 
@@ -31,7 +31,7 @@ GOAL: Final = 49.0
 """Percent sooner."""
 
 
-def pages(*, scale: float = 1.0) -> list[Page]:
+def pages(*, scale: float = 1.0) -> list[SyntheticPage]:
     """The page, and the document; `scale` times as large."""
     html, text = int(_PAGE_HTML * scale), int(DOCUMENT_TEXT * scale)
     return [
@@ -70,7 +70,7 @@ def run(*, plot: Path | None = None, scale: float = 1.0) -> dict[str, Any]:
     }
 
 
-def _table(loads: list[Load], sooner: float) -> str:
+def _table(loads: list[HatsRun], sooner: float) -> str:
     rows = [f"{'text of the document':<24}{'paper':>10}{'ours':>10}{'ratio':>8}"]
     for one, paper in zip(loads, PAPER, strict=True):
         ours = one.documents[1].text

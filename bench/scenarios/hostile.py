@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from bench.attacks.crowd import attacking
-from bench.endpoint import Endpoint
+from bench.endpoint import PageAccess
 from bench.origin import Address, spawn
 from bench.page_load import PageStudy, load, study
 from bench.peers import command, relay
@@ -30,7 +30,7 @@ from bench.report import Check
 from bench.scenarios.page_load import SITE
 from pairing.invitation import Invitation
 from pairing.kept import keep
-from pairing.store import Store
+from pairing.store import PairingStore
 
 MOST_SLOWER: Final = 2.0
 """Times its median in peace that a load may take."""
@@ -55,7 +55,7 @@ async def run(
         _pair(link_of=link) as (attacked, through),
     ):
         base = f"http://{text(site)}/"
-        known = await study(Endpoint(base, through.statistics), "0/index.html")
+        known = await study(PageAccess(base, through.statistics), "0/index.html")
         reader = _Reader(replace(through, base=base), known)
         for _ in range(quiet_loads):
             rows.append(await reader.load("in peace"))
@@ -84,7 +84,7 @@ class _Attacked:
 class _Reader:
     """A person who loads the page now and then, each time as if it were new."""
 
-    def __init__(self, endpoint: Endpoint, known: PageStudy) -> None:
+    def __init__(self, endpoint: PageAccess, known: PageStudy) -> None:
         self._endpoint = endpoint
         self._known = known
         self._visits = 0
@@ -139,11 +139,11 @@ async def _site(visits: int) -> AsyncIterator[Path]:
 
 
 @contextlib.asynccontextmanager
-async def _pair(*, link_of: Any) -> AsyncIterator[tuple[_Attacked, Endpoint]]:
+async def _pair(*, link_of: Any) -> AsyncIterator[tuple[_Attacked, PageAccess]]:
     """A remote with two paired devices: the reader's behind the link, and the hostile one."""
     with TemporaryDirectory(prefix="sluice-hostile-") as name:
         there, here, hostile = (Path(name, part) for part in ("remote", "local", "hostile"))
-        store = Store(there)
+        store = PairingStore(there)
         keep(here, store.pair("reader", host="127.0.0.1", port=1))
         invitation = store.pair("hostile", host="127.0.0.1", port=1)
         keep(hostile, invitation)
@@ -159,5 +159,5 @@ async def _pair(*, link_of: Any) -> AsyncIterator[tuple[_Attacked, Endpoint]]:
             command("local", *listen, "--state", str(hostile), "--remote", text(remote)) as other,
         ):
             addresses = {"remote": remote, "local": local, "hostile_local": other}
-            reader = Endpoint("", between.statistics, proxy=f"http://{text(local)}")
+            reader = PageAccess("", between.statistics, proxy=f"http://{text(local)}")
             yield _Attacked(addresses, invitation), reader

@@ -15,8 +15,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bench.ending import GOAL, End, differences, end_of
-from bench.endpoint import Endpoint, no_link
+from bench.ending import GOAL, PageEnd, differences, end_of
+from bench.endpoint import PageAccess, no_link
 from bench.origin import Address, serve
 from bench.peers import Peer, peers
 from bench.profiles import Profile, profile
@@ -35,11 +35,11 @@ class _Origin:
     """Of its certificate; None: it speaks http."""
 
     @property
-    def direct(self) -> Endpoint:
+    def direct(self) -> PageAccess:
         """No proxy, no link."""
         scheme, (host, port) = "https" if self.authority else "http", self.address
         trust = self.authority.certificate_pem if self.authority else None
-        return Endpoint(f"{scheme}://{host}:{port}/", no_link, authority=trust)
+        return PageAccess(f"{scheme}://{host}:{port}/", no_link, authority=trust)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +115,16 @@ def _line(run: dict[str, Any]) -> str:
     )
 
 
-async def _direct(origin: _Origin, page: str, way: _Way) -> tuple[End, End]:
+async def _direct(origin: _Origin, page: str, way: _Way) -> tuple[PageEnd, PageEnd]:
     """The reference, and the same once more."""
     direct = origin.direct
     async with window(direct, way.browser, http1=way.http1) as one:
         return await end_of(one, direct.base, page), await end_of(one, direct.base, page)
 
 
-async def _through(peer: Peer, origin: _Origin, page: str, way: _Way, reference: End) -> End:
+async def _through(
+    peer: Peer, origin: _Origin, page: str, way: _Way, reference: PageEnd
+) -> PageEnd:
     base = origin.direct.base
     async with (
         peer.start(origin.address, way.link) as endpoint,

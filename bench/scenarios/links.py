@@ -46,7 +46,7 @@ _TRACE: Final = "# duration_s 1\n0 625000\n0.25 125000\n0.5 0\n0.75 1250000\n"
 
 
 @dataclass
-class Findings:
+class LinkFindings:
     """What was measured, as rows and checks; printed as they come."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
@@ -79,7 +79,7 @@ async def run(*, backend: str | None = None) -> dict[str, Any]:
     """The scenario, of one backend or of all."""
     if backend is not None and backend not in BACKENDS:
         raise ValueError(f"no backend {backend!r}; there are {', '.join(BACKENDS)}")
-    findings = Findings()
+    findings = LinkFindings()
     for name in BACKENDS if backend is None else (backend,):
         print(name)
         try:
@@ -89,20 +89,20 @@ async def run(*, backend: str | None = None) -> dict[str, Any]:
     return {"runs": findings.rows, "checks": findings.checks, "notes": findings.notes}
 
 
-async def _tun(findings: Findings) -> None:
+async def _tun(findings: LinkFindings) -> None:
     await _packets(findings, "tun")
     async with _traced() as traced, emulate(traced, backend="tun") as world:
         share = await asyncio.to_thread(accuracy.followed, world, seconds=2.5)
         findings.off("tun, trace: bytes", share, 1.0, most=TRACE_OFF)
 
 
-async def _netem(findings: Findings) -> None:
+async def _netem(findings: LinkFindings) -> None:
     if missing := await asyncio.to_thread(netem_world.probe):
         raise NoBackend(missing)
     await _packets(findings, "netem")
 
 
-async def _packets(findings: Findings, backend: str) -> None:
+async def _packets(findings: LinkFindings, backend: str) -> None:
     """What a backend of packets must keep to. Raises NoBackend."""
     for rate_bits in RATES:
         thin = rate_bits < 128e3
@@ -125,7 +125,7 @@ async def _packets(findings: Findings, backend: str) -> None:
     await _fates(findings, backend)
 
 
-async def _two_paths(findings: Findings, backend: str) -> None:
+async def _two_paths(findings: LinkFindings, backend: str) -> None:
     both = (link(5e6), link(2e6, delay=0.05))
     async with emulate(*both, backend=backend) as world:
         rates = await asyncio.to_thread(accuracy.rates, world, seconds=_SECONDS)
@@ -133,7 +133,7 @@ async def _two_paths(findings: Findings, backend: str) -> None:
         findings.off(f"{backend}, path {number} of 2: rate", rate, one.rate_down, most=RATE_OFF)
 
 
-async def _fates(findings: Findings, backend: str) -> None:
+async def _fates(findings: LinkFindings, backend: str) -> None:
     lossy = altered(link(20e6), loss=0.02)
     runs = altered(lossy, loss_run=3.0)
     late = altered(link(20e6), reorder=0.02, reorder_delay=0.005)
@@ -150,7 +150,7 @@ async def _fates(findings: Findings, backend: str) -> None:
         findings.within(title, off, "points off", most=100 * fates.allowed)
 
 
-async def _relay(findings: Findings) -> None:
+async def _relay(findings: LinkFindings) -> None:
     for rate_bits in STREAM_RATES:
         one = link(rate_bits, queue=65_536)
         name = f"relay, {one.name}"
@@ -168,7 +168,7 @@ async def _relay(findings: Findings) -> None:
     findings.note("relay: losses are delays there, in tests/bench/test_links_impairments.py")
 
 
-async def _memory(findings: Findings) -> None:
+async def _memory(findings: LinkFindings) -> None:
     for rate_bits in STREAM_RATES:
         one = link(rate_bits)
         rate, late = await asyncio.to_thread(_in_virtual_time, one)
@@ -189,7 +189,7 @@ async def _traced() -> AsyncIterator[Profile]:
         yield altered(profile(f"{TRACE}{path}"), queue=4_000_000)
 
 
-_MEASURES: Final[dict[str, Callable[[Findings], Any]]] = {
+_MEASURES: Final[dict[str, Callable[[LinkFindings], Any]]] = {
     "tun": _tun,
     "netem": _netem,
     "relay": _relay,

@@ -22,7 +22,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from bench import portal
-from bench.endpoint import Endpoint
+from bench.endpoint import PageAccess
 from bench.page_load import PageStudy, load, study
 from bench.peers import DirectPeer, Peer, SluicePeer, in_world
 from bench.profiles import profile
@@ -67,7 +67,7 @@ async def _cell(folder: Path, link: str, runs: int, backend: str) -> list[dict[s
         if shutil.which("nginx"):
             peers.insert(1, DirectHttp2(site))
         async with contextlib.AsyncExitStack() as stack:
-            there: dict[str, Endpoint] = {}
+            there: dict[str, PageAccess] = {}
             for one in peers:
                 # A world of network namespaces has no room for nginx's relay.
                 kind = "relay" if isinstance(one, DirectHttp2) else backend
@@ -84,7 +84,7 @@ async def _cell(folder: Path, link: str, runs: int, backend: str) -> list[dict[s
     return rows
 
 
-async def _load(endpoint: Endpoint, known: PageStudy, peer: str, number: int) -> dict[str, Any]:
+async def _load(endpoint: PageAccess, known: PageStudy, peer: str, number: int) -> dict[str, Any]:
     mine = replace(known, page=f"{number}/index.html")
     row = (await load(endpoint, mine, peer=peer)).as_json()
     said = "  ".join(f"{name} {row[name]}" for name in MEASURES)

@@ -26,7 +26,7 @@ from bench.peers import SITE, DirectPeer, SluicePeer, in_world
 from bench.profiles import Profile, profile
 from bench.report import Check
 from bench.screen import screen
-from local_proxy.export_drivers.libreoffice.events import Event, Kind
+from local_proxy.export_drivers.libreoffice.events import Event, EventKind
 from local_proxy.export_drivers.libreoffice.find import Office, find
 from local_proxy.export_drivers.libreoffice.show import show_coming
 from local_proxy.packages.client import FollowedSource, following
@@ -59,7 +59,7 @@ COLUMNS: Final = 5
 
 
 @dataclass(slots=True)
-class Shown:
+class DocumentLoad:
     """One document as it came. Seconds from the click."""
 
     started: float = 0.0
@@ -115,7 +115,7 @@ def run(
     }
 
 
-def _row(document: Path, plain: float, ours: Shown) -> dict[str, Any]:
+def _row(document: Path, plain: float, ours: DocumentLoad) -> dict[str, Any]:
     return {
         "document": document.name,
         "bytes": document.stat().st_size,
@@ -141,7 +141,7 @@ def _line(row: dict[str, Any]) -> str:
     )
 
 
-def _checks(document: Path, link: Profile, plain: float, ours: Shown) -> dict[str, Check]:
+def _checks(document: Path, link: Profile, plain: float, ours: DocumentLoad) -> dict[str, Check]:
     name, size = document.name, document.stat().st_size
     share = ours.whole / plain
     found = {
@@ -181,8 +181,8 @@ async def _plain(document: Path, link: Profile, digest: bytes) -> float:
 
 async def _ours(
     document: Path, link: Profile, office: Office, display: str, digest: bytes
-) -> Shown:
-    shown, clock = Shown(), asyncio.get_running_loop().time
+) -> DocumentLoad:
+    shown, clock = DocumentLoad(), asyncio.get_running_loop().time
     os.environ["DISPLAY"] = display
     async with in_world(SluicePeer(), document.parent, link, backend="relay") as endpoint:
         proxy = urlsplit(endpoint.proxy or "")
@@ -212,7 +212,7 @@ async def _ours(
 
 @contextlib.asynccontextmanager
 async def _shown(
-    name: str, office: Office, shown: Shown, began: float
+    name: str, office: Office, shown: DocumentLoad, began: float
 ) -> AsyncIterator[tuple[asyncio.Future[Source | None], asyncio.Event, Path]]:
     """LibreOffice, which starts while the document is asked for, as `sluice open` has it.
 
@@ -224,7 +224,7 @@ async def _shown(
 
     def heard(event: Event) -> None:
         _note(event, shown, loop.time() - began)
-        if event.kind in (Kind.COMPLETE, Kind.FAILED, Kind.CLOSED):
+        if event.kind in (EventKind.COMPLETE, EventKind.FAILED, EventKind.CLOSED):
             over.set()
 
     with own_folder() as folder:
@@ -243,27 +243,27 @@ async def _shown(
             await asyncio.gather(showing, return_exceptions=True)
 
 
-def _note(event: Event, shown: Shown, at: float) -> None:
+def _note(event: Event, shown: DocumentLoad, at: float) -> None:
     match event.kind:
-        case Kind.STARTED:
+        case EventKind.STARTED:
             shown.started = at
-        case Kind.OPENED:
+        case EventKind.OPENED:
             shown.first = at
-        case Kind.TEXT:
+        case EventKind.TEXT:
             shown.text = shown.coarse = at
             shown.readable.set()
-        case Kind.EDITABLE:
+        case EventKind.EDITABLE:
             shown.editable = at
-        case Kind.COARSE:
+        case EventKind.COARSE:
             shown.coarse = at
-        case Kind.COMPLETE:
+        case EventKind.COMPLETE:
             shown.complete = at
-        case Kind.FAILED | Kind.CLOSED:
+        case EventKind.FAILED | EventKind.CLOSED:
             shown.failure = event.text or "closed"
 
 
 async def _reading(
-    source: FollowedSource, office: Office, folder: Path, shown: Shown, over: asyncio.Event
+    source: FollowedSource, office: Office, folder: Path, shown: DocumentLoad, over: asyncio.Event
 ) -> None:
     """A person reads what is there when all text is said to be, and once more at the end."""
     if source.outline.kind not in (*_DECKS, *_PROSE):
@@ -298,7 +298,7 @@ async def _words(source: FollowedSource, does: Does) -> list[list[str]]:
 
 
 async def _watched(
-    source: FollowedSource, over: asyncio.Event, display: str, shown: Shown, began: float
+    source: FollowedSource, over: asyncio.Event, display: str, shown: DocumentLoad, began: float
 ) -> None:
     """Until the window has all of it."""
     clock = asyncio.get_running_loop().time
@@ -315,7 +315,7 @@ async def _watched(
 
 
 @contextlib.asynccontextmanager
-async def _filmed(display: str, shown: Shown, began: float) -> AsyncIterator[None]:
+async def _filmed(display: str, shown: DocumentLoad, began: float) -> AsyncIterator[None]:
     async def film() -> None:
         clock = asyncio.get_running_loop().time
         while True:
@@ -333,7 +333,7 @@ async def _filmed(display: str, shown: Shown, began: float) -> AsyncIterator[Non
         await asyncio.gather(filming, return_exceptions=True)
 
 
-def _strip(shown: Shown) -> Image.Image:
+def _strip(shown: DocumentLoad) -> Image.Image:
     """Some of the film: what is new first, with its times."""
     frames = _spread(shown.film, 3 * COLUMNS)
     rows = -(-len(frames) // COLUMNS)

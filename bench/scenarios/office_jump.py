@@ -27,10 +27,10 @@ from bench.scenarios.reallocation import GOALS, median_latency, median_latency_o
 from bench.screen import screen
 from bench.synthetic import Prepared, Shelf
 from bench.virtual_time import run as run_virtually
-from local_proxy.export_drivers.libreoffice.events import Event, Kind
+from local_proxy.export_drivers.libreoffice.events import Event, EventKind
 from local_proxy.export_drivers.libreoffice.find import Office, find
 from local_proxy.export_drivers.libreoffice.show import show
-from local_proxy.packages.incoming import Incoming
+from local_proxy.packages.incoming import IncomingDocument
 from policies.api import Command, ScrolledInView, SessionView
 from policies.api import Event as PolicyEvent
 from policies.default import Default
@@ -129,7 +129,7 @@ async def _real(link: Profile, office: Office, data: bytes) -> dict[str, Any]:
         with own_folder() as folder:
             showing = asyncio.create_task(show(found, on_event=heard, office=office, keep=folder))
             try:
-                await heard.until(Kind.EDITABLE)
+                await heard.until(EventKind.EDITABLE)
                 async with person(office, folder) as does:
                     return await _jump(pair, heard, sights, does)
             finally:
@@ -140,7 +140,7 @@ async def _real(link: Profile, office: Office, data: bytes) -> dict[str, Any]:
 class _Heard:
     """What LibreOffice has said of a document, and when."""
 
-    def __init__(self, document: Incoming) -> None:
+    def __init__(self, document: IncomingDocument) -> None:
         self.document = document
         self._clock = asyncio.get_running_loop().time
         self._events: list[tuple[float, Event]] = []
@@ -148,11 +148,11 @@ class _Heard:
 
     def __call__(self, event: Event) -> None:
         self._events.append((self._clock(), event))
-        if event.kind is Kind.PAGE:  # no window manager says here that the window is in front
+        if event.kind is EventKind.PAGE:  # no window manager says here that the window is in front
             self.document.focus(event.page)
         self._news.set()
 
-    async def until(self, kind: Kind, page: int = 0) -> float:
+    async def until(self, kind: EventKind, page: int = 0) -> float:
         """When it was first said. Raises TimeoutError."""
         while True:
             for at, event in self._events:
@@ -173,12 +173,12 @@ async def _jump(pair: Pair, heard: _Heard, sights: Sights, does: Does) -> dict[s
         raise OSError("the deck was here before anybody could jump: a larger one")
     told, at = len(sights.seen), asyncio.get_running_loop().time()
     await does("go", page=page)
-    seen_at = await heard.until(Kind.PAGE, page)
+    seen_at = await heard.until(EventKind.PAGE, page)
     row = await _first_byte(pair, sights, told=told, at=seen_at)
     return row | {"told_s": round(seen_at - at, 3)}
 
 
-def _last(document: Incoming) -> tuple[int, str]:
+def _last(document: IncomingDocument) -> tuple[int, str]:
     """The last page with a picture that no other page has, and that picture."""
     own = [(one.pages[0], one.entry) for one in document.outline.media if len(one.pages) == 1]
     if not own:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from bench import comparison, scripted
 from bench.cdp import BrowserError, find_chromium
 from bench.conditions import Conditions, Watched, until_fit
-from bench.endpoint import Endpoint
+from bench.endpoint import PageAccess
 from bench.origin import spawn
 from bench.page_load import PageStudy, load, study
 from bench.page_result import PageLoad
@@ -92,7 +92,7 @@ class _Plan:
     backend: str
     keep_late: bool
 
-    def through(self, peer: Peer) -> AbstractAsyncContextManager[Endpoint]:
+    def through(self, peer: Peer) -> AbstractAsyncContextManager[PageAccess]:
         return in_world(peer, self.site, self.link, backend=self.backend)
 
     def each(self) -> list[Peer]:
@@ -100,12 +100,12 @@ class _Plan:
         return [peer for _ in range(self.runs) for peer in self.peers]
 
 
-async def _with_chromium(plan: _Plan, fast: Endpoint) -> Measured:
+async def _with_chromium(plan: _Plan, fast: PageAccess) -> Measured:
     measured = Measured()
     studies = [await study(fast, page) for page in plan.pages]
     for known in studies:
 
-        async def one(endpoint: Endpoint, peer: Peer, known: PageStudy = known) -> _Run:
+        async def one(endpoint: PageAccess, peer: Peer, known: PageStudy = known) -> _Run:
             result = await load(endpoint, known, peer=peer.name, policy=peer.policy)
             return result.as_json(), result
 
@@ -114,14 +114,14 @@ async def _with_chromium(plan: _Plan, fast: Endpoint) -> Measured:
     return measured
 
 
-async def _with_script(plan: _Plan, fast: Endpoint) -> Measured:
+async def _with_script(plan: _Plan, fast: PageAccess) -> Measured:
     measured = Measured(notes=[scripted.NOTE])
     if any(peer.name == DirectHttp2.name for peer in plan.peers):
         measured.notes.append(f"{DirectHttp2.name} was left out: that client has no HTTP/2")
     plan.say("\n".join(measured.notes))
     for page in plan.pages:
 
-        async def one(endpoint: Endpoint, peer: Peer, page: str = page) -> _Run:
+        async def one(endpoint: PageAccess, peer: Peer, page: str = page) -> _Run:
             names = {"peer": peer.name, "policy": peer.policy}
             return await scripted.load(endpoint, fast, page, **names), None
 
@@ -139,7 +139,7 @@ async def _fit(
     plan: _Plan,
     peer: Peer,
     page: str,
-    one: Callable[[Endpoint, Peer], Awaitable[_Run]],
+    one: Callable[[PageAccess, Peer], Awaitable[_Run]],
     measured: Measured,
 ) -> None:
     """One load that counts, if AGAIN repetitions give one."""

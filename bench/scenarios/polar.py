@@ -22,10 +22,10 @@ from typing import Any, Final
 from aiohttp import web
 
 from bench import scripted
-from bench.endpoint import Endpoint
+from bench.endpoint import PageAccess
 from bench.links.relay import Relay
 from bench.links.secured import paired
-from bench.origin import Address, Site
+from bench.origin import Address, SiteServer
 from bench.profiles import Profile, profile
 from bench.report import Check
 from bench.scenarios.page_load import SITE
@@ -50,7 +50,7 @@ _MEMORY: Final = 64 << 20
 
 
 @dataclass
-class Watch:
+class LinkWatch:
     """The link while a page loads."""
 
     local: LocalProxy
@@ -124,7 +124,7 @@ async def load(page: Path, link: Profile, *, seed: int) -> dict[str, Any]:
     return row
 
 
-def _right(arrival: scripted.Arrival, root: Path) -> bool:
+def _right(arrival: scripted.LoadedResource, root: Path) -> bool:
     """Whether it is what the file holds: its bytes, or of a picture all its pixels."""
     original = (root / arrival.resource.url.split("/", 3)[3]).read_bytes()
     if arrival.resource.kind == "image":
@@ -153,7 +153,7 @@ def _checks(rows: list[dict[str, Any]]) -> dict[str, Check]:
 @asynccontextmanager
 async def _origin(root: Path, asked: Counter[str]) -> AsyncIterator[Address]:
     """The pages, and how often each part of them was asked for."""
-    site = Site(root, packed=True, max_age=3600, delay=0.0)
+    site = SiteServer(root, packed=True, max_age=3600, delay=0.0)
 
     async def answer(request: web.Request) -> web.StreamResponse:
         asked[request.path] += 1
@@ -172,7 +172,9 @@ async def _origin(root: Path, asked: Counter[str]) -> AsyncIterator[Address]:
 
 
 @asynccontextmanager
-async def _pair(origin: Address, link: Profile, seed: int) -> AsyncIterator[tuple[Watch, Endpoint]]:
+async def _pair(
+    origin: Address, link: Profile, seed: int
+) -> AsyncIterator[tuple[LinkWatch, PageAccess]]:
     """Both proxies, connected over the link, with the patience that they have by themselves."""
     security, ours = paired()
     async with contextlib.AsyncExitStack() as stack:
@@ -209,8 +211,8 @@ async def _pair(origin: Address, link: Profile, seed: int) -> AsyncIterator[tupl
         if await local.uplink.wait_session(settings.patience) is None:
             raise OSError(f"the proxies did not meet: {local.uplink.state().reason}")
         yield (
-            Watch(local, server, relay),
-            Endpoint(
+            LinkWatch(local, server, relay),
+            PageAccess(
                 base=f"http://{origin[0]}:{origin[1]}/",
                 statistics=relay.statistics,
                 proxy=f"http://{near[0]}:{near[1]}",

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from bench.links.memory import LinkModel
 from bench.report import Check
-from bench.scenarios.gate_virtual import Outcome, simulate
+from bench.scenarios.gate_virtual import GateOutcome, simulate
 from transport.tls import RECORD_OVERHEAD
 
 SEGMENT: Final = 1448
@@ -113,7 +113,7 @@ CASES: Final = (
 LINKS: Final = tuple(dict.fromkeys(case.link for case in CASES))
 
 
-def measure(case: Case, *, quantum: int | None = None) -> tuple[Outcome, Outcome]:
+def measure(case: Case, *, quantum: int | None = None) -> tuple[GateOutcome, GateOutcome]:
     """The same run twice: chunks of one quantum, chunks of 1 KB."""
     one, kilobyte = (
         simulate(

@@ -14,7 +14,7 @@ from typing import Any, Final
 from bench.links.cables import World
 from bench.links.world import AUTO, emulate
 from bench.profiles import Profile
-from bench.scenarios.gate import Backlog, Silent, Watch
+from bench.scenarios.gate import ChunkWatch, EndlessOutbox, Silent
 from bench.scenarios.gate_virtual import UNFITTED, fit
 from bench.scenarios.priority import Case
 from transport.link import LinkError
@@ -61,8 +61,8 @@ async def measure(case: Case, *, seconds: float) -> dict[str, Any]:
     backend = AUTO if case.model.droptail else "relay"
     async with emulate(profile_of(case), backend=backend) as world:
         near, far = await _joined(world)
-        watch, ended = Watch(), Watch()
-        backlog = Backlog(UNFITTED, bypass=False)
+        watch, ended = ChunkWatch(), ChunkWatch()
+        backlog = EndlessOutbox(UNFITTED, bypass=False)
         near.start(Silent(), watch)
         far.start(backlog, ended)
         run, payload = await _drive(case, world, far, backlog, watch, seconds=seconds)
@@ -86,7 +86,13 @@ async def measure(case: Case, *, seconds: float) -> dict[str, Any]:
 
 
 async def _drive(
-    case: Case, world: World, far: StreamLink, backlog: Backlog, watch: Watch, *, seconds: float
+    case: Case,
+    world: World,
+    far: StreamLink,
+    backlog: EndlessOutbox,
+    watch: ChunkWatch,
+    *,
+    seconds: float,
 ) -> tuple[_Run, int]:
     """The run itself: rates, quanta, urgent chunks; payload that came after the warm-up."""
     loop, run, rate = asyncio.get_running_loop(), _Run(), case.model.rate_down

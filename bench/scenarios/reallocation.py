@@ -27,7 +27,7 @@ from bench.report import Check
 from bench.scenarios import priority, priority_tcp
 from bench.scenarios.priority import HEADER, SEGMENT
 from bench.scenarios.shares import SHARE, WINDOW, Switch, judge
-from bench.synthetic import Page, Prepared, Shelf, page, prepared
+from bench.synthetic import Prepared, Shelf, SyntheticPage, page, prepared
 from bench.virtual_time import run as run_virtually
 from policies.default import Default
 from remote_proxy.services import Services
@@ -40,7 +40,7 @@ _WARM_UP: Final = 4.0
 """Seconds from the first picture's bytes until the first switch."""
 
 
-class Goal(NamedTuple):
+class ReallocationGoal(NamedTuple):
     """The times that a case is to reach, seconds."""
 
     goal: float
@@ -51,17 +51,17 @@ class Goal(NamedTuple):
     links, and no multiple of what is periodic in the gate."""
 
 
-GOALS: Final = {"56k": Goal(0.4, 1.38, 8.3), "384k": Goal(0.15, 0.24, 3.1)}
+GOALS: Final = {"56k": ReallocationGoal(0.4, 1.38, 8.3), "384k": ReallocationGoal(0.15, 0.24, 3.1)}
 
 
-def _pages(link: Profile, goal: Goal) -> list[Page]:
+def _pages(link: Profile, goal: ReallocationGoal) -> list[SyntheticPage]:
     """Each alone outlasts the run at four fifths of the link."""
     size = int(link.rate_down * (SWITCHES + 4) * goal.phase * 0.75)
     return [page(f"http://{name}.test/", text=4_000, large=size) for name in ("a", "b")]
 
 
 async def switch_focus(
-    pair: Pair, documents: Sequence[int], goal: Goal, *, switches: int = SWITCHES
+    pair: Pair, documents: Sequence[int], goal: ReallocationGoal, *, switches: int = SWITCHES
 ) -> list[Switch]:
     """Bring the documents to the front in turn."""
     loop, marks = asyncio.get_running_loop(), []
@@ -112,7 +112,7 @@ def _model(link: Profile) -> LinkModel:
 
 
 async def _virtual(
-    model: LinkModel, goal: Goal, pages: Sequence[Page], made: Prepared
+    model: LinkModel, goal: ReallocationGoal, pages: Sequence[SyntheticPage], made: Prepared
 ) -> list[Switch]:
     async with memory_pair(model, Services(Shelf(pages), made), [Default(share=SHARE)]) as pair:
         documents = await asyncio.gather(*(pair.load(page.url) for page in pages))
@@ -121,8 +121,8 @@ async def _virtual(
 
 
 async def _measure(
-    link: Profile, goal: Goal, pages: Sequence[Page], made: Prepared, *, secure: bool = False,
-    switches: int = SWITCHES,
+    link: Profile, goal: ReallocationGoal, pages: Sequence[SyntheticPage], made: Prepared, *,
+    secure: bool = False, switches: int = SWITCHES,
 ) -> dict[str, Any]:  # fmt: skip
     services = Services(Shelf(pages), made)
     async with tcp_pair(link, services, [Default(share=SHARE)], secure=secure) as pair:
@@ -133,7 +133,9 @@ async def _measure(
         return _row(link, found, pair.relay.statistics().lateness)
 
 
-def _run(link: Profile, goal: Goal, pages: Sequence[Page], made: Prepared) -> dict[str, Any]:
+def _run(
+    link: Profile, goal: ReallocationGoal, pages: Sequence[SyntheticPage], made: Prepared
+) -> dict[str, Any]:
     return asyncio.run(_measure(link, goal, pages, made))
 
 
@@ -211,7 +213,7 @@ def _shares(name: str, queues: Sequence[int]) -> dict[str, Any]:
     return {"runs": runs, "checks": checks}
 
 
-def _check(row: dict[str, Any], goal: Goal) -> Check:
+def _check(row: dict[str, Any], goal: ReallocationGoal) -> Check:
     late = row["p90_s"]
     return Check(late, "s, 90th percentile", f"<= {goal.goal:g}", late <= goal.goal)
 
@@ -232,7 +234,7 @@ def _row(link: Profile, switches: Sequence[Switch], late: Sequence[float]) -> di
     }
 
 
-def _line(row: dict[str, Any], goal: Goal) -> str:
+def _line(row: dict[str, Any], goal: ReallocationGoal) -> str:
     shares = " ".join(f"{100 * share:.1f}" for share in row["share"])
     return (
         f"{row['profile']:<6}{row['queue'] >> 10:>5} KB"

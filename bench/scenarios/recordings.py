@@ -15,7 +15,7 @@ from bench.links.memory import LinkModel
 from bench.pair import Tap, memory_pair
 from bench.profiles import profile as named
 from bench.scenarios.data_overhead import pages
-from bench.synthetic import Page, Prepared, Shelf, prepared
+from bench.synthetic import Prepared, Shelf, SyntheticPage, prepared
 from bench.virtual_time import run as run_virtually
 from policies.default import Default
 from remote_proxy.services import Services
@@ -59,7 +59,7 @@ class Recorder(Tap):
         self._digest.update(frame.payload)
 
 
-async def _load(one: Page, made: Prepared, link: str) -> tuple[int, str]:
+async def _load(one: SyntheticPage, made: Prepared, link: str) -> tuple[int, str]:
     known = named(link)
     model = LinkModel(rate_up=known.rate_up, rate_down=known.rate_down, delay=known.delay)
     services = Services(Shelf([one]), made)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bench.pair import Arrival
+from bench.pair import FrameArrival
 
 SHARE: Final = 0.8
 """Of the link, for the document in front."""
@@ -32,7 +32,7 @@ class Switch:
     """Of the document in front, over the _AFTER seconds from then on."""
 
 
-def judge(arrivals: Sequence[Arrival], front: set[int], *, at: float, window: int) -> Switch:
+def judge(arrivals: Sequence[FrameArrival], front: set[int], *, at: float, window: int) -> Switch:
     """One switch, from the frames of both documents between it and the next.
 
     It stands where every later window's share is right, yet not before the turning point, from

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from bench.links.memory import LinkModel, memory_links
 from bench.report import Check
-from bench.scenarios.gate import Backlog, Watch
+from bench.scenarios.gate import ChunkWatch, EndlessOutbox
 from bench.scenarios.gate_virtual import UNFITTED, fit
 from bench.virtual_time import run as run_virtually
 from transport.quantum import SEGMENT
@@ -65,7 +65,7 @@ LINKS: Final = {
 }
 
 
-class Talk:
+class TalkOutbox:
     """An outbox: what was said, then what is left of an answer; silent else."""
 
     def __init__(self, quantum: int = UNFITTED) -> None:
@@ -84,7 +84,7 @@ class Talk:
         return Data(2, bytes(size))
 
 
-class Asked(Watch):
+class RequestWatch(ChunkWatch):
     """The far inbox: notes requests, told apart from Hello by their size."""
 
     def __init__(self) -> None:
@@ -96,7 +96,7 @@ class Asked(Watch):
             self.asked.set()
 
 
-class Whole(Watch):
+class WholeInbox(ChunkWatch):
     """The near inbox: notes when `wanted` bytes of data are here."""
 
     def __init__(self) -> None:
@@ -113,7 +113,7 @@ class Whole(Watch):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class StartOutcome:
     """Seconds, and bytes."""
 
     at_once: float
@@ -131,10 +131,10 @@ class Outcome:
     """Bytes/second that the answering end takes the link for before anybody has asked."""
 
 
-async def _answers(model: LinkModel, *, rest: float) -> Outcome:
+async def _answers(model: LinkModel, *, rest: float) -> StartOutcome:
     loop = asyncio.get_running_loop()
     near, far = memory_links(model)
-    asking, answering, asked, whole = Talk(512), Talk(), Asked(), Whole()
+    asking, answering, asked, whole = TalkOutbox(512), TalkOutbox(), RequestWatch(), WholeInbox()
     near.start(asking, whole)
     far.start(answering, asked)
 
@@ -164,15 +164,15 @@ async def _answers(model: LinkModel, *, rest: float) -> Outcome:
     await asyncio.sleep(_LONG_REST)
     rested = await answer()
     fitting.cancel()
-    return Outcome(at_once, first, rested, 0.0, idle[1], idle[0], seen)
+    return StartOutcome(at_once, first, rested, 0.0, idle[1], idle[0], seen)
 
 
 async def _upload(model: LinkModel) -> float:
     loop = asyncio.get_running_loop()
     near, far = memory_links(model)
-    sending, whole = Talk(512), Whole()
-    near.start(sending, Watch())
-    far.start(Talk(), whole)
+    sending, whole = TalkOutbox(512), WholeInbox()
+    near.start(sending, ChunkWatch())
+    far.start(TalkOutbox(), whole)
     await asyncio.sleep(_REST)
     began, whole.wanted, sending.answer = loop.time(), whole.here + ANSWER, ANSWER
     near.wake()
@@ -184,7 +184,12 @@ async def _switches(model: LinkModel, rest: float) -> list[float]:
     """How late a quantum of high priority is, one after the other, from the session's start on."""
     loop = asyncio.get_running_loop()
     near, far = memory_links(model)
-    asking, backlog, asked, watch = Talk(512), Late(UNFITTED, bypass=False), Asked(), Watch()
+    asking, backlog, asked, watch = (
+        TalkOutbox(512),
+        Late(UNFITTED, bypass=False),
+        RequestWatch(),
+        ChunkWatch(),
+    )
     near.start(asking, watch)
     far.start(backlog, asked)
     await asyncio.sleep(rest)
@@ -204,7 +209,7 @@ async def _switches(model: LinkModel, rest: float) -> list[float]:
     return [done - at for at, done in zip(marks, watch.chunks, strict=True)]
 
 
-class Late(Backlog):
+class Late(EndlessOutbox):
     """A backlog that is there once somebody has asked for it; Hello before."""
 
     open = False
@@ -230,11 +235,11 @@ def direct(model: LinkModel) -> float:
     return arrived
 
 
-def measure(model: LinkModel) -> tuple[Outcome, list[float]]:
+def measure(model: LinkModel) -> tuple[StartOutcome, list[float]]:
     """A session's answers, and its first second's switches."""
     soon, later = (run_virtually(_answers(model, rest=rest)) for rest in (0.0, _REST))
     up = run_virtually(_upload(model))
-    outcome = Outcome(
+    outcome = StartOutcome(
         soon.at_once,
         later.first,
         later.rested,

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final
 
-from bench.exhibits import Curves, Exhibit, Line, Mark
+from bench.exhibits import Curve, Curves, Exhibit, Mark
 from bench.links.world import AUTO, emulate
 from bench.profiles import Profile
 from bench.report import Check
@@ -43,7 +43,7 @@ PAPER_SENDS: Final = "0.22, 0.42, 1.09"
 
 
 @dataclass(slots=True)
-class Contest:
+class ContentionRun:
     """The result of one run."""
 
     pause: float
@@ -68,10 +68,10 @@ class Contest:
         return found
 
 
-async def measure(pause: float, *, seconds: float, backend: str = AUTO) -> Contest:
+async def measure(pause: float, *, seconds: float, backend: str = AUTO) -> ContentionRun:
     """One contest. Raises OSError."""
     loop = asyncio.get_running_loop()
-    contest, counts = Contest(pause), [0] * FLOWS
+    contest, counts = ContentionRun(pause), [0] * FLOWS
     profile = Profile(
         "256 KB/s", "50 packets", rate_down=RATE, rate_up=RATE, delay=0.005, queue=75_000
     )
@@ -109,7 +109,7 @@ async def measure(pause: float, *, seconds: float, backend: str = AUTO) -> Conte
     return contest
 
 
-async def _send(near: socket.socket, contest: Contest | None) -> None:
+async def _send(near: socket.socket, contest: ContentionRun | None) -> None:
     """Messages in a loop; of the contest's own flow with pauses."""
     loop, message = asyncio.get_running_loop(), bytes(MESSAGE)
     while True:
@@ -130,7 +130,7 @@ def run(
 ) -> dict[str, Any]:
     """Both pauses at once, each over its own link."""
 
-    async def all_of_them() -> list[Contest]:
+    async def all_of_them() -> list[ContentionRun]:
         pauses = (measure(pause, seconds=seconds, backend=backend) for pause in PAUSES)
         return await asyncio.gather(*pauses)
 
@@ -148,7 +148,7 @@ def run(
     return {"runs": rows, "exhibits": exhibits, "notes": notes, "checks": checks}
 
 
-def _row(contest: Contest) -> dict[str, Any]:
+def _row(contest: ContentionRun) -> dict[str, Any]:
     total = sum(flow[-1] for flow in contest.arrived)
     shares, sends = contest.shares(), contest.sends
     return {
@@ -163,9 +163,9 @@ def _row(contest: Contest) -> dict[str, Any]:
     }
 
 
-def _curves(contest: Contest) -> Curves:
+def _curves(contest: ContentionRun) -> Curves:
     lines = [
-        Line(
+        Curve(
             "delay" if flow == FLOWS - 1 else f"no delay, {flow + 1}",
             [(round(look * _LOOK, 1), count / 1024) for look, count in enumerate(counts)],
             flow,
@@ -176,7 +176,7 @@ def _curves(contest: Contest) -> Curves:
     return Curves(f"Pause of {1000 * contest.pause:.0f} ms", "KB", lines, most)
 
 
-def _magnified(contest: Contest) -> Curves:
+def _magnified(contest: ContentionRun) -> Curves:
     """Around the longest send; marks are returns of sends."""
     sends = contest.sends
     number = sends.index(max(sends))
@@ -188,14 +188,14 @@ def _magnified(contest: Contest) -> Curves:
         points = line.points[first : last + 1]
         base = counts[first] / 1024
         moved = [(round(at - first * _LOOK, 1), value - base) for at, value in points]
-        lines.append(Line(line.label, moved, line.tone))
+        lines.append(Curve(line.label, moved, line.tone))
     marks = [Mark(round(at - first * _LOOK, 2), "sent") for at in contest.sent if begin < at < end]
     most = max(line.points[-1][1] for line in lines)
     title = f"Pause of {1000 * contest.pause:.0f} ms, from {begin:.1f} s: the longest send"
     return Curves(title, "KB", lines, most, marks)
 
 
-def _checks(contests: Sequence[Contest]) -> dict[str, Check]:
+def _checks(contests: Sequence[ContentionRun]) -> dict[str, Check]:
     checks = {}
     for one in contests:
         pause = f"pause of {1000 * one.pause:.0f} ms"

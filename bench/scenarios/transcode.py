@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from bench.lows import CODED, PLAIN, SKETCH, Low, compared, lows
+from bench.lows import CODED, PLAIN, SKETCH, LowSample, compared, lows
 from transcoders.makers import MAX_WAITING
 from transcoders.registry import Picture, Transcoders
 
@@ -88,7 +88,7 @@ def run(
 
 async def _lows(
     pictures: Sequence[tuple[str, str, bytes]], *, jpegtran: str | None
-) -> list[dict[str, Low]]:
+) -> list[dict[str, LowSample]]:
     found = [await lows(data, kind, jpegtran=jpegtran) for _, kind, data in pictures]
     return [one for one in found if one]
 

@@ -14,9 +14,9 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final
 
-from bench.endpoint import Endpoint
+from bench.endpoint import PageAccess
 from bench.exhibits import Bands, Mark, of_documents
-from bench.har import Recorder
+from bench.har import HarRecorder
 from bench.origin import spawn
 from bench.page_load import LIMIT, QUIET, PageStudy, opened, study, until_quiet
 from bench.peers import DirectPeer, Peer, in_world, peers
@@ -24,7 +24,7 @@ from bench.profiles import Profile, profile
 from bench.report import Check, seconds
 from bench.scenarios.page_load import PAGES, SITE
 from bench.traffic import Traffic, buckets, of_proxy
-from bench.watch import Watch
+from bench.watch import PageWatch
 
 AFTER: Final = 1.5
 """Seconds after the first navigation that the second begins."""
@@ -94,18 +94,18 @@ async def _load(
     }, traffic
 
 
-async def _alone(endpoint: Endpoint, page: PageStudy) -> float | None:
+async def _alone(endpoint: PageAccess, page: PageStudy) -> float | None:
     """Seconds until the page's text is there when nothing else loads."""
     async with opened(endpoint) as browser:
         tab = await browser.new_tab()
-        watch = await Watch.on(tab, text_length=page.text_length)
+        watch = await PageWatch.on(tab, text_length=page.text_length)
         await watch.navigate(endpoint.base + page.page)
         await watch.until("text", limit=LIMIT)
     return watch.times.get("text")
 
 
 async def two_tabs(
-    endpoint: Endpoint, first: PageStudy, second: PageStudy
+    endpoint: PageAccess, first: PageStudy, second: PageStudy
 ) -> tuple[dict[str, Any], Traffic]:
     """Seconds since each page's own navigation; None: it did not happen within the limit.
 
@@ -113,15 +113,15 @@ async def two_tabs(
     """
     async with opened(endpoint) as browser:
         one = await browser.new_tab()
-        watch_one = await Watch.on(one, text_length=first.text_length)
-        hears_one = await Recorder.on(one)
+        watch_one = await PageWatch.on(one, text_length=first.text_length)
+        hears_one = await HarRecorder.on(one)
         endpoint.rewind()
         await watch_one.navigate(endpoint.base + first.page)
         began = time.time()  # noqa: TID251  # the browser's events bear wall-clock times
         await asyncio.sleep(AFTER)
         two = await browser.new_tab()
-        watch_two = await Watch.on(two, text_length=second.text_length)
-        hears_two = await Recorder.on(two)
+        watch_two = await PageWatch.on(two, text_length=second.text_length)
+        hears_two = await HarRecorder.on(two)
         await two.bring_to_front()
         hidden = await one.evaluate("document.visibilityState === 'hidden'")
         await watch_two.navigate(endpoint.base + second.page)

@@ -16,10 +16,10 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 
-from bench.pair import CONTROL, Arrival, Pair, tcp_pair, undisturbed
+from bench.pair import CONTROL, FrameArrival, Pair, tcp_pair, undisturbed
 from bench.profiles import Profile, profiles
 from bench.report import Check
-from bench.synthetic import Page, Prepared, Shelf, page, prepared
+from bench.synthetic import Prepared, Shelf, SyntheticPage, page, prepared
 from policies.api import ROOT, Command, Event, Policy, SessionOpened, SessionView, SetQuantum
 from policies.default import Default
 from remote_proxy.services import Services
@@ -66,7 +66,7 @@ class Gap:
 
 
 def gaps(
-    arrivals: Sequence[Arrival], backlog: Sequence[tuple[float, bool]], link: Profile
+    arrivals: Sequence[FrameArrival], backlog: Sequence[tuple[float, bool]], link: Profile
 ) -> list[Gap]:
     """Idle gaps between frames. `backlog`: looks at the remote's tree, in order of time."""
     found = []
@@ -92,7 +92,7 @@ async def watch_backlog(pair: Pair, backlog: list[tuple[float, bool]]) -> None:
 
 
 async def measure(
-    link: Profile, policies: Sequence[Policy], pages: Sequence[Page], made: Prepared
+    link: Profile, policies: Sequence[Policy], pages: Sequence[SyntheticPage], made: Prepared
 ) -> dict[str, Any]:
     """One load of both pages."""
     backlog: list[tuple[float, bool]] = []
@@ -129,12 +129,12 @@ async def measure(
 
 
 def _run(
-    link: Profile, policies: Sequence[Policy], pages: Sequence[Page], made: Prepared
+    link: Profile, policies: Sequence[Policy], pages: Sequence[SyntheticPage], made: Prepared
 ) -> dict[str, Any]:
     return asyncio.run(measure(link, policies, pages, made))
 
 
-def _worst_second(arrivals: Sequence[Arrival]) -> int:
+def _worst_second(arrivals: Sequence[FrameArrival]) -> int:
     """Bytes in the worst second, the last one, which is not whole, aside."""
     start, seconds = arrivals[0].at, dict[int, int]()
     for one in arrivals:
@@ -147,7 +147,7 @@ def _share_full(data: Sequence[int]) -> float:
     return data.count(statistics.mode(data)) / len(data)
 
 
-def _pages(link: Profile) -> list[Page]:
+def _pages(link: Profile) -> list[SyntheticPage]:
     size = int(link.rate_down * _SECONDS / 2)
     return [
         page(f"http://{name}.test/", text=size // 8, large=size * 7 // 8, seed=seed)

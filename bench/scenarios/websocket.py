@@ -19,7 +19,7 @@ from typing import Any, Final
 from bench.pair import Pair, tcp_pair, undisturbed
 from bench.profiles import Profile, profile
 from bench.report import Check
-from bench.synthetic import File, Page, Prepared, Shelf
+from bench.synthetic import File, Prepared, Shelf, SyntheticPage
 from local_proxy.http import Duplex, Request, Response
 from local_proxy.upgrade import open_websocket
 from policies.default import Default
@@ -49,7 +49,7 @@ class _Origin(Shelf):
     """Has the files, takes uploads, and lets tunnels reach the echo server."""
 
     def __init__(self, files: dict[str, File]) -> None:
-        super().__init__([Page(_FILE, files)])
+        super().__init__([SyntheticPage(_FILE, files)])
         self.reach = Reach(Guard(["127.0.0.1"]))
 
     async def fetch(self, request: Any) -> Any:

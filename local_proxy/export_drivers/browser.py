@@ -17,7 +17,7 @@ from local_proxy.components import Component
 from local_proxy.csp import DRIVER_PATH
 from local_proxy.export_drivers import keeping, script_powers
 from local_proxy.export_drivers.channels import Channels
-from local_proxy.export_drivers.choice import Choice
+from local_proxy.export_drivers.choice import LevelChoice
 from local_proxy.export_drivers.driver_requests import DriverRequests
 from local_proxy.export_drivers.driver_tag import tagged
 from local_proxy.export_drivers.level_files import Decode, Enlarge, LevelFiles, Restore
@@ -90,7 +90,7 @@ class BrowserExport:
         self._files = LevelFiles(decode, enlarge, restore)
         self._refetch = Refetch(fetch)
         self._channels = Channels()
-        self._choice = Choice(
+        self._choice = LevelChoice(
             pages=self._pages,
             files=self._files,
             refetch=self._refetch,

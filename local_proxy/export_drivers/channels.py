@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from local_proxy.export_drivers.page import Page, Step
+from local_proxy.export_drivers.page import BrowserPage, PictureStep
 
 _KEEPALIVE: Final = 25.0
 """Seconds of silence on an event channel before a comment is sent."""
@@ -37,7 +37,7 @@ class Channels:
     def __len__(self) -> int:
         return self._open.total()
 
-    async def events(self, page: Page) -> AsyncIterator[bytes]:
+    async def events(self, page: BrowserPage) -> AsyncIterator[bytes]:
         """All that a driver should know, then what is new, while the channel is the page's."""
         channel = page.channel = object()
         told: dict[int, int] = {}
@@ -66,11 +66,11 @@ class Channels:
             self._open[page.origin] -= 1
 
 
-def _encoded(steps: list[Step]) -> bytes:
+def _encoded(steps: list[PictureStep]) -> bytes:
     """Events of an event stream (HTML standard, 9.2), one a picture."""
     return b"".join(b"data: " + msgspec.json.encode(_told(step)) + b"\n\n" for step in steps)
 
 
-def _told(step: Step) -> dict[str, object]:
+def _told(step: PictureStep) -> dict[str, object]:
     told: dict[str, object] = {"u": step.url, "c": step.component, "l": step.level}
     return told if step.keep is None else told | {"k": step.keep}

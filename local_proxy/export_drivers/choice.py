@@ -13,13 +13,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from local_proxy.components import Component, ComponentFailed, Head
+from local_proxy.components import Component, ComponentFailed, OriginHead
 from local_proxy.error_page import error_page
 from local_proxy.export_drivers import keeping, pictures
 from local_proxy.export_drivers.asker import Asker, shows
 from local_proxy.export_drivers.engines import in_gecko, stretches
 from local_proxy.export_drivers.level_files import LevelFiles, NoFile
-from local_proxy.export_drivers.page import Page
+from local_proxy.export_drivers.page import BrowserPage
 from local_proxy.export_drivers.pages import Pages
 from local_proxy.export_drivers.refetch import Refetch
 from local_proxy.export_drivers.script_powers import ScriptPowers
@@ -35,7 +35,7 @@ _OPEN_PARTS: Final = 128
 that a browser may have on its connection there, so that all else is asked for at once."""
 
 
-class Choice:
+class LevelChoice:
     """One for a local proxy."""
 
     def __init__(
@@ -78,7 +78,7 @@ class Choice:
         except ComponentFailed as failed:
             return error_page(failed.status, failed.reason, retry=failed.retry)
 
-    async def _picture(self, component: Component, head: Head, request: Request) -> Response:
+    async def _picture(self, component: Component, head: OriginHead, request: Request) -> Response:
         """Raises NoFile where only fetching anew can help."""
         final = pictures.final_level(component)
         if final is not None and final.sketch:  # all that is to come, and no file as it is
@@ -118,7 +118,7 @@ class Choice:
             return pictures.elsewhere(head, address)
         return pictures.coarse(head, level, file)
 
-    async def _may_be_coarse(self, page: Page) -> bool:
+    async def _may_be_coarse(self, page: BrowserPage) -> bool:
         """Whether no script of a page reads pixels; one that is not here yet may be one that does.
 
         Scripts come before pictures, unless their origin takes long for them. That is waited for
@@ -141,10 +141,10 @@ class Choice:
     def _multipart_response(
         self,
         component: Component,
-        head: Head,
+        head: OriginHead,
         first: tuple[Level, bytes],
         request: Request,
-        page: Page | None,
+        page: BrowserPage | None,
     ) -> Response:
         self.multipart += 1
         origin, _, _ = split_url(request.url)
@@ -161,12 +161,12 @@ class Choice:
         response.on_done.append(over)
         return self._kept_later(response, component, head, request, page)
 
-    def _can_swap(self, page: Page | None, component: Component) -> bool:
+    def _can_swap(self, page: BrowserPage | None, component: Component) -> bool:
         if page is None or component.use is not Use.ELEMENT or page.shut or not self._swap:
             return False
         return page.injected and (page.alive.is_set() or not page.given_up)
 
-    async def _driver_there(self, page: Page) -> bool:
+    async def _driver_there(self, page: BrowserPage) -> bool:
         """Whether the page's script runs; a page without scripts is waited for once."""
         if not page.alive.is_set() and not page.given_up:
             try:
@@ -175,14 +175,14 @@ class Choice:
                 page.given_up = True
         return page.alive.is_set()
 
-    def _grows(self, page: Page | None, component: Component) -> None:
+    def _grows(self, page: BrowserPage | None, component: Component) -> None:
         """Tell, once for a page, that nothing takes the place of what its pictures show first."""
         if page is not None and not page.growing and component.levels[0].sketch:
             page.growing = True
             self._growing(page.document)
 
     async def _whole(
-        self, component: Component, head: Head, request: Request, page: Page | None
+        self, component: Component, head: OriginHead, request: Request, page: BrowserPage | None
     ) -> Response:
         """The origin's bytes where they can be had by now. Raises NoFile."""
         self.whole += 1
@@ -197,7 +197,7 @@ class Choice:
         return self._kept_later(response, component, head, request, page)
 
     async def _stream(
-        self, component: Component, head: Head, request: Request, page: Page | None
+        self, component: Component, head: OriginHead, request: Request, page: BrowserPage | None
     ) -> Response:
         await component.wait_settled()
         self.streamed += 1
@@ -211,16 +211,16 @@ class Choice:
         return self._kept_later(response, component, head, request, page)
 
     @staticmethod
-    def _keepable(page: Page | None, head: Head, request: Request) -> bool:
+    def _keepable(page: BrowserPage | None, head: OriginHead, request: Request) -> bool:
         return page is not None and page.alive.is_set() and bool(keeping.way(page, head, request))
 
     def _kept_later(
         self,
         response: Response,
         component: Component,
-        head: Head,
+        head: OriginHead,
         request: Request,
-        page: Page | None,
+        page: BrowserPage | None,
     ) -> Response:
         """A driver may have the browser keep what this response, in other bytes, must not be."""
         if page is None or not page.injected:
@@ -240,7 +240,7 @@ def _finished(component: Component) -> bool:
     return component.complete if final is None else final.end <= component.received
 
 
-def _takes_levels(component: Component, head: Head, request: Request) -> bool:
+def _takes_levels(component: Component, head: OriginHead, request: Request) -> bool:
     """Whether a coarse picture may answer: scripts and downloads get the file they asked for."""
     return len(component.levels) > 1 and head.status == 200 and shows(request)
 

@@ -18,7 +18,7 @@ from local_proxy.export_drivers.asker import shows
 from local_proxy.export_drivers.channels import Channels
 from local_proxy.export_drivers.engines import stretches
 from local_proxy.export_drivers.level_files import LevelFiles, NoFile
-from local_proxy.export_drivers.page import AGAIN, Page
+from local_proxy.export_drivers.page import AGAIN, BrowserPage
 from local_proxy.export_drivers.pages import Pages
 from local_proxy.export_drivers.refetch import Refetch
 from local_proxy.http import Request, Response, header, split_url
@@ -160,7 +160,7 @@ class DriverRequests:
         self.kept += 1
         return pictures.to_keep(component.head, original)
 
-    def _beacon(self, page: Page, said: bytes) -> Response:
+    def _beacon(self, page: BrowserPage, said: bytes) -> Response:
         beacon = parse_beacon(said)
         if beacon is None:
             self.bad_beacons += 1
@@ -173,7 +173,7 @@ class DriverRequests:
         report(beacon, document=page.document, tracker=self._tracker)
         return Response(204, list(_PRIVATE))
 
-    def _channel(self, page: Page) -> Response:
+    def _channel(self, page: BrowserPage) -> Response:
         page.closed_at = None
         headers = [("content-type", "text/event-stream"), *_PRIVATE]
         return Response(200, headers, self._channels.events(page))

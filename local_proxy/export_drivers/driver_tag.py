@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Final
 
-from local_proxy.csp import Connections, MetaPolicies, adjust_headers
-from local_proxy.export_drivers.page import Page
+from local_proxy.csp import ConnectSources, MetaPolicies, adjust_headers
+from local_proxy.export_drivers.page import BrowserPage
 from local_proxy.export_drivers.page_marks import marked
 from local_proxy.http import Headers, Response, directives, header
 from local_proxy.injection import Injector, injectable, script_tag
@@ -21,7 +21,7 @@ _TOUCHED: Final = frozenset(
 )
 
 
-def tagged(response: Response, page: Page, *, driver: str) -> Response:
+def tagged(response: Response, page: BrowserPage, *, driver: str) -> Response:
     """The response with a tag for the script at `driver`; the same one if it can't have it."""
     if not _may_carry_driver(response):
         return response
@@ -32,7 +32,7 @@ def tagged(response: Response, page: Page, *, driver: str) -> Response:
     page.injected = True
     if response.status == 304:  # what the browser holds has the tag, its fields are renewed
         return replace(response, headers=headers)
-    page.connections = Connections(response.headers, origin=page.origin)
+    page.connections = ConnectSources(response.headers, origin=page.origin)
     tag = script_tag(driver, nonce=nonce)
     if isinstance(response.body, bytes):
         injector, metas = Injector(tag), MetaPolicies(origin=page.origin)
@@ -63,7 +63,9 @@ def _rewritten(headers: Headers) -> Headers:
     return marked([(name, value) for name, value in headers if name not in _TOUCHED])
 
 
-async def _with_tag(page: Page, tag: bytes, body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def _with_tag(
+    page: BrowserPage, tag: bytes, body: AsyncIterator[bytes]
+) -> AsyncIterator[bytes]:
     injector, metas = Injector(tag), MetaPolicies(origin=page.origin)
     async for chunk in body:
         metas.feed(chunk)

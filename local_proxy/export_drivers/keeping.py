@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from local_proxy.components import Head
+from local_proxy.components import OriginHead
 from local_proxy.export_drivers.engines import in_gecko
-from local_proxy.export_drivers.page import Page, Way
+from local_proxy.export_drivers.page import BrowserPage, PictureRequest
 from local_proxy.freshness import keepable
 from local_proxy.http import Headers, Request, Response, header, split_url
 
@@ -26,7 +26,7 @@ _MARK: Final = re.compile(r"sluice\.([0-9a-f]{24})\.(\d{1,12})")
 _UNSAFE: Final = re.compile(r"[^\x20-\x7e]|[\"():<>?@\[\\\]{}]")
 
 
-def way(page: Page, head: Head, request: Request) -> Way | None:
+def way(page: BrowserPage, head: OriginHead, request: Request) -> PictureRequest | None:
     """How the page may ask for this picture once more to keep it; None: it had better not."""
     accept = header(request.headers, "accept")
     if len(accept) > MAX_VALUE or _UNSAFE.search(accept):
@@ -36,7 +36,7 @@ def way(page: Page, head: Head, request: Request) -> Way | None:
     if head.status != 200 or not keepable(head.headers) or not page.fetches(request.url):
         return None
     mode = header(request.headers, "sec-fetch-mode")
-    return Way(accept, mode == "cors" or bool(header(request.headers, "origin")))
+    return PictureRequest(accept, mode == "cors" or bool(header(request.headers, "origin")))
 
 
 def mark(request: Request) -> tuple[str, int] | None:

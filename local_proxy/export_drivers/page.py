@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from local_proxy.components import Component
-from local_proxy.csp import Connections
+from local_proxy.csp import ConnectSources
 from local_proxy.export_drivers.asker import Asker
 from wire.skeleton import Level
 
@@ -26,7 +26,7 @@ MAX_WANTED: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class PictureRequest:
     """How a picture was asked for, so that it can be asked for once more, to be kept."""
 
     accept: str
@@ -34,17 +34,17 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PictureStep:
     """A picture can be shown better than it is, or be kept by the browser as it is then."""
 
     url: str
     component: int
     level: str
-    keep: Way | None = None
+    keep: PictureRequest | None = None
     """Of the last level, once it is shown; None: it is not to be kept."""
 
 
-class Picture:
+class CoarsePicture:
     """A picture that went to the browser coarse."""
 
     def __init__(
@@ -54,7 +54,7 @@ class Picture:
         better: Callable[[], None],
         *,
         asker: Asker,
-        keep: Way | None,
+        keep: PictureRequest | None,
     ) -> None:
         self.component = component
         self.asker = asker
@@ -81,7 +81,7 @@ class Picture:
         """Nothing better will come of this component."""
         return self.best() >= len(self.component.levels) - 1
 
-    def way(self) -> Way | None:
+    def way(self) -> PictureRequest | None:
         """How the browser may ask for it to keep it, now that the origin's bytes are here."""
         return self.keep if self.final() and self.component.restorable else None
 
@@ -108,7 +108,7 @@ class Picture:
             self._better()
 
 
-class Page:
+class BrowserPage:
     """A document as it is shown in one window."""
 
     def __init__(self, document: int, url: str, *, name: str, key: str) -> None:
@@ -125,7 +125,7 @@ class Page:
         """A driver has been handed out for it."""
         self.shut = False
         """A meta policy keeps the driver from its event channel."""
-        self.connections: Connections | None = None
+        self.connections: ConnectSources | None = None
         """What its scripts may fetch, as far as that is known."""
         self.restricted = False
         """A meta policy says something of that, too."""
@@ -140,7 +140,7 @@ class Page:
         self.channel: object | None = None
         """The event channel in use; an older one ends itself."""
         self.closed_at: float | None = None
-        self.pictures: dict[int, Picture] = {}
+        self.pictures: dict[int, CoarsePicture] = {}
         self.patience: float | None = None
         """Until when its pictures wait for its scripts to be known; None: none has waited."""
         self.known = asyncio.Event()
@@ -152,7 +152,7 @@ class Page:
         """Pictures to be fetched anew, because their reader wants more than was to come."""
 
     def __repr__(self) -> str:
-        return f"<Page {self.document} {self.url} {len(self.pictures)} coarse>"
+        return f"<BrowserPage {self.document} {self.url} {len(self.pictures)} coarse>"
 
     def expect(self, component: Component, *, known: bool) -> None:
         """Scripts of the page come in this; which they are is not known before it is whole.
@@ -177,13 +177,13 @@ class Page:
         return url.startswith(self.origin + "/")
 
     def remember(
-        self, component: Component, delivered: Level, *, asker: Asker, keep: Way | None
+        self, component: Component, delivered: Level, *, asker: Asker, keep: PictureRequest | None
     ) -> None:
         """This picture went out coarse, or in full by a response that browsers do not keep."""
         older = self.pictures.pop(component.id, None)
         if older is not None:
             older.forget()
-        self.pictures[component.id] = Picture(
+        self.pictures[component.id] = CoarsePicture(
             component, delivered, self.changed.set, asker=asker, keep=keep
         )
         self.changed.set()
@@ -206,9 +206,9 @@ class Page:
         self.channel = None
         self.changed.set()
 
-    def steps(self, told: dict[int, int]) -> list[Step]:
+    def steps(self, told: dict[int, int]) -> list[PictureStep]:
         """What to tell a driver that has been `told` these ranks already; notes it there."""
-        steps = [Step(url, 0, AGAIN) for url in self._anew]
+        steps = [PictureStep(url, 0, AGAIN) for url in self._anew]
         self._anew.clear()
         for number, picture in self.pictures.items():
             rank, best, way = picture.rank(), picture.best(), picture.way()
@@ -219,7 +219,7 @@ class Page:
             levels, name = picture.component.levels, SHOWN
             if best > before // 2:
                 name = levels[best].name if best < len(levels) else AGAIN
-            steps.append(Step(picture.component.url, number, name, way))
+            steps.append(PictureStep(picture.component.url, number, name, way))
         return steps
 
     def pending(self) -> bool:

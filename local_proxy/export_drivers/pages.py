@@ -19,7 +19,7 @@ from typing import Final
 
 from local_proxy.components import Component
 from local_proxy.export_drivers.asker import Asker
-from local_proxy.export_drivers.page import Page, Way
+from local_proxy.export_drivers.page import BrowserPage, PictureRequest
 
 GRACE: Final = 60.0
 """Seconds for which a final level can be asked again after it was served."""
@@ -36,15 +36,15 @@ class Pages:
         """`now`: seconds, monotonic. `secret`: makes the tickets."""
         self._now = now
         self._secret = secret
-        self._by_document: dict[int, Page] = {}
-        self._by_key: dict[str, Page] = {}
-        self._by_name: dict[str, Page] = {}
-        self._by_ticket: dict[str, list[Page]] = {}
+        self._by_document: dict[int, BrowserPage] = {}
+        self._by_key: dict[str, BrowserPage] = {}
+        self._by_name: dict[str, BrowserPage] = {}
+        self._by_ticket: dict[str, list[BrowserPage]] = {}
 
     def __len__(self) -> int:
         return len(self._by_document)
 
-    def __iter__(self) -> Iterator[Page]:
+    def __iter__(self) -> Iterator[BrowserPage]:
         return iter(self._by_document.values())
 
     def open(self, document: int, url: str) -> None:
@@ -52,7 +52,7 @@ class Pages:
         self._sweep()
         if document in self._by_document:
             return
-        page = Page(document, url.partition("#")[0], name=_unguessable(), key=_unguessable())
+        page = BrowserPage(document, url.partition("#")[0], name=_unguessable(), key=_unguessable())
         self._by_document[document] = page
         self._by_key[page.key] = page
         self._by_name[page.name] = page
@@ -65,26 +65,26 @@ class Pages:
             page.closed_at = self._now()
         self._sweep()
 
-    def of_document(self, document: int) -> Page | None:
+    def of_document(self, document: int) -> BrowserPage | None:
         return self._by_document.get(document)
 
-    def of_key(self, key: str) -> Page | None:
+    def of_key(self, key: str) -> BrowserPage | None:
         return self._by_key.get(key)
 
-    def of_name(self, name: str) -> Page | None:
+    def of_name(self, name: str) -> BrowserPage | None:
         return self._by_name.get(name)
 
-    def same(self, page: Page) -> Page | None:
+    def same(self, page: BrowserPage) -> BrowserPage | None:
         """The page of this address before this one, if it is remembered."""
         pages = self._by_ticket[self.ticket(page)]
         at = pages.index(page)
         return pages[at - 1] if at else None
 
-    def ticket(self, page: Page) -> str:
+    def ticket(self, page: BrowserPage) -> str:
         """The same for the same address, so that a cached page's tag stays good; unguessable."""
         return hmac.new(self._secret, page.url.encode(), "sha256").hexdigest()[:24]
 
-    def claim(self, ticket: str, *, origin: str, certain: bool) -> Page | None:
+    def claim(self, ticket: str, *, origin: str, certain: bool) -> BrowserPage | None:
         """Give a driver to the newest page of this address that has none; None: to no page.
 
         Where all have one, their page comes out of a browser's cache, or a script asks that wants
@@ -108,7 +108,9 @@ class Pages:
         page.alive.set()
         return page
 
-    def replaced(self, page: Page, component: Component, *, asker: Asker, keep: Way | None) -> None:
+    def replaced(
+        self, page: BrowserPage, component: Component, *, asker: Asker, keep: PictureRequest | None
+    ) -> None:
         """A response whose parts replaced each other has ended."""
         page.replacing -= 1
         final = component.levels[-1]
@@ -117,7 +119,7 @@ class Pages:
             page.pictures[component.id].served_at = self._now()
         page.changed.set()
 
-    def _renew_key(self, page: Page) -> None:
+    def _renew_key(self, page: BrowserPage) -> None:
         del self._by_key[page.key]
         page.key = _unguessable()
         self._by_key[page.key] = page
@@ -136,7 +138,7 @@ class Pages:
                 if picture.served_at is not None and now - picture.served_at > GRACE:
                     page.forget(number)
 
-    def _drop(self, page: Page) -> None:
+    def _drop(self, page: BrowserPage) -> None:
         page.forget_all()
         del self._by_document[page.document]
         del self._by_key[page.key], self._by_name[page.name]

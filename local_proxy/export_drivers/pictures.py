@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Final
 
-from local_proxy.components import Component, ComponentFailed, Head
+from local_proxy.components import Component, ComponentFailed, OriginHead
 from local_proxy.export_drivers.level_files import NoFile
 from local_proxy.http import Headers, Response, header
 from local_proxy.responses import dispose
@@ -55,28 +55,28 @@ Anew = Callable[[], Awaitable[bytes]]
 """Fetches the picture once more, whole, without levels. Raises ComponentFailed."""
 
 
-def bare(component: Component, head: Head) -> Response:
+def bare(component: Component, head: OriginHead) -> Response:
     """A finished component without levels, as the origin sent it."""
     component.consumed(component.received)
     return Response(head.status, _origins(head), bytes(component.data))
 
 
-def whole_now(head: Head, original: bytes) -> Response:
+def whole_now(head: OriginHead, original: bytes) -> Response:
     """The finished picture as the origin sent it, with all that it said of these bytes."""
     return Response(head.status, _origins(head), original)
 
 
-def finest(head: Head, final: Level, file: bytes) -> Response:
+def finest(head: OriginHead, final: Level, file: bytes) -> Response:
     """The finished picture in other bytes than the origin's."""
     return Response(head.status, _passing(head, final), file)
 
 
-def to_keep(head: Head, original: bytes) -> Response:
+def to_keep(head: OriginHead, original: bytes) -> Response:
     """For the browser's cache alone."""
     return Response(head.status, [f for f in _origins(head) if f[0] != _COOKIE], original)
 
 
-def whole_as_it_comes(component: Component, head: Head) -> Response:
+def whole_as_it_comes(component: Component, head: OriginHead) -> Response:
     """One response that stays open: the final level's own bytes, without coarser versions.
 
     A progressive JPEG repaints as it grows. The browser paints a scan in full only when it has the
@@ -90,30 +90,32 @@ def whole_as_it_comes(component: Component, head: Head) -> Response:
     return Response(head.status, headers, own_bytes(component, final), length)
 
 
-def whole_level_by_level(component: Component, head: Head, file_of: FileOf, anew: Anew) -> Response:
+def whole_level_by_level(
+    component: Component, head: OriginHead, file_of: FileOf, anew: Anew
+) -> Response:
     """The same for a coded picture: as each level comes, what it adds to the one before."""
     headers = _passing(head, component.levels[-1])
     return Response(head.status, headers, _additions(component, file_of, anew))
 
 
-def coarse(head: Head, level: Level, file: bytes) -> Response:
+def coarse(head: OriginHead, level: Level, file: bytes) -> Response:
     """A level that is not the last: never to be kept, for the same address will say more."""
     return Response(200, _passing(head, level), file)
 
 
-def once_more(head: Head, level: Level, file: bytes) -> Response:
+def once_more(head: OriginHead, level: Level, file: bytes) -> Response:
     """The same for who has had an answer already."""
     return Response(200, _unkept(level_headers(head, level)), file)
 
 
-def elsewhere(head: Head, address: str) -> Response:
+def elsewhere(head: OriginHead, address: str) -> Response:
     """The coarse level, at an address of its own."""
     dropped = _ENTITY | _DIGESTS | _VALIDATORS
     kept = [(name, value) for name, value in head.headers if name not in dropped]
     return Response(307, [*kept, ("location", address), ("cache-control", "no-store")])
 
 
-def finer(head: Head, level: Level, file: bytes, *, readable: bool) -> Response:
+def finer(head: OriginHead, level: Level, file: bytes, *, readable: bool) -> Response:
     """A level at an address of its own, which the driver asks and a style rule asks again.
 
     Both ask without CORS, so no leave to read goes with it, lest a script find it in the browser's
@@ -129,7 +131,7 @@ def finer(head: Head, level: Level, file: bytes, *, readable: bool) -> Response:
 
 
 def multipart(
-    component: Component, head: Head, first: tuple[Level, bytes], file_of: FileOf, anew: Anew
+    component: Component, head: OriginHead, first: tuple[Level, bytes], file_of: FileOf, anew: Anew
 ) -> Response:
     """Each level as a part that replaces the one before (multipart/x-mixed-replace).
 
@@ -161,19 +163,19 @@ async def body_of(response: Response) -> bytes:
     return bytes(body)
 
 
-def level_headers(head: Head, level: Level) -> Headers:
+def level_headers(head: OriginHead, level: Level) -> Headers:
     """The origin's fields but cookies and those about its own bytes and their keeping."""
     dropped = _ENTITY | _DIGESTS | _VALIDATORS | {_COOKIE}
     kept = [(name, value) for name, value in head.headers if name not in dropped]
     return [*kept, ("content-type", level.content_type)]
 
 
-def _origins(head: Head) -> Headers:
+def _origins(head: OriginHead) -> Headers:
     """The origin's fields, for the origin's bytes alone."""
     return [(name, value) for name, value in head.headers if name != "content-length"]
 
 
-def _passing(head: Head, level: Level) -> Headers:
+def _passing(head: OriginHead, level: Level) -> Headers:
     """The fields of other bytes, which nobody is to keep, in the first answer."""
     cookies = [field for field in head.headers if field[0] == _COOKIE]
     return _unkept([*level_headers(head, level), *cookies])

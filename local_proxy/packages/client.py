@@ -17,12 +17,12 @@ import msgspec
 from local_proxy.packages.page import PATH
 from local_proxy.packages.report import (
     AnyLine,
-    Asked,
     Begun,
+    DocumentRefused,
     Ended,
-    Focus,
+    FocusRequest,
     News,
-    Refused,
+    OpenRequest,
     WholeBegun,
     decoder,
     encoder,
@@ -30,7 +30,7 @@ from local_proxy.packages.report import (
 from local_proxy.status.client import NoAnswer, credentials, fetch
 from local_proxy.status.control import TOKEN
 from office.errors import NeedsMore, Unreadable
-from office.outline import Media, Outline, Page
+from office.outline import Media, Outline, OutlinePage
 from office.text_view.records import TextView
 from office.zip_directory import Directory, parse
 
@@ -38,7 +38,7 @@ MAX_LINE: Final = 32 << 20
 """Bytes: the coarse versions of a thousand pictures."""
 
 
-class Failed(Exception):
+class OpenFailed(Exception):
     """The document can't be had; the text is for people."""
 
 
@@ -108,14 +108,14 @@ class FollowedWhole(Followed):
 class FollowedSource(Followed):
     """One that comes in parts: an office.source.Source."""
 
-    def __init__(self, begun: Begun, look: Callable[[Focus], None]) -> None:
+    def __init__(self, begun: Begun, look: Callable[[FocusRequest], None]) -> None:
         """Raises Failed where the file is not what the stream says."""
         super().__init__(begun)
         self.length = begun.length
         self.directory = _directory(begun)
         self.outline = Outline(
             begun.kind,
-            tuple(Page(tuple(names)) for names in begun.pages),
+            tuple(OutlinePage(tuple(names)) for names in begun.pages),
             tuple(Media(m.entry, tuple(m.pages), m.width, m.height) for m in begun.media),
             tuple(begun.texts),
             tuple(begun.others),
@@ -133,7 +133,7 @@ class FollowedSource(Followed):
         return self._low.get(entry)
 
     def focus(self, page: int, visible: Sequence[str] = ()) -> None:
-        self._look(Focus(page, list(visible)))
+        self._look(FocusRequest(page, list(visible)))
 
     def hear(self, line: AnyLine) -> None:
         if isinstance(line, News):
@@ -152,7 +152,7 @@ class FollowedSource(Followed):
             if news.text_ends:
                 self.text.end()
         except Unreadable as error:
-            raise Failed(f"the local proxy is of another version: {error.reason}") from error
+            raise OpenFailed(f"the local proxy is of another version: {error.reason}") from error
 
 
 @asynccontextmanager
@@ -201,7 +201,7 @@ class _Stream:
             self._reader, self._writer = await asyncio.open_connection(self._host, self._port)
         except OSError as error:
             raise NoAnswer(str(error)) from error
-        self._writer.write(self._post(self._http, PATH, encoder.encode(Asked(url))))
+        self._writer.write(self._post(self._http, PATH, encoder.encode(OpenRequest(url))))
 
     async def line(self) -> AnyLine:
         """The next one. Raises Failed once there is none."""
@@ -212,7 +212,7 @@ class _Stream:
                 if line:
                     return _decoded(bytes(line))
             elif len(self._rest) > MAX_LINE or not await self._more():
-                raise Failed("the local proxy has ended")
+                raise OpenFailed("the local proxy has ended")
 
     async def _more(self) -> bool:
         """Whether anything more came."""
@@ -231,7 +231,7 @@ class _Stream:
                 return True
             elif isinstance(event, h11.Response):
                 if event.status_code != 200:
-                    raise Failed(f"the local proxy answered {event.status_code}")
+                    raise OpenFailed(f"the local proxy answered {event.status_code}")
             else:
                 return False
 
@@ -239,13 +239,13 @@ class _Stream:
         """It is the document of that number."""
         self._number = number
 
-    def look(self, focus: Focus) -> None:
+    def look(self, focus: FocusRequest) -> None:
         """Tell it where a person is; whether that arrives is no matter."""
         task = asyncio.ensure_future(self._say(focus))
         self._looking.add(task)
         task.add_done_callback(self._looking.discard)
 
-    async def _say(self, focus: Focus) -> None:
+    async def _say(self, focus: FocusRequest) -> None:
         try:
             reader, writer = await asyncio.open_connection(self._host, self._port)
             try:
@@ -281,7 +281,7 @@ async def _read(stream: _Stream, followed: Followed) -> None:
     try:
         while True:
             followed.hear(await stream.line())
-    except Failed as failure:
+    except OpenFailed as failure:
         if not followed.complete and not followed.failure:
             followed.hear(Ended(failure=str(failure)))
 
@@ -293,9 +293,9 @@ def _followed(line: AnyLine, stream: _Stream) -> FollowedSource | FollowedWhole:
             return FollowedSource(line, stream.look)
         case WholeBegun():
             return FollowedWhole(line)
-        case Refused():
-            raise Failed(line.reason)
-    raise Failed("the local proxy says nothing that makes sense")
+        case DocumentRefused():
+            raise OpenFailed(line.reason)
+    raise OpenFailed("the local proxy says nothing that makes sense")
 
 
 def _directory(begun: Begun) -> Directory:
@@ -304,7 +304,7 @@ def _directory(begun: Begun) -> Directory:
             file.seek(begun.directory)
             return parse(file.read(), length=begun.length)
     except (OSError, Unreadable, NeedsMore) as error:
-        raise Failed(f"the document can't be read: {error}") from error
+        raise OpenFailed(f"the document can't be read: {error}") from error
 
 
 def _decoded(line: bytes) -> AnyLine:
@@ -312,4 +312,4 @@ def _decoded(line: bytes) -> AnyLine:
         found: AnyLine = decoder.decode(line)
         return found
     except msgspec.DecodeError as error:
-        raise Failed(f"the local proxy is of another version: {error}") from error
+        raise OpenFailed(f"the local proxy is of another version: {error}") from error

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from local_proxy.packages.client import (
-    Failed,
     FollowedSource,
     FollowedWhole,
+    OpenFailed,
     following,
 )
 from local_proxy.packages.naming import file_name, is_document
@@ -55,16 +55,16 @@ async def run(
             _shown(open_with, url) as showing,
             following(host, port, url, state=state) as document,
         ):
-            progress = Progress(document, say)
+            progress = DocumentProgress(document, say)
             unwatch = document.watch(progress.look)
             progress.look()
             await showing(document)
             unwatch()
             if document.failure:
-                raise Failed(document.failure)
+                raise OpenFailed(document.failure)
             if document.complete:
                 out(f"kept as {_keep(document.path, into or Path(document.name))}")
-    except (NoAnswer, Failed, OSError) as error:
+    except (NoAnswer, OpenFailed, OSError) as error:
         out(f"sluice: {error}")
         return 1
     return 0
@@ -100,7 +100,7 @@ async def _shown(
             await asyncio.gather(task, return_exceptions=True)
 
 
-class Progress:
+class DocumentProgress:
     """What is worth a line, each once."""
 
     def __init__(

@@ -17,7 +17,7 @@ import structlog
 
 from local_proxy.components import Component
 from local_proxy.packages.outlining import entries_in, in_place, outline_of
-from local_proxy.packages.part import Broken, IncomingPart
+from local_proxy.packages.part import IncomingPart, PartBroken
 from local_proxy.packages.sparse_file import SparseFile
 from local_proxy.resumption import LOST
 from local_proxy.threads import DOCUMENTS
@@ -26,7 +26,7 @@ from office.errors import NeedsMore, Unreadable
 from office.extents import Range
 from office.outline import DocumentKind, Outline
 from office.text_view.records import BODIES, MAX_RECORDS, MAX_VIEW, TextView
-from office.zip_directory import Directory, Entry, parse
+from office.zip_directory import Directory, ZipEntry, parse
 from transcoders.exact.coder import Undone
 from wire.errors import PeerError
 from wire.messages import Package
@@ -47,7 +47,7 @@ class Undo(Protocol):
         """The `size` bytes. Raises Undone."""
 
 
-class Incoming:
+class IncomingDocument:
     """One document in parts."""
 
     def __init__(
@@ -92,7 +92,7 @@ class Incoming:
         self._watchers: list[Callable[[], None]] = []
         self._watched: list[Callable[[], None]] = []
         self._checking: asyncio.Task[None] | None = None
-        self._entries: list[Entry] = []
+        self._entries: list[ZipEntry] = []
         """In the order of their places."""
 
     # -- office.source.Source ----------------------------------------------------------------------
@@ -274,7 +274,7 @@ class Incoming:
         try:
             coarse = part.take_coarse()
             news = part.take(self._write)
-        except Broken:
+        except PartBroken:
             self._fail(BROKEN)
             return
         if coarse is not None:

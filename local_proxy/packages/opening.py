@@ -14,7 +14,7 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 from local_proxy.asking import TREATMENTS
 from local_proxy.components import Component, ComponentFailed
 from local_proxy.http import Headers, header
-from local_proxy.packages.incoming import BROKEN, CHANGED, Incoming, Undo
+from local_proxy.packages.incoming import BROKEN, CHANGED, IncomingDocument, Undo
 from local_proxy.packages.naming import file_name
 from local_proxy.packages.sparse_file import Folder, SparseFile
 from local_proxy.packages.whole import Whole
@@ -41,7 +41,7 @@ _TUNNEL: Final = "the remote proxy may not see this site (a tunnel); a browser c
 _TOO_MANY: Final = "too many documents are open; close one of them"
 
 
-class Observer(Protocol):
+class OpenObserver(Protocol):
     """Who hears of documents (local_proxy.asking.Observer)."""
 
     def document_opened(self, document: int, url: str, *, save_data: bool) -> None: ...
@@ -70,7 +70,7 @@ class Packages:
         self,
         uplink: Uplink,
         folder: Folder,
-        observer: Observer,
+        observer: OpenObserver,
         *,
         hear: Callable[[e.Event], None],
         mode: Callable[[str], Mode],
@@ -88,16 +88,16 @@ class Packages:
         self._undo = undo
         self._exact = True
         """No document's pictures have come in forms that can't be undone here."""
-        self._open: dict[int, Incoming | Whole] = {}
+        self._open: dict[int, IncomingDocument | Whole] = {}
         """By a number of their own: what brings them may change."""
         self._next = 1
         self._asking: set[asyncio.Task[None]] = set()
 
-    def get(self, number: int) -> Incoming | Whole | None:
+    def get(self, number: int) -> IncomingDocument | Whole | None:
         """The document of that number, while it is open."""
         return self._open.get(number)
 
-    async def open(self, url: str) -> tuple[int, Incoming | Whole]:
+    async def open(self, url: str) -> tuple[int, IncomingDocument | Whole]:
         """Its number and the document, once it is known what it is. `close` it.
 
         Raises ComponentFailed.
@@ -124,7 +124,7 @@ class Packages:
         takes = Takes.PACKAGE | Takes.VIEWS
         return takes | Takes.EXACT if self._exact else takes
 
-    async def take(self, answer: Answer, headers: Headers) -> tuple[int, Incoming]:
+    async def take(self, answer: Answer, headers: Headers) -> tuple[int, IncomingDocument]:
         """The document that somebody else has asked for and that comes in parts. `close` it.
 
         `headers`: what the rest is asked with, should the link break. Raises ComponentFailed.
@@ -133,7 +133,7 @@ class Packages:
             raise ComponentFailed(503, _TOO_MANY)
         number, self._next = self._next, self._next + 1
         opened = await self._opened(answer.component.url, answer, headers)
-        if not isinstance(opened, Incoming):
+        if not isinstance(opened, IncomingDocument):
             raise ComponentFailed(502, BROKEN)
         self._open[number] = opened
         return number, opened
@@ -158,7 +158,7 @@ class Packages:
 
     # -- one document ----------------------------------------------------------------------------
 
-    async def _find(self, url: str) -> Incoming | Whole | str:
+    async def _find(self, url: str) -> IncomingDocument | Whole | str:
         """What is there, or another address at which it is. Raises ComponentFailed."""
         while True:
             answer = await self._ask(url, _HEADERS, None)
@@ -218,7 +218,7 @@ class Packages:
         self._uplink.close_document(document)
         self._observer.document_closed(document)
 
-    async def _opened(self, url: str, answer: Answer, headers: Headers) -> Incoming | Whole:
+    async def _opened(self, url: str, answer: Answer, headers: Headers) -> IncomingDocument | Whole:
         component = answer.component
         head = await component.wait_head()
         kind = _kind(answer)
@@ -226,7 +226,7 @@ class Packages:
         try:
             if kind is None:
                 return Whole(url, file.path.name, file, component)
-            incoming = Incoming(
+            incoming = IncomingDocument(
                 url,
                 file.path.name,
                 file,
@@ -250,7 +250,7 @@ class Packages:
             reason = f"there is no place for the document: {error.strerror or error}"
             raise ComponentFailed(507, reason) from error
 
-    def _bring(self, incoming: Incoming, answer: Answer) -> None:
+    def _bring(self, incoming: IncomingDocument, answer: Answer) -> None:
         """What the answer brings is the document, or its rest."""
         incoming.begin(answer.component)
         try:
@@ -260,13 +260,13 @@ class Packages:
             incoming.give_up(BROKEN)
         answer.component.notify()
 
-    def _again(self, incoming: Incoming, headers: Headers) -> None:
+    def _again(self, incoming: IncomingDocument, headers: Headers) -> None:
         """Its link is lost: ask for the rest."""
         task = asyncio.ensure_future(self._rest(incoming, headers))
         self._asking.add(task)
         task.add_done_callback(self._asking.discard)
 
-    async def _rest(self, incoming: Incoming, headers: Headers) -> None:
+    async def _rest(self, incoming: IncomingDocument, headers: Headers) -> None:
         self._exact &= incoming.exact
         self._end(incoming.document)
         try:

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 
 from office.errors import Unreadable
 from office.extents import Range
-from office.outline import DocumentKind, Media, Outline, Page
+from office.outline import DocumentKind, Media, Outline, OutlinePage
 from office.sorting import is_text
-from office.zip_directory import Directory, Entry
+from office.zip_directory import Directory, ZipEntry
 from wire.package import Slice, ranges_of
 from wire.skeleton import Kind
 
 
-def entries_in(in_place: Sequence[Entry], ranges: Iterable[Range]) -> list[Entry]:
+def entries_in(in_place: Sequence[ZipEntry], ranges: Iterable[Range]) -> list[ZipEntry]:
     """The entries, given in the order of their places, that begin in these ranges."""
 
     def index(offset: int) -> int:
@@ -23,7 +23,7 @@ def entries_in(in_place: Sequence[Entry], ranges: Iterable[Range]) -> list[Entry
     return [entry for start, end in ranges for entry in in_place[index(start) : index(end)]]
 
 
-def in_place(directory: Directory) -> list[Entry]:
+def in_place(directory: Directory) -> list[ZipEntry]:
     """The entries in the order of their places in the file."""
     return sorted(directory.entries, key=lambda entry: entry.start)
 
@@ -50,7 +50,7 @@ def outline_of(
                 (unread if is_text(name) else others).append(name)
     if sum(map(len, texts)) + len(media) + len(unread) + len(others) != len(entries):
         raise Unreadable("its parts are not all of it")
-    taken = tuple(Page(tuple(names)) for names in texts)
+    taken = tuple(OutlinePage(tuple(names)) for names in texts)
     return Outline(kind, taken, tuple(media), tuple(unread), tuple(others))
 
 

@@ -18,17 +18,17 @@ from msgspec import structs
 
 from local_proxy.components import ComponentFailed
 from local_proxy.http import Request, Response
-from local_proxy.packages.incoming import Incoming
+from local_proxy.packages.incoming import IncomingDocument
 from local_proxy.packages.opening import Packages
 from local_proxy.packages.report import (
-    Asked,
     Begun,
+    DocumentRefused,
     Ended,
-    Focus,
-    Line,
+    FocusRequest,
     MediaLine,
     News,
-    Refused,
+    OpenRequest,
+    ReportLine,
     WholeBegun,
     encoder,
 )
@@ -60,8 +60,8 @@ class DocumentsPage:
         try:
             body = await _body(request)
             if path == PATH:
-                return await self._open(msgspec.json.decode(body, type=Asked).url)
-            return self._focus(path, msgspec.json.decode(body, type=Focus))
+                return await self._open(msgspec.json.decode(body, type=OpenRequest).url)
+            return self._focus(path, msgspec.json.decode(body, type=FocusRequest))
         except (msgspec.DecodeError, ValueError) as error:
             return _said(400, str(error))
 
@@ -70,10 +70,10 @@ class DocumentsPage:
             raise ValueError(f"{url[:200]!r} is no address of the web")
         return Response(200, list(_TYPE), self._lines(url))
 
-    def _focus(self, path: str, focus: Focus) -> Response:
+    def _focus(self, path: str, focus: FocusRequest) -> Response:
         number, _, what = path.removeprefix(f"{PATH}/").partition("/")
         opened = self._packages.get(int(number)) if number.isdecimal() else None
-        if what != "focus" or not isinstance(opened, Incoming):
+        if what != "focus" or not isinstance(opened, IncomingDocument):
             return _said(404, "There is no such document.")
         opened.focus(focus.page, focus.visible)
         return Response(200, list(_TYPE), b"{}")
@@ -82,7 +82,7 @@ class DocumentsPage:
         try:
             number, opened = await self._packages.open(url)
         except ComponentFailed as failure:
-            yield _line(Refused(failure.status, failure.reason))
+            yield _line(DocumentRefused(failure.status, failure.reason))
             return
         try:
             yield _line(_begun(number, opened))
@@ -92,7 +92,7 @@ class DocumentsPage:
             self._packages.close(number)
 
 
-def _begun(number: int, opened: Incoming | Whole) -> Line:
+def _begun(number: int, opened: IncomingDocument | Whole) -> ReportLine:
     path = str(opened.file.path)
     if isinstance(opened, Whole):
         return WholeBegun(number, opened.url, opened.name, path, opened.length)
@@ -112,7 +112,7 @@ def _begun(number: int, opened: Incoming | Whole) -> Line:
     )
 
 
-async def _news(opened: Incoming | Whole) -> AsyncIterator[Line | None]:
+async def _news(opened: IncomingDocument | Whole) -> AsyncIterator[ReportLine | None]:
     """What comes, as it comes; None: nothing for a while. Ends with nothing but cancellation."""
     changed = asyncio.Event()
     unwatch = opened.watch(changed.set)
@@ -146,9 +146,9 @@ class _Text:
     size: int = 0
     ended: bool = False
 
-    def since(self, opened: Incoming | Whole) -> dict[str, bytes | int | bool]:
+    def since(self, opened: IncomingDocument | Whole) -> dict[str, bytes | int | bool]:
         """What is new of it, as News has it."""
-        view = opened.text if isinstance(opened, Incoming) else None
+        view = opened.text if isinstance(opened, IncomingDocument) else None
         if view is not self.view:
             self.view, self.size, self.ended = view, 0, False
         if view is None or self.ended or (view.size == self.size and not view.whole):
@@ -158,7 +158,7 @@ class _Text:
         return {"text": more, "text_at": at, "text_ends": view.whole}
 
 
-def _since(opened: Incoming | Whole, told: set[str], coarse: set[str]) -> News:
+def _since(opened: IncomingDocument | Whole, told: set[str], coarse: set[str]) -> News:
     """The news; `told` and `coarse` grow."""
     if isinstance(opened, Whole):
         return News(opened.received)
@@ -192,7 +192,7 @@ async def _body(request: Request) -> bytes:
     return bytes(body)
 
 
-def _line(line: Line) -> bytes:
+def _line(line: ReportLine) -> bytes:
     return encoder.encode(line) + b"\n"
 
 

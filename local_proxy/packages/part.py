@@ -19,7 +19,7 @@ MAX_FORM: Final = 1 << 18
 """Bytes of an exact form that are in memory; the rest is in a file."""
 
 
-class Broken(Exception):
+class PartBroken(Exception):
     """It brings what can't be."""
 
 
@@ -48,7 +48,7 @@ class IncomingPart:
         """The coarse version, once, when all of it is here. Raises Broken."""
         size = self._coarse
         if size > MAX_COARSE:
-            raise Broken
+            raise PartBroken
         if self.taken or not size or self.component.received < size:
             return None
         self.taken = size
@@ -66,7 +66,7 @@ class IncomingPart:
         ended = False
         while self._coarse <= self.taken < component.received:
             if self.index == len(self.ranges):
-                raise Broken
+                raise PartBroken
             start, end = self.ranges[self.index]
             self.at = max(self.at, start)
             offset = self.taken - component.trimmed
@@ -111,7 +111,7 @@ class IncomingPart:
         """Raises Broken where it is no smaller than what it is the form of."""
         component, coarse = self.component, self._coarse
         if component.received - coarse > self.size:
-            raise Broken
+            raise PartBroken
         if component.received > max(self.taken, coarse):
             self.taken = max(self.taken, coarse)
             if self._form is None:

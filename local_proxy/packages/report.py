@@ -7,7 +7,7 @@ import msgspec
 from office.outline import DocumentKind
 
 
-class Line(msgspec.Struct, frozen=True, tag_field="event", omit_defaults=True):
+class ReportLine(msgspec.Struct, frozen=True, tag_field="event", omit_defaults=True):
     """One line of the report."""
 
 
@@ -20,7 +20,7 @@ class MediaLine(msgspec.Struct, frozen=True):
     height: int
 
 
-class Begun(Line, frozen=True, tag="begun"):
+class Begun(ReportLine, frozen=True, tag="begun"):
     """The document comes in parts; entries are named as in its directory, which is in the file."""
 
     number: int
@@ -38,7 +38,7 @@ class Begun(Line, frozen=True, tag="begun"):
     others: list[str] = []
 
 
-class WholeBegun(Line, frozen=True, tag="whole"):
+class WholeBegun(ReportLine, frozen=True, tag="whole"):
     """The document comes as it is, from its first byte to its last."""
 
     number: int
@@ -48,7 +48,7 @@ class WholeBegun(Line, frozen=True, tag="whole"):
     length: int | None = None
 
 
-class News(Line, frozen=True, tag="news"):
+class News(ReportLine, frozen=True, tag="news"):
     """What has come since the line before."""
 
     received: int
@@ -67,32 +67,32 @@ class News(Line, frozen=True, tag="news"):
     """... and all of it is here."""
 
 
-class Ended(Line, frozen=True, tag="ended"):
+class Ended(ReportLine, frozen=True, tag="ended"):
     """All is here, or no more will come. The file stays until the reader leaves."""
 
     sha256: str = ""
     failure: str = ""
 
 
-class Refused(Line, frozen=True, tag="refused"):
+class DocumentRefused(ReportLine, frozen=True, tag="refused"):
     """Nothing could be had."""
 
     status: int
     reason: str
 
 
-AnyLine = Begun | WholeBegun | News | Ended | Refused
+AnyLine = Begun | WholeBegun | News | Ended | DocumentRefused
 decoder = msgspec.json.Decoder(AnyLine)
 encoder = msgspec.json.Encoder()
 
 
-class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class OpenRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The body of POST /documents."""
 
     url: str
 
 
-class Focus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class FocusRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The body of POST /documents/NUMBER/focus."""
 
     page: int

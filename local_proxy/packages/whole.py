@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from local_proxy.components import Component, ComponentFailed, Head
+from local_proxy.components import Component, ComponentFailed, OriginHead
 from local_proxy.packages.sparse_file import SparseFile
 from local_proxy.threads import DOCUMENTS
 
@@ -48,7 +48,7 @@ class Whole:
         self._watchers.clear()
         self._task.cancel()
 
-    async def _write(self, component: Component, head: Head) -> None:
+    async def _write(self, component: Component, head: OriginHead) -> None:
         at = 0
         try:
             async for chunk in component.read():

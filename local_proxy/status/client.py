@@ -12,7 +12,7 @@ import msgspec
 
 from local_proxy.owner import FIELD, key
 from local_proxy.status.setup import Offer
-from local_proxy.status.snapshot import DocumentStatus, Estimate, StatusSnapshot
+from local_proxy.status.snapshot import DocumentStatus, ShownEstimate, StatusSnapshot
 from local_proxy.threads import USERS
 from local_proxy.users import FOLDER, user_listening
 from pairing.errors import PairingError
@@ -171,7 +171,7 @@ def _document(document: DocumentStatus) -> str:
     return f"{mark} {document.url}: {done} of {total} parts, {_size(document.received)}"
 
 
-def _rate(estimate: Estimate | None) -> str:
+def _rate(estimate: ShownEstimate | None) -> str:
     return "not measured yet" if estimate is None else f"{estimate.rate * 8 / 1000:.4g} kbit/s"
 
 

@@ -20,7 +20,7 @@ from local_proxy.http import Request, header
 from local_proxy.https import Https
 from local_proxy.savings import Savings
 from local_proxy.sites import Mode, Sites
-from local_proxy.store import Store, Unavailable
+from local_proxy.store import LocalStore, Unavailable
 from local_proxy.threads import STORE
 
 READ: Final = ("/sites.json", "/savings.json")
@@ -59,14 +59,14 @@ class SitesReport(msgspec.Struct, frozen=True):
     learnt: list[LearntLine]
 
 
-class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SiteChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The body of POST /sites. `mode` None: as configured."""
 
     pattern: str
     mode: Mode | None = None
 
 
-class Control:
+class ControlPage:
     """Answers for READ and CHANGE."""
 
     def __init__(
@@ -74,7 +74,7 @@ class Control:
         sites: Sites,
         savings: Savings,
         *,
-        store: Store | None,
+        store: LocalStore | None,
         https: Callable[[], Https | None],
         now: Callable[[], float],
     ) -> None:
@@ -108,7 +108,7 @@ class Control:
         try:
             match urlsplit(request.url).path:
                 case "/sites":
-                    await self._choose(msgspec.json.decode(await _body(request), type=Choice))
+                    await self._choose(msgspec.json.decode(await _body(request), type=SiteChoice))
                 case "/sites/forget":
                     if (https := self._https()) is not None:
                         await https.forget()
@@ -120,7 +120,7 @@ class Control:
             return 503, _said(f"It holds, but could not be written to disk: {error}")
         return 200, b"{}"
 
-    async def _choose(self, choice: Choice) -> None:
+    async def _choose(self, choice: SiteChoice) -> None:
         pattern = self._sites.choose(choice.pattern, choice.mode)
         if self._store is not None:
             await STORE.run(self._store.choose, pattern, choice.mode)

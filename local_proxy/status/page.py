@@ -18,7 +18,7 @@ import structlog
 
 from local_proxy.http import Handler, Headers, Request, Response
 from local_proxy.owner import Owner
-from local_proxy.status.control import CHANGE, READ, Control
+from local_proxy.status.control import CHANGE, READ, ControlPage
 from local_proxy.status.metrics import CONTENT_TYPE, exposition
 from local_proxy.status.setup import PLACES, Setup
 from local_proxy.status.snapshot import HistoryStatus, StatusSnapshot
@@ -66,7 +66,7 @@ class StatusPage:
         snapshot: Callable[[], StatusSnapshot],
         *,
         setup: Setup | None = None,
-        control: Control | None = None,
+        control: ControlPage | None = None,
         documents: Handler | None = None,
         launching: Handler | None = None,
         owner: Owner | None = None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 
-class Estimate(msgspec.Struct, frozen=True):
+class ShownEstimate(msgspec.Struct, frozen=True):
     """One direction of the link."""
 
     rate: float
@@ -31,8 +31,8 @@ class LinkStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Address of the remote proxy."""
     reason: str = ""
     """Why it is down."""
-    down: Estimate | None = None
-    up: Estimate | None = None
+    down: ShownEstimate | None = None
+    up: ShownEstimate | None = None
     received: int = 0
     """Bytes since the start, with headers; the session's, over all its connections."""
     sent: int = 0
@@ -92,7 +92,7 @@ class NodeStatus(msgspec.Struct, frozen=True, kw_only=True):
     more: int = 0
 
 
-class Savings(msgspec.Struct, frozen=True, kw_only=True):
+class ShownSavings(msgspec.Struct, frozen=True, kw_only=True):
     """What adaptation and compression have saved since the start."""
 
     origin_bytes: int = 0
@@ -152,7 +152,7 @@ class StatusSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     uptime: float
     link: LinkStatus
     history: HistoryStatus
-    savings: Savings = Savings()
+    savings: ShownSavings = ShownSavings()
     pictures: list[PicturesStatus] = []
     documents: list[DocumentStatus] = []
     tree: NodeStatus | None = None

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from office.source import Source
 
 
-class Tracker:
+class OfficeTracker:
     """Tracks one document. Tells the source only what is new to it."""
 
     def __init__(self, source: Source) -> None:

@@ -38,7 +38,7 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class PageBox:
     """A place on a page, in shares of its width and height."""
 
     left: float

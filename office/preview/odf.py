@@ -11,8 +11,8 @@ from typing import Final
 
 from office.outline import Outline
 from office.preview import markup
-from office.preview.markup import Box, Pictures
-from office.preview.odf_styles import Styles, points
+from office.preview.markup import PageBox, Pictures
+from office.preview.odf_styles import OdfStyles, points
 from office.preview.odf_text import Context, alt, blocks, image, table
 from office.preview.parts import Parts
 from office.preview.tree import attribute, child, children, inside
@@ -34,7 +34,7 @@ class _Document:
     def __init__(self, parts: Parts, outline: Outline, pictures: Pictures) -> None:
         self._parts = parts
         self._pictures = pictures
-        self._known: tuple[Element | None, Element | None, Styles] | None = None
+        self._known: tuple[Element | None, Element | None, OdfStyles] | None = None
 
     def forget(self) -> None:
         """Forgets the text and its styles."""
@@ -43,10 +43,10 @@ class _Document:
     def _body(self, kind: str) -> Element | None:
         return child(self._parts.growing(CONTENT), "body", kind)
 
-    def _styles(self) -> Styles:
+    def _styles(self) -> OdfStyles:
         content, named = self._parts.growing(CONTENT), self._parts.tree(STYLES)
         if self._known is None or self._known[0] is not content or self._known[1] is not named:
-            self._known = content, named, Styles(content, named)
+            self._known = content, named, OdfStyles(content, named)
         return self._known[2]
 
 
@@ -76,7 +76,7 @@ class OdfDeck(_Document):
 
 class _Slide:
     def __init__(
-        self, page: Element, styles: Styles, size: tuple[float, float], pictures: Pictures
+        self, page: Element, styles: OdfStyles, size: tuple[float, float], pictures: Pictures
     ) -> None:
         self._page = page
         self._styles = styles
@@ -103,7 +103,7 @@ class _Slide:
             if fill == "bitmap" or (fill == "gradient" and not colour):
                 colour = "#808080"
             if fill not in ("", "none") and colour:
-                style = f"{Box(0, 0, 1, 1).style};background:{colour}"
+                style = f"{PageBox(0, 0, 1, 1).style};background:{colour}"
                 return [markup.element("div", "", classes="box", style=style)]
         return []
 
@@ -160,13 +160,13 @@ class _Slide:
             classes = f"box {anchor}" if anchor in ("middle", "bottom") else "box top"
             yield markup.element("div", inner, style=style, classes=classes)
 
-    def _place(self, shape: Element) -> Box:
+    def _place(self, shape: Element) -> PageBox:
         width, height = self._size
         x, y = (attribute(shape, name) for name in ("x", "y"))
         moved = _TRANSLATE.search(attribute(shape, "transform")[:300])
         if moved and not x:
             x, y = moved[1], moved[2]
-        return Box(
+        return PageBox(
             points(x) / width,
             points(y) / height,
             points(attribute(shape, "width"), width) / width,

@@ -34,7 +34,7 @@ def points(length: str, default: float = 0.0) -> float:
     return number(found[1], default) * _POINTS[found[2]] if found else default
 
 
-class Styles:
+class OdfStyles:
     """The styles of a document: those of its text, and those that have names, once they are
     here."""
 

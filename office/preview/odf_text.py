@@ -11,7 +11,7 @@ from typing import Final
 
 from office.preview import markup
 from office.preview.markup import Look
-from office.preview.odf_styles import Styles
+from office.preview.odf_styles import OdfStyles
 from office.preview.theme import is_light
 from office.preview.tree import attribute, child, children, inside, number
 from office.preview.xml import Element, local
@@ -34,7 +34,7 @@ Names = list[tuple[str, str]]
 class Context:
     """What holds for some text."""
 
-    styles: Styles
+    styles: OdfStyles
     names: Names
     size: float
     """Points, where no style says it."""

@@ -24,7 +24,7 @@ class _Kind(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PreviewPage:
     """A page as far as it can be shown."""
 
     blocks: tuple[str, ...]
@@ -61,14 +61,16 @@ class Preview:
         self._parts.forget()
         self._kind.forget()
 
-    def page(self, number: int, there: Extents) -> Shown:
+    def page(self, number: int, there: Extents) -> PreviewPage:
         """A page, from 1, when these bytes of the file are here."""
         self._parts.now(there)
         try:
             blocks = limited(self._kind.blocks(number))
         except RecursionError:
             blocks = ()
-        return Shown(blocks, frozenset(self._parts.missing), frozenset(self._parts.growing_ones))
+        return PreviewPage(
+            blocks, frozenset(self._parts.missing), frozenset(self._parts.growing_ones)
+        )
 
 
 _KINDS: Final[dict[DocumentKind, type[_Kind]]] = {

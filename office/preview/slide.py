@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from office.preview import markup
-from office.preview.markup import Box, Pictures
+from office.preview.markup import PageBox, Pictures
 from office.preview.parts import Parts, Relation
 from office.preview.slide_text import Heritage, paragraphs
 from office.preview.theme import Theme
@@ -21,15 +21,15 @@ EMU_PER_POINT: Final = 12_700
 DEFAULT_SIZE: Final = (9_144_000.0, 6_858_000.0)
 """EMU: 10 by 7.5 inches."""
 _PLACES: Final = {
-    "title": Box(0.06, 0.05, 0.88, 0.17),
-    "ctrTitle": Box(0.08, 0.3, 0.84, 0.22),
-    "subTitle": Box(0.15, 0.56, 0.7, 0.25),
-    "dt": Box(0.05, 0.93, 0.25, 0.05),
-    "ftr": Box(0.34, 0.93, 0.32, 0.05),
-    "sldNum": Box(0.72, 0.93, 0.23, 0.05),
+    "title": PageBox(0.06, 0.05, 0.88, 0.17),
+    "ctrTitle": PageBox(0.08, 0.3, 0.84, 0.22),
+    "subTitle": PageBox(0.15, 0.56, 0.7, 0.25),
+    "dt": PageBox(0.05, 0.93, 0.25, 0.05),
+    "ftr": PageBox(0.34, 0.93, 0.32, 0.05),
+    "sldNum": PageBox(0.72, 0.93, 0.23, 0.05),
 }
 """Of placeholders whose place is not known."""
-_BODY: Final = Box(0.06, 0.25, 0.88, 0.66)
+_BODY: Final = PageBox(0.06, 0.25, 0.88, 0.66)
 _GREY: Final = "#808080"
 """Behind text that stands on a picture which is not here."""
 
@@ -52,12 +52,12 @@ class _Frame:
         left = self.left + x * self.scale_x - in_x * scale_x
         return _Frame(scale_x, scale_y, left, self.top + y * self.scale_y - in_y * scale_y)
 
-    def box(self, transform: Element | None) -> Box | None:
+    def box(self, transform: Element | None) -> PageBox | None:
         if child(transform, "ext") is None:
             return None
         assert transform is not None
         x, y, cx, cy = _numbers(transform, "off", "ext")
-        return Box(
+        return PageBox(
             self.left + x * self.scale_x,
             self.top + y * self.scale_y,
             cx * self.scale_x,
@@ -110,7 +110,7 @@ class Slide:
                 continue
             properties = child(background, "bgPr")
             blip = child(properties, "blipFill", "blip")
-            style = Box(0, 0, 1, 1).style
+            style = PageBox(0, 0, 1, 1).style
             if blip is not None:
                 self._light_text = True
                 under = markup.element(
@@ -206,7 +206,7 @@ class Slide:
 
     def _place(
         self, family: list[Element], frame: _Frame, placeholder: Element | None
-    ) -> tuple[Box | None, str]:
+    ) -> tuple[PageBox | None, str]:
         for at, one in enumerate(family):
             transform = _transform(one)
             box = (frame if not at else self._frame).box(transform)

@@ -14,9 +14,9 @@ from typing import Final
 from office.errors import Unreadable
 from office.outline import DocumentKind
 from office.text_view.records import BODIES, CONTENT, MAX_RECORDS, MAX_VIEW, STYLES, Record
-from office.text_view.styles import Styles, attributes
+from office.text_view.styles import PartStyles, attributes
 from office.text_view.vocabulary import MAX_VALUE, qualified
-from office.text_view.writing import Used, Writer
+from office.text_view.writing import Used, ViewWriter
 from office.xml import walk
 
 BLOCKS: Final = 2_000
@@ -36,7 +36,7 @@ def records_of(kind: DocumentKind, content: bytes, styles: bytes | None) -> list
         masters[said.get("style:name", "")] = _Master(said, written, used)
 
     pieces = _Pieces()
-    looks, own = Styles("_m"), Styles("_")
+    looks, own = PartStyles("_m"), PartStyles("_")
     if styles is not None:
         walk(styles, STYLES, _Reader(looks, _MASTER, master, whole=True))
     walk(content, CONTENT, _Reader(own, BODIES[kind], pieces.add, whole=False))
@@ -75,7 +75,7 @@ class _Reader:
 
     def __init__(
         self,
-        styles: Styles,
+        styles: PartStyles,
         body: str,
         piece: Callable[[str, Used, Mapping[str, str]], None],
         *,
@@ -86,7 +86,7 @@ class _Reader:
         self._body = body
         self._piece = piece
         self._whole = whole
-        self._writer = Writer(styles)
+        self._writer = ViewWriter(styles)
         self._within = ""
         self._said: Mapping[str, str] = {}
         self._size = 0
@@ -132,7 +132,7 @@ class _Reader:
 class _Records:
     """Pieces with the styles that they use, each in the first that does."""
 
-    def __init__(self, looks: Styles, own: Styles, masters: Mapping[str, _Master]) -> None:
+    def __init__(self, looks: PartStyles, own: PartStyles, masters: Mapping[str, _Master]) -> None:
         self._looks, self._own, self._masters = looks, own, masters
         self._said: set[object] = set()
 
@@ -181,7 +181,7 @@ class _Records:
         page = f"{tag}>{master.written}</{_MASTER}>" if master.written else f"{tag}/>"
         return self._styles(looks, master.used), page
 
-    def _styles(self, of: Styles, used: Used) -> str:
+    def _styles(self, of: PartStyles, used: Used) -> str:
         new = [style for style in used.automatic if self._new(of.prefix, style)]
         return "".join(style.xml(of.name(style)) for style in new)
 

@@ -66,7 +66,7 @@ class Style:
 
 
 @dataclass(slots=True)
-class Styles:
+class PartStyles:
     """The styles of one part, filled element by element."""
 
     prefix: str

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from xml.sax.saxutils import escape
 
-from office.text_view.styles import Properties, Style, Styles, attributes, kept, merged
+from office.text_view.styles import PartStyles, Properties, Style, attributes, kept, merged
 from office.text_view.vocabulary import (
     BOX,
     ELEMENTS,
@@ -65,10 +65,10 @@ class _Open:
     """A paragraph's."""
 
 
-class Writer:
+class ViewWriter:
     """Writes the view of one part. `take` after each piece that is to be had."""
 
-    def __init__(self, styles: Styles) -> None:
+    def __init__(self, styles: PartStyles) -> None:
         self._styles = styles
         self._stack: list[_Open] = [_Open(How.OPENED, "")]
         self._left_out = 0

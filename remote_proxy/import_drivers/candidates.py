@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from remote_proxy.import_drivers.found import Browser
+from remote_proxy.import_drivers.found import BrowserTraits
 from remote_proxy.import_drivers.media import source_size
 
 MAX_CANDIDATES: Final = 200
@@ -32,7 +32,7 @@ class Candidate:
     """Its real pixels across, from a `w` descriptor."""
 
 
-def choose(src: str, srcset: str, sizes: str, browser: Browser) -> str:
+def choose(src: str, srcset: str, sizes: str, browser: BrowserTraits) -> str:
     """The URL as written, or empty when there is none."""
     offered = parse_srcset(srcset)
     if any(one.width is not None for one in offered):

@@ -13,7 +13,7 @@ from typing import Final
 
 from remote_proxy.import_drivers.charset import Decoder, from_content_type
 from remote_proxy.import_drivers.css_values import covers_latin, font_source, import_target, urls
-from remote_proxy.import_drivers.found import Browser, Findings, Found, Names, Pending, Terms
+from remote_proxy.import_drivers.found import BrowserTraits, Findings, Found, Names, Pending, Terms
 from remote_proxy.import_drivers.media import matches
 from remote_proxy.import_drivers.selectors import selector_names
 from remote_proxy.import_drivers.urls import resolve
@@ -87,7 +87,7 @@ class StyleScanner:
         base_url: str,
         findings: Findings,
         *,
-        browser: Browser,
+        browser: BrowserTraits,
         names: Names | None = None,
         encoding: str = "utf-8",
         inside_rule: bool = False,
@@ -320,12 +320,12 @@ class CssImport:
         *,
         content_type: str = "",
         names: Names | None = None,
-        browser: Browser | None = None,
+        browser: BrowserTraits | None = None,
     ) -> None:
         """`charset`: of the document that links it. `names`: HtmlImport.names, to tell used rules
         from unused ones."""
         self._names = names
-        self._browser = browser or Browser()
+        self._browser = browser or BrowserTraits()
         self._findings = Findings(self._browser)
         self._decoder = Decoder(declared=from_content_type(content_type), fallback=charset)
         self._scanner = StyleScanner(

@@ -11,7 +11,7 @@ from typing import Any, Final
 import tinycss2
 
 from remote_proxy.import_drivers.candidates import Candidate, pick
-from remote_proxy.import_drivers.found import Browser
+from remote_proxy.import_drivers.found import BrowserTraits
 from remote_proxy.import_drivers.media import nested
 
 _FONT_FORMATS: Final = frozenset(
@@ -28,7 +28,7 @@ Token = Any
 """A tinycss2 node; the library's stubs leave its attributes to the node type."""
 
 
-def urls(value: str, browser: Browser) -> list[str]:
+def urls(value: str, browser: BrowserTraits) -> list[str]:
     """URLs of a value, as written: each url(), and of each image-set() the one chosen."""
     if nested(value) or _too_long(value):
         return []
@@ -57,7 +57,7 @@ def _url_of(node: Token) -> str | None:
     return None
 
 
-def _urls(nodes: list[Token], browser: Browser, depth: int) -> list[str]:
+def _urls(nodes: list[Token], browser: BrowserTraits, depth: int) -> list[str]:
     """URLs of a value: url() wherever it is, of each image-set() the one that is chosen."""
     found: list[str] = []
     for node in nodes:
@@ -72,7 +72,7 @@ def _urls(nodes: list[Token], browser: Browser, depth: int) -> list[str]:
     return found
 
 
-def _image_set(nodes: list[Token], browser: Browser) -> list[str]:
+def _image_set(nodes: list[Token], browser: BrowserTraits) -> list[str]:
     offered: list[Candidate] = []
     for option in _by_comma(nodes):
         target, density, known = None, 1.0, True

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from web.content_security import Policy
+from web.content_security import ContentPolicy
 from wire.skeleton import Kind, Use
 
 MAX_FOUND: Final = 5_000
@@ -40,7 +40,7 @@ _DECODED: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Browser:
+class BrowserTraits:
     """The browser as far as its choice among candidates depends on it."""
 
     width: float = 1280
@@ -88,7 +88,7 @@ class Terms:
     integrity: str = ""
     credentials: bool = False
     """`crossorigin=use-credentials`."""
-    metas: tuple[Policy, ...] = ()
+    metas: tuple[ContentPolicy, ...] = ()
     """The policies of <meta> elements that stand before it."""
     style: bool = False
     """A style asks for it."""
@@ -211,7 +211,7 @@ class Names:
 class Findings:
     """Collects finds of one document: merges duplicates, numbers them, keeps the bound."""
 
-    def __init__(self, browser: Browser) -> None:
+    def __init__(self, browser: BrowserTraits) -> None:
         self._browser = browser
         self._known: dict[str, Found] = {}
         self._values = MAX_VALUES

@@ -13,10 +13,10 @@ from typing import Any, Final
 from lxml import etree
 
 from remote_proxy.import_drivers.charset import Decoder, from_content_type
-from remote_proxy.import_drivers.found import Browser, Findings, Found, Names
-from remote_proxy.import_drivers.page import Page, TooDeep
+from remote_proxy.import_drivers.found import BrowserTraits, Findings, Found, Names
+from remote_proxy.import_drivers.page import ElementReader, TooDeep
 from remote_proxy.import_drivers.scope import Scope
-from web.content_security import Policy
+from web.content_security import ContentPolicy
 
 MAX_PAGE: Final = 8 << 20
 """Bytes of one page that are looked at; the browser asks for what later ones need."""
@@ -38,20 +38,20 @@ class HtmlImport:
         viewport_height: float = 720,
         dpr: float = 1.0,
         accept: str = "",
-        policies: tuple[Policy, ...] = (),
+        policies: tuple[ContentPolicy, ...] = (),
         top_level: bool = True,
     ) -> None:
         """`base_url`: of the response. `viewport_*`: CSS pixels. `accept`: the document request's.
         `policies`: of the response. `top_level`: False for the page of an iframe, whose icons
         nobody fetches."""
-        self.browser = Browser(viewport_width, viewport_height, dpr)
+        self.browser = BrowserTraits(viewport_width, viewport_height, dpr)
         if accept:
-            self.browser = Browser(viewport_width, viewport_height, dpr, accept)
+            self.browser = BrowserTraits(viewport_width, viewport_height, dpr, accept)
         self.names = Names()
         """Shared with the CssImport of each sheet of this page."""
         self._findings = Findings(self.browser)
         self._decoder = Decoder(declared=from_content_type(content_type))
-        self._page = Page(
+        self._page = ElementReader(
             base_url, self._findings, self.browser, self.names,
             policies=policies, top_level=top_level,
         )  # fmt: skip

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import tinycss2
 
-from remote_proxy.import_drivers.found import Browser
+from remote_proxy.import_drivers.found import BrowserTraits
 
 MAX_QUERY: Final = 2000
 """Characters; longer queries count as false."""
@@ -44,24 +44,24 @@ Token = Any
 """A tinycss2 node; the library's stubs leave its attributes to the node type."""
 
 
-def matches(query: str, browser: Browser) -> bool:
+def matches(query: str, browser: BrowserTraits) -> bool:
     """Whether a media query list applies on that browser's screen. Empty: it does."""
     return len(query) <= MAX_QUERY and _matches(query, browser)
 
 
 @lru_cache(maxsize=512)
-def _matches(query: str, browser: Browser) -> bool:
+def _matches(query: str, browser: BrowserTraits) -> bool:
     query = re.sub(r"/\*.*?\*/", " ", query, flags=re.DOTALL).strip().lower()
     return not query or any(_query(part.strip(), browser) for part in _split(query, ","))
 
 
-def length(text: str, browser: Browser) -> float | None:
+def length(text: str, browser: BrowserTraits) -> float | None:
     """A CSS length in pixels, calc() and its kin included; None if it is none."""
     nodes = [n for n in tinycss2.parse_component_value_list(text[:500]) if not _blank(n)]
     return _value(nodes[0], browser, 0) if len(nodes) == 1 else None
 
 
-def source_size(sizes: str, browser: Browser) -> float:
+def source_size(sizes: str, browser: BrowserTraits) -> float:
     """CSS pixels of the first entry of a `sizes` attribute that applies; default 100vw."""
     for part in _split(sizes, ",") if len(sizes) <= MAX_QUERY and not nested(sizes) else ():
         nodes = [n for n in tinycss2.parse_component_value_list(part) if n.type != "comment"]
@@ -78,7 +78,7 @@ def source_size(sizes: str, browser: Browser) -> float:
     return browser.width
 
 
-def _query(text: str, browser: Browser) -> bool:
+def _query(text: str, browser: BrowserTraits) -> bool:
     matched = _TYPED.match(text)
     if matched is None or matched["type"] == "not":
         return _condition(text, browser, 0)
@@ -88,7 +88,7 @@ def _query(text: str, browser: Browser) -> bool:
     return not holds if matched["not"] == "not" else holds
 
 
-def _condition(text: str, browser: Browser, depth: int) -> bool:
+def _condition(text: str, browser: BrowserTraits, depth: int) -> bool:
     """`not (...)`, `(...) and (...)`, `(...) or (...)`, nested."""
     text = text.strip()
     if depth > _MAX_DEPTH:
@@ -107,7 +107,7 @@ def _condition(text: str, browser: Browser, depth: int) -> bool:
     return _feature(inner, browser)
 
 
-def _feature(text: str, browser: Browser) -> bool:
+def _feature(text: str, browser: BrowserTraits) -> bool:
     if len(text) > 200:
         return False
     name, colon, wanted = (part.strip() for part in text.partition(":"))
@@ -135,7 +135,7 @@ def _feature(text: str, browser: Browser) -> bool:
     return _DISCRETE.get(name) == wanted
 
 
-def _boolean(name: str, browser: Browser) -> bool:
+def _boolean(name: str, browser: BrowserTraits) -> bool:
     if name in _COMPARED or name in ("color", "orientation"):
         return True
     return _DISCRETE.get(name, "none") not in ("none", "no-preference")
@@ -145,7 +145,7 @@ def _flip(operator: str | None) -> str | None:
     return operator.translate(str.maketrans("<>", "><")) if operator else None
 
 
-def _compare(name: str, operator: str | None, wanted: str | None, browser: Browser) -> bool:
+def _compare(name: str, operator: str | None, wanted: str | None, browser: BrowserTraits) -> bool:
     if operator is None or wanted is None:
         return True
     actual, value = _actual(name, browser), _wanted(name, wanted.strip(), browser)
@@ -160,7 +160,7 @@ def _compare(name: str, operator: str | None, wanted: str | None, browser: Brows
     }[operator]
 
 
-def _actual(name: str, browser: Browser) -> float | None:
+def _actual(name: str, browser: BrowserTraits) -> float | None:
     if name.endswith("aspect-ratio"):
         return browser.width / max(browser.height, 1)
     if name in ("resolution", "-webkit-device-pixel-ratio"):
@@ -168,7 +168,7 @@ def _actual(name: str, browser: Browser) -> float | None:
     return {"width": browser.width, "height": browser.height}.get(name.removeprefix("device-"))
 
 
-def _wanted(name: str, text: str, browser: Browser) -> float | None:
+def _wanted(name: str, text: str, browser: BrowserTraits) -> float | None:
     try:
         if name.endswith("aspect-ratio"):
             above, _, below = text.partition("/")
@@ -183,7 +183,7 @@ def _wanted(name: str, text: str, browser: Browser) -> float | None:
     return length(text, browser)
 
 
-def _value(node: Token, browser: Browser, depth: int) -> float | None:
+def _value(node: Token, browser: BrowserTraits, depth: int) -> float | None:
     """One length or one function of lengths."""
     if node.type == "number":
         return 0.0 if node.value == 0 else None
@@ -194,7 +194,7 @@ def _value(node: Token, browser: Browser, depth: int) -> float | None:
     return None
 
 
-def _dimension(value: float, unit: str, browser: Browser) -> float | None:
+def _dimension(value: float, unit: str, browser: BrowserTraits) -> float | None:
     if unit in _ABSOLUTE:
         return value * _ABSOLUTE[unit]
     if len(unit) > 2 and unit[0] in "sld" and unit[1:] in ("vw", "vh", "vmin", "vmax"):
@@ -208,7 +208,7 @@ def _dimension(value: float, unit: str, browser: Browser) -> float | None:
     return None if of is None else value * of / 100
 
 
-def _function(node: Token, browser: Browser, depth: int) -> float | None:
+def _function(node: Token, browser: BrowserTraits, depth: int) -> float | None:
     groups: list[list[Token]] = [[]]
     for item in node.arguments:
         if item.type == "literal" and item.value == ",":
@@ -228,7 +228,7 @@ def _function(node: Token, browser: Browser, depth: int) -> float | None:
     return None
 
 
-def _sum(nodes: Sequence[Token], browser: Browser, depth: int) -> float | None:
+def _sum(nodes: Sequence[Token], browser: BrowserTraits, depth: int) -> float | None:
     """calc()'s grammar: products, then sums; numbers and lengths are not told apart."""
     total, product, sign, operator = 0.0, None, 1.0, "*"
     for node in nodes:

@@ -13,11 +13,11 @@ from typing import Final
 
 from remote_proxy.import_drivers.candidates import choose, parse_srcset
 from remote_proxy.import_drivers.css import StyleScanner
-from remote_proxy.import_drivers.found import PLAIN, Browser, Findings, Names, Terms
+from remote_proxy.import_drivers.found import PLAIN, BrowserTraits, Findings, Names, Terms
 from remote_proxy.import_drivers.media import matches
 from remote_proxy.import_drivers.scope import Attributes, Scope, nonce_of
 from remote_proxy.import_drivers.urls import resolve
-from web.content_security import Policy
+from web.content_security import ContentPolicy
 from wire.skeleton import Kind, Use
 
 MAX_ELEMENTS: Final = 200_000
@@ -54,17 +54,17 @@ class TooDeep(Exception):
     """The page nests deeper than any that is shown."""
 
 
-class Page:
+class ElementReader:
     """Elements to finds, with the state of the page that a start tag cannot show by itself."""
 
     def __init__(
         self,
         base_url: str,
         findings: Findings,
-        browser: Browser,
+        browser: BrowserTraits,
         names: Names,
         *,
-        policies: tuple[Policy, ...] = (),
+        policies: tuple[ContentPolicy, ...] = (),
         top_level: bool,
     ) -> None:
         """`policies`: of the response."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from remote_proxy.import_drivers.urls import origin, resolve
-from web.content_security import Policy, with_meta
+from web.content_security import ContentPolicy, with_meta
 
 Attributes = Mapping[str, str]
 
@@ -54,12 +54,12 @@ _BREAKOUT: Final = frozenset(
 class Scope:
     """The state of a page at the element that is being read."""
 
-    def __init__(self, document: str, policies: tuple[Policy, ...]) -> None:
+    def __init__(self, document: str, policies: tuple[ContentPolicy, ...]) -> None:
         """`policies`: of the response."""
         self.encoding = "utf-8"
         self.head_over = False
         """No policy can come any more."""
-        self.metas: tuple[Policy, ...] = ()
+        self.metas: tuple[ContentPolicy, ...] = ()
         self.referrer_policy = ""
         """Of the page's <meta>; empty: none yet. UNSURE: browsers differ."""
         self.foreign = 0
@@ -130,7 +130,7 @@ class Scope:
                 self.referrer_policy = word if exact else UNSURE
 
     @property
-    def policies(self) -> tuple[Policy, ...]:
+    def policies(self) -> tuple[ContentPolicy, ...]:
         """All that are in force."""
         return self._header_policies + self.metas
 

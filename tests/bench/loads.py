@@ -11,7 +11,7 @@ from bench.capture import Frame
 from bench.page_result import PageLoad
 from bench.report import report
 from bench.scenarios.page_load import checks
-from bench.visual import Moment, State
+from bench.visual import Moment, PictureState
 
 
 def frame(at: float, colour: str) -> Frame:
@@ -23,9 +23,9 @@ def frame(at: float, colour: str) -> Frame:
 def load(peer: str, *, speed: float, page: str = "news/index.html") -> PageLoad:
     """A load of two pictures; `speed` scales its times."""
     moments = [
-        Moment(1 * speed, (State.BLANK, State.BLANK), 0.4, 0.3),
-        Moment(2 * speed, (State.PAINTED, State.GOOD), 0.8, 0.95),
-        Moment(4 * speed, (State.FINAL, State.FINAL), 1.0, 1.0),
+        Moment(1 * speed, (PictureState.BLANK, PictureState.BLANK), 0.4, 0.3),
+        Moment(2 * speed, (PictureState.PAINTED, PictureState.GOOD), 0.8, 0.95),
+        Moment(4 * speed, (PictureState.FINAL, PictureState.FINAL), 1.0, 1.0),
     ]
     frames = [
         frame(m.at, colour) for m, colour in zip(moments, ("white", "red", "blue"), strict=True)

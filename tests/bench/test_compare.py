@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bench.__main__ import main
-from bench.compare import Verdict, compare, show
+from bench.compare import Judgement, compare, show
 from bench.report import Check, report
 
 
@@ -19,7 +19,7 @@ def made(*times: float | None, name: str = "text_s", **more: Any) -> dict[str, A
     return report(scenario="page-load", profile="384k", runs=runs, checks={}, **more)
 
 
-def verdict(before: dict[str, Any], after: dict[str, Any]) -> Verdict:
+def verdict(before: dict[str, Any], after: dict[str, Any]) -> Judgement:
     (found,) = compare(before, after)
     return found.verdict
 
@@ -27,43 +27,43 @@ def verdict(before: dict[str, Any], after: dict[str, Any]) -> Verdict:
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
-        ((1.0, 1.1, 0.9), (1.05, 1.15, 0.95), Verdict.SAME),
-        ((1.0, 1.1, 0.9), (1.5, 1.6, 1.4), Verdict.WORSE),
-        ((1.5, 1.6, 1.4), (1.0, 1.1, 0.9), Verdict.BETTER),
-        ((1.0, 9.0, 1.0), (3.0, 3.1, 2.9), Verdict.SAME),  # one run strayed: nothing can be said
-        ((1.0, 1.0, 1.0), (1.005, 1.005, 1.005), Verdict.SAME),  # nobody calls that a difference
-        ((1.0, 1.1, 0.9), (None, None, 1.0), Verdict.WORSE),  # it hardly ever happens any more
-        ((None, None), (2.0, 2.0), Verdict.BETTER),
-        ((None, None), (None, None), Verdict.SAME),
+        ((1.0, 1.1, 0.9), (1.05, 1.15, 0.95), Judgement.SAME),
+        ((1.0, 1.1, 0.9), (1.5, 1.6, 1.4), Judgement.WORSE),
+        ((1.5, 1.6, 1.4), (1.0, 1.1, 0.9), Judgement.BETTER),
+        ((1.0, 9.0, 1.0), (3.0, 3.1, 2.9), Judgement.SAME),  # one run strayed: nothing can be said
+        ((1.0, 1.0, 1.0), (1.005, 1.005, 1.005), Judgement.SAME),  # nobody calls that a difference
+        ((1.0, 1.1, 0.9), (None, None, 1.0), Judgement.WORSE),  # it hardly ever happens any more
+        ((None, None), (2.0, 2.0), Judgement.BETTER),
+        ((None, None), (None, None), Judgement.SAME),
     ],
 )
 def test_a_time_is_judged_by_medians_and_spread(
-    before: tuple[float | None, ...], after: tuple[float | None, ...], expected: Verdict
+    before: tuple[float | None, ...], after: tuple[float | None, ...], expected: Judgement
 ) -> None:
     assert verdict(made(*before), made(*after)) is expected
 
 
 def test_a_single_run_has_the_spread_that_is_assumed() -> None:
     (found,) = compare(made(1.0), made(1.25))
-    assert (found.verdict, found.assumed, found.spread) == (Verdict.SAME, True, 0.3)
-    assert verdict(made(10.0), made(12.0)) is Verdict.WORSE
+    assert (found.verdict, found.assumed, found.spread) == (Judgement.SAME, True, 0.3)
+    assert verdict(made(10.0), made(12.0)) is Judgement.WORSE
 
 
 def test_virtual_time_has_no_spread() -> None:
-    assert verdict(made(10.0, virtual=True), made(10.2, virtual=True)) is Verdict.WORSE
-    assert verdict(made(10.0, virtual=True), made(10.0, virtual=True)) is Verdict.SAME
+    assert verdict(made(10.0, virtual=True), made(10.2, virtual=True)) is Judgement.WORSE
+    assert verdict(made(10.0, virtual=True), made(10.0, virtual=True)) is Judgement.SAME
 
 
 def test_more_is_better_of_some_and_of_others_nobody_knows() -> None:
     goodput = (made(0.9, 0.9, name="goodput"), made(0.5, 0.5, name="goodput"))
-    assert verdict(*goodput) is Verdict.WORSE
-    assert verdict(made(3, 3, name="segments"), made(9, 9, name="segments")) is Verdict.UNJUDGED
+    assert verdict(*goodput) is Judgement.WORSE
+    assert verdict(made(3, 3, name="segments"), made(9, 9, name="segments")) is Judgement.UNJUDGED
 
 
 def test_runs_of_another_peer_are_another_figure() -> None:
     before, after = made(1.0), made(5.0)
     after["runs"][0]["peer"] = "direct"
-    assert {one.verdict for one in compare(before, after)} == {Verdict.NEW, Verdict.GONE}
+    assert {one.verdict for one in compare(before, after)} == {Judgement.NEW, Judgement.GONE}
 
 
 def test_checks_are_judged_by_the_direction_of_their_goals() -> None:
@@ -71,16 +71,16 @@ def test_checks_are_judged_by_the_direction_of_their_goals() -> None:
         checks = {"c": Check(value, "%", goal, True)}
         return report(scenario="s", profile="", runs=(), checks=checks)
 
-    assert verdict(one(50, "at least 40"), one(20, "at least 40")) is Verdict.WORSE
-    assert verdict(one(50, "at most 90"), one(20, "at most 90")) is Verdict.BETTER
-    assert verdict(one(80, "80 +- 3"), one(20, "80 +- 3")) is Verdict.UNJUDGED
+    assert verdict(one(50, "at least 40"), one(20, "at least 40")) is Judgement.WORSE
+    assert verdict(one(50, "at most 90"), one(20, "at most 90")) is Judgement.BETTER
+    assert verdict(one(80, "80 +- 3"), one(20, "80 +- 3")) is Judgement.UNJUDGED
 
 
 def test_a_scenario_that_ran_in_one_report_only_is_told() -> None:
     before = {"reports": {"a": made(1.0), "b": made(1.0)}}
     after = {"reports": {"a": made(1.0), "c": made(1.0)}}
     found = {one.name: one.verdict for one in compare(before, after)}
-    assert (found["b"], found["c"]) == (Verdict.GONE, Verdict.NEW)
+    assert (found["b"], found["c"]) == (Judgement.GONE, Judgement.NEW)
     assert len(found) == 3
 
 

@@ -15,9 +15,9 @@ from bench.exhibits import (
     Arrows,
     Bands,
     Bars,
+    Curve,
     Curves,
     Film,
-    Line,
     Mark,
     of_loads,
 )
@@ -37,7 +37,7 @@ def test_exhibits_survive_json_and_show_a_film_and_curves_of_each_page() -> None
 
 def stack() -> Bands:
     points = [(0.0, 10.0), (0.5, 30.0), (1.0, 0.0)]
-    lines = [Line("<first>", points), Line("second", [(0.0, 20.0), (0.5, 5.0), (1.0, 0.0)], 1)]
+    lines = [Curve("<first>", points), Curve("second", [(0.0, 20.0), (0.5, 5.0), (1.0, 0.0)], 1)]
     return Bands("Who had the link", "kbit/s", lines, 40.0, [Mark(0.5, "back")])
 
 
@@ -49,7 +49,7 @@ def test_bands_lie_upon_each_other_and_close() -> None:
 
 
 def groups() -> Bars:
-    series = [Line("<ours>", [(0.0, 0.9), (1.0, 0.5)]), Line("theirs", [(1.0, 0.25)], 6)]
+    series = [Curve("<ours>", [(0.0, 0.9), (1.0, 0.5)]), Curve("theirs", [(1.0, 0.25)], 6)]
     return Bars("Delivered", "share", ["light", "heavy & long"], series, 1.0)
 
 

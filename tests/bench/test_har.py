@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from bench import chatter
-from bench.har import Recorder, encode
+from bench.har import HarRecorder, encode
 
 
 class Pair(msgspec.Struct, forbid_unknown_fields=True):
@@ -109,7 +109,7 @@ def answer(status: int = 200, **headers: str) -> dict[str, Any]:
 
 
 def test_an_archive_has_the_form_that_the_specification_gives() -> None:
-    recorder = Recorder()
+    recorder = HarRecorder()
     recorder.sent(sent("1", "http://h/?a=1&b=#x"))
     redirect = answer(302, Location="/two")
     recorder.sent(sent("1", "http://h/two", at=10.5, redirectResponse=redirect))
@@ -145,7 +145,7 @@ def test_an_archive_has_the_form_that_the_specification_gives() -> None:
 
 
 def test_what_was_taken_is_not_told_again() -> None:
-    recorder = Recorder()
+    recorder = HarRecorder()
     recorder.sent(sent("1", "http://h/"))
     assert len(recorder.take("a").exchanges) == 1
     recorder.finished({"requestId": "1", "timestamp": 11.0, "encodedDataLength": 1})

@@ -14,7 +14,7 @@ import pytest
 from bench import comparison, conditions
 from bench.conditions import Conditions, until_fit
 from bench.demo import run_demo
-from bench.endpoint import Endpoint
+from bench.endpoint import PageAccess
 from bench.exhibits import Film, of_loads
 from bench.links.cables import World
 from bench.origin import Address
@@ -149,7 +149,7 @@ class Once(DirectPeer):
         self._tried = False
 
     @asynccontextmanager
-    async def over(self, world: World, origin: Address) -> AsyncIterator[Endpoint]:
+    async def over(self, world: World, origin: Address) -> AsyncIterator[PageAccess]:
         if self._tried:
             raise OSError(f"{self.name} did not start")
         self._tried = True

@@ -11,7 +11,7 @@ import pytest
 
 from bench.capture import INTERVAL, interval
 from bench.cdp import BrowserError, arguments, find_chromium, launch
-from bench.endpoint import Endpoint, no_link
+from bench.endpoint import PageAccess, no_link
 from bench.har import encode
 from bench.origin import Address, spawn
 from bench.page_load import load, study
@@ -19,14 +19,16 @@ from bench.page_result import PageLoad
 from bench.scenarios.page_load import SITE
 from bench.scripted import Resource, resources_of
 from bench.scripted import load as load_by_script
-from bench.visual import State, reached
+from bench.visual import PictureState, reached
 
 needs_chromium = pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
 
 
-def straight(origin: Address) -> Endpoint:
+def straight(origin: Address) -> PageAccess:
     """The origin under a host name of its own, with no link between."""
-    return Endpoint("http://site.test/", no_link, resolve={"site.test": f"{origin[0]}:{origin[1]}"})
+    return PageAccess(
+        "http://site.test/", no_link, resolve={"site.test": f"{origin[0]}:{origin[1]}"}
+    )
 
 
 @needs_chromium
@@ -44,7 +46,9 @@ def test_the_article_loads_and_every_figure_is_there() -> None:
     assert 0 < figures["text_s"] < 60
     assert 0 < figures["load_s"] < 60
     assert figures["painted_s"] <= figures["good_s"] <= figures["final_s"] < 60
-    assert reached(result.moments, State.FINAL) == pytest.approx(figures["final_s"], abs=0.001)
+    assert reached(result.moments, PictureState.FINAL) == pytest.approx(
+        figures["final_s"], abs=0.001
+    )
     assert 0 < figures["speed_index_s"] < 60
     assert 0 < figures["first_paint_s"] <= figures["final_s"]
     # Of the page's texts too: no earlier than the first paint, but maybe after the last picture.

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from bench.links.memory import LinkModel
-from bench.pair import CONTROL, Arrival, memory_pair, tcp_pair
+from bench.pair import CONTROL, FrameArrival, memory_pair, tcp_pair
 from bench.profiles import Profile
-from bench.synthetic import Page, Prepared, Shelf, page, prepared, text_of
+from bench.synthetic import Prepared, Shelf, SyntheticPage, page, prepared, text_of
 from bench.virtual_time import run
 from policies.api import Policy
 from policies.text_first import TextFirst
@@ -25,8 +25,8 @@ def made() -> Prepared:
 
 
 async def _load(
-    made: Prepared, pages: list[Page], policies: list[Policy]
-) -> tuple[list[Arrival], list[set[int]], list[dict[str, float]]]:
+    made: Prepared, pages: list[SyntheticPage], policies: list[Policy]
+) -> tuple[list[FrameArrival], list[set[int]], list[dict[str, float]]]:
     """Frames, each page's components, when each page had which level."""
     async with memory_pair(MODEL, Services(Shelf(pages), made), policies) as pair:
         documents = await asyncio.gather(*(pair.load(page.url) for page in pages))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.links.memory import LinkModel
-from bench.pair import Arrival, memory_pair, undisturbed
+from bench.pair import FrameArrival, memory_pair, undisturbed
 from bench.profiles import profile
 from bench.scenarios import hats, reallocation, shares, utilisation
 from bench.synthetic import Shelf, page, prepared, text_of
@@ -28,10 +28,10 @@ LINK = profile("384k")
 MODEL = LinkModel(rate_up=LINK.rate_up, rate_down=LINK.rate_down, delay=LINK.delay)
 
 
-def frames(order: str, *, start: float = 0.0) -> list[Arrival]:
+def frames(order: str, *, start: float = 0.0) -> list[FrameArrival]:
     """One frame of 100 bytes each 10 ms; f: of the document in front."""
     return [
-        Arrival(start + 0.01 * (number + 1), FRONT if letter == "f" else BACK, 100)
+        FrameArrival(start + 0.01 * (number + 1), FRONT if letter == "f" else BACK, 100)
         for number, letter in enumerate(order)
     ]
 
@@ -56,7 +56,7 @@ def test_a_share_that_is_never_right_does_not_stand(order: str) -> None:
 
 
 def test_only_a_pause_with_something_to_send_is_a_gap() -> None:
-    arrivals = [Arrival(at, FRONT, 480) for at in (0.0, 1.5, 1.51, 1.71, 1.72, 1.92)]
+    arrivals = [FrameArrival(at, FRONT, 480) for at in (0.0, 1.5, 1.51, 1.71, 1.72, 1.92)]
     looks = [(at / 100, at < 165) for at in range(200)]
     found = utilisation.gaps(arrivals, looks, LINK)
     assert [round(gap.at, 2) for gap in found] == [1.71]

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from bench.__main__ import main
-from bench.ending import Counter, End, differences
+from bench.ending import Counter, PageEnd, differences
 from bench.exhibits import (
     film_times,
     frame_at,
@@ -25,7 +25,7 @@ from bench.report_html import page as page_html
 from bench.scenarios.page_load import checks
 from bench.scenarios.two_documents import checks as two_checks
 from bench.traffic import Traffic, counted
-from bench.visual import Box, Moment
+from bench.visual import FrameBox, Moment
 from local_proxy.status.snapshot import HistoryStatus, LinkStatus, StatusSnapshot
 from tests.bench.loads import both, data, frame, load
 
@@ -222,10 +222,12 @@ def test_bytes_by_document_come_from_the_status_of_the_local_proxy() -> None:
     assert counted(status, "absent", "absent", age=8.8).first == []
 
 
-def end(picture: str, *complaints: str, height: int = 100) -> End:
+def end(picture: str, *complaints: str, height: int = 100) -> PageEnd:
     image = Image.new("RGB", (100, height), "white")
     image.paste(picture, (10, 10, 20, 20))
-    return End((image,), (Box(10, 10, 20, 20), Box(50, 50, 60, 60)), Counter(complaints))
+    return PageEnd(
+        (image,), (FrameBox(10, 10, 20, 20), FrameBox(50, 50, 60, 60)), Counter(complaints)
+    )
 
 
 def test_a_small_missing_picture_is_a_difference_although_the_page_hardly_changes() -> None:

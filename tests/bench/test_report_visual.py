@@ -9,10 +9,10 @@ from PIL import Image, ImageDraw, ImageFile, ImageFilter
 
 from bench.scripted import first_scan
 from bench.visual import (
-    Box,
+    FrameBox,
     Moment,
+    PictureState,
     Scene,
-    State,
     mean_difference,
     painted_share,
     painted_times,
@@ -53,28 +53,34 @@ def test_a_picture_goes_through_all_states_as_it_is_refined() -> None:
     states = [
         picture_state(now, blank=blank(), final=photo()) for now in (blank(), coarse, fine, photo())
     ]
-    assert states == [State.BLANK, State.PAINTED, State.GOOD, State.FINAL]
+    assert states == [
+        PictureState.BLANK,
+        PictureState.PAINTED,
+        PictureState.GOOD,
+        PictureState.FINAL,
+    ]
 
 
 @pytest.mark.parametrize(
-    ("share", "state"), [(0.0, State.BLANK), (0.4, State.BLANK), (0.6, State.PAINTED)]
+    ("share", "state"),
+    [(0.0, PictureState.BLANK), (0.4, PictureState.BLANK), (0.6, PictureState.PAINTED)],
 )
 def test_a_picture_that_arrives_from_the_top_is_painted_from_half_on(
-    share: float, state: State
+    share: float, state: PictureState
 ) -> None:
     assert picture_state(half_painted(share), blank=blank(), final=photo()) == state
 
 
 def test_a_flat_placeholder_is_not_a_picture() -> None:
-    assert picture_state(blank("teal"), blank=blank(), final=photo()) == State.BLANK
+    assert picture_state(blank("teal"), blank=blank(), final=photo()) == PictureState.BLANK
 
 
 def test_an_empty_page_over_a_picture_with_a_grey_ground_is_blank() -> None:
-    assert picture_state(blank("white"), blank=blank("grey"), final=photo()) == State.BLANK
+    assert picture_state(blank("white"), blank=blank("grey"), final=photo()) == PictureState.BLANK
 
 
 def test_a_picture_that_looks_like_its_background_is_final_at_once() -> None:
-    assert picture_state(blank(), blank=blank(), final=blank()) == State.FINAL
+    assert picture_state(blank(), blank=blank(), final=blank()) == PictureState.FINAL
     assert painted_share(blank(), blank=blank(), final=blank()) == 1.0
 
 
@@ -89,7 +95,7 @@ def test_the_last_scan_of_a_progressive_photo_still_separates_good_from_final() 
     finally:
         ImageFile.LOAD_TRUNCATED_IMAGES = False
     final = Image.open(io.BytesIO(whole)).convert("RGB").resize(SIZE)
-    assert picture_state(before, blank=blank(), final=final) < State.FINAL
+    assert picture_state(before, blank=blank(), final=final) < PictureState.FINAL
 
 
 def test_similarity_is_one_for_equals_and_falls_with_blur() -> None:
@@ -119,7 +125,7 @@ def page(top: Image.Image | None, bottom: Image.Image | None) -> Image.Image:
 
 
 def scene() -> Scene:
-    boxes = [Box(20, y, 20 + SIZE[0], y + SIZE[1]) for y in (20, 220)]
+    boxes = [FrameBox(20, y, 20 + SIZE[0], y + SIZE[1]) for y in (20, 220)]
     return Scene(final=page(photo(), photo()), blank=page(None, None), boxes=boxes)
 
 
@@ -131,36 +137,36 @@ def test_a_scene_judges_each_picture_and_the_whole() -> None:
         )
     ]
     assert [moment.states for moment in moments] == [(0, 0), (3, 0), (3, 3)]
-    assert moments[1].share(State.FINAL) == 0.5
+    assert moments[1].share(PictureState.FINAL) == 0.5
     assert 0 < moments[0].progress < moments[1].progress < moments[2].progress == 1.0
 
 
 def test_a_frame_of_a_shorter_page_is_judged_too() -> None:
     short = page(photo(), None).crop((0, 0, 320, 150))
-    assert scene().judge(short, at=0.1).states == (State.FINAL, State.BLANK)
+    assert scene().judge(short, at=0.1).states == (PictureState.FINAL, PictureState.BLANK)
 
 
 def test_a_page_without_pictures_has_all_of_them() -> None:
     empty = Scene(final=page(photo(), None), blank=page(None, None), boxes=[])
     moment = empty.judge(page(None, None), at=2.0)
-    assert moment.share(State.FINAL) == 1.0
-    assert reached([moment], State.FINAL) == 2.0
+    assert moment.share(PictureState.FINAL) == 1.0
+    assert reached([moment], PictureState.FINAL) == 2.0
 
 
-def moment(at: float, *states: State, progress: float = 0.0) -> Moment:
+def moment(at: float, *states: PictureState, progress: float = 0.0) -> Moment:
     return Moment(at, states, progress)
 
 
 def test_reached_counts_from_when_it_holds_for_good() -> None:
     flicker = [
-        moment(1, State.PAINTED, State.PAINTED),
-        moment(2, State.BLANK, State.PAINTED),
-        moment(3, State.GOOD, State.PAINTED),
-        moment(4, State.FINAL, State.GOOD),
+        moment(1, PictureState.PAINTED, PictureState.PAINTED),
+        moment(2, PictureState.BLANK, PictureState.PAINTED),
+        moment(3, PictureState.GOOD, PictureState.PAINTED),
+        moment(4, PictureState.FINAL, PictureState.GOOD),
     ]
-    assert reached(flicker, State.PAINTED) == 3
-    assert reached(flicker, State.GOOD) == 4
-    assert reached(flicker, State.FINAL) is None
+    assert reached(flicker, PictureState.PAINTED) == 3
+    assert reached(flicker, PictureState.GOOD) == 4
+    assert reached(flicker, PictureState.FINAL) is None
     assert since([], lambda _: True) is None
 
 
@@ -190,15 +196,15 @@ def test_the_browsers_clock_counts_where_a_frame_bears_it_out(
     said: float | None, expected: float
 ) -> None:
     frames = [
-        moment(1, State.PAINTED, State.PAINTED),
-        moment(2, State.BLANK, State.PAINTED),
-        moment(3, State.GOOD, State.BLANK),
+        moment(1, PictureState.PAINTED, PictureState.PAINTED),
+        moment(2, PictureState.BLANK, PictureState.PAINTED),
+        moment(3, PictureState.GOOD, PictureState.BLANK),
     ]
     assert painted_times(frames, [said, 0.2]) == [expected, None]
 
 
 def test_without_the_browsers_word_on_all_pictures_frames_tell() -> None:
-    frames = [moment(1, State.BLANK), moment(2, State.PAINTED)]
+    frames = [moment(1, PictureState.BLANK), moment(2, PictureState.PAINTED)]
     assert painted_times(frames, []) == painted_times(frames, [1.5, 1.5]) == [2]
     assert painted_times([], [1.5]) == []
 

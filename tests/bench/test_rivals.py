@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from bench.endpoint import Endpoint
+from bench.endpoint import PageAccess
 from bench.origin import Address, serve
 from bench.peers import NAMES, peers
 from bench.ports import free_port
@@ -80,7 +80,7 @@ def test_a_rival_serves_pages_and_is_gone_afterwards(name: str, site: Path) -> N
     assert children() <= before
 
 
-async def curl(endpoint: Endpoint, folder: Path, path: str, *more: str) -> bytes:
+async def curl(endpoint: PageAccess, folder: Path, path: str, *more: str) -> bytes:
     """A page as curl gets it, which believes the endpoint's authority and nobody else."""
     words = [*more, "--compressed", endpoint.base + path]
     for name, address in endpoint.resolve.items():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.ending import differences, end_of
-from bench.endpoint import Endpoint, no_link
+from bench.endpoint import PageAccess, no_link
 from bench.origin import serve
 from bench.windows import BrowserName, missing, window
 
@@ -34,7 +34,7 @@ def test_a_page_s_end_is_all_of_it_and_every_complaint(
 
     async def go() -> None:
         async with serve(tmp_path) as (host, port):
-            endpoint = Endpoint(f"http://{host}:{port}/", no_link)
+            endpoint = PageAccess(f"http://{host}:{port}/", no_link)
             async with window(endpoint, browser) as one:
                 loud = await end_of(one, endpoint.base, "index.html", settled=at_once, looks=2)
                 silent = await end_of(one, endpoint.base, "silent.html", settled=at_once, looks=2)

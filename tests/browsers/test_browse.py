@@ -184,7 +184,7 @@ def test_chromium_trusts_after_sluice_trust_and_not_before(tmp_path: Path) -> No
             origin.name = "localhost"
             origin.serve("/", b"<!doctype html><title>trusted</title>")
             task = trust.Task(authority.certificate_pem, authority.certificate_path)
-            places = trust.Places(tmp_path / "home", system=tmp_path / "none")
+            places = trust.StorePlaces(tmp_path / "home", system=tmp_path / "none")
             assert b"trusted" not in await shown(origin.base + "/")
             assert trust.carry_out(task, places) == 0
             assert b"trusted" in await shown(origin.base + "/")

@@ -10,10 +10,10 @@ import pytest
 
 from browsers import nss, trust
 from browsers.launch import NICKNAME
-from browsers.trust import Places, Task, carry_out
+from browsers.trust import StorePlaces, Task, carry_out
 from local_proxy.authority import PUBLIC, Authority
 from local_proxy.status.setup import fingerprint
-from local_proxy.store import Store
+from local_proxy.store import LocalStore
 
 needs_certutil = pytest.mark.skipif(
     shutil.which("certutil") is None, reason="no certutil on this machine (libnss3-tools)"
@@ -26,7 +26,7 @@ def authority(tmp_path: Path) -> Authority:
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> Places:
+def places(tmp_path: Path) -> StorePlaces:
     """A home with two Firefox profiles, one of a snap, and a system whose update is counted."""
     home, system = tmp_path / "home", tmp_path / "ca-certificates"
     system.mkdir()
@@ -36,21 +36,21 @@ def places(tmp_path: Path) -> Places:
     update = tmp_path / "update"
     update.write_text(f"#!/bin/sh\necho updated >> {tmp_path}/updates\n")
     update.chmod(0o755)
-    return Places(home, system=system, update=(str(update),), root=True)
+    return StorePlaces(home, system=system, update=(str(update),), root=True)
 
 
 def der(authority: Authority) -> bytes:
     return ssl.PEM_cert_to_DER_cert(authority.certificate_pem.decode())
 
 
-def done(authority: Authority, places: Places, **how: bool) -> list[str]:
+def done(authority: Authority, places: StorePlaces, **how: bool) -> list[str]:
     lines: list[str] = []
     task = Task(authority.certificate_pem, authority.certificate_path, say=lines.append, **how)
     assert carry_out(task, places) == 0
     return lines
 
 
-def trusting(authority: Authority, places: Places) -> list[str]:
+def trusting(authority: Authority, places: StorePlaces) -> list[str]:
     """Owners of the stores that have it."""
     return [
         owner
@@ -61,7 +61,7 @@ def trusting(authority: Authority, places: Places) -> list[str]:
 
 @needs_certutil
 def test_it_is_added_everywhere_once_and_removed_everywhere(
-    authority: Authority, places: Places, tmp_path: Path
+    authority: Authority, places: StorePlaces, tmp_path: Path
 ) -> None:
     everybody = ["Chromium", "Firefox profile a.default", "Firefox profile b.default"]
     target = places.system / "sluice.crt"
@@ -86,7 +86,7 @@ def test_it_is_added_everywhere_once_and_removed_everywhere(
 
 @needs_certutil
 def test_only_what_was_added_is_removed(
-    authority: Authority, places: Places, tmp_path: Path
+    authority: Authority, places: StorePlaces, tmp_path: Path
 ) -> None:
     """Not another authority, be it of the same nickname, nor another's file."""
     other = Authority.open(tmp_path / "other")
@@ -94,7 +94,7 @@ def test_only_what_was_added_is_removed(
     nss.add(store, der(other), nickname=NICKNAME)
     nss.add(store, der(other), nickname="Company CA")
     (places.system / "sluice.crt").write_bytes(other.certificate_pem)
-    done(authority, Places(places.home, system=tmp_path / "nowhere"))
+    done(authority, StorePlaces(places.home, system=tmp_path / "nowhere"))
     assert der(authority) in nss.certificates(store, NICKNAME)
     said = done(authority, places, remove=True)
     assert any("holds another certificate; left alone" in line for line in said)
@@ -103,7 +103,9 @@ def test_only_what_was_added_is_removed(
 
 
 @needs_certutil
-def test_a_store_that_fails_does_not_keep_the_others(authority: Authority, places: Places) -> None:
+def test_a_store_that_fails_does_not_keep_the_others(
+    authority: Authority, places: StorePlaces
+) -> None:
     (places.home / ".mozilla/firefox/a.default/cert9.db").write_bytes(b"not a database" * 100)
     lines: list[str] = []
     task = Task(authority.certificate_pem, authority.certificate_path, say=lines.append)
@@ -118,7 +120,7 @@ def test_without_certutil_it_says_what_to_install(
     monkeypatch.setenv("PATH", str(tmp_path))
     lines: list[str] = []
     task = Task(authority.certificate_pem, authority.certificate_path, say=lines.append)
-    assert carry_out(task, Places(tmp_path / "home", system=tmp_path)) == 1
+    assert carry_out(task, StorePlaces(tmp_path / "home", system=tmp_path)) == 1
     assert any("libnss3-tools" in line for line in lines)
 
 
@@ -127,7 +129,7 @@ def test_without_root_the_commands_are_named(authority: Authority, tmp_path: Pat
     task = Task(authority.certificate_pem, authority.certificate_path, say=lines.append)
     system = tmp_path / "ca-certificates"
     system.mkdir()
-    carry_out(task, Places(tmp_path, system=system, update=("true",), root=False))
+    carry_out(task, StorePlaces(tmp_path, system=system, update=("true",), root=False))
     assert lines[:1] == [
         f"System: needs root: sudo install -m 644 {authority.certificate_path} "
         f"{system}/sluice.crt && sudo true"
@@ -156,7 +158,7 @@ def test_what_was_learnt_of_clients_is_void_whenever_trust_may_have_changed(
     monkeypatch.setenv("HOME", str(tmp_path))
     state = authority.certificate_path.parent
     for remove in (False, True):
-        store = Store(state)
+        store = LocalStore(state)
         store.learn("ours", [("fox", 1e9, "{}")], forgotten=store.forgotten())
         trust.run(state, remove=remove, dry_run=True)
         assert store.lessons("ours")[1] == [("fox", 1e9, "{}")]

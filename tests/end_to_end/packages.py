@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from local_proxy.packages.incoming import Incoming
+from local_proxy.packages.incoming import IncomingDocument
 from local_proxy.packages.whole import Whole
 from tests.end_to_end.pair import (
     FakeOrigin,
@@ -13,16 +13,18 @@ from tests.end_to_end.pair import (
 TYPE = "application/octet-stream"
 
 
-async def opened(origin: FakeOrigin, both: Pair, data: bytes, name: str) -> tuple[int, Incoming]:
+async def opened(
+    origin: FakeOrigin, both: Pair, data: bytes, name: str
+) -> tuple[int, IncomingDocument]:
     origin.serve(f"/{name}", data, TYPE)
     number, document = await both.local.packages.open(f"{origin.base}/{name}")
-    assert isinstance(document, Incoming)
+    assert isinstance(document, IncomingDocument)
     return number, document
 
 
-async def ended(document: Incoming | Whole) -> None:
+async def ended(document: IncomingDocument | Whole) -> None:
     await until(lambda: document.complete or bool(document.failure))
 
 
-def content(document: Incoming | Whole) -> bytes:
+def content(document: IncomingDocument | Whole) -> bytes:
     return document.file.path.read_bytes()

@@ -26,7 +26,7 @@ from local_proxy.components import Component
 from local_proxy.http import Headers
 from local_proxy.main import LocalProxy
 from local_proxy.paired import Remote as PairedRemote
-from local_proxy.store import Store
+from local_proxy.store import LocalStore
 from policies.loader import load
 from remote_proxy.guard import Guard
 from remote_proxy.limits import Devices, Limits
@@ -186,7 +186,7 @@ async def pair(
     resolver: AbstractResolver | None = None, authority: Authority | None = None,
     tunnel: Iterable[str] = (), jpegtran: str | None = shutil.which("jpegtran"),
     secure: bool = False, udp: bool = False, segments: bool = False,
-    sites: Mapping[str, Any] | None = None, store: Store | None = None,
+    sites: Mapping[str, Any] | None = None, store: LocalStore | None = None,
     worth: float = 0.0,
 ) -> AsyncIterator[Pair]:  # fmt: skip
     """Start both, end both. `secure`: TLS between them, `udp`: UDP, `segments`: of one size. Raises

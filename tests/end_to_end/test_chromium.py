@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from bench.cdp import Tab, find_chromium, launch
-from bench.ending import GOAL, End, differences, end_of
-from bench.endpoint import Endpoint, no_link
+from bench.ending import GOAL, PageEnd, differences, end_of
+from bench.endpoint import PageAccess, no_link
 from bench.origin import Address, serve
 from bench.windows import window
 from tests.end_to_end.pair import FakeOrigin, Pair, all_three, pair, until
@@ -21,12 +21,12 @@ SITE = Path(__file__).parents[2] / "demo" / "site"
 pytestmark = pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
 
 
-def endpoint(origin: Address, both: Pair | None) -> Endpoint:
+def endpoint(origin: Address, both: Pair | None) -> PageAccess:
     proxy = f"http://{both.address[0]}:{both.address[1]}" if both is not None else None
-    return Endpoint(f"http://{origin[0]}:{origin[1]}/", no_link, proxy=proxy)
+    return PageAccess(f"http://{origin[0]}:{origin[1]}/", no_link, proxy=proxy)
 
 
-async def end(endpoint: Endpoint, page: str, *, like: End | None = None) -> End:
+async def end(endpoint: PageAccess, page: str, *, like: PageEnd | None = None) -> PageEnd:
     async with window(endpoint, "chromium") as one:
         return await end_of(one, endpoint.base, page, like=like)
 

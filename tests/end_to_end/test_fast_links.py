@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from remote_proxy import economy
-from remote_proxy.economy import WORTH, Why
+from remote_proxy.economy import WORTH, AdaptationReason
 from remote_proxy.session import RemoteSession
 from tests.end_to_end.pair import Asked, all_three, run, slow_three, until
 from tests.end_to_end.test_page_load import PHOTO, refined, same_pixels, site_of
@@ -42,7 +42,7 @@ def test_a_picture_that_is_here_at_once_is_the_origins(monkeypatch: pytest.Monke
             answer = await both.browser.image(origin.base + "/a.jpg", page)
             assert answer.body == PHOTO.read_bytes()
             assert not both.local.components.find(1, origin.base + "/a.jpg").levels
-            assert list(both.session.statistics().pictures) == [Why.SOON]
+            assert list(both.session.statistics().pictures) == [AdaptationReason.SOON]
 
     run(go())
 
@@ -70,7 +70,9 @@ def test_a_link_that_turns_out_fast_gets_the_origins_picture(
             async def photo(asked: Asked) -> None:
                 head = b"HTTP/1.1 200 X\r\ncontent-type: image/jpeg\r\ncontent-length: %d\r\n\r\n"
                 await asked.send(head % len(data) + data[:9000])
-                await until(lambda: both.session.statistics().pictures.get(Why.SLOW) == 3)
+                await until(
+                    lambda: both.session.statistics().pictures.get(AdaptationReason.SLOW) == 3
+                )
                 if when == "the picture comes":
                     measured(monkeypatch, FAST)
                 await asked.send(data[9000:])
@@ -98,7 +100,7 @@ def test_on_a_middling_link_a_picture_is_coarse_and_then_whole(
             assert [level.name for level in component.levels] == ["low", "original"]
             assert component.identical and not component.coding
             assert final == PHOTO.read_bytes()
-            assert Why.WHOLE in both.session.statistics().pictures
+            assert AdaptationReason.WHOLE in both.session.statistics().pictures
 
     run(go())
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from browsers import trust
-from local_proxy.store import Store
+from local_proxy.store import LocalStore
 from tests.end_to_end.pair import FakeOrigin, Pair, run, until
 from tests.end_to_end.roots import Root
 from tests.end_to_end.secure_sites import (
@@ -183,11 +183,15 @@ def test_a_client_that_rejected_the_authority_is_remembered_until_trust_was_set_
 ) -> None:
     async def go() -> None:
         root, state = Root(tmp_path), tmp_path / "state"
-        async with secure(tmp_path, root=root, store=Store(state)) as (origin, both, _):
+        async with secure(tmp_path, root=root, store=LocalStore(state)) as (origin, both, _):
             origin.serve("/", TEXT)
             code, _, words = await curl(both, root.file, origin.base + "/")
             assert code == 60, words
-        async with secure(tmp_path, root=root, store=Store(state)) as (origin, both, authority):
+        async with secure(tmp_path, root=root, store=LocalStore(state)) as (
+            origin,
+            both,
+            authority,
+        ):
             origin.serve("/", TEXT)
             code, out, words = await curl(both, root.file, origin.base + "/")
             assert (code, out[-len(TEXT) :]) == (0, TEXT), words

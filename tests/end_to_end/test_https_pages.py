@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.ending import GOAL, End, differences, end_of
-from bench.endpoint import Endpoint, no_link
+from bench.ending import GOAL, PageEnd, differences, end_of
+from bench.endpoint import PageAccess, no_link
 from bench.links.relay import Relay
 from bench.origin import Address, serve
 from bench.windows import BrowserName, missing, window
@@ -28,7 +28,7 @@ PICTURES = {"news/index.html": 15, "article/index.html": 4}
 """Pages, and how many pictures each has."""
 RATE = 600_000
 """Bytes/second of the link."""
-Ends = dict[str, End]
+Ends = dict[str, PageEnd]
 Direct = Callable[[BrowserName], Ends]
 
 
@@ -62,7 +62,7 @@ def direct(origin: Origin) -> Direct:
     async def load(browser: BrowserName) -> Ends:
         trust = origin.authority.certificate_pem
         async with serve(SITE, tls=origin.server()) as address:
-            endpoint = Endpoint(base(address), no_link, authority=trust)
+            endpoint = PageAccess(base(address), no_link, authority=trust)
             async with window(endpoint, browser) as one:
                 return {
                     page: await end_of(one, endpoint.base, page, settled=at_once, looks=2)
@@ -122,7 +122,7 @@ def test_https_pages_end_up_as_they_do_without_proxies(
             serve(SITE, tls=origin.server()) as address,
             slow_pair(rate=RATE, tls=origin.trusted(), authority=authority) as both,
         ):
-            endpoint = Endpoint(
+            endpoint = PageAccess(
                 base(address),
                 no_link,
                 proxy="http://{}:{}".format(*both.address),
@@ -142,7 +142,7 @@ def test_https_pages_end_up_as_they_do_without_proxies(
     asyncio.run(go())
 
 
-def compare(page: str, reference: End, through: End) -> None:
+def compare(page: str, reference: PageEnd, through: PageEnd) -> None:
     found = differences(reference, reference, through)
     assert found["same_size"], page
     assert found["pictures"] == PICTURES[page]

@@ -6,7 +6,7 @@ from collections import Counter
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from pairing.store import Store
+from pairing.store import PairingStore
 from remote_proxy.devices import PairedDevices
 from remote_proxy.server import LINKS
 from tests.end_to_end.client import Client
@@ -15,7 +15,7 @@ from tests.end_to_end.test_security import device
 
 
 def paired_remote(folder: Path, *names: str, serves: int) -> tuple[Remote, dict[str, str]]:
-    store = Store(folder / "remote")
+    store = PairingStore(folder / "remote")
     pairings = {name: str(store.pair(name, host="127.0.0.1", port=1)) for name in names}
     return Remote(security=PairedDevices(store).security, serves=serves), pairings
 

@@ -13,7 +13,7 @@ import pytest
 from local_proxy.components import ComponentFailed
 from local_proxy.packages.client import FollowedSource, following
 from local_proxy.packages.command import run as command
-from local_proxy.packages.incoming import CHANGED, Incoming
+from local_proxy.packages.incoming import CHANGED, IncomingDocument
 from local_proxy.packages.whole import Whole
 from office.source import Source
 from tests.end_to_end.packages import TYPE, content, ended, opened
@@ -173,7 +173,7 @@ def test_an_address_may_lead_to_another() -> None:
             for path, to in leads.items():
                 origin.serve(path, b"", "text/html", status=302, headers=[("location", to)])
             _, document = await both.local.packages.open(f"{origin.base}/a")
-            assert isinstance(document, Incoming)
+            assert isinstance(document, IncomingDocument)
             await ended(document)
             assert (content(document), document.name) == (DECK, "deck.pptx")
             for path, reason in (("/x", "circles"), ("/f", "no address")):
@@ -214,7 +214,7 @@ def test_five_hundred_mutants_hurt_nobody() -> None:
 
     async def main() -> None:
         async with all_three() as (origin, both):
-            ways = {Incoming: 0, Whole: 0}
+            ways = {IncomingDocument: 0, Whole: 0}
 
             async def one(number: int, data: bytes, name: str) -> None:
                 origin.serve(f"/{number}/{name}", data, TYPE)

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from local_proxy.components import ComponentFailed
-from local_proxy.packages.incoming import Incoming
+from local_proxy.packages.incoming import IncomingDocument
 from tests.end_to_end.packages import TYPE, content, ended
 from tests.end_to_end.pair import (
     Asked,
@@ -29,7 +29,7 @@ def test_a_document_whose_length_nobody_told() -> None:
 
             origin.paths["/deck.pptx"] = handler
             _, document = await both.local.packages.open(f"{origin.base}/deck.pptx")
-            assert isinstance(document, Incoming)
+            assert isinstance(document, IncomingDocument)
             await ended(document)
             assert content(document) == DECK
 
@@ -72,7 +72,7 @@ def test_a_slow_origin_is_asked_for_what_is_needed_first() -> None:
         async with all_three() as (origin, both):
             handler = origin.paths["/large.pptx"] = Ranged(LARGE)
             _, document = await both.local.packages.open(f"{origin.base}/large.pptx")
-            assert isinstance(document, Incoming)
+            assert isinstance(document, IncomingDocument)
             await until(lambda: all(map(document.present, document.outline.pages[0].entries)))
             assert handler.ranges
             assert document.received < len(LARGE) // 2
@@ -130,7 +130,7 @@ def test_bytes_that_come_twice_and_differ_end_it() -> None:
             handler.data = LARGE[:-30] + bytes(30)
             handler.go.set()
             await ended(document)
-            assert isinstance(document, Incoming)
+            assert isinstance(document, IncomingDocument)
             assert "changed" in document.failure
 
     run(main())

@@ -9,9 +9,9 @@ import zipfile
 
 from bench.links.memory import LinkModel
 from bench.pair import Pair, memory_pair
-from bench.synthetic import File, Page, Shelf, page
+from bench.synthetic import File, Shelf, SyntheticPage, page
 from bench.virtual_time import run
-from local_proxy.packages.incoming import Incoming
+from local_proxy.packages.incoming import IncomingDocument
 from policies.api import Policy
 from policies.default import Default
 from policies.equal import Equal
@@ -60,16 +60,16 @@ def wordy() -> bytes:
 
 
 def shelf(data: bytes) -> Shelf:
-    deck = Page(URL, {URL: File("application/octet-stream", data)})
+    deck = SyntheticPage(URL, {URL: File("application/octet-stream", data)})
     return Shelf([BESIDE, deck])
 
 
-async def texts_of(pair: Pair) -> tuple[float, Incoming]:
+async def texts_of(pair: Pair) -> tuple[float, IncomingDocument]:
     """When all pages of the deck can be read, seconds from now."""
     loop = asyncio.get_running_loop()
     began = loop.time()
     _, deck = await pair.local.packages.open(URL)
-    assert isinstance(deck, Incoming)
+    assert isinstance(deck, IncomingDocument)
     names = [name for one in deck.outline.pages for name in one.entries]
     await until(lambda: all(map(deck.present, names)), seconds=600)
     return loop.time() - began, deck
@@ -117,7 +117,7 @@ STYLED = styled_deck(60, noise=300_000)
 
 
 def styled_shelf() -> Shelf:
-    deck = Page(STYLED_URL, {STYLED_URL: File("application/octet-stream", STYLED)})
+    deck = SyntheticPage(STYLED_URL, {STYLED_URL: File("application/octet-stream", STYLED)})
     return Shelf([deck])
 
 
@@ -129,7 +129,7 @@ async def viewed() -> dict[str, float]:
         await asyncio.sleep(3.0)
         began = loop.time()
         _, deck = await pair.local.packages.open(STYLED_URL)
-        assert isinstance(deck, Incoming)
+        assert isinstance(deck, IncomingDocument)
         found = {}
         await until(lambda: deck.text is not None and deck.text.pages > 0, seconds=60)
         found["first"] = loop.time() - began

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from local_proxy.export_drivers.preview import launching, previews
-from local_proxy.packages.incoming import Incoming
+from local_proxy.packages.incoming import IncomingDocument
 from tests.end_to_end.client import Browser
 from tests.end_to_end.pair import (
     PLAIN,
@@ -270,7 +270,7 @@ def test_the_rest_comes_after_the_remote_has_restarted() -> None:
         async with slow_three(patience=20.0) as (origin, remote, both):
             page = await both.browser.navigate(served(origin))
             (window,) = both.local.previews._windows.values()
-            incoming: Incoming = window.showing.incoming
+            incoming: IncomingDocument = window.showing.incoming
             await until(lambda: incoming.received > 20_000)
             await remote.stop()
             await remote.start()

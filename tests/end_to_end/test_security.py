@@ -22,7 +22,7 @@ from local_proxy.main import LocalProxy
 from pairing.command import pair as pair_command
 from pairing.identity import device_identity, new_identity
 from pairing.invitation import parse
-from pairing.store import Store
+from pairing.store import PairingStore
 from policies.loader import load
 from remote_proxy.devices import PairedDevices
 from remote_proxy.server import NotLoopback
@@ -148,7 +148,7 @@ async def device(folder: Path, remote: Remote, pairing: str) -> AsyncIterator[Lo
 
 def test_a_revoked_device_s_session_ends_and_no_other(tmp_path: Path) -> None:
     async def go() -> None:
-        store = Store(tmp_path / "remote")
+        store = PairingStore(tmp_path / "remote")
         pairings = {
             name: str(store.pair(name, host="127.0.0.1", port=1)) for name in ("phone", "laptop")
         }
@@ -194,7 +194,7 @@ def test_a_device_that_connects_right_after_its_pairing_is_known(tmp_path: Path)
     """Nothing looks at the store between the pairing and the connection but the handshake."""
 
     async def go() -> None:
-        store = Store(tmp_path / "remote")
+        store = PairingStore(tmp_path / "remote")
         devices = PairedDevices(store)
         remote = Remote(security=devices.security)
         await remote.start()
@@ -209,7 +209,7 @@ def test_a_device_that_connects_right_after_its_pairing_is_known(tmp_path: Path)
 
 
 def test_strangers_do_not_make_the_remote_list_its_devices(tmp_path: Path) -> None:
-    store = Store(tmp_path / "remote")
+    store = PairingStore(tmp_path / "remote")
     devices = PairedDevices(store)
     assert not devices.look()
     store.pair("phone", host="h", port=1)
@@ -235,7 +235,7 @@ def test_strangers_do_not_make_the_remote_list_its_devices(tmp_path: Path) -> No
 
 def test_what_a_handshake_finds_changed_is_told_all_the_same(tmp_path: Path) -> None:
     async def go() -> None:
-        store = Store(tmp_path / "remote")
+        store = PairingStore(tmp_path / "remote")
         store.pair("phone", host="h", port=1)
         devices, known = PairedDevices(store), list[int]()
         watching = asyncio.ensure_future(
@@ -252,7 +252,7 @@ def test_what_a_handshake_finds_changed_is_told_all_the_same(tmp_path: Path) -> 
 
 
 def test_the_store_is_read_again_when_it_changed(tmp_path: Path) -> None:
-    store = Store(tmp_path / "remote")
+    store = PairingStore(tmp_path / "remote")
     store.pair("phone", host="h", port=1)
     devices = PairedDevices(store)
     assert devices.security.devices == 1

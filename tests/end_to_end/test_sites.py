@@ -12,7 +12,7 @@ import pytest
 from local_proxy.authority import Authority
 from local_proxy.https import Https
 from local_proxy.sites import Mode, Sites
-from local_proxy.store import FILE, Store
+from local_proxy.store import FILE, LocalStore
 from tests.end_to_end.pair import Answer, Asked, FakeOrigin, Headers, Pair, all_three, run, until
 from tests.local_proxy.site import progressive
 
@@ -142,7 +142,7 @@ def test_tls_is_not_taken_off_while_the_switch_says_so(tmp_path: Path) -> None:
 
 def test_a_choice_on_the_page_holds_at_once_and_after_a_restart(tmp_path: Path) -> None:
     async def go() -> None:
-        async with all_three(store=Store(tmp_path)) as (origin, both):
+        async with all_three(store=LocalStore(tmp_path)) as (origin, both):
             page = furnish(origin)
             await both.browser.navigate(page)
             line = {"pattern": "127.0.0.1", "mode": "adapt", "chosen": False}
@@ -152,7 +152,7 @@ def test_a_choice_on_the_page_holds_at_once_and_after_a_restart(tmp_path: Path) 
             assert (await report(both))["sites"] == [{**choice, "chosen": True}]
             known = await both.browser.image(page + "p.jpg", page)
             assert known.body[6:10] == bytes([64, 1, 240, 0]), "320 x 240, as the page has it"
-        async with all_three(store=Store(tmp_path)) as (origin, both):
+        async with all_three(store=LocalStore(tmp_path)) as (origin, both):
             page = furnish(origin)
             await both.browser.navigate(page)
             assert (await both.browser.image(page + "p.jpg", page)).body[:3] == b"GIF"
@@ -217,14 +217,14 @@ def test_nonsense_is_refused_in_words(body: object) -> None:
 
 def test_savings_are_kept_by_day_and_site_and_can_be_erased(tmp_path: Path) -> None:
     async def go() -> None:
-        async with all_three(store=Store(tmp_path)) as (origin, both):
+        async with all_three(store=LocalStore(tmp_path)) as (origin, both):
             page = furnish(origin)
             await both.browser.navigate(page)
             await both.browser.image(page + "p.jpg", page)
             picture = both.local.components.find(1, page + "p.jpg")
             await until(lambda: picture.complete)
             assert both.local.savings.waiting
-        async with all_three(store=Store(tmp_path)) as (_, both):
+        async with all_three(store=LocalStore(tmp_path)) as (_, both):
             told = await report(both, "/savings.json")
             (day,), (site,) = told["days"], told["sites"]
             assert site["site"] == "127.0.0.1"
@@ -244,7 +244,7 @@ def test_savings_are_kept_by_day_and_site_and_can_be_erased(tmp_path: Path) -> N
 def test_a_file_that_cannot_be_used_does_no_harm(tmp_path: Path) -> None:
     async def go() -> None:
         (tmp_path / FILE).mkdir()
-        async with all_three(store=Store(tmp_path)) as (origin, both):
+        async with all_three(store=LocalStore(tmp_path)) as (origin, both):
             page = furnish(origin)
             assert (await both.browser.navigate(page)).status == 200
             assert (await report(both, "/savings.json"))["problem"]

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from hats.demultiplexer import (
     Completed,
+    ComponentProgress,
     Demultiplexer,
     DemultiplexerStatistics,
     LevelReached,
-    Progress,
 )
 from hats.errors import ReceiveError
 from hats.hierarchy import Hierarchy
@@ -23,11 +23,15 @@ from hats.rules import MAX_MARKS
 def test_progress_levels_and_completion_in_order() -> None:
     demux = Demultiplexer()
     demux.open(4, (10, 20, 30))
-    assert demux.received(4, 5) == [Progress(4, 5, 5)]
-    assert demux.received(4, 15) == [Progress(4, 15, 20), LevelReached(4, 0), LevelReached(4, 1)]
+    assert demux.received(4, 5) == [ComponentProgress(4, 5, 5)]
+    assert demux.received(4, 15) == [
+        ComponentProgress(4, 15, 20),
+        LevelReached(4, 0),
+        LevelReached(4, 1),
+    ]
     assert demux.so_far(4) == 20
     assert demux.received(4, 10, True) == [
-        Progress(4, 10, 30),
+        ComponentProgress(4, 10, 30),
         LevelReached(4, 2),
         Completed(4, 30),
     ]
@@ -46,7 +50,7 @@ def test_marks_that_come_late_report_what_is_here() -> None:
     demux.open(1)
     demux.received(1, 25)
     assert demux.set_marks(1, (10, 20, 30)) == [LevelReached(1, 0), LevelReached(1, 1)]
-    assert demux.received(1, 5) == [Progress(1, 5, 30), LevelReached(1, 2)]
+    assert demux.received(1, 5) == [ComponentProgress(1, 5, 30), LevelReached(1, 2)]
 
 
 def test_unknown_ended_and_closed_components_are_refused() -> None:

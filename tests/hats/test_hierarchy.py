@@ -12,7 +12,7 @@ from hats.fifo import Fifo
 from hats.hierarchy import Hierarchy
 from hats.low_fidelity_first import LowFidelityFirst
 from hats.multiplexer import Grant, Multiplexer
-from hats.node import Node, State
+from hats.node import Node, NodeState
 from hats.rules import MAX_DEPTH, MAX_MARKS, MAX_QUANTUM
 from hats.text_first import TextFirst
 from hats.wf2q_plus import WF2QPlus
@@ -42,17 +42,17 @@ class Tree:
 
 def test_states() -> None:
     tree = Tree()
-    assert tree.image.state is State.WAITING
-    assert tree.doc.state is State.WAITING
+    assert tree.image.state is NodeState.WAITING
+    assert tree.doc.state is NodeState.WAITING
     tree.hierarchy.enqueue(tree.image, 10)
     assert [node.state for node in (tree.image, tree.doc, tree.app, tree.root)] == ["ready"] * 4
     tree.hierarchy.disable(tree.image, by=tree.doc)
-    assert tree.image.state is State.DISABLED
-    assert tree.root.state is State.WAITING
+    assert tree.image.state is NodeState.DISABLED
+    assert tree.root.state is NodeState.WAITING
     assert tree.mux.next_quantum(0.0) is None
     tree.hierarchy.enable(tree.image, by=tree.doc)
     assert tree.serve() == (tree.image, 10, False)
-    assert tree.root.state is State.WAITING
+    assert tree.root.state is NodeState.WAITING
 
 
 def test_a_leaf_leaves_when_finished_and_sent_and_its_parents_with_it() -> None:
@@ -75,7 +75,7 @@ def test_the_end_of_a_drained_leaf_is_granted_as_an_empty_quantum() -> None:
     assert tree.serve() == (tree.image, 100, False)
     tree.hierarchy.finish(tree.image)
     tree.hierarchy.finish(tree.image)  # once is enough
-    assert tree.image.state is State.READY
+    assert tree.image.state is NodeState.READY
     assert tree.serve() == (tree.image, 0, True)
     assert not tree.image.attached
     assert tree.doc.attached
@@ -113,7 +113,7 @@ def test_remove_takes_the_subtree_and_its_backlog() -> None:
     tree.hierarchy.remove(tree.doc)
     assert (tree.root.backlog, tree.app.backlog) == (0, 0)
     assert not tree.image.attached
-    assert tree.root.state is State.WAITING
+    assert tree.root.state is NodeState.WAITING
     tree.hierarchy.remove(tree.doc)  # has left already
     with pytest.raises(HierarchyError, match="has left"):
         tree.hierarchy.enqueue(tree.image, 1)
@@ -164,12 +164,12 @@ def test_only_one_as_high_as_the_disabler_enables() -> None:
     tree.hierarchy.disable(tree.image, by=tree.app)
     with pytest.raises(HierarchyError, match="disabled at 'browser', above '7'"):
         tree.hierarchy.enable(tree.image, by=tree.doc)
-    assert tree.image.state is State.DISABLED
+    assert tree.image.state is NodeState.DISABLED
     tree.hierarchy.enable(tree.image, by=tree.app)
-    assert tree.image.state is State.WAITING
+    assert tree.image.state is NodeState.WAITING
     tree.hierarchy.disable(tree.image, by=tree.app)
     tree.hierarchy.enable(tree.image, by=tree.root)  # higher will do
-    assert tree.image.state is State.WAITING
+    assert tree.image.state is NodeState.WAITING
 
 
 def test_the_highest_disabler_counts() -> None:
@@ -180,7 +180,7 @@ def test_the_highest_disabler_counts() -> None:
     with pytest.raises(HierarchyError, match="at the root, above 'browser'"):
         tree.hierarchy.enable(tree.image, by=tree.app)
     tree.hierarchy.enable(tree.image, by=tree.root)
-    assert tree.image.state is State.WAITING  # the root's word ends the document's too
+    assert tree.image.state is NodeState.WAITING  # the root's word ends the document's too
     tree.hierarchy.enable(tree.image, by=tree.doc)  # nothing left to undo
 
 
@@ -199,19 +199,19 @@ def test_below_a_schedulers_own_hold_nobody_enables() -> None:
     tree.hierarchy.enqueue(tree.text, 10)
     tree.hierarchy.enqueue(tree.image, 10)
     assert tree.mux.has_data
-    assert tree.image.state is State.DISABLED
+    assert tree.image.state is NodeState.DISABLED
     with pytest.raises(HierarchyError, match="at the root"):
         tree.hierarchy.enable(tree.image, by=tree.app)
     tree.hierarchy.enable(tree.image, by=tree.root)  # allowed, but the strategy goes on
-    assert tree.image.state is State.DISABLED
+    assert tree.image.state is NodeState.DISABLED
 
 
 def test_a_disabled_subtree() -> None:
     tree = Tree()
     tree.hierarchy.enqueue(tree.image, 10)
     tree.hierarchy.disable(tree.app, by=tree.root)
-    assert tree.image.state is State.READY
-    assert tree.app.state is State.DISABLED
+    assert tree.image.state is NodeState.READY
+    assert tree.app.state is NodeState.DISABLED
     assert tree.mux.next_quantum(0.0) is None
     tree.hierarchy.enqueue(tree.text, 10)
     tree.hierarchy.enable(tree.app, by=tree.root)

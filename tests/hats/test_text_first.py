@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hats.fifo import Fifo
-from hats.node import State
+from hats.node import NodeState
 from hats.round_robin import RoundRobin
 from hats.text_first import TextFirst
 from hats.wf2q_plus import WF2QPlus
@@ -17,13 +17,13 @@ def test_text_first_follows_the_papers_five_steps() -> None:
     assert tree.serve(1) == "i"  # (1) no text anywhere: images go
     text = tree.leaf("b/2/t", 2 * Q, kind="text")
     assert tree.mux.has_data
-    assert (image.state, other.state) == (State.DISABLED, State.DISABLED)  # (2)
-    assert text.state is State.READY
+    assert (image.state, other.state) == (NodeState.DISABLED, NodeState.DISABLED)  # (2)
+    assert text.state is NodeState.READY
     assert tree.serve(1) == "t"
-    assert image.state is State.DISABLED  # (3) not complete yet
+    assert image.state is NodeState.DISABLED  # (3) not complete yet
     assert tree.serve(1) == "t"
     assert tree.mux.has_data
-    assert (image.state, other.state) == (State.READY, State.READY)  # (4)
+    assert (image.state, other.state) == (NodeState.READY, NodeState.READY)  # (4)
     assert tree.serve(1) == "i"
     tree.leaf("a/1/u", Q, kind="style")
     assert tree.serve() == "u,i,j,j"  # (5)
@@ -74,7 +74,7 @@ def test_the_end_of_text_does_not_enable_what_a_command_disabled() -> None:
     assert tree.mux.has_data
     tree.hierarchy.disable(image, by=root)  # on top of the scheduler's own hold
     assert tree.serve() == "t"
-    assert image.state is State.DISABLED
+    assert image.state is NodeState.DISABLED
     tree.hierarchy.enable(image, by=root)
     assert tree.serve() == "i"
 
@@ -86,7 +86,7 @@ def test_enabling_while_text_goes_does_not_let_an_image_through() -> None:
     tree.leaf("a/1/t", 2 * Q, kind="text")
     assert tree.serve(1) == "t"
     tree.hierarchy.enable(image, by=tree.hierarchy.root)
-    assert image.state is State.DISABLED
+    assert image.state is NodeState.DISABLED
     assert tree.serve() == "t,i"
 
 
@@ -114,7 +114,7 @@ def test_text_first_leaves_office_with_everybody_enabled() -> None:
     tree.leaf("a/1/t", 2 * Q, kind="text")
     assert tree.serve(1) == "t"
     tree.hierarchy.set_scheduler(tree.hierarchy.root, Fifo())
-    assert image.state is State.READY
+    assert image.state is NodeState.READY
     assert tree.serve() in ("i,t,i", "t,i,i")
 
 
@@ -132,10 +132,10 @@ def test_taking_data_back_ends_a_hold() -> None:
     text = tree.leaf("a/1/t", Q, kind="text", finish=False)
     image = tree.leaf("a/1/i", Q, finish=False)
     assert tree.mux.has_data
-    assert image.state is State.DISABLED
+    assert image.state is NodeState.DISABLED
     tree.hierarchy.unqueue(image, Q)
-    assert image.state is State.WAITING
+    assert image.state is NodeState.WAITING
     tree.hierarchy.enqueue(image, Q)
-    assert image.state is State.DISABLED
+    assert image.state is NodeState.DISABLED
     tree.hierarchy.remove(text)
     assert tree.serve() == "i"

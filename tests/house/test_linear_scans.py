@@ -20,14 +20,14 @@ from local_proxy.client_hello import parse_client_hello
 from local_proxy.csp import MetaPolicies, adjust_headers
 from local_proxy.http import max_age
 from local_proxy.http1_chunks import ChunkCheck
-from local_proxy.http1_head import Refused, check_head, head_end
+from local_proxy.http1_head import RefusedRequest, check_head, head_end
 from local_proxy.http2_priority import parse_priority
 from local_proxy.injection import Injector
 from redaction import without_queries
 from remote_proxy.cookies import cookie_after
 from remote_proxy.import_drivers.candidates import parse_srcset
 from remote_proxy.import_drivers.css import CssImport
-from remote_proxy.import_drivers.found import Browser
+from remote_proxy.import_drivers.found import BrowserTraits
 from remote_proxy.import_drivers.html import HtmlImport
 from remote_proxy.import_drivers.media import matches, source_size
 from remote_proxy.import_drivers.urls import resolve
@@ -73,7 +73,7 @@ def head(data: bytes) -> None:
             head_end(buffer, searched=searched)
             searched = len(buffer)
         check_head(b"GET / HTTP/1.1\r\n" + data + b"\r\n\r\n")
-    except Refused:
+    except RefusedRequest:
         pass
 
 
@@ -143,8 +143,9 @@ SCANS: Final[dict[str, tuple[Scan, bytes, bytes, bytes]]] = {
     "a page, references": (whole(html_of_a_long_address), b"", b"<img src=a>", b""),
     "a page, a srcset": (text(parse_srcset), b"", b"a (", b""),
     "a page, sizes": (
-        text(lambda value: source_size(value, Browser())), b"", b"(a) and (", b""),
-    "a page, a media query": (text(lambda value: matches(value, Browser())), b"", b"not (", b""),
+        text(lambda value: source_size(value, BrowserTraits())), b"", b"(a) and (", b""),
+    "a page, a media query": (
+        text(lambda value: matches(value, BrowserTraits())), b"", b"not (", b""),
     "an address with dots": (text(lambda value: resolve(URL, value)), b"", b"a/../", b""),
     "a style sheet, a string": (dripped(sheet), b'a{b:"', b"{", b""),
     "a style sheet, escapes": (dripped(sheet), b'a{b:"', b'\\";', b""),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import Final
 
 from tests.house.test_dependencies import ROOT
 
@@ -36,3 +37,37 @@ def test_a_docstring_is_more_than_whose_a_thing_is() -> None:
     assert len(found) > 5_000
     stubs = [f"{at}: {text}" for at, _, text in found if _STUB.match(text) or " " not in text]
     assert stubs == []
+
+
+ALIKE: Final = (
+    {"policies/commands.py", "wire/messages.py", "transport/nai/message.py"},
+    {"policies/text_first.py", "hats/text_first.py"},
+    {"policies/low_fidelity_first.py", "hats/low_fidelity_first.py"},
+    {"local_proxy/http.py", "wire/messages.py"},
+)
+"""Modules whose classes may have one name: what a policy commands and the message that carries it,
+the same act on a message of NAI, a scheduler and the policy that installs it."""
+
+
+def public_classes() -> Iterator[tuple[str, str]]:
+    """Names, and the modules of the product that define them."""
+    for at, node, _ in docstrings():
+        module = at.rpartition(":")[0]
+        if not isinstance(node, ast.Module) or module.startswith("tests/"):
+            continue
+        for one in node.body:
+            if isinstance(one, ast.ClassDef) and not one.name.startswith("_"):
+                yield one.name, module
+
+
+def test_a_public_name_means_one_thing() -> None:
+    known: dict[str, list[str]] = {}
+    for name, module in public_classes():
+        known.setdefault(name, []).append(module)
+    assert len(known) > 900
+    twice = {
+        name: modules
+        for name, modules in known.items()
+        if len(modules) > 1 and not any(alike.issuperset(modules) for alike in ALIKE)
+    }
+    assert twice == {}

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Coroutine
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from local_proxy.components import Component, Head
+from local_proxy.components import Component, OriginHead
 from local_proxy.export_drivers.browser import BrowserExport
 from local_proxy.http import Request, Response
 from tests.local_proxy.site import Quiet
@@ -134,7 +134,7 @@ def component(*levels: Level, received: int = 0, use: Use = Use.ELEMENT) -> Comp
         ),
         *(("x-content-type-options", "nosniff"), ("access-control-allow-origin", "*")),
     ]
-    one = Component(7, 1, URL, Kind.IMAGE, use, head=Head(200, fields, 9), levels=levels)
+    one = Component(7, 1, URL, Kind.IMAGE, use, head=OriginHead(200, fields, 9), levels=levels)
     one.identical = True
     advance(one, received)
     return one

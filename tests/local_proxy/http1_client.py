@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 
 from local_proxy.http1 import Http1Front
-from local_proxy.http1_connection import Limits
+from local_proxy.http1_connection import FrontLimits
 from tests.local_proxy.small_core import SmallCore
 
 GET = b"GET http://host.test/%b HTTP/1.1\r\nHost: host.test\r\n\r\n"
@@ -19,7 +19,7 @@ def served(
     core: SmallCore,
     talk: Callable[[Dial], Coroutine[None, None, None]],
     *,
-    limits: Limits | None = None,
+    limits: FrontLimits | None = None,
 ) -> Http1Front:
     """Run `talk` against a front; it must leave nothing behind."""
 

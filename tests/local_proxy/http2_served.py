@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 
 from local_proxy.front import Front
 from local_proxy.http1 import FrontStatistics
-from local_proxy.http1_connection import Limits
+from local_proxy.http1_connection import FrontLimits
 from tests.local_proxy.http2_client import Client, Fields
 from tests.local_proxy.small_core import SmallCore
 
@@ -43,7 +43,7 @@ def served(
     core: SmallCore,
     talk: Callable[[Dial], Coroutine[None, None, None]],
     *,
-    limits: Limits | None = None,
+    limits: FrontLimits | None = None,
 ) -> FrontStatistics:
     """Run `talk` against a front; it must leave nothing behind."""
 

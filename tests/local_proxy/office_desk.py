@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from PIL import Image, ImageChops, ImageStat
 
-from local_proxy.export_drivers.libreoffice.events import Event, Kind
+from local_proxy.export_drivers.libreoffice.events import Event, EventKind
 from local_proxy.export_drivers.libreoffice.find import NoOffice, Office, find
 from local_proxy.export_drivers.libreoffice.show import show, show_coming
 from office.source import Source
@@ -71,7 +71,7 @@ class Desk:
         self.events.append(event)
         self._news.set()
 
-    async def until(self, kind: Kind, count: int = 1) -> Event:
+    async def until(self, kind: EventKind, count: int = 1) -> Event:
         """The event of that kind, once there have been so many."""
         while self.count(kind) < count:
             assert not self.showing.done(), self.showing
@@ -82,13 +82,13 @@ class Desk:
                 pytest.fail(f"no {kind} after {self.events[-5:]}")
         return [event for event in self.events if event.kind is kind][count - 1]
 
-    def count(self, kind: Kind) -> int:
+    def count(self, kind: EventKind) -> int:
         return sum(event.kind is kind for event in self.events)
 
     async def text_shown(self) -> None:
         """The whole text, to be edited; no picture."""
         self.source.feed_texts()
-        await self.until(Kind.EDITABLE)
+        await self.until(EventKind.EDITABLE)
 
     async def person(self, name: str, **arguments: object) -> Any:
         """Have the person do something."""

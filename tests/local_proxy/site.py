@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from PIL import Image
 
-from local_proxy.components import Component, Head
+from local_proxy.components import Component, OriginHead
 from local_proxy.export_drivers.browser import BrowserExport
 from local_proxy.http import Duplex, Headers, Request, Response, header
 from transcoders.low import in_front
@@ -131,7 +131,7 @@ class Site:
         one = Component(1000 + len(self.files), 0, f"{origin}{path}", Kind.IMAGE, use)
         one.levels, one.identical = made.levels, made.identical
         fields = [("content-type", "image/jpeg"), ("cache-control", "max-age=600"), ("etag", '"x"')]
-        one.head = Head(200, fields, len(made.data))
+        one.head = OriginHead(200, fields, len(made.data))
         self.components[path] = one
 
     def advance(self, path: str, level: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from local_proxy.components import Component, ComponentFailed, Head
+from local_proxy.components import Component, ComponentFailed, OriginHead
 from local_proxy.export_drivers.browser import BrowserExport
 from local_proxy.export_drivers.level_files import AT_ONCE, HELD, LevelFiles, NoFile
 from local_proxy.http import Request, Response, header
@@ -45,7 +45,7 @@ class World:
         )
         self.one = Component(
             *(7, 1, URL, Kind.IMAGE, Use.ELEMENT),
-            head=Head(200, [("content-type", JPEG), ("cache-control", "max-age=9")], None),
+            head=OriginHead(200, [("content-type", JPEG), ("cache-control", "max-age=9")], None),
             levels=LEVELS,
             coding="test",
             promised=True,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_proxy.components import CHUNK, Component, ComponentFailed, Head
+from local_proxy.components import CHUNK, Component, ComponentFailed, OriginHead
 from wire.skeleton import Level
 
 
@@ -110,7 +110,7 @@ def test_failure_reaches_those_who_lack_something_only() -> None:
 def test_levels_of_a_complete_component() -> None:
     async def main() -> None:
         one = component(b"abc", complete=True)
-        one.head = Head(200, [("content-type", "image/png")], 3)
+        one.head = OriginHead(200, [("content-type", "image/png")], 3)
         assert await one.wait_level("low") == Level("original", 0, 3, "image/png")
         one.levels = (Level("medium", 0, 2, "image/jpeg"),)
         assert (await one.wait_level("low")).name == "medium"

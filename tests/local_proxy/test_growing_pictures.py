@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageChops
 
-from local_proxy.components import Component, ComponentFailed, Head
+from local_proxy.components import Component, ComponentFailed, OriginHead
 from local_proxy.export_drivers.browser import BrowserExport
 from local_proxy.http import Request, Response
 from tests.local_proxy.ends import run, turns
@@ -76,7 +76,7 @@ class World:
             enlarge=self.enlarge,
             growing=self.told.append,
         )
-        head = Head(200, [("content-type", "image/jpeg")], None)
+        head = OriginHead(200, [("content-type", "image/jpeg")], None)
         self.one = Component(7, 1, URL, Kind.IMAGE, Use.ELEMENT, head=head, promised=True)
         self.one.levels, self.one.coding = picture.levels, picture.coding
         self.pieces: list[bytes] = []

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from local_proxy.http import Request, Response
-from local_proxy.http1_connection import Limits
+from local_proxy.http1_connection import FrontLimits
 from tests.local_proxy.http1_client import GET, Dial, ask, response, served, stream
 from tests.local_proxy.small_core import SmallCore, hello
 
@@ -197,7 +197,7 @@ def test_bad_requests_are_answered_and_closed(data: bytes, status: int) -> None:
         assert b"<h1>%d" % status in answer
         assert answer.count(b"HTTP/1.1") - answer.count(b"HTTP/1.1 here") == 1
 
-    assert served(SmallCore(), talk, limits=Limits(body=100)).statistics().refused == 1
+    assert served(SmallCore(), talk, limits=FrontLimits(body=100)).statistics().refused == 1
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_bad_bodies(body: bytes, status: int) -> None:
         head = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
         assert (await ask(dial, head + body)).startswith(b"HTTP/1.1 %d " % status)
 
-    served(SmallCore(handler), talk, limits=Limits(body=100))
+    served(SmallCore(handler), talk, limits=FrontLimits(body=100))
 
 
 def test_a_failing_core_is_a_page_and_the_connection_goes_on() -> None:

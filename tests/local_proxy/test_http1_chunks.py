@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from local_proxy.http1_chunks import MAX_ASIDE, ChunkCheck
-from local_proxy.http1_head import Refused
+from local_proxy.http1_head import RefusedRequest
 from wire.chunked import MAX_LINE
 
 NEXT = b"GET /next HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -48,7 +48,7 @@ def test_a_good_body_cut_anywhere(step: int) -> None:
     ],
 )
 def test_what_has_no_one_meaning_is_refused(data: bytes, status: int, step: int) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RefusedRequest) as refused:
         check(data, step=step)
     assert refused.value.status == status
 
@@ -63,7 +63,7 @@ def test_what_passes_h11_reads_the_same(junk: bytes, step: int) -> None:
     try:
         for at in range(0, len(junk), step):
             seen.feed(junk[at : at + step])
-    except Refused:
+    except RefusedRequest:
         return
     if junk:
         http.receive_data(junk)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from local_proxy.http1_head import (
     MAX_HEAD,
-    Refused,
+    RefusedRequest,
     absolute_url,
     check_head,
     end_to_end,
@@ -64,7 +64,7 @@ def status_of(head: bytes) -> int:
         event = http.next_event()
         assert isinstance(event, h11.Request)
         to_request(event)
-    except Refused as refused:
+    except RefusedRequest as refused:
         return refused.status
     except h11.RemoteProtocolError as error:
         return error.error_status_hint
@@ -109,7 +109,7 @@ def test_connect_may_say_that_it_has_no_body(length: bytes, fine: bool) -> None:
     if fine:
         check_head(head)
     else:
-        with pytest.raises(Refused):
+        with pytest.raises(RefusedRequest):
             check_head(head)
 
 
@@ -136,7 +136,7 @@ def test_absolute_urls(target: str, host: str, url: str) -> None:
 
 @pytest.mark.parametrize("authority", ["", "a b", "a:x", "a:0", "a", "[::1", "u@a:1", "a:1:2"])
 def test_bad_authorities(authority: str) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(RefusedRequest):
         split_authority(authority)
 
 
@@ -176,9 +176,9 @@ def test_head_end_byte_by_byte(step: int) -> None:
 
 
 def test_too_long() -> None:
-    with pytest.raises(Refused) as line:
+    with pytest.raises(RefusedRequest) as line:
         head_end(bytearray(b"GET /" + b"a" * MAX_HEAD), searched=0)
-    with pytest.raises(Refused) as fields:
+    with pytest.raises(RefusedRequest) as fields:
         head_end(bytearray(b"GET / HTTP/1.1\r\nA: " + b"a" * MAX_HEAD), searched=0)
     assert (line.value.status, fields.value.status) == (414, 431)
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from local_proxy.http import Request, Response
-from local_proxy.http1_connection import Limits
+from local_proxy.http1_connection import FrontLimits
 from tests.local_proxy.http1_client import GET, Dial, ask, response, served
 from tests.local_proxy.small_core import SmallCore, hello
 
@@ -135,7 +135,7 @@ def test_heads_must_come_in_time_and_idle_connections_end() -> None:
         assert (await ask(dial, b"GET / HT")).startswith(b"HTTP/1.1 408 ")
         assert await ask(dial, b"") == b""
 
-    served(SmallCore(), talk, limits=Limits(head_time=0.02, idle_time=0.02))
+    served(SmallCore(), talk, limits=FrontLimits(head_time=0.02, idle_time=0.02))
 
 
 def test_too_many_connections_that_are_being_served() -> None:
@@ -154,7 +154,7 @@ def test_too_many_connections_that_are_being_served() -> None:
         free.set()
         assert (await response(reader))[1].endswith(b"1")
 
-    served(SmallCore(handler), talk, limits=Limits(connections=1))
+    served(SmallCore(handler), talk, limits=FrontLimits(connections=1))
 
 
 HALF = b"GET http://half.test/ HTTP/1.1\r\nHost: ha"
@@ -178,7 +178,7 @@ def test_the_oldest_half_sent_head_goes_for_a_new_connection() -> None:
         idle_writer.write(GET % b"3")
         assert (await response(idle))[1].endswith(b"3")
 
-    served(SmallCore(), talk, limits=Limits(connections=3))
+    served(SmallCore(), talk, limits=FrontLimits(connections=3))
 
 
 def test_who_is_idle_longest_goes_where_nobody_owes_a_head() -> None:
@@ -194,7 +194,7 @@ def test_who_is_idle_longest_goes_where_nobody_owes_a_head() -> None:
         idle[1][1].write(GET % b"2")
         assert (await response(idle[1][0]))[1].endswith(b"2")
 
-    served(SmallCore(), talk, limits=Limits(connections=2))
+    served(SmallCore(), talk, limits=FrontLimits(connections=2))
 
 
 def test_a_half_sent_second_head_goes_like_a_first() -> None:
@@ -207,4 +207,4 @@ def test_a_half_sent_second_head_goes_like_a_first() -> None:
         assert (await response(reader))[1].endswith(b"1")
         assert await half.read() == b""
 
-    served(SmallCore(), talk, limits=Limits(connections=1))
+    served(SmallCore(), talk, limits=FrontLimits(connections=1))

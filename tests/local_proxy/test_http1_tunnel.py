@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from local_proxy.http import Response
-from local_proxy.http1_connection import Limits
+from local_proxy.http1_connection import FrontLimits
 from tests.local_proxy.http1_client import GET, Dial, response, served
 from tests.local_proxy.small_core import Echo, SmallCore
 
@@ -91,5 +91,5 @@ def test_a_half_closed_tunnel_in_which_nothing_moves_ends() -> None:
         writer.write_eof()
         assert await reader.read() == b""
 
-    served(SmallCore(far=far), talk, limits=Limits(idle_time=0.02))
+    served(SmallCore(far=far), talk, limits=FrontLimits(idle_time=0.02))
     assert far.closed.is_set()

@@ -11,7 +11,7 @@ from h2.events import PingAckReceived
 from h2.settings import SettingCodes
 
 from local_proxy.http import Request, Response
-from local_proxy.http1_connection import Limits
+from local_proxy.http1_connection import FrontLimits
 from tests.local_proxy.http2_served import BASE, POST, Dial, served, upload
 from tests.local_proxy.small_core import SmallCore, hello
 
@@ -203,7 +203,7 @@ def test_a_body_that_is_too_large_is_refused() -> None:
         client.http.send_data(unsaid, b"x" * 1001)
         assert (await client.answer(unsaid)).status == 413
 
-    served(SmallCore(handler), talk, limits=Limits(body=1000))
+    served(SmallCore(handler), talk, limits=FrontLimits(body=1000))
 
 
 def test_a_reset_while_the_body_comes_reaches_its_reader() -> None:
@@ -264,4 +264,4 @@ def test_a_connection_that_asks_for_nothing_gives_way_and_one_with_a_stream_does
         assert (await busy.answer(number)).status == 200
         assert (await third.get()).status == 200
 
-    served(SmallCore(handler), talk, limits=Limits(connections=2))
+    served(SmallCore(handler), talk, limits=FrontLimits(connections=2))

@@ -22,7 +22,7 @@ from hyperframe.frame import (
 
 from local_proxy.front import Front
 from local_proxy.http import Request, Response
-from local_proxy.http1_connection import Limits
+from local_proxy.http1_connection import FrontLimits
 from local_proxy.http2_flood import PREFACE
 from tests.local_proxy.http2_client import Fields
 from tests.local_proxy.http2_served import BASE, CONNECT, Dial, raw_frame, served
@@ -207,7 +207,7 @@ def test_who_does_not_read_is_not_read() -> None:
     served(SmallCore(handler), talk)
 
 
-QUICK = dataclasses.replace(Limits(), head_time=0.1, idle_time=0.2)
+QUICK = dataclasses.replace(FrontLimits(), head_time=0.1, idle_time=0.2)
 
 
 @pytest.mark.parametrize("said", [b"", PREFACE[:10], PREFACE, PREFACE + b"\0\0\0\4\0\0"])

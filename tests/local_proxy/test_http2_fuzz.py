@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from local_proxy.http import Duplex, Request, Response
-from local_proxy.http1_connection import Limits
+from local_proxy.http1_connection import FrontLimits
 from local_proxy.http2 import Http2Connection
 from local_proxy.http2_flood import PREFACE, Flood, FrameMeter
 
@@ -67,7 +67,7 @@ def fed(pieces: list[bytes]) -> Memory:
 
     async def main() -> Memory:
         client = Memory([piece for piece in pieces if piece])
-        connection = Http2Connection(Core(), client, limits=Limits(body=100_000))
+        connection = Http2Connection(Core(), client, limits=FrontLimits(body=100_000))
         async with asyncio.timeout(60):
             await connection.run()
         assert connection.statistics().streams == 0

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from local_proxy.http2_priority import (
-    Priority,
+    ResponsePriority,
     Turns,
     parse_priority,
     parse_update,
@@ -36,7 +36,7 @@ from local_proxy.http2_priority import (
     ],
 )
 def test_field(field: str, urgency: int, incremental: bool) -> None:
-    assert parse_priority(field) == Priority(urgency, incremental)
+    assert parse_priority(field) == ResponsePriority(urgency, incremental)
 
 
 @given(st.text(max_size=400))
@@ -45,8 +45,8 @@ def test_any_field_is_a_priority(field: str) -> None:
 
 
 def test_update_frame() -> None:
-    assert parse_update(b"\x00\x00\x00\x05u=1,i") == (5, Priority(1, True))
-    assert parse_update(b"\x80\x00\x00\x05") == (5, Priority())
+    assert parse_update(b"\x00\x00\x00\x05u=1,i") == (5, ResponsePriority(1, True))
+    assert parse_update(b"\x80\x00\x00\x05") == (5, ResponsePriority())
     assert parse_update(b"\x00\x00\x00\x00u=1") is None
     assert parse_update(b"\x00\x00\x05") is None
 
@@ -62,11 +62,11 @@ def served(turns: Turns, count: int) -> str:
 def test_urgent_first_then_in_order_then_in_turn() -> None:
     turns = Turns()
     for number, priority in (
-        (1, Priority(5)),
-        (3, Priority(3, True)),
-        (5, Priority(3, True)),
-        (7, Priority(1)),
-        (9, Priority(1)),
+        (1, ResponsePriority(5)),
+        (3, ResponsePriority(3, True)),
+        (5, ResponsePriority(3, True)),
+        (7, ResponsePriority(1)),
+        (9, ResponsePriority(1)),
     ):
         turns.add(number, priority)
     assert served(turns, 2) == "7,7"
@@ -84,7 +84,7 @@ def test_urgent_first_then_in_order_then_in_turn() -> None:
 def test_both_kinds_of_one_urgency_share() -> None:
     turns = Turns()
     for number, incremental in ((1, False), (3, True), (5, False), (7, True)):
-        turns.add(number, Priority(3, incremental))
+        turns.add(number, ResponsePriority(3, incremental))
     assert served(turns, 6) == "1,3,7,1,3,7"
     turns.forget(1)
     assert served(turns, 6) == "5,3,7,5,3,7"
@@ -92,27 +92,31 @@ def test_both_kinds_of_one_urgency_share() -> None:
 
 def test_a_change_moves_a_stream_at_once() -> None:
     turns = Turns()
-    turns.add(1, Priority(3))
-    turns.add(3, Priority(3))
+    turns.add(1, ResponsePriority(3))
+    turns.add(3, ResponsePriority(3))
     assert served(turns, 2) == "1,1"
-    turns.add(3, Priority(0))
+    turns.add(3, ResponsePriority(0))
     assert served(turns, 2) == "3,3"
 
 
 def test_who_may_not_send_is_passed_over() -> None:
     turns = Turns()
-    turns.add(1, Priority(0))
-    turns.add(3, Priority(7))
+    turns.add(1, ResponsePriority(0))
+    turns.add(3, ResponsePriority(7))
     assert turns.next(lambda number: number != 1) == 3
     assert turns.next(lambda _: False) is None
 
 
 @given(
     st.dictionaries(
-        st.integers(1, 500), st.builds(Priority, st.integers(0, 7), st.booleans()), min_size=1
+        st.integers(1, 500),
+        st.builds(ResponsePriority, st.integers(0, 7), st.booleans()),
+        min_size=1,
     )
 )
-def test_incremental_streams_of_one_urgency_get_the_same(ready: dict[int, Priority]) -> None:
+def test_incremental_streams_of_one_urgency_get_the_same(
+    ready: dict[int, ResponsePriority],
+) -> None:
     turns = Turns()
     for number, priority in ready.items():
         turns.add(number, priority)

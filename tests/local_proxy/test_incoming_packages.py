@@ -13,7 +13,7 @@ import pytest
 from local_proxy.arrivals import Arrival, Asked
 from local_proxy.arriving import Arriving
 from local_proxy.components import Component
-from local_proxy.packages.incoming import BROKEN, CHANGED, MAX_HELD, WRONG, Incoming
+from local_proxy.packages.incoming import BROKEN, CHANGED, MAX_HELD, WRONG, IncomingDocument
 from local_proxy.packages.sparse_file import SparseFile
 from local_proxy.resumption import Memory
 from office.zip_directory import parse
@@ -47,7 +47,7 @@ class World:
             progressed=lambda component, amount: None,
             ended=lambda component: None,
         )
-        self.document = Incoming(
+        self.document = IncomingDocument(
             URL,
             "deck.pptx",
             SparseFile(folder / "deck.pptx"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from local_proxy.components import Component
-from local_proxy.csp import Connections
-from local_proxy.export_drivers.page import Step, Way
+from local_proxy.csp import ConnectSources
+from local_proxy.export_drivers.page import PictureRequest, PictureStep
 from local_proxy.http import Headers, Request, Response, header
 from tests.local_proxy.export_world import (
     DATA,
@@ -31,7 +31,7 @@ async def coarse(world: World, one: Component, *fields: tuple[str, str]) -> str:
     return driver.key
 
 
-def told(world: World) -> list[Step]:
+def told(world: World) -> list[PictureStep]:
     page = world.export._pages.of_document(1)
     assert page is not None
     return page.steps({})
@@ -51,7 +51,7 @@ def test_it_is_answered_once_from_what_is_held() -> None:
         one.head.headers.append(("set-cookie", "a=1"))
         key = await coarse(world, one)
         (step,) = told(world)
-        assert step.keep == Way(ACCEPT, cors=False)
+        assert step.keep == PictureRequest(ACCEPT, cors=False)
         answer = await ask(world, key)
         assert (answer.status, await text_of(answer)) == (200, DATA)
         assert header(answer.headers, "cache-control") == "max-age=9"
@@ -129,7 +129,7 @@ def test_multipart_is_offered_when_it_has_ended() -> None:
         for done in response.on_done:
             done(True)
         assert not page.pending()
-        assert told(world) == [Step(URL, 7, "", Way(ACCEPT, cors=True))]
+        assert told(world) == [PictureStep(URL, 7, "", PictureRequest(ACCEPT, cors=True))]
         assert await text_of(await ask(world, key)) == DATA
         assert told(world) == []
 
@@ -186,4 +186,4 @@ def test_what_a_policy_lets_scripts_fetch(
     policy: str, url: str, allowed: bool, suffix: str
 ) -> None:
     headers = [("content-security-policy" + suffix, policy)]
-    assert Connections(headers, origin=ORIGIN).allow(url) is allowed
+    assert ConnectSources(headers, origin=ORIGIN).allow(url) is allowed

@@ -13,7 +13,7 @@ import pytest
 from browsers import trust
 from local_proxy.lessons import LOOK, Lessons
 from local_proxy.rejections import ALL, FIRST_PAUSE, MAX_CLIENTS, MAX_HOSTS, PIN, Rejections
-from local_proxy.store import FILE, MAX_LESSONS, Store
+from local_proxy.store import FILE, MAX_LESSONS, LocalStore
 
 
 class Run:
@@ -24,7 +24,7 @@ class Run:
         self.known = Rejections()
         self.lessons = Lessons(
             self.known,
-            Store(folder),
+            LocalStore(folder),
             authority=authority,
             now=lambda: self.now,
             clock=lambda: self.clock,
@@ -124,7 +124,7 @@ def test_what_was_learnt_before_it_was_forgotten_is_not_written_after(tmp_path: 
         await asyncio.to_thread(trust.forget, tmp_path)
         await run.lessons.flush()
         assert not run.refuses("a.test", "fox")
-        assert Store(tmp_path).lessons("ours") == (1, [])
+        assert LocalStore(tmp_path).lessons("ours") == (1, [])
         run.known.rejected("a.test", "fox", now=run.now)
         await run.lessons.flush()
         assert (await Run(tmp_path).begin()).refuses("a.test", "fox")
@@ -166,7 +166,7 @@ def test_it_stays_small(tmp_path: Path) -> None:
                 run.known.rejected(f"{number}.test", "app", now=run.now)
             run.known.rejected("x" * 10_000, "app", now=run.now)
             await run.lessons.flush()
-        _, rows = Store(tmp_path).lessons("ours")
+        _, rows = LocalStore(tmp_path).lessons("ours")
         assert len(rows) == MAX_LESSONS
         assert sum(len(client) + len(lesson) for client, _, lesson in rows) < 100_000
         assert repr((await Run(tmp_path).begin()).known) == f"<Rejections of {MAX_CLIENTS} clients>"
@@ -228,12 +228,12 @@ def test_a_file_that_cannot_be_had_costs_memory_across_runs_and_nothing_else(
 
 def test_a_file_of_the_schema_before_keeps_what_it_has(tmp_path: Path) -> None:
     async def main() -> None:
-        store = Store(tmp_path)
+        store = LocalStore(tmp_path)
         store.choose("a.test", "original")
         with closing(sqlite3.connect(tmp_path / FILE)) as db:
             db.executescript("DROP TABLE lessons; DROP TABLE counts; PRAGMA user_version = 1")
         await learnt(tmp_path)
         assert (await Run(tmp_path).begin()).refuses("any.test", "fox")
-        assert Store(tmp_path).choices() == {"a.test": "original"}
+        assert LocalStore(tmp_path).choices() == {"a.test": "original"}
 
     go(main)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from local_proxy.export_drivers.libreoffice.events import Kind
+from local_proxy.export_drivers.libreoffice.events import EventKind
 from office.contents import unpacked
 from office.zip_directory import parse
 from tests.local_proxy.office_desk import (
@@ -56,20 +56,20 @@ def test_pictures_get_better_where_they_are_shown(document: str, tmp_path: Path)
             source, media = at.source, at.source.outline.media
             source.feed_page(1)
             if source.outline.texts or any(page.entries for page in source.outline.pages[1:]):
-                await at.until(Kind.OPENED)
+                await at.until(EventKind.OPENED)
                 assert (await at.person("state"))["readonly"]
             await at.text_shown()
             assert not (await at.person("state"))["readonly"]
             small = {one.entry: coarse(source, one.entry) for one in media}
             for number, entry in enumerate(filter(small.get, small), 1):
                 source.feed_low(entry, small[entry])
-                await at.until(Kind.COARSE, number)
+                await at.until(EventKind.COARSE, number)
             title = (await at.person("state"))["title"]
             assert title == f"{document} (loading: pictures 0/{len(media)})"
             await at.person("pdf", path=str(tmp_path / "coarse.pdf"))
             for number, one in enumerate(reversed(media), 1):
                 source.feed([one.entry])
-                await at.until(Kind.PICTURE, number)
+                await at.until(EventKind.PICTURE, number)
             state = await at.person("state")
             assert not state["modified"]
             assert not state["undo"]
@@ -78,9 +78,9 @@ def test_pictures_get_better_where_they_are_shown(document: str, tmp_path: Path)
                 "reference", original=str(DATA / document), path=str(tmp_path / "original.pdf")
             )
             source.feed_rest()
-            await at.until(Kind.COMPLETE)
+            await at.until(EventKind.COMPLETE)
             assert (await at.person("state"))["title"] == document
-            assert at.events[0].kind is Kind.STARTED
+            assert at.events[0].kind is EventKind.STARTED
             await at.close()
 
     asyncio.run(scenario())
@@ -96,18 +96,18 @@ def test_edits_survive_what_comes_later(tmp_path: Path) -> None:
             await at.text_shown()
             await at.person("type_on", page=2, text="My own words")
             await at.person("delete_pictures_on", page=2)
-            await at.until(Kind.EDITED)
+            await at.until(EventKind.EDITED)
             at.source.feed_pictures()
-            await at.until(Kind.PICTURE, len(at.source.outline.media))
+            await at.until(EventKind.PICTURE, len(at.source.outline.media))
             at.source.feed_rest()
-            complete = await at.until(Kind.COMPLETE)
+            complete = await at.until(EventKind.COMPLETE)
             assert await asyncio.to_thread(Path(complete.text).read_bytes) == original
             assert "My own words" in await at.person("text_on", page=2)
             assert len((await at.person("state"))["undo"]) == 1
             assert await at.person("pictures_on", page=2) == []
-            placed = at.count(Kind.PICTURE)
+            placed = at.count(EventKind.PICTURE)
             await at.person("undo")
-            await at.until(Kind.PICTURE, placed + 1)
+            await at.until(EventKind.PICTURE, placed + 1)
             assert await at.person("pictures_on", page=2) == [[240, 160]]
             assert "My own words" in await at.person("text_on", page=2)
             await at.person(
@@ -135,9 +135,9 @@ def test_copies_of_coarse_pictures_get_better_too(tmp_path: Path) -> None:
         async with desk("deck_pictures.pptx", tmp_path) as at:
             await at.text_shown()
             await at.person("copy_slide", page=1)
-            await at.until(Kind.EDITED)
+            await at.until(EventKind.EDITED)
             at.source.feed_rest()
-            await at.until(Kind.COMPLETE)
+            await at.until(EventKind.COMPLETE)
             first, copy = (
                 await at.person("pictures_on", page=1),
                 await at.person("pictures_on", page=2),
@@ -153,8 +153,8 @@ def test_the_slide_in_view_comes_next(tmp_path: Path) -> None:
         async with desk("deck_pictures.pptx", tmp_path) as at:
             await at.text_shown()
             await at.person("go", page=9)
-            while (await at.until(Kind.PAGE, at.count(Kind.PAGE))).page != 9:
-                await at.until(Kind.PAGE, at.count(Kind.PAGE) + 1)
+            while (await at.until(EventKind.PAGE, at.count(EventKind.PAGE))).page != 9:
+                await at.until(EventKind.PAGE, at.count(EventKind.PAGE) + 1)
             page, visible = at.source.focused[-1]
             assert page == 9
             on_nine = [m.entry for m in at.source.outline.media if 9 in m.pages]
@@ -172,12 +172,12 @@ def test_the_pictures_on_the_screen_of_a_text_come_next(tmp_path: Path) -> None:
             await at.text_shown()
             first, *_, last = (media.entry for media in at.source.outline.media)
             while not at.source.focused[-1][1]:
-                await at.until(Kind.PAGE, at.count(Kind.PAGE) + 1)
+                await at.until(EventKind.PAGE, at.count(EventKind.PAGE) + 1)
             assert first in at.source.focused[-1][1]
             assert last not in at.source.focused[-1][1]
             await at.person("read_to_the_end")
             while last not in at.source.focused[-1][1]:
-                await at.until(Kind.PAGE, at.count(Kind.PAGE) + 1)
+                await at.until(EventKind.PAGE, at.count(EventKind.PAGE) + 1)
             assert first not in at.source.focused[-1][1]
             await at.close()
 
@@ -190,14 +190,14 @@ def test_a_slide_show_is_not_disturbed(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with desk("deck_pictures.pptx", tmp_path) as at:
             at.source.feed_page(1)
-            await at.until(Kind.OPENED)
+            await at.until(EventKind.OPENED)
             await at.person("present")
             at.source.feed_texts()
             at.source.feed([at.source.outline.media[0].entry])
-            await at.until(Kind.PICTURE)
-            assert at.count(Kind.EDITABLE) == 0
+            await at.until(EventKind.PICTURE)
+            assert at.count(EventKind.EDITABLE) == 0
             await at.person("end_presenting")
-            await at.until(Kind.EDITABLE)
+            await at.until(EventKind.EDITABLE)
             await at.close()
 
     asyncio.run(scenario())
@@ -212,12 +212,12 @@ def test_all_slides_can_be_read_before_their_notes_come(
         async with desk("deck_pictures.pptx", tmp_path) as at:
             for page in range(1, len(at.source.outline.pages) + 1):
                 at.source.feed_page(page)
-            await at.until(Kind.TEXT)
-            assert at.count(Kind.EDITABLE) == 0
+            await at.until(EventKind.TEXT)
+            assert at.count(EventKind.EDITABLE) == 0
             assert (await at.person("state"))["readonly"]
             await at.text_shown()
             assert not (await at.person("state"))["readonly"]
-            assert at.count(Kind.TEXT) == 1
+            assert at.count(EventKind.TEXT) == 1
             await at.close()
 
     asyncio.run(scenario())
@@ -232,12 +232,12 @@ def test_saving_waits_for_all_pictures(tmp_path: Path) -> None:
             await at.person(
                 "dispatch", command=".uno:SaveAs", URL=saved.as_uri(), FilterName="impress8"
             )
-            held = await at.until(Kind.HELD)
+            held = await at.until(EventKind.HELD)
             assert held.text == ".uno:SaveAs"
             assert not saved.exists()
             assert len(at.source.focused[-1][1]) == len(at.source.outline.media)
             at.source.feed_rest()
-            await at.until(Kind.STORED)
+            await at.until(EventKind.STORED)
             await at.person("reference", original=str(saved), path=str(tmp_path / "saved.pdf"))
             converted = tmp_path / "converted.odp"
             deck = str(DATA / "deck_pictures.pptx")

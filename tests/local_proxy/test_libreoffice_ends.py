@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from local_proxy.export_drivers.libreoffice import session
-from local_proxy.export_drivers.libreoffice.events import Kind
+from local_proxy.export_drivers.libreoffice.events import EventKind
 from local_proxy.export_drivers.libreoffice.find import Office, find
 from local_proxy.export_drivers.libreoffice.session import OfficeFailed
 from local_proxy.export_drivers.libreoffice.show import show, show_coming
@@ -46,10 +46,10 @@ def test_the_rest_does_not_come(tmp_path: Path) -> None:
             await at.person(
                 "dispatch", command=".uno:SaveAs", URL=saved.as_uri(), FilterName="impress8"
             )
-            await at.until(Kind.HELD)
+            await at.until(EventKind.HELD)
             at.source.fail("The server has another version now.")
-            assert (await at.until(Kind.FAILED)).text == "The server has another version now."
-            await at.until(Kind.STORED)
+            assert (await at.until(EventKind.FAILED)).text == "The server has another version now."
+            await at.until(EventKind.STORED)
             await at.close()
 
     asyncio.run(scenario())
@@ -63,7 +63,7 @@ def test_a_file_that_was_saved_coarse_is_said_to_be(tmp_path: Path) -> None:
         async with desk("deck_pictures.pptx", tmp_path) as at:
             await at.text_shown()
             await at.person("save_as", path=str(tmp_path / "mine.odp"), kind="impress8")
-            await at.until(Kind.STORED)
+            await at.until(EventKind.STORED)
             await at.close()
             assert "before all of its pictures were here" in at.events[-1].text
 
@@ -85,7 +85,7 @@ def test_killed_while_it_loads(victim: str, tmp_path: Path) -> None:
     async def scenario() -> None:
         async with desk("deck_pictures.pptx", tmp_path) as at:
             at.source.feed_page(1)
-            await at.until(Kind.OPENED)
+            await at.until(EventKind.OPENED)
             for pid, line in processes(tmp_path).items():
                 if victim in line.split(" -")[0] or f"-m {victim}" in line:
                     os.kill(pid, signal.SIGKILL)
@@ -175,7 +175,7 @@ def test_it_starts_before_the_document_is_known(tmp_path: Path) -> None:
             await until(lambda: runs("soffice.bin", tmp_path))
             assert not at.events
             coming.set_result(at.source)
-            await at.until(Kind.EDITABLE)
+            await at.until(EventKind.EDITABLE)
             assert (await at.person("state"))["title"].startswith("deck_pictures.pptx (loading")
             await at.close()
 
@@ -186,7 +186,7 @@ def test_cancelled_while_it_loads(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with desk("deck_pictures.pptx", tmp_path) as at:
             at.source.feed_page(1)
-            await at.until(Kind.OPENED)
+            await at.until(EventKind.OPENED)
 
     asyncio.run(scenario())
 
@@ -198,7 +198,7 @@ def test_what_was_edited_outlives_the_proxy(tmp_path: Path) -> None:
         async with desk("deck_pictures.pptx", tmp_path) as at:
             await at.text_shown()
             await at.person("type_on", page=2, text="My own words")
-            await at.until(Kind.EDITED)
+            await at.until(EventKind.EDITED)
             at.showing.cancel()
             assert "My own words" in await at.person("text_on", page=2)
             await at.person("close")
@@ -262,7 +262,7 @@ def test_links_are_not_fetched_around_the_proxy(tmp_path: Path) -> None:
             link_pictures(DATA / "text_pictures.odt", linked, f"http://127.0.0.1:{port}/a.png")
             async with desk("linked.odt", tmp_path, data=tmp_path) as at:
                 at.source.feed_rest()
-                await at.until(Kind.COMPLETE)
+                await at.until(EventKind.COMPLETE)
                 await at.person("pdf", path=str(tmp_path / "linked.pdf"))
                 await at.close()
         return asked
@@ -284,7 +284,7 @@ def test_a_picture_that_nobody_can_read(tmp_path: Path) -> None:
         async with desk("damaged.pptx", tmp_path, data=tmp_path) as at:
             await at.text_shown()
             at.source.feed_rest()
-            await at.until(Kind.COMPLETE)
+            await at.until(EventKind.COMPLETE)
             assert await at.person("pictures_on", page=1) == [[360, 240]]
             assert not (await at.person("state"))["modified"]
             await at.close()

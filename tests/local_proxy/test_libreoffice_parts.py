@@ -9,11 +9,11 @@ import pytest
 
 from local_proxy.export_drivers.libreoffice import originals
 from local_proxy.export_drivers.libreoffice.command import line, suite
-from local_proxy.export_drivers.libreoffice.events import Event, Kind
+from local_proxy.export_drivers.libreoffice.events import Event, EventKind
 from local_proxy.export_drivers.libreoffice.files import Files
 from local_proxy.export_drivers.libreoffice.find import NoOffice, find
 from local_proxy.export_drivers.libreoffice.pictures import Next, Pictures
-from local_proxy.tracking_drivers.libreoffice import Tracker
+from local_proxy.tracking_drivers.libreoffice import OfficeTracker
 from office.partial_view import survey
 from office.source import Source
 from tests.office.fake_source import FakeSource
@@ -65,7 +65,7 @@ def test_what_can_not_be_shown_needs_the_whole_file(source: FakeSource) -> None:
 
 
 def test_the_source_hears_of_the_page_once(source: FakeSource) -> None:
-    tracker = Tracker(source)
+    tracker = OfficeTracker(source)
     on_nine = [media.entry for media in source.outline.media if 9 in media.pages]
     tracker.page(9)
     tracker.page(9)
@@ -125,10 +125,10 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 @pytest.mark.parametrize(
     ("event", "text"),
     [
-        (Event(Kind.HELD, 1.0, text=".uno:SaveAs"), "SaveAs waits for the pictures"),
-        (Event(Kind.COMPLETE, 1.0), "the window shows the whole document"),
-        (Event(Kind.PICTURE, 1.0), ""),
-        (Event(Kind.FAILED, 1.0, text="gone"), "gone"),
+        (Event(EventKind.HELD, 1.0, text=".uno:SaveAs"), "SaveAs waits for the pictures"),
+        (Event(EventKind.COMPLETE, 1.0), "the window shows the whole document"),
+        (Event(EventKind.PICTURE, 1.0), ""),
+        (Event(EventKind.FAILED, 1.0, text="gone"), "gone"),
     ],
 )
 def test_lines_for_a_terminal(event: Event, text: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from local_proxy.export_drivers.libreoffice.events import Kind
+from local_proxy.export_drivers.libreoffice.events import EventKind
 from office.text_view.records import VIEWED
 from tests.local_proxy.office_desk import (
     DATA,
@@ -34,24 +34,24 @@ def test_a_view_is_read_slide_by_slide_and_the_text_takes_its_place_once(tmp_pat
             source = at.source
             source.hold_back_texts()
             source.feed_page(1)
-            await at.until(Kind.STARTED)
+            await at.until(EventKind.STARTED)
             await asyncio.sleep(0)  # it looks for what could be shown
             source.feed_view(1)
-            await at.until(Kind.OPENED)
+            await at.until(EventKind.OPENED)
             shown = await texts(at)
             assert "A river in nine slides" in shown[0]
             assert not any(text.strip() for text in shown[1:])
             source.feed_view()
-            await at.until(Kind.TEXT)
+            await at.until(EventKind.TEXT)
             assert (await at.person("state"))["readonly"]
             await at.person("go", page=4)
             viewed = await texts(at)
             source.feed_pictures()
-            await at.until(Kind.PICTURE, 1)
+            await at.until(EventKind.PICTURE, 1)
             source.feed([VIEWED[0]])  # not before both are here
             source.feed_rest()
-            await at.until(Kind.COMPLETE)
-            assert at.count(Kind.EDITABLE) == at.count(Kind.TEXT) == 1
+            await at.until(EventKind.COMPLETE)
+            assert at.count(EventKind.EDITABLE) == at.count(EventKind.TEXT) == 1
             assert not (await at.person("state"))["readonly"]
             assert viewed == await texts(at)
             assert await at.person("page") == 4
@@ -71,9 +71,9 @@ def test_where_the_rest_does_not_come_the_view_stays(tmp_path: Path) -> None:
             at.source.hold_back_texts()
             at.source.feed_page(1)
             at.source.feed_view()
-            await at.until(Kind.TEXT)
+            await at.until(EventKind.TEXT)
             at.source.fail("the server has gone")
-            assert (await at.until(Kind.FAILED)).text == "the server has gone"
+            assert (await at.until(EventKind.FAILED)).text == "the server has gone"
             assert "Edit me" in (await texts(at))[1]
             await at.close()
 

@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable
 import pytest
 from msgspec import msgpack
 
-from local_proxy.components import Component, Head
+from local_proxy.components import Component, OriginHead
 from local_proxy.export_drivers.browser import BrowserExport
 from local_proxy.export_drivers.level_files import RESTORED_AT_ONCE, LevelFiles, NoFile
-from local_proxy.export_drivers.page import Page, Step, Way
+from local_proxy.export_drivers.page import BrowserPage, PictureRequest, PictureStep
 from local_proxy.http import Request, Response, header
 from local_proxy.levels import Told
 from tests.local_proxy.export_world import IMAGE, JPEG, URL, World, run, text_of, turns
@@ -63,7 +63,7 @@ class Pair(World):
             multipart=multipart,
             restore=restore,
         )
-        self.one = Component(7, 1, URL, Kind.IMAGE, use, head=Head(200, list(FIELDS), None))
+        self.one = Component(7, 1, URL, Kind.IMAGE, use, head=OriginHead(200, list(FIELDS), None))
         self.one.levels = levels
         self.sent = sent
 
@@ -81,7 +81,7 @@ class Pair(World):
         assert answer is not None
         return answer
 
-    def opened(self) -> Page:
+    def opened(self) -> BrowserPage:
         page = self.export._pages.of_document(1)
         assert page is not None
         return page
@@ -107,11 +107,13 @@ def test_it_is_kept_once_its_recipe_is_here_and_not_before() -> None:
         assert silent(coarse)
         world.advance(9)
         page, told = world.opened(), dict[int, int]()
-        assert page.steps(told) == [Step(URL, 7, "original")]
+        assert page.steps(told) == [PictureStep(URL, 7, "original")]
         assert page.pending()
         assert (await world.to_keep(driver.key)).status == 204
         world.advance(len(SENT))
-        assert page.steps(told) == [Step(URL, 7, "", Way(IMAGE[0][1], cors=False))]
+        assert page.steps(told) == [
+            PictureStep(URL, 7, "", PictureRequest(IMAGE[0][1], cors=False))
+        ]
         assert page.steps(told) == []
         assert not page.pending()
         answer = await world.to_keep(driver.key)
@@ -160,7 +162,9 @@ def test_a_driver_that_comes_late_hears_of_level_and_recipe_at_once() -> None:
         world.advance(3)
         await world.ask()
         world.advance(len(SENT))
-        assert world.opened().steps({}) == [Step(URL, 7, "original", Way(IMAGE[0][1], cors=False))]
+        assert world.opened().steps({}) == [
+            PictureStep(URL, 7, "original", PictureRequest(IMAGE[0][1], cors=False))
+        ]
 
     run(main())
 
@@ -172,7 +176,7 @@ def test_without_a_recipe_it_is_never_offered_and_the_driver_does_not_wait() -> 
         world.advance(3)
         await world.ask()
         world.advance(9, last=True)
-        assert world.opened().steps({}) == [Step(URL, 7, "original")]
+        assert world.opened().steps({}) == [PictureStep(URL, 7, "original")]
         assert not world.opened().pending()
         assert (await world.to_keep(driver.key)).status == 204
 
@@ -209,7 +213,9 @@ def test_what_is_here_is_shown_at_once_by_a_driver_and_kept_right_away_without(
         assert answer.body == b"defghi"
         assert silent(answer)
         ended(answer)
-        assert world.opened().steps({}) == [Step(URL, 7, "", Way(IMAGE[0][1], cors=False))]
+        assert world.opened().steps({}) == [
+            PictureStep(URL, 7, "", PictureRequest(IMAGE[0][1], cors=False))
+        ]
         assert (await world.to_keep(given.key)).body == ORIGINAL
 
     run(main())
@@ -233,7 +239,9 @@ def test_a_response_that_grows_has_no_validators(coding: str, driver: bool) -> N
         assert await text_of(answer) == SENT[:9]
         ended(answer)
         if driver:
-            assert world.opened().steps({}) == [Step(URL, 7, "", Way(IMAGE[0][1], cors=False))]
+            assert world.opened().steps({}) == [
+                PictureStep(URL, 7, "", PictureRequest(IMAGE[0][1], cors=False))
+            ]
 
     run(main())
 
@@ -255,7 +263,9 @@ def test_the_parts_of_one_response_are_kept_when_recipe_and_response_are_over() 
         assert world.opened().steps({}) == []
         assert world.opened().pending()
         world.advance(len(SENT))
-        assert world.opened().steps({}) == [Step(URL, 7, "", Way(IMAGE[0][1], cors=False))]
+        assert world.opened().steps({}) == [
+            PictureStep(URL, 7, "", PictureRequest(IMAGE[0][1], cors=False))
+        ]
         assert (await world.to_keep(driver.key)).body == ORIGINAL
 
     run(main())

@@ -25,7 +25,7 @@ from policies.api import (
     TimerExpired,
     WatchBandwidth,
 )
-from policies.host import Slot, Turn
+from policies.host import PolicySlot, PolicyTurn
 from tests.local_proxy.policy_session import Scripted, drip, quiet, run, session
 
 
@@ -120,12 +120,12 @@ def test_timers_expire_on_the_loop() -> None:
 
 
 def test_events_pile_up_in_order_without_repeating_themselves() -> None:
-    slot, other = (Slot(index, quiet(), str(index)) for index in range(2))
+    slot, other = (PolicySlot(index, quiet(), str(index)) for index in range(2))
     queue = TurnQueue()
-    queue.put(Turn(slot, Progress(2, n, "low")) for n in range(1000))
-    queue.put([Turn(other, Progress(2, 5, "low")), Turn(slot, FocusChanged(1))])
-    queue.put([Turn(slot, DocumentOpened(3, "u")), Turn(slot, FocusChanged(3))])
-    queue.put([Turn(slot, TimerExpired("t")), Turn(slot, TimerExpired("t"))])
+    queue.put(PolicyTurn(slot, Progress(2, n, "low")) for n in range(1000))
+    queue.put([PolicyTurn(other, Progress(2, 5, "low")), PolicyTurn(slot, FocusChanged(1))])
+    queue.put([PolicyTurn(slot, DocumentOpened(3, "u")), PolicyTurn(slot, FocusChanged(3))])
+    queue.put([PolicyTurn(slot, TimerExpired("t")), PolicyTurn(slot, TimerExpired("t"))])
     assert queue.waiting_for(slot) == 5
     queue.drop(other)
     events = []

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from bench.virtual_time import run as run_virtually
-from local_proxy.components import Component, ComponentFailed, Head
+from local_proxy.components import Component, ComponentFailed, OriginHead
 from local_proxy.export_drivers.script_powers import MAX_ORIGINS, READERS, ScriptPowers
 from local_proxy.http import Request
 from tests.local_proxy.export_world import (
@@ -29,7 +29,7 @@ WORKER = f"{ORIGIN}/worker.js"
 
 
 def text(kind: Kind = Kind.OTHER, content_type: str = "text/javascript") -> Component:
-    head = Head(200, [("content-type", content_type)], None)
+    head = OriginHead(200, [("content-type", content_type)], None)
     return Component(1, 1, f"{ORIGIN}/x", kind, head=head)
 
 
@@ -113,7 +113,7 @@ def test_a_worker_that_answers_is_not_forgotten_for_another_that_does_not(first_
 
 def test_a_worker_that_has_not_changed_is_believed_to_answer() -> None:
     powers, one = ScriptPowers(), text()
-    one.url, one.head = WORKER, Head(304, [], None)
+    one.url, one.head = WORKER, OriginHead(304, [], None)
     powers.expect_worker(WORKER)
     come(powers, one, b"x", last=True)
     assert powers.answer(ORIGIN)
@@ -133,7 +133,7 @@ def script(number: int = 21, **what: bool) -> Component:
 
 
 def here(world: World, one: Component, data: bytes, *, last: bool = True) -> None:
-    one.head = Head(200, [("content-type", "text/javascript")], None)
+    one.head = OriginHead(200, [("content-type", "text/javascript")], None)
     one.data += data
     one.complete = last
     world.export.look(one)

@@ -10,7 +10,7 @@ import pytest
 
 from bench.links.memory import LinkModel, MemoryLink, memory_links
 from bench.virtual_time import run as run_virtually
-from local_proxy.components import Component, Head
+from local_proxy.components import Component, OriginHead
 from local_proxy.export_drivers.browser import BrowserExport
 from local_proxy.export_drivers.level_files import LevelFiles, NoFile
 from local_proxy.http import Request, Response, header
@@ -79,7 +79,7 @@ class World:
         )
         self.one = Component(
             *(7, 1, URL, Kind.IMAGE, use),
-            head=Head(200, [("content-type", JPEG), ("cache-control", "max-age=9")], None),
+            head=OriginHead(200, [("content-type", JPEG), ("cache-control", "max-age=9")], None),
             levels=levels,
             coding="test" if coded else "",
             promised=True,

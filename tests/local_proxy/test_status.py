@@ -24,17 +24,17 @@ from local_proxy.status.link_down import link_down
 from local_proxy.status.metrics import CONTENT_TYPE, exposition
 from local_proxy.status.page import MAX_STREAMS, StatusPage
 from local_proxy.status.snapshot import (
-    Estimate,
     HistoryStatus,
     LinkStatus,
     PolicyStatus,
-    Savings,
+    ShownEstimate,
+    ShownSavings,
     StatusSnapshot,
 )
 from policies.api import DocumentOpened, Event, Kind, Progress, SessionOpened, SkeletonGrew, Use
 from policies.default import Default
 from policies.testing import replay
-from remote_proxy.economy import Why
+from remote_proxy.economy import AdaptationReason
 from wire.skeleton import Part
 
 LINK = LinkStatus(connected=True, seconds=3.0, remote="relay:7443", received=1000, sent=50)
@@ -210,8 +210,8 @@ def test_wrong_requests_and_a_faulty_snapshot_are_answered() -> None:
 def test_metrics_are_prometheus_text() -> None:
     told = msgspec.structs.replace(
         status(),
-        link=msgspec.structs.replace(LINK, down=Estimate(7000.5, 0.1, 1.0), delay=0.25),
-        savings=Savings(origin_bytes=900, link_bytes=300),
+        link=msgspec.structs.replace(LINK, down=ShownEstimate(7000.5, 0.1, 1.0), delay=0.25),
+        savings=ShownSavings(origin_bytes=900, link_bytes=300),
         policies=[PolicyStatus(name='my "own"\nline', on=False)],
     )
     text = exposition(told)
@@ -252,7 +252,7 @@ def test_what_was_decided_about_pictures_is_said_to_people_and_to_programs() -> 
     shown = msgspec.structs.replace(status(), pictures=told)
     assert "  pictures: 12 coarse first: they would be waited for\n" in render(shown)
     assert 'sluice_pictures_total{why="slow"} 12\n' in exposition(shown)
-    assert set(summary.PICTURES) == {str(why) for why in Why}
+    assert set(summary.PICTURES) == {str(why) for why in AdaptationReason}
 
 
 def test_summary_of_the_tree() -> None:

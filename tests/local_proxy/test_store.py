@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 
 from local_proxy.savings import MAX_PENDING, Savings
-from local_proxy.store import FILE, MAX_DAYS, MAX_SITES, OTHERS, Store, Sum, Unavailable
+from local_proxy.store import FILE, MAX_DAYS, MAX_SITES, OTHERS, LocalStore, Sum, Unavailable
 
 ONE = Sum(100, 40, 1, 0)
 
 
 def test_sums_add_up_across_processes(tmp_path: Path) -> None:
     for _ in range(2):
-        Store(tmp_path).add([("2026-01-01", "a.test", ONE), ("2026-01-02", "b.test", ONE)])
-    store = Store(tmp_path)
+        LocalStore(tmp_path).add([("2026-01-01", "a.test", ONE), ("2026-01-02", "b.test", ONE)])
+    store = LocalStore(tmp_path)
     twice = Sum(200, 80, 2, 0)
     assert store.days() == [("2026-01-02", twice), ("2026-01-01", twice)]
     assert store.sites(day="2026-01-01") == [("a.test", twice)]
@@ -28,7 +28,7 @@ def test_sums_add_up_across_processes(tmp_path: Path) -> None:
 
 
 def test_it_stays_small(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+    store = LocalStore(tmp_path)
     store.add([("2026-01-01", f"s{n}", Sum(n, n, 1, 0)) for n in range(MAX_SITES + 50)])
     first = date(2026, 1, 1)
     days = [(first + timedelta(n)).isoformat() for n in range(MAX_DAYS)]
@@ -44,7 +44,7 @@ def test_it_stays_small(tmp_path: Path) -> None:
 @pytest.mark.parametrize("damage", ["text", "middle", "newer", "other tables"])
 def test_a_damaged_file_is_put_aside(tmp_path: Path, damage: str) -> None:
     path = tmp_path / FILE
-    store = Store(tmp_path)
+    store = LocalStore(tmp_path)
     store.add([("2026-01-01", f"site-{n}.test", ONE) for n in range(150)])
     with closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -58,7 +58,7 @@ def test_a_damaged_file_is_put_aside(tmp_path: Path, damage: str) -> None:
         data = bytearray(path.read_bytes())
         data[4096:] = b"\xa5" * (len(data) - 4096)
         path.write_bytes(data)
-    store = Store(tmp_path)
+    store = LocalStore(tmp_path)
     store.add([("2026-01-02", "a.test", ONE)])
     assert store.days() == [("2026-01-02", ONE)]
     assert store.choices() == {}
@@ -67,7 +67,7 @@ def test_a_damaged_file_is_put_aside(tmp_path: Path, damage: str) -> None:
 
 def test_a_locked_file_is_waited_for_with_all_that_was_to_be_written(tmp_path: Path) -> None:
     async def go() -> None:
-        store = Store(tmp_path)
+        store = LocalStore(tmp_path)
         store.choose("a.test", "original")
         savings = Savings(store, today=lambda: date(2026, 1, 1))
         savings.add("a.test", ONE)
@@ -87,7 +87,7 @@ def test_a_locked_file_is_waited_for_with_all_that_was_to_be_written(tmp_path: P
 def test_what_waits_is_bounded(tmp_path: Path) -> None:
     async def go() -> None:
         (tmp_path / FILE).mkdir()
-        savings = Savings(Store(tmp_path))
+        savings = Savings(LocalStore(tmp_path))
         for number in range(3 * MAX_PENDING):
             savings.add(f"s{number}", ONE)
         await savings.flush()

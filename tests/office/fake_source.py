@@ -8,7 +8,7 @@ from pathlib import Path
 
 from office.beginnings import main_text
 from office.contents import unpacked
-from office.outline import Outline, Page
+from office.outline import Outline, OutlinePage
 from office.reading import read
 from office.text_view.making import records_of
 from office.text_view.records import VIEWED, TextView
@@ -77,7 +77,7 @@ class FakeSource:
         first, *others = self.outline.pages
         names = tuple(name for name in first.entries if name not in VIEWED)
         self.outline = replace(
-            self.outline, pages=(Page(names), *others), texts=(*self.outline.texts, *VIEWED)
+            self.outline, pages=(OutlinePage(names), *others), texts=(*self.outline.texts, *VIEWED)
         )
 
     def feed(self, entries: Iterable[str]) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from office.contents import unpacked
 from office.extents import Extents
 from office.outline import Media, Outline
-from office.parts import MAX_RANGES, MAX_TEXTS, Picture, Texts, parts_of
+from office.parts import MAX_RANGES, MAX_TEXTS, PicturePart, Texts, parts_of
 from office.reading import read
 from office.xml import MAX_ELEMENTS, elements
 from office.zip_directory import Directory, Unreadable, parse
@@ -131,7 +131,7 @@ def test_a_deck_of_very_many_slides_has_parts_that_are_bounded() -> None:
     parts = parts_of(directory, found)
     pages = [part.page for part in parts if isinstance(part, Texts) and part.page]
     assert pages == [1, *range(1, MAX_TEXTS + 2)]  # the first slide before its layout
-    assert sum(isinstance(part, Picture) for part in parts) == 2
+    assert sum(isinstance(part, PicturePart) for part in parts) == 2
 
 
 @pytest.mark.parametrize(

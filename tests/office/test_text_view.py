@@ -16,7 +16,7 @@ from office.errors import Unreadable
 from office.extents import Extents
 from office.outline import DocumentKind
 from office.partial_view import chunks, survey
-from office.parts import Picture, Rest, Texts, Viewed, parts_of
+from office.parts import PicturePart, RestParts, Texts, Viewed, parts_of
 from office.preview.pages import Preview
 from office.reading import read
 from office.text_view import shorthand
@@ -235,8 +235,10 @@ def test_parts_of_a_document_with_a_view_are_all_of_it_and_the_view_is_early() -
     there = Extents(one for part in cut for one in part.ranges)
     assert there.covers(0, directory.start)
     assert there.size == sum(end - start for part in cut for start, end in part.ranges)
-    last = max(index for index, part in enumerate(cut) if isinstance(part, Texts | Picture))
-    late = Extents(one for part in cut[last + 1 :] if isinstance(part, Rest) for one in part.ranges)
+    last = max(index for index, part in enumerate(cut) if isinstance(part, Texts | PicturePart))
+    late = Extents(
+        one for part in cut[last + 1 :] if isinstance(part, RestParts) for one in part.ranges
+    )
     assert all(late.covers(entries[name].start, entries[name].end) for name in VIEWED)
 
 

@@ -15,7 +15,7 @@ from pairing.files import write_private
 from pairing.identity import device_identity
 from pairing.invitation import Invitation, parse
 from pairing.kept import keep, kept
-from pairing.store import MAX_PAIRED, Store
+from pairing.store import MAX_PAIRED, PairingStore
 
 NOW = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -29,15 +29,15 @@ def files(folder: Path) -> set[str]:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "state" / "remote")
+def store(tmp_path: Path) -> PairingStore:
+    return PairingStore(tmp_path / "state" / "remote")
 
 
-def pair(store: Store, name: str = "") -> Invitation:
+def pair(store: PairingStore, name: str = "") -> Invitation:
     return store.pair(name, host="h", port=1, now=NOW)
 
 
-def test_a_device_is_kept_without_its_secret(store: Store) -> None:
+def test_a_device_is_kept_without_its_secret(store: PairingStore) -> None:
     invitation = pair(store, "phone")
     (device,), wrong = store.devices()
     assert (device.name, device.paired, wrong) == ("phone", "2030-01-02T03:04:05+00:00", [])
@@ -49,7 +49,7 @@ def test_a_device_is_kept_without_its_secret(store: Store) -> None:
         assert (b"PRIVATE" in content) == (path.name == "identity.pem")
 
 
-def test_everything_is_private(store: Store) -> None:
+def test_everything_is_private(store: PairingStore) -> None:
     pair(store)
     store.note_listening("127.0.0.1:8119")
     assert files(store.folder) == {"identity.pem", "listening", "devices/device.pem"}
@@ -57,13 +57,13 @@ def test_everything_is_private(store: Store) -> None:
         assert mode(path) == (0o700 if path.is_dir() else 0o600), path
 
 
-def test_a_folder_that_others_can_read_is_closed(store: Store) -> None:
+def test_a_folder_that_others_can_read_is_closed(store: PairingStore) -> None:
     store.folder.mkdir(parents=True, mode=0o755)
     store.identity()
     assert mode(store.folder) == 0o700
 
 
-def test_the_identity_is_made_once_even_by_many_at_once(store: Store) -> None:
+def test_the_identity_is_made_once_even_by_many_at_once(store: PairingStore) -> None:
     pins: list[bytes] = []
     starts = [threading.Thread(target=lambda: pins.append(store.identity().pin)) for _ in range(8)]
     for thread in starts:
@@ -75,19 +75,19 @@ def test_the_identity_is_made_once_even_by_many_at_once(store: Store) -> None:
     assert files(store.folder) == {"identity.pem"}
 
 
-def test_a_damaged_identity_is_not_replaced_in_silence(store: Store) -> None:
+def test_a_damaged_identity_is_not_replaced_in_silence(store: PairingStore) -> None:
     write_private(store.folder / "identity.pem", b"half of it")
     with pytest.raises(PairingError, match=r"identity\.pem.*pair every device anew"):
         store.identity()
 
 
-def test_devices_without_a_name_get_free_ones(store: Store) -> None:
+def test_devices_without_a_name_get_free_ones(store: PairingStore) -> None:
     for _ in range(3):
         pair(store)
     assert [device.name for device in store.devices()[0]] == ["device", "device-2", "device-3"]
 
 
-def test_a_name_is_given_once_and_again_after_its_revocation(store: Store) -> None:
+def test_a_name_is_given_once_and_again_after_its_revocation(store: PairingStore) -> None:
     first = pair(store, "phone")
     with pytest.raises(PairingError, match="already"):
         pair(store, "phone")
@@ -105,20 +105,20 @@ def test_a_name_is_given_once_and_again_after_its_revocation(store: Store) -> No
 @pytest.mark.parametrize(
     "name", ["../identity", "a/b", ".hidden", "a b", "é", "x" * 64, "-rf", "a\n", "a\0b"]
 )
-def test_names_that_are_no_file_names_are_refused(store: Store, name: str) -> None:
+def test_names_that_are_no_file_names_are_refused(store: PairingStore, name: str) -> None:
     with pytest.raises(PairingError, match="can't name a device"):
         pair(store, name)
     with pytest.raises(PairingError, match="can't name a device"):
         store.revoke(name)
 
 
-def test_revoking_nobody_names_those_there_are(store: Store) -> None:
+def test_revoking_nobody_names_those_there_are(store: PairingStore) -> None:
     pair(store, "phone")
     with pytest.raises(PairingError, match="no device is named tablet; paired are: phone"):
         store.revoke("tablet")
 
 
-def test_a_damaged_file_costs_its_own_device_only(store: Store) -> None:
+def test_a_damaged_file_costs_its_own_device_only(store: PairingStore) -> None:
     pair(store, "phone")
     pair(store, "tablet")
     (store.folder / "devices" / "phone.pem").write_bytes(b"paired\nnoise")
@@ -140,10 +140,10 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
 def test_a_folder_that_can_t_be_made_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(PairingError, match="Not a directory"):
-        Store(tmp_path / "file" / "state").identity()
+        PairingStore(tmp_path / "file" / "state").identity()
 
 
-def test_there_is_a_limit(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_is_a_limit(store: PairingStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pairing.store.MAX_PAIRED", 2)
     assert MAX_PAIRED == 1000
     pair(store)
@@ -201,9 +201,9 @@ def test_where_a_string_leads(
     out: list[str] = []
     notices: list[str] = []
     settings = Settings(tmp_path, listen=listen)
-    Store(tmp_path).identity()
+    PairingStore(tmp_path).identity()
     if noted:
-        Store(tmp_path).note_listening(noted)
+        PairingStore(tmp_path).note_listening(noted)
     command.pair(settings, "", out=out.append, notice=notices.append)
     assert parse(out[0]).address == address
     assert notice in notices[0]
@@ -219,12 +219,12 @@ def test_an_address_that_no_device_reaches_makes_no_string(
 ) -> None:
     out: list[str] = []
     if noted:
-        Store(tmp_path).note_listening(noted)
+        PairingStore(tmp_path).note_listening(noted)
     settings = Settings(tmp_path, listen=listen)
     with pytest.raises(PairingError, match=r"--address proxy\.example:"):
         command.pair(settings, "", out=out.append, notice=out.append)
     assert not out
-    assert Store(tmp_path).devices() == ([], [])
+    assert PairingStore(tmp_path).devices() == ([], [])
 
 
 def test_all_addresses_are_none_so_one_is_guessed(tmp_path: Path) -> None:

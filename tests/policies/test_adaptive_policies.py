@@ -25,7 +25,7 @@ from policies.api import (
 )
 from policies.callback_priorities import CallbackPriorities
 from policies.default import Default
-from policies.host import Host, Step, react
+from policies.host import HostStep, PolicyHost, react
 from policies.loader import load
 from policies.modal import Modal
 from policies.testing import Estimate, Player, replay
@@ -85,10 +85,10 @@ class Answers:
             yield from self.verdict
 
 
-def expire(host: Host, component: int) -> list[Command]:
+def expire(host: PolicyHost, component: int) -> list[Command]:
     """What is sent when the remote has suspended it."""
 
-    def follow(step: Step) -> list[Command]:
+    def follow(step: HostStep) -> list[Command]:
         sent = list(step.commands)
         for turn in step.turns:
             commands = react(turn, host.view(now=1.0))
@@ -98,8 +98,8 @@ def expire(host: Host, component: int) -> list[Command]:
     return follow(host.expired_early(component))
 
 
-def opened(policy: Answers) -> Host:
-    host = Host([policy], fallback=Default)
+def opened(policy: Answers) -> PolicyHost:
+    host = PolicyHost([policy], fallback=Default)
     for event in (SessionOpened(), DocumentOpened(1, "http://site/1"), FOUND):
         for turn in host.hear(event, now=0.0).turns:
             host.reacted(turn, react(turn, host.view(now=0.0)), seconds=0.0, now=0.0)

@@ -16,15 +16,15 @@ from policies.api import (
 from policies.decks import DeckCurrentSlide, DeckInOrder, DeckInView, DeckText
 from policies.default import Default
 from policies.loader import load
-from policies.simulation import Item, Outcome, Page, simulate
+from policies.simulation import Item, Outcome, SimulatedPage, simulate
 from policies.testing import replay
 from wire.skeleton import Part, Use
 
 MODEM = 7_000.0
 TEXTS = (Item(2, 6_000, Kind.TEXT), Item(4, 1_000, Kind.TEXT), Item(6, 1_000, Kind.TEXT))
 PICTURES = tuple(Item(8 + 2 * n, 42_000) for n in range(4))
-DECK = Page(1, (*TEXTS, *PICTURES), application="office")
-PAGE = Page(101, tuple(Item(102 + 2 * n, 20_000) for n in range(3)))
+DECK = SimulatedPage(1, (*TEXTS, *PICTURES), application="office")
+PAGE = SimulatedPage(101, tuple(Item(102 + 2 * n, 20_000) for n in range(3)))
 
 
 def shown(*policies: Policy, events: list[tuple[float, ScrolledInView]] | None = None) -> Outcome:

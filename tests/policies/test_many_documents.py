@@ -37,7 +37,7 @@ from policies.api import (
 from policies.default import Default
 from policies.focus import Focus
 from policies.model import MAX_DOCUMENTS
-from policies.simulation import Item, Page, simulate
+from policies.simulation import Item, SimulatedPage, simulate
 from policies.snapshots import Snapshots
 from policies.testing import Player
 from wire.skeleton import Part
@@ -129,7 +129,7 @@ def test_four_fifths_go_to_the_front_however_many_documents_are_open(documents: 
 
 def test_the_remotes_scheduler_keeps_to_that_share() -> None:
     pages = [
-        Page(number, (Item(10_000 + number, 400_000 if number == 300 else 500),), at=0.0)
+        SimulatedPage(number, (Item(10_000 + number, 400_000 if number == 300 else 500),), at=0.0)
         for number in range(1, 301)
     ]
     outcome = simulate(Focus(), pages, rate=100_000, until=1.0)

@@ -43,7 +43,7 @@ from policies.api import (
 )
 from policies.messages import message_for
 from policies.model import MAX_COMPONENTS, MAX_DOCUMENTS, SessionModel
-from policies.settings import Settings
+from policies.settings import StandingCommands
 from policies.testing import Player, replay
 from wire import messages
 from wire.skeleton import Part
@@ -220,7 +220,7 @@ USUAL: dict[object, object] = {
 def test_withdrawing_leaves_what_the_others_said(
     words: list[tuple[int, Command]], gone: int
 ) -> None:
-    settings, without = Settings(), Settings()
+    settings, without = StandingCommands(), StandingCommands()
     state, expected = dict(USUAL), dict(USUAL)
     for owner, command in words:
         apply(state, settings.put(owner, command))
@@ -234,7 +234,7 @@ def test_withdrawing_leaves_what_the_others_said(
 
 
 def test_what_changes_nothing_is_not_sent() -> None:
-    settings = Settings()
+    settings = StandingCommands()
     assert settings.put(0, SetWeight(("b",), 1.0)) == []
     assert settings.put(0, Resume(2)) == []
     assert settings.put(0, SetPlan(())) == []

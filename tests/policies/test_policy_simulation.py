@@ -21,7 +21,7 @@ from policies.equal import Equal
 from policies.focus import Focus
 from policies.low_fidelity_first import LowFidelityFirst
 from policies.original import Original
-from policies.simulation import Item, Page, simulate
+from policies.simulation import Item, SimulatedPage, simulate
 from policies.text_first import TextFirst
 
 MODEM = 56_000 / 8
@@ -33,9 +33,9 @@ def pictures(first: int, *sizes: int) -> tuple[Item, ...]:
 
 def test_text_first_halves_the_wait_for_the_slides() -> None:
     """Figure 5: a page full of pictures and a deck, whose text the reader waits for."""
-    page = Page(1, (Item(2, 8_000, Kind.TEXT), *pictures(4, *[33_000] * 20)))
+    page = SimulatedPage(1, (Item(2, 8_000, Kind.TEXT), *pictures(4, *[33_000] * 20)))
     text = (Item(102, 470_000, Kind.TEXT),)
-    deck = Page(101, (*text, *pictures(104, *[60_000] * 9)), application="office")
+    deck = SimulatedPage(101, (*text, *pictures(104, *[60_000] * 9)), application="office")
     plain = simulate(Equal(), [page, deck], rate=MODEM).reached(text)
     hats = simulate(TextFirst(), [page, deck], rate=MODEM).reached(text)
     assert plain is not None
@@ -46,8 +46,8 @@ def test_text_first_halves_the_wait_for_the_slides() -> None:
 
 def test_low_fidelity_first_brings_both_pages_to_low_sooner() -> None:
     """Figure 6: once page A is coarse, page B gets the link until it is coarse too."""
-    a = Page(1, pictures(2, *[32_000] * 12))
-    b = Page(101, pictures(102, *[3_900] * 40, *[37_000] * 4))
+    a = SimulatedPage(1, pictures(2, *[32_000] * 12))
+    b = SimulatedPage(101, pictures(102, *[3_900] * 40, *[37_000] * 4))
     plain = simulate(LowFidelityFirst(), [a, b], rate=MODEM)
     hats = simulate(LowFidelityFirst(together=True), [a, b], rate=MODEM)
     slow, fast = plain.reached(b.items, "low"), hats.reached(b.items, "low")
@@ -59,8 +59,8 @@ def test_low_fidelity_first_brings_both_pages_to_low_sooner() -> None:
 
 def test_focus_moves_four_fifths_of_the_link() -> None:
     """Figure 7: B is opened in front, A is selected at 8 s, and B again at 14 s."""
-    a = Page(1, pictures(2, *[67_000] * 20))
-    b = Page(101, pictures(102, *[60_000] * 20), at=2.0)
+    a = SimulatedPage(1, pictures(2, *[67_000] * 20))
+    b = SimulatedPage(101, pictures(102, *[60_000] * 20), at=2.0)
     done = simulate(
         Focus(),
         [a, b],
@@ -78,8 +78,8 @@ def test_focus_moves_four_fifths_of_the_link() -> None:
 
 
 def test_focus_is_work_conserving() -> None:
-    a = Page(1, pictures(2, *[50_000] * 4))
-    b = Page(101, pictures(102, 10_000))
+    a = SimulatedPage(1, pictures(2, *[50_000] * 4))
+    b = SimulatedPage(101, pictures(102, 10_000))
     done = simulate(Focus(), [a, b], rate=10_000)
     assert done.reached((*a.items, *b.items)) == pytest.approx(210_000 / 10_000)
     assert done.share(1, 2.0, 21.0) == 1.0
@@ -88,8 +88,8 @@ def test_focus_is_work_conserving() -> None:
 @pytest.mark.parametrize("policy", [Default(), Original(), Equal(), Focus(), TextFirst()])
 def test_every_byte_arrives_with_every_policy_in_the_same_time(policy: Policy) -> None:
     pages = [
-        Page(1, (Item(2, 9_000, Kind.TEXT), *pictures(4, 20_000, 3_000))),
-        Page(101, pictures(102, 70_000), at=1.0),
+        SimulatedPage(1, (Item(2, 9_000, Kind.TEXT), *pictures(4, 20_000, 3_000))),
+        SimulatedPage(101, pictures(102, 70_000), at=1.0),
     ]
     items = [item for page in pages for item in page.items]
     done = simulate(policy, pages, rate=10_000, round_trip=0.5)
@@ -98,7 +98,7 @@ def test_every_byte_arrives_with_every_policy_in_the_same_time(policy: Policy) -
 
 
 def test_default_text_then_coarse_then_fine_and_the_screen_first() -> None:
-    page = Page(1, (*pictures(2, *[40_000] * 10), Item(100, 12_000, Kind.TEXT)))
+    page = SimulatedPage(1, (*pictures(2, *[40_000] * 10), Item(100, 12_000, Kind.TEXT)))
     on_screen = page.items[6:8]
     plain = simulate(Default(), [page], rate=10_000)
     looked = simulate(Default(), [page], rate=10_000, events=[(0.0, ScrolledInView(1, (14, 16)))])
@@ -132,7 +132,7 @@ class Script:
 
 
 def test_what_is_deferred_waits_and_what_is_capped_stops() -> None:
-    page = Page(1, pictures(2, 20_000, 20_000))
+    page = SimulatedPage(1, pictures(2, 20_000, 20_000))
     script = Script((0.5, Defer(2)), (3.0, Resume(2)))
     done = simulate(script, [page], rate=10_000)  # type: ignore[arg-type]
     assert done.components[4].complete == pytest.approx(2.5, abs=0.05)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remote_proxy.import_drivers import Browser, CssImport, Found, HtmlImport, Names
+from remote_proxy.import_drivers import BrowserTraits, CssImport, Found, HtmlImport, Names
 
 BASE = "http://site.test/css/s.css"
 
@@ -170,7 +170,9 @@ def test_the_screen_decides() -> None:
         "a{background:image-set('a.png' 1x,'b.png' 2x)}"
         "@media (min-width:2000px){b{background:url(w)}}"
     )
-    assert brief(read(sheet, browser=Browser(2560, 1440, 2))) == "image:/css/b.png image:/css/w"
+    assert (
+        brief(read(sheet, browser=BrowserTraits(2560, 1440, 2))) == "image:/css/b.png image:/css/w"
+    )
 
 
 SHEET_PIECES = st.sampled_from(

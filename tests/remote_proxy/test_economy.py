@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remote_proxy.economy import LEAST, PAGE, UNMEASURED, WORTH, Economy, Why
+from remote_proxy.economy import LEAST, PAGE, UNMEASURED, WORTH, AdaptationReason, Economy
 
 MODEM, DSL, BROADBAND, FIBRE = 56e3 / 8, 1.6e6 / 8, 20e6 / 8, 100e6 / 8
 
@@ -45,7 +45,7 @@ def test_steps_between_are_for_who_would_wait_a_second(
 ) -> None:
     economy = Economy()
     assert economy.refines(size, ahead=ahead, rate=rate) is refines
-    assert economy.counts() == ({} if refines else {Why.WHOLE: 1})
+    assert economy.counts() == ({} if refines else {AdaptationReason.WHOLE: 1})
 
 
 def test_decisions_are_counted_by_what_decided() -> None:
@@ -53,7 +53,12 @@ def test_decisions_are_counted_by_what_decided() -> None:
     for rate in (None, MODEM, FIBRE, FIBRE):
         economy.adapts(9_000, ahead=0, rate=rate)
     economy.late()
-    assert economy.counts() == {Why.UNMEASURED: 1, Why.SLOW: 1, Why.SOON: 2, Why.LATE: 1}
+    assert economy.counts() == {
+        AdaptationReason.UNMEASURED: 1,
+        AdaptationReason.SLOW: 1,
+        AdaptationReason.SOON: 2,
+        AdaptationReason.LATE: 1,
+    }
 
 
 def test_another_price_moves_the_line() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from remote_proxy.import_drivers.found import Browser
+from remote_proxy.import_drivers.found import BrowserTraits
 from remote_proxy.import_drivers.media import length, matches, source_size
 
-SCREEN = Browser()
+SCREEN = BrowserTraits()
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from remote_proxy.cookies import cookie_after
 from remote_proxy.import_drivers import Found
 from remote_proxy.import_drivers.found import Terms
-from remote_proxy.prefetch import Document, Prefetch, Prefetcher, Refusal, plan
+from remote_proxy.prefetch import Document, NotFetched, Prefetch, Prefetcher, plan
 from wire.skeleton import Kind, Use
 
 PAGE = "http://site.test/dir/page.html?q=1"
@@ -62,14 +62,16 @@ def test_the_request_is_the_one_the_browser_would_make() -> None:
 @pytest.mark.parametrize(
     ("document", "found", "expected"),
     [
-        (page(), image(kind=Kind.MEDIA), Refusal.MEDIA),
-        (page(), image("https://site.test/a"), Refusal.SCHEME),
-        (page("https://site.test/"), image("http://site.test/a"), Refusal.SCHEME),
-        (page(asks="authorization: Basic x"), image(), Refusal.AUTHORIZATION),
-        (page(answers="set-cookie: a=1; Path=/x"), image(), Refusal.COOKIES),
+        (page(), image(kind=Kind.MEDIA), NotFetched.MEDIA),
+        (page(), image("https://site.test/a"), NotFetched.SCHEME),
+        (page("https://site.test/"), image("http://site.test/a"), NotFetched.SCHEME),
+        (page(asks="authorization: Basic x"), image(), NotFetched.AUTHORIZATION),
+        (page(answers="set-cookie: a=1; Path=/x"), image(), NotFetched.COOKIES),
     ],
 )
-def test_what_is_left_to_the_browser(document: Document, found: Found, expected: Refusal) -> None:
+def test_what_is_left_to_the_browser(
+    document: Document, found: Found, expected: NotFetched
+) -> None:
     assert plan(document, found) is expected
 
 
@@ -139,14 +141,14 @@ def test_bounds_duplicates_and_lazy_finds() -> None:
     rules = Prefetcher(page(), limit=3, max_lazy=2)
     urls = [f"http://site.test/{n}" for n in range(6)]
     assert isinstance(rules.consider(image(urls[0])), Prefetch)
-    assert rules.consider(image(urls[0])) is Refusal.KNOWN
+    assert rules.consider(image(urls[0])) is NotFetched.KNOWN
     for url in urls[1:4]:
-        assert rules.consider(image(url, lazy=True)) is Refusal.LAZY
+        assert rules.consider(image(url, lazy=True)) is NotFetched.LAZY
     assert isinstance(rules.consider(image(urls[1])), Prefetch)  # Not lazy after all.
     assert [one.url for one in rules.later()] == [urls[2]]
     assert rules.later() == []
-    assert rules.consider(image(urls[5])) is Refusal.LIMIT
-    assert Prefetcher(page()).consider(image(kind=Kind.STYLE, lazy=True)) is Refusal.LAZY
+    assert rules.consider(image(urls[5])) is NotFetched.LIMIT
+    assert Prefetcher(page()).consider(image(kind=Kind.STYLE, lazy=True)) is NotFetched.LAZY
 
 
 DATE = "Wed, 01 Jan 2025 00:00:00 GMT"

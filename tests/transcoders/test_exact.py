@@ -18,8 +18,8 @@ from PIL import Image
 
 from transcoders.exact import deflating, rows
 from transcoders.exact.coder import LEAST, WORTH, ExactDecoder, Undone
-from transcoders.exact.deflating import Settings, settings_of
-from transcoders.exact.form import Form, Header, Kind, opened, packed
+from transcoders.exact.deflating import ZlibSettings, settings_of
+from transcoders.exact.form import BodyKind, Form, Header, opened, packed
 from transcoders.exact.rows import split
 from transcoders.picture import Unfit
 from transcoders.registry import Transcoders
@@ -30,7 +30,7 @@ FRONT, BEHIND = b"PK\x03\x04 a header", b"a gap"
 
 def form_of(content: bytes, *, level: int | None = None, **more: Any) -> tuple[bytes, bytes | None]:
     """Bytes with that in them, perhaps deflated, and their form."""
-    inner = content if level is None else Settings(level, -15, 8, 0).deflated(content)
+    inner = content if level is None else ZlibSettings(level, -15, 8, 0).deflated(content)
     data = FRONT + inner + BEHIND
 
     async def run() -> bytes | None:
@@ -143,7 +143,7 @@ def test_chunks_of_all_lengths_come_back() -> None:
 @given(st.binary(max_size=3000), st.integers(1, 9), st.sampled_from([9, 12, 15]))
 @settings(max_examples=60, deadline=None)
 def test_settings_of_zlib_are_found(plain: bytes, level: int, window: int) -> None:
-    stream = Settings(level, window, 8, zlib.Z_FILTERED).deflated(plain)
+    stream = ZlibSettings(level, window, 8, zlib.Z_FILTERED).deflated(plain)
     found = settings_of(plain, stream, header=True)
     assert found.deflated(plain) == stream
 
@@ -194,14 +194,14 @@ def rows_with(**more: Any) -> Header:
         rows_with(lengths=[0]),
         rows_with(lengths=[]),
         rows_with(lengths=[-1]),
-        rows_with(settings=Settings(6, 99, 8, 0)),
-        rows_with(settings=Settings(6, 15, 1000, 0)),
-        rows_with(settings=Settings(1, 15, 8, 0)),  # as another zlib would
+        rows_with(settings=ZlibSettings(6, 99, 8, 0)),
+        rows_with(settings=ZlibSettings(6, 15, 1000, 0)),
+        rows_with(settings=ZlibSettings(1, 15, 8, 0)),  # as another zlib would
         header_with(rows=None),
-        header_with(kind=Kind.PLAIN),
-        header_with(kind=Kind.SCANS, how=9),
-        header_with(kind=Kind.SCANS),
-        header_with(outer=Settings(6, -15, 8, 0)),
+        header_with(kind=BodyKind.PLAIN),
+        header_with(kind=BodyKind.SCANS, how=9),
+        header_with(kind=BodyKind.SCANS),
+        header_with(outer=ZlibSettings(6, -15, 8, 0)),
         header_with(before=b""),
     ],
 )
@@ -212,7 +212,7 @@ def test_headers_that_lie_are_refused(header: Header) -> None:
 
 def test_a_body_that_swells_is_refused() -> None:
     bomb = packed(
-        Header(Kind.PLAIN, b"", b"", bytes(8), Settings(6, -15, 8, 0)),
+        Header(BodyKind.PLAIN, b"", b"", bytes(8), ZlibSettings(6, -15, 8, 0)),
         bytes(deflating.MAX_PLAIN + 1),
     )
     assert len(bomb.body) < 100_000

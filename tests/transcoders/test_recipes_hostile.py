@@ -21,7 +21,7 @@ from tests.transcoders.png_files import chunk
 from tests.transcoders.test_recipes import chance, needs_jpegtran, original, recipe_of_png, sent
 from transcoders.exact import recipe as recipes
 from transcoders.exact.coder import Undone
-from transcoders.exact.deflating import Settings
+from transcoders.exact.deflating import ZlibSettings
 from transcoders.exact.jpeg_writer import JpegWriter, Mend
 from transcoders.exact.recipe import Recipe
 from transcoders.picture import Unfit
@@ -93,8 +93,8 @@ LIES = [
     rows_with(before=header(0, 0, 8, 6)),
     rows_with(before=header(11, 13, 8, 6)),
     rows_with(before=header(13, 11, 4, 3)),  # and no palette
-    rows_with(settings=Settings(6, 99, 8, 0)),
-    rows_with(settings=Settings(0, 15, 8, 0)),
+    rows_with(settings=ZlibSettings(6, 99, 8, 0)),
+    rows_with(settings=ZlibSettings(0, 15, 8, 0)),
     rows_with(lengths=[0]),
     rows_with(lengths=[]),
     rows_with(lengths=[-5]),

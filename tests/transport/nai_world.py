@@ -9,9 +9,9 @@ from typing import Any
 from bench.links.carrier import CarrierModel, MemoryCarrier, memory_carriers
 from bench.virtual_time import run
 from transport.nai.admission import Protects
-from transport.nai.atp import Sender
-from transport.nai.endpoint import Connection, NewEstimator, improved
-from transport.nai.estimator import Estimate
+from transport.nai.atp import AtpSender
+from transport.nai.endpoint import NaiConnection, NewEstimator, improved
+from transport.nai.estimator import NaiEstimate
 from transport.nai.receiver import Received
 
 
@@ -21,15 +21,15 @@ class Known:
     follows_use = False
 
     def __init__(self, rate: float) -> None:
-        self._estimate = Estimate(rate, rate, 0.0)
+        self._estimate = NaiEstimate(rate, rate, 0.0)
         self._news = False
 
     @property
-    def estimate(self) -> Estimate:
+    def estimate(self) -> NaiEstimate:
         return self._estimate
 
     def tell(self, rate: float) -> None:
-        self._estimate, self._news = Estimate(rate, rate, 0.0), True
+        self._estimate, self._news = NaiEstimate(rate, rate, 0.0), True
 
     def observe(self, now: float, *, departed: int, backlog: int, latency: float) -> bool:
         news, self._news = self._news, False
@@ -93,12 +93,12 @@ def sender(
     segment: int = 1000,
     protects: Protects = Protects.ALL,
     standby: bool = False,
-) -> tuple[Sender, Box, Known]:
+) -> tuple[AtpSender, Box, Known]:
     box, known = Box(segment), Known(rate)
-    return Sender(box, known, protects=protects, standby=standby), box, known
+    return AtpSender(box, known, protects=protects, standby=standby), box, known
 
 
-def let(sender: Sender, box: Box, segments: int, *, now: float) -> list[bytes]:
+def let(sender: AtpSender, box: Box, segments: int, *, now: float) -> list[bytes]:
     """The carrier takes so many segments; those that were sent."""
     before = len(box.segments)
     box.allowed = segments
@@ -112,8 +112,8 @@ class World:
 
     def __init__(self, model: CarrierModel, estimator: NewEstimator, protects: Protects) -> None:
         self.carrier, self.far_carrier = memory_carriers(model)
-        self.near = Connection(self.carrier, estimator=estimator, protects=protects)
-        self.far = Connection(self.far_carrier)
+        self.near = NaiConnection(self.carrier, estimator=estimator, protects=protects)
+        self.far = NaiConnection(self.far_carrier)
         self.arrived: list[tuple[float, Received]] = []
         self.error: Exception | None = None
 

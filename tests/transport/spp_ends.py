@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
-from bench.links.datagram_path import DatagramPath, Run
+from bench.links.datagram_path import DatagramPath, PathRun
 from bench.links.memory_spp import DOWN, FAR, HOME, NEAR, UP, far_seal, near_seal
 from bench.profiles import Profile
 from transport.spp.congestion.interface import Congestion
 from transport.spp.core import SppConnection
-from transport.spp.settings import Settings
+from transport.spp.settings import SppSettings
 
 TESTS = Path(__file__).parent
 __all__ = ["DOWN", "FAR", "HOME", "NEAR", "UP", "far_seal", "near_seal"]
@@ -22,7 +22,7 @@ def ends(
     *, now: float = 0.0, congestion: Congestion | None = None, **settings: Any
 ) -> tuple[SppConnection, SppConnection]:
     """A device and a remote that knows its address."""
-    chosen = Settings(**settings)
+    chosen = SppSettings(**settings)
     near = SppConnection(
         now=now, seal=near_seal(), settings=chosen, congestion=congestion, round_trip=0.05
     )
@@ -59,7 +59,7 @@ class Transfer:
     ) -> None:
         self.near = near
         self.far = far
-        self.run = Run(near, far, path)
+        self.run = PathRun(near, far, path)
         self.count = count
         self.size = size
         self.sent = 0

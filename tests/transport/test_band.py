@@ -2,7 +2,7 @@
 
 import pytest
 
-from transport.band import Band, Verdict
+from transport.band import Band, QueueVerdict
 from transport.drains import Drains
 
 TARGET = 0.010
@@ -10,7 +10,9 @@ TARGET = 0.010
 WINDOW = 0.100
 
 
-def verdicts(excesses: list[float], *, overfull: bool, jitter: float = 0.0) -> list[Verdict | None]:
+def verdicts(
+    excesses: list[float], *, overfull: bool, jitter: float = 0.0
+) -> list[QueueVerdict | None]:
     """The verdicts on reports that come every 20 ms."""
     band = Band()
     return [
@@ -38,7 +40,7 @@ def test_jitter_widens_the_band() -> None:
 def test_above_it_for_half_a_delay_the_link_has_become_slower() -> None:
     said = verdicts([0.040] * 10, overfull=True)
     assert said[:3] == [None] * 3
-    assert said[3:] == [Verdict.SLOWER] * 7
+    assert said[3:] == [QueueVerdict.SLOWER] * 7
 
 
 def test_a_delay_that_falls_back_was_nothing() -> None:
@@ -47,8 +49,8 @@ def test_a_delay_that_falls_back_was_nothing() -> None:
 
 def test_with_nothing_of_ours_queued_the_path_has_become_longer_and_is_judged_anew() -> None:
     said = verdicts([0.040] * 40, overfull=False)
-    assert said.index(Verdict.LONGER) * 0.02 == pytest.approx(4 * (WINDOW + 0.040), abs=0.03)
-    assert said[said.index(Verdict.LONGER) + 1] is None
+    assert said.index(QueueVerdict.LONGER) * 0.02 == pytest.approx(4 * (WINDOW + 0.040), abs=0.03)
+    assert said[said.index(QueueVerdict.LONGER) + 1] is None
 
 
 def test_the_rate_is_that_before_the_delay_rose() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from transport.dispersion import Dispersion
-from transport.ledger import Progress
+from transport.ledger import ReportedProgress
 
 PIECE = 512
 MESSAGE = 1024
@@ -13,9 +13,11 @@ WAY = 3.0 + 0.02
 """Seconds; the clocks differ by three."""
 
 
-def burst(rate: float, pieces: int, *, reports_every: float, at: float = 1.0) -> list[Progress]:
+def burst(
+    rate: float, pieces: int, *, reports_every: float, at: float = 1.0
+) -> list[ReportedProgress]:
     """Sent in a moment over a link of `rate` bytes/second whose end reports so often."""
-    found: list[Progress] = []
+    found: list[ReportedProgress] = []
     told, reported = 0, float("-inf")
     for number in range(1, pieces + 1):
         arrived = at + WAY + number * PIECE / rate
@@ -23,12 +25,12 @@ def burst(rate: float, pieces: int, *, reports_every: float, at: float = 1.0) ->
         if arrived - reported < reports_every and not last:
             continue
         received = number * PIECE
-        found.append(Progress(received, received - told, at, at, PIECE, PIECE, arrived))
+        found.append(ReportedProgress(received, received - told, at, at, PIECE, PIECE, arrived))
         told, reported = received, arrived
     return found
 
 
-def heard(reports: list[Progress], rate: float) -> Dispersion:
+def heard(reports: list[ReportedProgress], rate: float) -> Dispersion:
     dispersion = Dispersion()
     one_way = WAY + PIECE / rate
     for report in reports:
@@ -49,14 +51,14 @@ def test_it_never_says_more_than_the_link_carries(
 @pytest.mark.parametrize("rate", [6.25e6, 12.5e6, 125e6])
 def test_a_burst_that_comes_between_two_reports_tells_that_the_link_is_fast(rate: float) -> None:
     reports = burst(rate, 42, reports_every=0.005)[-1:]
-    whole = Progress(42 * PIECE, 42 * PIECE, 1.0, 1.0, PIECE, PIECE, reports[0].arrived_at)
+    whole = ReportedProgress(42 * PIECE, 42 * PIECE, 1.0, 1.0, PIECE, PIECE, reports[0].arrived_at)
     assert heard([whole], rate).at_least > 2e6
 
 
 def test_bursts_are_told_apart_by_the_sender_s_pause() -> None:
     dispersion = Dispersion()
-    first = Progress(3 * PIECE, 3 * PIECE, 1.0, 1.0, PIECE, PIECE, 1.0 + WAY)
-    later = Progress(45 * PIECE, 42 * PIECE, 9.0, 9.0, PIECE, PIECE, 9.0 + WAY + 0.001)
+    first = ReportedProgress(3 * PIECE, 3 * PIECE, 1.0, 1.0, PIECE, PIECE, 1.0 + WAY)
+    later = ReportedProgress(45 * PIECE, 42 * PIECE, 9.0, 9.0, PIECE, PIECE, 9.0 + WAY + 0.001)
     for report in (first, later):
         dispersion.add(report, new_round=True, one_way=WAY, message=MESSAGE)
     assert dispersion.at_least == pytest.approx((42 * PIECE - MESSAGE) / 0.010)

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from bench.links.memory import LinkModel, memory_links
-from bench.scenarios.gate import Backlog, Silent, Watch
+from bench.scenarios.gate import ChunkWatch, EndlessOutbox, Silent
 from bench.scenarios.gate_virtual import simulate
 from bench.virtual_time import run
 from wire.frames import Control, Data
@@ -137,7 +137,7 @@ def test_jitter_costs_little_goodput() -> None:
     assert fast.p90 <= 0.20
 
 
-class Switching(Backlog):
+class Switching(EndlessOutbox):
     """Sends one component until told to send another."""
 
     component = 2
@@ -146,7 +146,7 @@ class Switching(Backlog):
         return None if urgent else Data(self.component, bytes(self.quantum))
 
 
-class LastOld(Watch):
+class LastOld(ChunkWatch):
     """Notes when the old component's last byte came."""
 
     def __init__(self) -> None:
@@ -166,7 +166,7 @@ def test_a_scheduling_change_stands_at_the_receiver(rate: int, quantum: int, bou
         near, far = memory_links(link(rate, rtt=0.1, queue=262_144))
         backlog, watch = Switching(quantum), LastOld()
         near.start(Silent(), watch)
-        far.start(backlog, Watch())
+        far.start(backlog, ChunkWatch())
         for turn in range(10):
             await asyncio.sleep(1.13 + turn / 30)
             changed, backlog.component = loop.time(), 4
@@ -180,7 +180,7 @@ def test_a_scheduling_change_stands_at_the_receiver(rate: int, quantum: int, bou
     assert min(latencies) > 0.05  # the way itself
 
 
-class Bursts(Backlog):
+class Bursts(EndlessOutbox):
     """An application that sends a little now and then, until it wants everything."""
 
     allowance = 0
@@ -195,10 +195,10 @@ class Bursts(Backlog):
 def test_an_application_that_sends_little_keeps_its_cap() -> None:
     async def main() -> tuple[float, float, float, int]:
         near, far = memory_links(link(BROADBAND))
-        backlog, watch = Bursts(1024), Watch()
+        backlog, watch = Bursts(1024), ChunkWatch()
         backlog.allowance = 10**9
         near.start(Silent(), watch)
-        far.start(backlog, Watch())
+        far.start(backlog, ChunkWatch())
         await asyncio.sleep(4.0)
         loop = asyncio.get_running_loop()
         busy = far.endpoint.gate.cap(loop.time())
@@ -223,9 +223,9 @@ def test_an_application_that_sends_little_keeps_its_cap() -> None:
 def test_after_a_pause_the_path_fills_without_overflowing() -> None:
     async def main() -> int:
         near, far = memory_links(link(BROADBAND, rtt=0.6, droptail=True))
-        backlog, watch = Bursts(4096), Watch()
+        backlog, watch = Bursts(4096), ChunkWatch()
         near.start(Silent(), watch)
-        far.start(backlog, Watch())
+        far.start(backlog, ChunkWatch())
         for _ in range(3):
             backlog.allowance = 10**9
             far.wake()
@@ -240,10 +240,10 @@ def test_after_a_pause_the_path_fills_without_overflowing() -> None:
 def test_a_path_that_becomes_longer_is_not_taken_for_a_slower_link() -> None:
     async def main() -> float:
         near, far = memory_links(link(BROADBAND))
-        backlog, watch = Bursts(1024), Watch()
+        backlog, watch = Bursts(1024), ChunkWatch()
         backlog.allowance = 10**9
         near.start(Silent(), watch)
-        far.start(backlog, Watch())
+        far.start(backlog, ChunkWatch())
         await asyncio.sleep(5.0)
         far.outgoing.set_delay(0.14)
         await asyncio.sleep(6.0)

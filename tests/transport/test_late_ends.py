@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from bench.scenarios.gate import Backlog, Silent
+from bench.scenarios.gate import EndlessOutbox, Silent
 from tests.transport.test_last_words import connected
-from transport.connection import Delivery
+from transport.connection import DeliveryReport
 from transport.endpoint import Endpoint
 from transport.gate import Gate
 from transport.link import LinkError
@@ -24,7 +24,7 @@ DELAY = 0.05
 
 def at_work() -> tuple[Endpoint, float, int]:
     """An end that knows its link, when, and how much it has sent."""
-    endpoint = Endpoint(Backlog(1024), now=0.0)
+    endpoint = Endpoint(EndlessOutbox(1024), now=0.0)
     writer, now, sent, free_at = FrameWriter(), 0.0, 0, 0.0
     due: list[tuple[float, int, float]] = []
     while endpoint.gate.starting or now < 2.0:
@@ -80,7 +80,7 @@ class Chunks:
     def heard(self, data: bytes) -> None:
         raise AssertionError
 
-    def delivered(self, news: Delivery) -> None:
+    def delivered(self, news: DeliveryReport) -> None:
         raise AssertionError
 
     def ended(self, error: LinkError | None) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import pytest
 
 from bench.links.memory import LinkModel, MemoryLink, memory_links
-from bench.links.secured import Ends, paired
+from bench.links.secured import SecuredEnds, paired
 from bench.virtual_time import run as run_virtually
 from tests.transport.ends import Arrivals, Queue
 from transport import single
@@ -145,7 +145,9 @@ class InSegments:
 
     @staticmethod
     @asynccontextmanager
-    async def listening() -> AsyncIterator[tuple[Ends, tuple[str, int], asyncio.Queue[StreamLink]]]:
+    async def listening() -> AsyncIterator[
+        tuple[SecuredEnds, tuple[str, int], asyncio.Queue[StreamLink]]
+    ]:
         ends, accepted = paired(), asyncio.Queue[StreamLink]()
 
         def accept(connection: TcpConnection) -> None:

@@ -8,7 +8,7 @@ from math import inf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transport.nai.admission import Admission, Entry, Protects
+from transport.nai.admission import Admission, AdmissionEntry, Protects
 from transport.nai.ranking import FIRST, LAST, Ranking
 
 ALONE = {"": 1.0}
@@ -17,7 +17,9 @@ deadlines = st.one_of(st.none(), st.integers(0, 60).map(float))
 messages = st.lists(st.tuples(st.integers(0, 2), deadlines, sizes), max_size=8)
 
 
-def finishes(ranked: list[tuple[Entry, int]], rate: float) -> list[tuple[Entry, float]]:
+def finishes(
+    ranked: list[tuple[AdmissionEntry, int]], rate: float
+) -> list[tuple[AdmissionEntry, float]]:
     work, found = 0, []
     for entry, size in sorted(ranked, key=lambda one: (*one[0].key, one[0].order)):
         work += size
@@ -25,7 +27,7 @@ def finishes(ranked: list[tuple[Entry, int]], rate: float) -> list[tuple[Entry, 
     return found
 
 
-def in_time(ranked: list[tuple[Entry, int]], rate: float, *, spare: float) -> bool:
+def in_time(ranked: list[tuple[AdmissionEntry, int]], rate: float, *, spare: float) -> bool:
     return all(
         entry.deadline is None or at <= entry.deadline + spare
         for entry, at in finishes(ranked, rate)
@@ -40,7 +42,7 @@ def test_one_queue_is_decided_as_by_brute_force(
     admission, admitted = Admission(), []
     admission.set_rate(rate)
     for order, (priority, deadline, size) in enumerate(wanted):
-        entry = Entry(priority, deadline, order)
+        entry = AdmissionEntry(priority, deadline, order)
         said = admission.admits("", entry, size, 0.0, shares=ALONE)
         queued = [(entry, size), *admitted]
         assert in_time(queued, rate, spare=-1e-9) <= said <= in_time(queued, rate, spare=1e-9)
@@ -57,8 +59,8 @@ def test_no_admitted_message_is_late_while_the_rate_holds(drawn: list[int]) -> N
     rate, now = 3, 0.0
     admission = Admission()
     admission.set_rate(rate)
-    left: dict[Entry, float] = {}
-    served: dict[Entry, int] = {}
+    left: dict[AdmissionEntry, float] = {}
+    served: dict[AdmissionEntry, int] = {}
     for order, (gap, size, timer) in enumerate([*arrivals, (1000, 1, 1)]):
         budget = gap * rate
         while budget and left:
@@ -75,7 +77,7 @@ def test_no_admitted_message_is_late_while_the_rate_holds(drawn: list[int]) -> N
                 del left[first]
                 assert first.deadline is not None and now <= first.deadline + 1e-9
         now += budget / rate
-        entry = Entry(timer % 3, now + timer, order)
+        entry = AdmissionEntry(timer % 3, now + timer, order)
         if admission.admits("", entry, size, now + 1e-9, shares=ALONE):
             admission.add("", entry, size)
             left[entry], served[entry] = size, size
@@ -93,7 +95,7 @@ def test_within_a_priority_no_order_is_better(jobs: list[tuple[int, int]]) -> No
     admission.set_rate(1.0)
     said = []
     for order, (size, deadline) in enumerate(jobs):
-        entry = Entry(0, deadline + 1e-9, order)
+        entry = AdmissionEntry(0, deadline + 1e-9, order)
         said.append(admission.admits("", entry, size, 0.0, shares=ALONE))
         if said[-1]:
             admission.add("", entry, size)
@@ -101,47 +103,47 @@ def test_within_a_priority_no_order_is_better(jobs: list[tuple[int, int]]) -> No
 
 
 def test_a_message_without_timer_may_not_break_those_behind_it() -> None:
-    low = Entry(0, 10.0, 1)
+    low = AdmissionEntry(0, 10.0, 1)
     for protects, said in ((Protects.ALL, False), (Protects.PEERS, True)):
         admission = Admission(protects=protects)
         admission.set_rate(1.0)
         admission.add("", low, 8)
-        assert admission.admits("", Entry(5, None, 2), 2, 0.0, shares=ALONE)
-        assert admission.admits("", Entry(5, None, 2), 3, 0.0, shares=ALONE) is said
-        assert admission.admits("", Entry(-1, None, 2), 10**9, 0.0, shares=ALONE)
+        assert admission.admits("", AdmissionEntry(5, None, 2), 2, 0.0, shares=ALONE)
+        assert admission.admits("", AdmissionEntry(5, None, 2), 3, 0.0, shares=ALONE) is said
+        assert admission.admits("", AdmissionEntry(-1, None, 2), 10**9, 0.0, shares=ALONE)
 
 
 def test_peers_of_the_same_priority_are_protected_either_way() -> None:
     admission = Admission(protects=Protects.PEERS)
     admission.set_rate(1.0)
-    admission.add("", Entry(1, 10.0, 1), 8)
-    assert not admission.admits("", Entry(1, 5.0, 2), 3, 0.0, shares=ALONE)
-    assert admission.admits("", Entry(2, 5.0, 2), 3, 0.0, shares=ALONE)
+    admission.add("", AdmissionEntry(1, 10.0, 1), 8)
+    assert not admission.admits("", AdmissionEntry(1, 5.0, 2), 3, 0.0, shares=ALONE)
+    assert admission.admits("", AdmissionEntry(2, 5.0, 2), 3, 0.0, shares=ALONE)
 
 
 def test_another_queue_is_in_time_by_its_share_or_after_all_others() -> None:
     admission, halves = Admission(), {"a": 0.5, "b": 0.5}
     admission.set_rate(10.0)
-    admission.add("a", Entry(0, 10.0, 1), 50)  # 5 s alone, 10 s at half of the link
-    assert admission.admits("b", Entry(0, None, 2), 10_000, 0.0, shares=halves)
-    assert not admission.admits("b", Entry(0, None, 2), 10_000, 1.0, shares=halves)
-    assert admission.admits("b", Entry(0, None, 2), 40, 1.0, shares=halves)
+    admission.add("a", AdmissionEntry(0, 10.0, 1), 50)  # 5 s alone, 10 s at half of the link
+    assert admission.admits("b", AdmissionEntry(0, None, 2), 10_000, 0.0, shares=halves)
+    assert not admission.admits("b", AdmissionEntry(0, None, 2), 10_000, 1.0, shares=halves)
+    assert admission.admits("b", AdmissionEntry(0, None, 2), 40, 1.0, shares=halves)
 
 
 def test_a_link_that_carries_nothing_admits_no_timer_and_everything_else() -> None:
     admission = Admission()
     admission.set_rate(0.0)
-    assert not admission.admits("", Entry(0, 1e6, 1), 10, 0.0, shares=ALONE)
-    assert admission.admits("", Entry(0, None, 1), 10, 0.0, shares=ALONE)
-    admission.add("", Entry(0, None, 1), 10)
-    assert admission.admits("", Entry(1, None, 2), 0, 0.0, shares=ALONE)
+    assert not admission.admits("", AdmissionEntry(0, 1e6, 1), 10, 0.0, shares=ALONE)
+    assert admission.admits("", AdmissionEntry(0, None, 1), 10, 0.0, shares=ALONE)
+    admission.add("", AdmissionEntry(0, None, 1), 10)
+    assert admission.admits("", AdmissionEntry(1, None, 2), 0, 0.0, shares=ALONE)
 
 
 def test_who_is_late_when_the_rate_falls() -> None:
     admission = Admission()
     admission.set_rate(10.0)
     for order, deadline in enumerate((1.0, 2.0, 3.0)):
-        admission.add("", Entry(0, deadline, order), 10)
+        admission.add("", AdmissionEntry(0, deadline, order), 10)
     assert not list(admission.late(0.0, shares=ALONE))
     admission.set_rate(8.0)
     late = [key for _, key in admission.late(0.0, shares=ALONE)]

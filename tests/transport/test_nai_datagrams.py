@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bench.links.memory_spp import Ends, memory_links
+from bench.links.memory_spp import SppEnds, memory_links
 from bench.links.secured import paired_twice
 from bench.profiles import Profile
 from bench.scenarios import atp_datagrams
@@ -16,9 +16,9 @@ from bench.virtual_time import run
 from tests.transport.spp_ends import link
 from transport.link import LinkError, NotTrusted
 from transport.nai.datagrams import DEVICE, REMOTE, SppSegments, connect, listen, unpaced
-from transport.nai.endpoint import Connection, NewEstimator, improved, paper
-from transport.nai.errors import CarrierError, PeerFault
-from transport.nai.message import State
+from transport.nai.endpoint import NaiConnection, NewEstimator, improved, paper
+from transport.nai.errors import CarrierError, SegmentFault
+from transport.nai.message import MessageState
 from transport.nai.receiver import Received
 
 BAD = {"loss": 0.1, "reorder": 0.02, "reorder_delay": 0.01, "duplicate": 0.02}
@@ -28,12 +28,12 @@ class World:
     """A connection each end; what has arrived at the far one."""
 
     def __init__(self, profile: Profile, estimator: NewEstimator) -> None:
-        self.ends: Ends = memory_links(
+        self.ends: SppEnds = memory_links(
             profile, near=DEVICE, far=REMOTE, near_control=unpaced(), far_control=unpaced()
         )
         near = SppSegments(self.ends.near, lingers=False)
-        self.near = Connection(near, estimator=estimator)
-        self.far = Connection(SppSegments(self.ends.far, lingers=True))
+        self.near = NaiConnection(near, estimator=estimator)
+        self.far = NaiConnection(SppSegments(self.ends.far, lingers=True))
         self.arrived: list[tuple[float, Received]] = []
         self.error: Exception | None = None
         self.reading = asyncio.create_task(self.read())
@@ -128,10 +128,10 @@ def test_two_minutes_of_silence_lose_nothing(estimator: NewEstimator) -> None:
         await asyncio.sleep(120.0)
         timed = world.near.submit(bytes(10_000), timer=1.0)
         await asyncio.sleep(2.0)
-        assert timed.state in (State.REJECTED, State.CANCELLED)
+        assert timed.state in (MessageState.REJECTED, MessageState.CANCELLED)
         world.black_hole(False)
         for one in sent:
-            assert await one.done() is State.DELIVERED
+            assert await one.done() is MessageState.DELIVERED
         await asyncio.sleep(5.0)
 
     world = in_world(scenario, link(rate_up=200_000, rate_down=200_000), estimator=estimator)
@@ -157,8 +157,8 @@ def test_who_does_not_read_stops_the_sender() -> None:
             near_control=unpaced(),
             far_control=unpaced(),
         )
-        near = Connection(SppSegments(ends.near, lingers=False))
-        far = Connection(SppSegments(ends.far, lingers=True))
+        near = NaiConnection(SppSegments(ends.near, lingers=False))
+        far = NaiConnection(SppSegments(ends.far, lingers=True))
         for _ in range(30):
             near.submit(bytes(1 << 20))
         await asyncio.sleep(60.0)
@@ -186,13 +186,13 @@ def test_who_breaks_the_protocol_loses_the_connection() -> None:
 
     world = in_world(scenario)
     assert [one.data for _, one in world.arrived] == [b"good"]
-    assert isinstance(world.error, PeerFault)
+    assert isinstance(world.error, SegmentFault)
 
 
 def test_over_the_kernels_udp_both_ways() -> None:
     async def main() -> None:
         keys = paired_twice()[1]
-        served: asyncio.Future[Connection] = asyncio.get_running_loop().create_future()
+        served: asyncio.Future[NaiConnection] = asyncio.get_running_loop().create_future()
         async with await listen("127.0.0.1", 0, served.set_result, keys=keys.server) as listener:
             near = await connect(*listener.address, keys=keys.client)
             async with near:
@@ -221,7 +221,7 @@ def test_a_device_that_is_not_paired_gets_nowhere() -> None:
     asyncio.run(main())
 
 
-async def _first(connection: Connection, count: int) -> Any:
+async def _first(connection: NaiConnection, count: int) -> Any:
     messages = connection.messages()
     for _ in range(count):
         yield await anext(messages)

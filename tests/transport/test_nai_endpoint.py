@@ -14,12 +14,12 @@ from bench.links.carrier import CarrierModel, memory_carriers
 from bench.virtual_time import run
 from tests.transport.nai_world import World, in_world
 from transport.nai.admission import Protects
-from transport.nai.endpoint import Connection, connect, listen, paper
-from transport.nai.errors import CarrierError, NaiError, NotSent, NotTaken, PeerFault
-from transport.nai.handles import Outgoing
-from transport.nai.message import Cancel, Continue, Defer, Expiry, State, Verdict
+from transport.nai.endpoint import NaiConnection, connect, listen, paper
+from transport.nai.errors import CarrierError, NaiError, NotSent, NotTaken, SegmentFault
+from transport.nai.handles import SubmittedMessage
+from transport.nai.message import Cancel, Continue, Defer, Expiry, MessageState, Verdict
 from transport.nai.receiver import Received
-from transport.nai.segments import Padding
+from transport.nai.segments import Filler
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "nai.md"
 
@@ -59,24 +59,24 @@ def test_callbacks_may_be_sync_or_async_may_raise_and_may_send() -> None:
             lambda _, context: reports.append(context["message"])
         )
 
-        def sends(message: Outgoing, expiry: Expiry) -> None:
-            assert message.state is State.SUSPENDED
+        def sends(message: SubmittedMessage, expiry: Expiry) -> None:
+            assert message.state is MessageState.SUSPENDED
             said.append(("sends", expiry))
             near.submit(b"from within")
 
-        async def later(message: Outgoing, expiry: Expiry) -> Verdict:
+        async def later(message: SubmittedMessage, expiry: Expiry) -> Verdict:
             await asyncio.sleep(1.0)
             said.append(("later", expiry))
             return Continue(60.0)
 
-        def raises(message: Outgoing, expiry: Expiry) -> Verdict:
+        def raises(message: SubmittedMessage, expiry: Expiry) -> Verdict:
             raise ValueError("no")
 
-        async def raises_later(message: Outgoing, expiry: Expiry) -> Verdict:
+        async def raises_later(message: SubmittedMessage, expiry: Expiry) -> Verdict:
             await asyncio.sleep(0.1)
             raise ValueError("no")
 
-        def defers(message: Outgoing, expiry: Expiry) -> Verdict:
+        def defers(message: SubmittedMessage, expiry: Expiry) -> Verdict:
             said.append(("defers", expiry))
             return Defer(2.0) if len(said) < 9 else Cancel()
 
@@ -86,9 +86,13 @@ def test_callbacks_may_be_sync_or_async_may_raise_and_may_send() -> None:
         d = near.submit(b"d", timer=0.0, on_timer=raises_later)
         e = near.submit(b"e", timer=0.0, on_timer=defers)
         await b.done()
-        assert [m.state for m in (a, c, d)] == [State.REJECTED, State.CANCELLED, State.CANCELLED]
+        assert [m.state for m in (a, c, d)] == [
+            MessageState.REJECTED,
+            MessageState.CANCELLED,
+            MessageState.CANCELLED,
+        ]
         assert isinstance(c.error, ValueError) and isinstance(d.error, ValueError)
-        assert await e.done() is State.CANCELLED
+        assert await e.done() is MessageState.CANCELLED
 
     world = in_world(scenario)
     assert [one.data for _, one in world.arrived] == [b"from within", b"late"]
@@ -128,7 +132,7 @@ def test_no_admitted_message_is_late_over_a_steady_link(estimator: object) -> No
             await near.send(bytes(100_000))
         for number in range(600):
 
-            def told(message: Outgoing, expiry: Expiry) -> None:
+            def told(message: SubmittedMessage, expiry: Expiry) -> None:
                 outcomes.append((expiry, near.now))
 
             size, timer = 500 + number * 7919 % 60_000, 0.3 + number * 31 % 17 * 0.2
@@ -172,9 +176,9 @@ def test_minutes_without_bandwidth_are_survived() -> None:
             await asyncio.sleep(30.0)
             timed = near.submit(bytes(10_000), timer=1.0)
             await asyncio.sleep(170.0)
-            assert timed.state in (State.REJECTED, State.CANCELLED)
+            assert timed.state in (MessageState.REJECTED, MessageState.CANCELLED)
             world.carrier.set_rate(100_000.0)
-            assert await sent.done() is State.DELIVERED
+            assert await sent.done() is MessageState.DELIVERED
 
         kind = {} if estimator is None else {"estimator": estimator}
         world = in_world(scenario, **kind)  # type: ignore[arg-type]
@@ -201,20 +205,22 @@ def test_a_hostile_peer_ends_the_connection_with_its_reason() -> None:
 
     world = in_world(scenario)
     assert [one.data for _, one in world.arrived] == [b"good"]
-    assert isinstance(world.error, PeerFault)
+    assert isinstance(world.error, SegmentFault)
 
 
 def test_the_sender_is_told_why_the_receiver_did_not_take_a_message() -> None:
     async def main() -> None:
         near_carrier, far_carrier = memory_carriers(CarrierModel(delay=0.02))
         told: list[NotTaken] = []
-        near = Connection(near_carrier, on_refused=told.append)
-        far = Connection(far_carrier, memory=50_000, queues={"", "files"})
+        near = NaiConnection(near_carrier, on_refused=told.append)
+        far = NaiConnection(far_carrier, memory=50_000, queues={"", "files"})
         with pytest.raises(NotSent) as refused:
             await near.send(bytes(500_000), queue="files")
         assert "50000 bytes at most" in str(refused.value.__cause__)
         unknown = near.submit(b"?", queue="nowhere")
-        assert await unknown.done() is State.DELIVERED  # to the carrier: it is as small as that
+        assert (
+            await unknown.done() is MessageState.DELIVERED
+        )  # to the carrier: it is as small as that
         await asyncio.sleep(1.0)
         assert "no messages of that queue" in str(unknown.error)
         await near.send(b"fine", queue="files")
@@ -228,12 +234,12 @@ def test_the_sender_is_told_why_the_receiver_did_not_take_a_message() -> None:
 
 def test_who_breaks_the_protocol_is_told_so() -> None:
     async def main() -> None:
-        served: asyncio.Future[Connection] = asyncio.get_running_loop().create_future()
+        served: asyncio.Future[NaiConnection] = asyncio.get_running_loop().create_future()
         async with await listen("127.0.0.1", 0, served.set_result) as listener:
             near = await connect(*listener.address)
             near._carrier.send(b"\x99bad", near.now)
             far = await served
-            with pytest.raises(PeerFault):
+            with pytest.raises(SegmentFault):
                 await anext(far.messages())
             with pytest.raises(CarrierError, match=r"other end ended the connection: .* 0x90"):
                 await anext(near.messages())
@@ -246,7 +252,7 @@ def test_who_breaks_the_protocol_is_told_so() -> None:
 def test_who_does_not_read_stops_the_carrier() -> None:
     async def main() -> None:
         near_carrier, far_carrier = memory_carriers(CarrierModel(rate=50e6))
-        near, far = Connection(near_carrier), Connection(far_carrier)
+        near, far = NaiConnection(near_carrier), NaiConnection(far_carrier)
         for _ in range(30):
             await near.send(bytes(1 << 20))
         await asyncio.sleep(1.0)
@@ -276,7 +282,7 @@ def test_closing_and_cancelling() -> None:
         near.queue("a").submit(b"in a", priority=2)
         await asyncio.sleep(1.0)
         near.close()
-        assert await left.done() is State.CANCELLED and isinstance(left.error, CarrierError)
+        assert await left.done() is MessageState.CANCELLED and isinstance(left.error, CarrierError)
         with pytest.raises(NaiError):
             left.suspend()
 
@@ -285,9 +291,9 @@ def test_closing_and_cancelling() -> None:
     assert world.far.statistics()[1].cancelled == 1
 
 
-async def over_tcp(padding: Padding) -> list[Received]:
+async def over_tcp(padding: Filler) -> list[Received]:
     got: list[Received] = []
-    served: asyncio.Future[Connection] = asyncio.get_running_loop().create_future()
+    served: asyncio.Future[NaiConnection] = asyncio.get_running_loop().create_future()
     async with await listen("127.0.0.1", 0, served.set_result, padding=padding) as listener:
         near = await connect(*listener.address, padding=padding)
         far = await served
@@ -301,7 +307,7 @@ async def over_tcp(padding: Padding) -> list[Received]:
         async with near:
             bulk = near.submit(bytes(1_000_000))
             await near.send(b"small", priority=1, queue="talk", timer=5.0)
-            assert await bulk.done() is State.DELIVERED
+            assert await bulk.done() is MessageState.DELIVERED
             thanks = [message.data async for message in _first(near, 2)]
             assert sorted(thanks) == [b"thanks for 1000000", b"thanks for 5"]
         await asyncio.wait_for(reading, 10)
@@ -310,14 +316,14 @@ async def over_tcp(padding: Padding) -> list[Received]:
     return got
 
 
-async def _first(connection: Connection, count: int) -> AsyncIterator[Received]:
+async def _first(connection: NaiConnection, count: int) -> AsyncIterator[Received]:
     messages = connection.messages()
     for _ in range(count):
         yield await anext(messages)
 
 
-@pytest.mark.parametrize("padding", Padding)
-def test_over_tcp(padding: Padding) -> None:
+@pytest.mark.parametrize("padding", Filler)
+def test_over_tcp(padding: Filler) -> None:
     got = asyncio.run(over_tcp(padding))
     assert {(len(one.data), one.queue, one.priority) for one in got} == {
         (1_000_000, "", 0),
@@ -327,7 +333,7 @@ def test_over_tcp(padding: Padding) -> None:
 
 def test_tcp_that_breaks_within_a_segment() -> None:
     async def main() -> None:
-        served: asyncio.Future[Connection] = asyncio.get_running_loop().create_future()
+        served: asyncio.Future[NaiConnection] = asyncio.get_running_loop().create_future()
         async with await listen("127.0.0.1", 0, served.set_result) as listener:
             with socket.create_connection(listener.address) as raw:
                 raw.sendall(b"\x00\x40" + bytes(10))

@@ -10,11 +10,11 @@ from tests.transport.nai_world import World, in_world, let, sender
 from transport.nai import headers
 from transport.nai.admission import Protects
 from transport.nai.demand import Demand
-from transport.nai.endpoint import Connection, paper
+from transport.nai.endpoint import NaiConnection, paper
 from transport.nai.estimator import Figure3
-from transport.nai.handles import Outgoing
+from transport.nai.handles import SubmittedMessage
 from transport.nai.headers import Poll
-from transport.nai.message import Cancel, Expiry, Message, State
+from transport.nai.message import Cancel, Expiry, MessageState, NaiMessage
 
 
 def test_what_higher_priorities_have_most_seconds_is_expected_a_burst_is_not() -> None:
@@ -34,7 +34,7 @@ def test_low_messages_are_refused_rather_than_interrupted_to_their_ends() -> Non
     """A tenth more than passes, two thirds of it low: most of the low ones are to be delivered."""
 
     async def scenario(world: World) -> None:
-        sent: list[Outgoing] = []
+        sent: list[SubmittedMessage] = []
         for tick in range(80):
             await asyncio.sleep(0.25)
             world.near.submit(bytes(16_000), priority=1, timer=1.0)
@@ -43,64 +43,64 @@ def test_low_messages_are_refused_rather_than_interrupted_to_their_ends() -> Non
         outcomes.extend(one.state for one in sent)
         wasted.append(world.near.statistics()[0].wasted)
 
-    outcomes: list[State] = []
+    outcomes: list[MessageState] = []
     wasted: list[int] = []
     world = in_world(scenario, CarrierModel(rate=170_000.0), protects=Protects.PEERS)
     high = [one for _, one in world.arrived if one.priority == 1]
     assert len(high) >= 78
-    assert outcomes.count(State.DELIVERED) >= 25  # 4 of 40 without foresight
+    assert outcomes.count(MessageState.DELIVERED) >= 25  # 4 of 40 without foresight
     assert wasted[0] < 0.1 * 170_000 * 20  # 0.53 without
 
 
 def test_on_standby_a_message_goes_when_the_bandwidth_is_back() -> None:
     atp, box, known = sender(100.0, standby=True)
-    waits = Message(bytes(2000), timer=5.0)
-    late = Message(bytes(2000), timer=1.0)
-    asked = Message(bytes(2000), timer=5.0, on_timer=lambda *_: Cancel())
+    waits = NaiMessage(bytes(2000), timer=5.0)
+    late = NaiMessage(bytes(2000), timer=1.0)
+    asked = NaiMessage(bytes(2000), timer=5.0, on_timer=lambda *_: Cancel())
     for message in (waits, late, asked):
         atp.submit(message, 0.0)
     assert [one.state for one in (waits, late, asked)] == [
-        State.DEFERRED, State.DEFERRED, State.SUSPENDED
+        MessageState.DEFERRED, MessageState.DEFERRED, MessageState.SUSPENDED
     ]  # fmt: skip
     assert [expiry for _, expiry in atp.expired] == [Expiry.REFUSED]
     assert atp.next_time(0.0) == 0.0  # somebody is to be asked
     atp.expired.clear()
     let(atp, box, 0, now=1.0)
-    assert late.state is State.REJECTED
+    assert late.state is MessageState.REJECTED
     assert atp.statistics().refused == 2
     known.tell(1000.0)
     sent = let(atp, box, 9, now=2.0)
-    assert waits.state is State.DELIVERED
+    assert waits.state is MessageState.DELIVERED
     assert sum(len(one) for one in sent) > 2000
 
 
 def test_on_standby_the_highest_priority_is_first_and_may_be_cancelled() -> None:
     atp, box, known = sender(10.0, standby=True, protects=Protects.PEERS)
-    low, high, gone = (Message(bytes(3000), priority=n, timer=9.0) for n in (0, 1, 2))
+    low, high, gone = (NaiMessage(bytes(3000), priority=n, timer=9.0) for n in (0, 1, 2))
     for message in (low, high, gone):
         atp.submit(message, 0.0)
     atp.cancel(gone)
     known.tell(500.0)  # for one of them
     let(atp, box, 9, now=1.0)
-    assert gone.state is State.CANCELLED
-    assert high.state is State.DELIVERED
-    assert low.state is State.DEFERRED
+    assert gone.state is MessageState.CANCELLED
+    assert high.state is MessageState.DELIVERED
+    assert low.state is MessageState.DEFERRED
     let(atp, box, 9, now=9.0)
-    assert low.state is State.REJECTED
+    assert low.state is MessageState.REJECTED
     assert atp.statistics().waiting == 0
 
 
 def test_one_on_standby_keeps_what_was_sent_of_it() -> None:
     atp, box, known = sender(1000.0, standby=True)
-    message = Message(bytes(4000), timer=8.0)
+    message = NaiMessage(bytes(4000), timer=8.0)
     atp.submit(message, 0.0)
     let(atp, box, 2, now=1.0)
     known.tell(10.0)
     let(atp, box, 0, now=2.0)
-    assert (message.state, message.sent > 1900) == (State.DEFERRED, True)
+    assert (message.state, message.sent > 1900) == (MessageState.DEFERRED, True)
     known.tell(2000.0)
     sent = let(atp, box, 9, now=3.0)
-    assert message.state is State.DELIVERED
+    assert message.state is MessageState.DELIVERED
     assert all(not isinstance(headers.parse(one), headers.Cancelled) for one in sent)
 
 
@@ -121,7 +121,7 @@ def test_a_few_bytes_pass_a_link_that_a_full_segment_would_block() -> None:
 def test_packet_pairs_are_small_where_the_link_is_slow() -> None:
     async def main() -> list[int]:
         near, far = memory_carriers(CarrierModel(rate=4_000.0))
-        sender, receiver = Connection(near), Connection(far)
+        sender, receiver = NaiConnection(near), NaiConnection(far)
         sizes = []
         received = receiver.segment_received
 

@@ -11,14 +11,22 @@ from hypothesis import strategies as st
 
 from tests.transport.nai_world import let, sender
 from transport.nai import headers
-from transport.nai.errors import PeerFault
-from transport.nai.headers import Cancelled, Data, Fault, Poll, Polled, Refused, Why
-from transport.nai.message import Message, State
+from transport.nai.errors import SegmentFault
+from transport.nai.headers import (
+    Cancelled,
+    Fault,
+    MessageData,
+    Poll,
+    Polled,
+    RefusalReason,
+    RefusedMessage,
+)
+from transport.nai.message import MessageState, NaiMessage
 from transport.nai.receiver import MOST_STREAMS, Receiver
-from transport.nai.segments import Cutter, Padding
+from transport.nai.segments import Cutter, Filler
 
 
-def sent(*messages: Message) -> list[bytes]:
+def sent(*messages: NaiMessage) -> list[bytes]:
     atp, box, _ = sender(segment=256)
     for message in messages:
         atp.submit(message, 0.0)
@@ -31,7 +39,7 @@ def test_segments_in_any_order_make_the_messages_in_their_order(
     wanted: list[tuple[int, int]], order: random.Random
 ) -> None:
     messages = [
-        Message(bytes((number,)) * size, priority=priority, queue="äö"[:priority])
+        NaiMessage(bytes((number,)) * size, priority=priority, queue="äö"[:priority])
         for number, (size, priority) in enumerate(wanted)
     ]
     segments = sent(*messages)
@@ -52,7 +60,7 @@ def test_segments_in_any_order_make_the_messages_in_their_order(
 @given(st.randoms())
 def test_a_cancelled_message_leaves_nothing_whatever_the_order(order: random.Random) -> None:
     atp, box, _ = sender(segment=256)
-    message, other = Message(bytes(3000)), Message(b"other")
+    message, other = NaiMessage(bytes(3000)), NaiMessage(b"other")
     atp.submit(message, 0.0)
     segments = let(atp, box, 4, now=0.0)
     atp.submit(other, 0.0)
@@ -72,14 +80,16 @@ def test_hostile_segments_raise_peer_fault_and_nothing_else(
     tail: bytes, mutations: list[tuple[int, int]]
 ) -> None:
     receiver = Receiver(memory=10_000)
-    segments = [bytearray(one) for one in sent(Message(bytes(600)), Message(b"x", priority=-3))]
+    segments = [
+        bytearray(one) for one in sent(NaiMessage(bytes(600)), NaiMessage(b"x", priority=-3))
+    ]
     for place, value in mutations:
         segment = segments[place % len(segments)]
         segment[place % len(segment)] = value
     for segment in [*segments, bytearray(tail), *(bytearray((kind,)) + tail for kind in (16, 19))]:
         try:
             receiver.receive(bytes(segment), 0.0)
-        except PeerFault:
+        except SegmentFault:
             continue
     assert 0 <= receiver.statistics().held <= 12_000
 
@@ -120,7 +130,7 @@ def test_hostile_segments_raise_peer_fault_and_nothing_else(
 )
 def test_what_no_sender_makes(segments: list[bytes], message: str) -> None:
     receiver = Receiver(memory=1 << 20)
-    with pytest.raises(PeerFault, match=message):
+    with pytest.raises(SegmentFault, match=message):
         for segment in segments:
             receiver.receive(segment, 0.0)
 
@@ -134,14 +144,16 @@ numbers = st.integers(0, 1 << 40)
 )  # fmt: skip
 def test_headers_survive(id: int, offset: int, priority: int, place: int, data: bytes) -> None:
     one = headers.parse(headers.data(id, offset, end=(priority, place)) + data)
-    assert one == Data(id, offset, None, "", True, priority, place, data)
+    assert one == MessageData(id, offset, None, "", True, priority, place, data)
     begun = headers.parse(headers.data(id, 0, size=1 << 31, queue="größe") + data)
-    assert isinstance(begun, Data) and (begun.size, begun.queue) == (1 << 31, "größe")
+    assert isinstance(begun, MessageData) and (begun.size, begun.queue) == (1 << 31, "größe")
     assert headers.parse(headers.cancel(id, offset)) == Cancelled(id, offset)
     assert headers.parse(headers.poll(id, size=300)) == Poll(id, 300)
     assert headers.parse(headers.polled(id, size=7, seconds=0.25)) == Polled(id, 7, 0.25)
-    for why in Why:
-        assert headers.parse(headers.refused(id, why, limit=offset)) == Refused(id, why, offset)
+    for why in RefusalReason:
+        assert headers.parse(headers.refused(id, why, limit=offset)) == RefusedMessage(
+            id, why, offset
+        )
     assert headers.parse(headers.fault("größe" * 40)) == Fault("größe" * 14 + "gr")
     assert len(headers.data(id, offset, end=(priority, place))) <= headers.CONTINUED
 
@@ -158,11 +170,11 @@ def test_a_packet_pair_is_answered_by_the_time_between_the_two() -> None:
 def test_a_stream_is_cut_into_what_was_sent_however_it_comes(
     payloads: list[bytes], step: int
 ) -> None:
-    for padding in Padding:
+    for padding in Filler:
         stream = b""
         for payload in payloads:
             one = len(payload).to_bytes(2, "big") + payload
-            stream += one.ljust(256, b"\0") if padding is Padding.PAPER else one
+            stream += one.ljust(256, b"\0") if padding is Filler.PAPER else one
         cutter, got = Cutter(segment=256, padding=padding), []
         for start in range(0, len(stream), step):
             got += cutter.cut(stream[start : start + step])
@@ -171,13 +183,13 @@ def test_a_stream_is_cut_into_what_was_sent_however_it_comes(
 
 @pytest.mark.parametrize("length", [0, 255, 65_535])
 def test_a_length_that_was_not_agreed_ends_the_stream(length: int) -> None:
-    with pytest.raises(PeerFault, match="agreed"):
+    with pytest.raises(SegmentFault, match="agreed"):
         list(Cutter(segment=256).cut(length.to_bytes(2, "big")))
 
 
-def refusals(receiver: Receiver) -> list[tuple[int, Why]]:
+def refusals(receiver: Receiver) -> list[tuple[int, RefusalReason]]:
     found = [headers.parse(reply) for reply in receiver.replies()]
-    return [(one.id, one.why) for one in found if isinstance(one, Refused)]
+    return [(one.id, one.why) for one in found if isinstance(one, RefusedMessage)]
 
 
 @settings(max_examples=60, deadline=None)
@@ -191,7 +203,7 @@ def test_who_is_refused_is_told_and_nobody_else_is_held_up(
     wanted: list[tuple[int, str]], order: random.Random
 ) -> None:
     """Messages of 5000 bytes are too large, queue b is not known."""
-    messages = [Message(bytes(size), queue=queue) for size, queue in wanted]
+    messages = [NaiMessage(bytes(size), queue=queue) for size, queue in wanted]
     segments = sent(*messages)
     order.shuffle(segments)
     receiver, got, told = Receiver(memory=4999, queues={"a"}), [], []
@@ -204,7 +216,10 @@ def test_who_is_refused_is_told_and_nobody_else_is_held_up(
     assert len(told) + len(got) == len(messages)
     for message in messages:
         if message.queue == "b":
-            assert (message.id, Why.UNKNOWN_QUEUE) in told or (message.id, Why.FULL) in told
+            assert (message.id, RefusalReason.UNKNOWN_QUEUE) in told or (
+                message.id,
+                RefusalReason.FULL,
+            ) in told
         elif message.size == 5000:
             assert message.id not in took
     assert receiver.statistics().held == receiver.statistics().open == 0
@@ -213,17 +228,17 @@ def test_who_is_refused_is_told_and_nobody_else_is_held_up(
 def test_the_rest_of_a_refused_message_is_not_needed() -> None:
     """The sender stops in the middle, and the next one of the queue comes through."""
     atp, box, _ = sender(segment=256)
-    large, small = Message(bytes(3000)), Message(b"small")
+    large, small = NaiMessage(bytes(3000)), NaiMessage(b"small")
     receiver, got = Receiver(memory=2000), []
     atp.submit(large, 0.0)
     for segment in let(atp, box, 3, now=0.0):
         got += receiver.receive(segment, 0.0)
     (refusal,) = [headers.parse(reply) for reply in receiver.replies()]
-    assert isinstance(refusal, Refused)
+    assert isinstance(refusal, RefusedMessage)
     refused, error = atp.known.refusal(refusal)
     assert refused is large
     atp.cancel(large, error)
-    assert large.state is State.CANCELLED and large.error is error
+    assert large.state is MessageState.CANCELLED and large.error is error
     assert "2000 bytes at most" in str(error)
     atp.submit(small, 0.0)
     for segment in let(atp, box, 9, now=0.0):

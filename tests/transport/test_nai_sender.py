@@ -9,18 +9,18 @@ from hypothesis import strategies as st
 from tests.transport.nai_world import Box, let, sender
 from transport.nai import headers
 from transport.nai.admission import Protects
-from transport.nai.atp import Sender
+from transport.nai.atp import AtpSender
 from transport.nai.errors import CarrierError, NaiError
-from transport.nai.headers import Cancelled, Data
-from transport.nai.message import Cancel, Continue, Defer, Expiry, Message, State
+from transport.nai.headers import Cancelled, MessageData
+from transport.nai.message import Cancel, Continue, Defer, Expiry, MessageState, NaiMessage
 from transport.nai.queues import MOST_QUEUES, weight
 from transport.nai.receiver import Receiver
 
 
 def queued(
-    atp: Sender, name: str, size: int = 2500, *, now: float = 0.0, **kind: object
-) -> Message:
-    message = Message(name.encode() * size, **kind)  # type: ignore[arg-type]
+    atp: AtpSender, name: str, size: int = 2500, *, now: float = 0.0, **kind: object
+) -> NaiMessage:
+    message = NaiMessage(name.encode() * size, **kind)  # type: ignore[arg-type]
     atp.submit(message, now)
     return message
 
@@ -31,11 +31,11 @@ def order(segments: list[bytes]) -> str:
     for segment in segments:
         parsed = headers.parse(segment)
         found += "x" if isinstance(parsed, Cancelled) else ""
-        found += chr(parsed.payload[0]) if isinstance(parsed, Data) else ""
+        found += chr(parsed.payload[0]) if isinstance(parsed, MessageData) else ""
     return found
 
 
-def ask(message: Message, expiry: Expiry) -> None:
+def ask(message: NaiMessage, expiry: Expiry) -> None:
     raise AssertionError("the driver calls it, not the core")
 
 
@@ -59,7 +59,7 @@ def test_queues_share_by_their_highest_priority_and_none_starves() -> None:
     assert (first.count("a"), first.count("b")) == (40, 10)
     urgent = queued(atp, "c", 900, queue="b", priority=2)  # raises b's weight until it is sent
     assert order(let(atp, box, 2, now=0.0)).count("c") == 1
-    assert urgent.state is State.DELIVERED
+    assert urgent.state is MessageState.DELIVERED
     rest = order(let(atp, box, 50, now=0.0))
     assert rest.count("b") in (9, 10, 11)
     assert weight(100) == weight(8) and weight(-100) == weight(-8) > 0
@@ -67,16 +67,18 @@ def test_queues_share_by_their_highest_priority_and_none_starves() -> None:
 
 def test_a_timer_that_can_not_be_kept_is_refused_at_once() -> None:
     atp, _, _ = sender(1000.0)
-    assert queued(atp, "a", 5000, timer=1.0).state is State.REJECTED
+    assert queued(atp, "a", 5000, timer=1.0).state is MessageState.REJECTED
     refused = queued(atp, "b", 5000, timer=1.0, on_timer=ask)
-    assert refused.state is State.SUSPENDED
+    assert refused.state is MessageState.SUSPENDED
     assert atp.expired.popleft() == (refused, Expiry.REFUSED)
     atp.answer(refused, Cancel(), 0.0)
-    assert refused.state is State.REJECTED
+    assert refused.state is MessageState.REJECTED
     again = queued(atp, "c", 5000, timer=1.0, on_timer=ask)
     atp.answer(again, Continue(10.0), 0.0)
-    assert again.state is State.QUEUED and again.deadline == 10.0
-    assert queued(atp, "d", 6000, timer=11.0).state is State.REJECTED  # it would break c's timer
+    assert again.state is MessageState.QUEUED and again.deadline == 10.0
+    assert (
+        queued(atp, "d", 6000, timer=11.0).state is MessageState.REJECTED
+    )  # it would break c's timer
     assert atp.statistics().refused == 4
 
 
@@ -84,13 +86,13 @@ def test_late_expiry_suspends_before_anybody_is_asked() -> None:
     atp, box, _ = sender()
     message = queued(atp, "a", timer=1.0, on_timer=ask)
     let(atp, box, 1, now=0.5)
-    assert message.state is State.SENDING and atp.next_time(0.5) == 1.0
+    assert message.state is MessageState.SENDING and atp.next_time(0.5) == 1.0
     assert let(atp, box, 5, now=1.0) == []
-    assert message.state is State.SUSPENDED and list(atp.expired) == [(message, Expiry.LATE)]
+    assert message.state is MessageState.SUSPENDED and list(atp.expired) == [(message, Expiry.LATE)]
     atp.answer(message, Continue(), 1.1)
-    assert order(let(atp, box, 5, now=1.1)) == "aa" and message.state is State.DELIVERED
+    assert order(let(atp, box, 5, now=1.1)) == "aa" and message.state is MessageState.DELIVERED
     atp.answer(message, Cancel(), 1.2)  # too late to matter
-    assert message.state is State.DELIVERED
+    assert message.state is MessageState.DELIVERED
 
 
 def test_early_expiry_when_the_bandwidth_falls() -> None:
@@ -100,7 +102,7 @@ def test_early_expiry_when_the_bandwidth_falls() -> None:
     known.tell(4000.0)
     let(atp, box, 0, now=0.1)
     assert [(message, expiry) for message, expiry in atp.expired] == [(first, Expiry.EARLY)]
-    assert second.state is State.QUEUED
+    assert second.state is MessageState.QUEUED
 
 
 def test_a_fall_too_small_to_tell_from_noise_expires_nobody() -> None:
@@ -116,7 +118,7 @@ def test_defer_and_its_end() -> None:
     message = queued(atp, "a", timer=1.0, on_timer=ask)
     let(atp, box, 0, now=1.0)
     atp.answer(atp.expired.popleft()[0], Defer(5.0), 1.0)
-    assert message.state is State.DEFERRED and atp.next_time(1.5) >= 2.0
+    assert message.state is MessageState.DEFERRED and atp.next_time(1.5) >= 2.0
     assert order(let(atp, box, 9, now=5.9)) == ""
     assert order(let(atp, box, 9, now=6.0)) == "aaa"
 
@@ -126,7 +128,7 @@ def test_without_a_callback_a_timer_drops_its_message_and_tells_the_receiver() -
     message = queued(atp, "a", timer=1.0)
     let(atp, box, 1, now=0.0)
     assert order(let(atp, box, 9, now=1.0)) == "x"
-    assert message.state is State.CANCELLED and atp.statistics().wasted > 900
+    assert message.state is MessageState.CANCELLED and atp.statistics().wasted > 900
 
 
 @pytest.mark.parametrize("timer", [0.0, -5.0, float("-inf")])
@@ -147,7 +149,7 @@ def test_a_callback_that_asks_for_the_impossible_again_and_again_is_called_now_a
             atp.answer(asked, Continue(0.0), now)
         let(atp, box, 1, now=now)
         now += 0.01
-    assert 5 <= calls <= 25 and message.state is State.SUSPENDED
+    assert 5 <= calls <= 25 and message.state is MessageState.SUSPENDED
 
 
 def test_what_the_application_did_meanwhile_goes_before_its_verdict() -> None:
@@ -156,7 +158,7 @@ def test_what_the_application_did_meanwhile_goes_before_its_verdict() -> None:
     message.timer = 3.0
     atp.resume(message, 0.0)
     atp.answer(message, Cancel(), 0.0)
-    assert message.state is State.QUEUED
+    assert message.state is MessageState.QUEUED
 
 
 def test_suspend_resume_restart_cancel_prioritise() -> None:
@@ -164,7 +166,7 @@ def test_suspend_resume_restart_cancel_prioritise() -> None:
     a, b = queued(atp, "a"), queued(atp, "b")
     let(atp, box, 1, now=0.0)
     atp.suspend(a)
-    assert (a.state, a.left) == (State.SUSPENDED, 2500 - a.sent) and a.sent > 900
+    assert (a.state, a.left) == (MessageState.SUSPENDED, 2500 - a.sent) and a.sent > 900
     assert order(let(atp, box, 1, now=0.0)) == "b"
     atp.resume(a, 0.0)
     assert atp.prioritise(a, 3, 0.0)
@@ -175,7 +177,7 @@ def test_suspend_resume_restart_cancel_prioritise() -> None:
     atp.cancel(b)
     atp.cancel(b)
     assert order(let(atp, box, 9, now=0.0)) == "x"
-    assert (a.state, b.state) == (State.DELIVERED, State.CANCELLED)
+    assert (a.state, b.state) == (MessageState.DELIVERED, MessageState.CANCELLED)
     for act in (lambda: atp.suspend(a), lambda: atp.resume(b, 0.0), lambda: atp.restart(a, 0.0)):
         with pytest.raises(NaiError, match="has ended"):
             act()
@@ -185,7 +187,7 @@ def test_a_priority_that_would_break_a_timer_is_not_taken() -> None:
     atp, _, _ = sender(1000.0)
     timed, bulk = queued(atp, "a", 2000, timer=4.0), queued(atp, "b", 5000)
     assert not atp.prioritise(bulk, 1, 0.0)
-    assert (bulk.priority, bulk.state) == (0, State.QUEUED)
+    assert (bulk.priority, bulk.state) == (0, MessageState.QUEUED)
     assert atp.prioritise(timed, 1, 0.0) and atp.prioritise(bulk, 1, 0.0)
 
 
@@ -193,7 +195,7 @@ def test_lower_priorities_make_way_if_told_so() -> None:
     atp, _, _ = sender(1000.0, protects=Protects.PEERS)
     low = queued(atp, "a", 3000, timer=4.5, on_timer=ask)
     high = queued(atp, "b", 3000, priority=1, timer=4.5)
-    assert high.state is State.QUEUED
+    assert high.state is MessageState.QUEUED
     assert list(atp.expired) == [(low, Expiry.EARLY)]
 
 
@@ -203,26 +205,26 @@ def test_a_source_that_fails_costs_its_own_message_only() -> None:
     def broken(offset: int, length: int) -> bytes:
         return bytes(length) if not offset else b""
 
-    message = Message(broken, size=2500)
+    message = NaiMessage(broken, size=2500)
     atp.submit(message, 0.0)
     other = queued(atp, "b")
     assert order(let(atp, box, 9, now=0.0)) == "\0xbbb"
-    assert message.state is State.CANCELLED and isinstance(message.error, NaiError)
-    assert other.state is State.DELIVERED and atp.statistics().bytes == 0
+    assert message.state is MessageState.CANCELLED and isinstance(message.error, NaiError)
+    assert other.state is MessageState.DELIVERED and atp.statistics().bytes == 0
 
 
 def test_empty_messages_and_those_of_one_segment() -> None:
     atp, box, _ = sender()
     messages = [queued(atp, "a", 0), queued(atp, "b", 1), queued(atp, "c", 900)]
     segments = let(atp, box, 9, now=0.0)
-    assert len(segments) == 3 and all(one.state is State.DELIVERED for one in messages)
+    assert len(segments) == 3 and all(one.state is MessageState.DELIVERED for one in messages)
     received = [one.data for segment in segments for one in Receiver().receive(segment, 0.0)]
     assert received[0] == b""
 
 
 def test_closing_cancels_everything_and_refuses_more() -> None:
     atp, _, _ = sender()
-    ended: list[Message] = []
+    ended: list[NaiMessage] = []
     messages = [queued(atp, "a"), queued(atp, "b", timer=0.0, on_timer=ask), queued(atp, "c")]
     for message in messages:
         message.on_end = ended.append
@@ -239,7 +241,7 @@ def test_what_can_not_be_sent() -> None:
         with pytest.raises(NaiError):
             queued(atp, "a", **kind)
     with pytest.raises(NaiError, match="need a size"):
-        Message(lambda offset, length: b"")
+        NaiMessage(lambda offset, length: b"")
     with pytest.raises(NaiError, match="too small"):
         sender(segment=100)
     for number in range(MOST_QUEUES):
@@ -297,7 +299,7 @@ def test_whatever_is_done_the_accounts_are_right_and_what_is_delivered_arrives(
             timer = (None, 0.1, 1.0, 5.0)[choice % 4]
             callback = ask if choice % 3 else None
             queue = ("", "a", "b")[choice % 5 % 3]
-            message = Message(
+            message = NaiMessage(
                 data, priority=choice % 4 - 1, timer=timer, queue=queue, on_timer=callback
             )
             atp.submit(message, now)
@@ -329,18 +331,18 @@ def test_whatever_is_done_the_accounts_are_right_and_what_is_delivered_arrives(
     for segment in let(atp, box, 100_000, now=now):
         for one in receiver.receive(segment, now):
             arrived[one.id] = one.data
-    delivered = {m.id for m in messages if m.state is State.DELIVERED}
+    delivered = {m.id for m in messages if m.state is MessageState.DELIVERED}
     assert set(arrived) == delivered and receiver.statistics().open == 0
     assert receiver.statistics().held == 0
 
 
-def _check_accounts(atp: Sender, messages: list[Message]) -> None:
+def _check_accounts(atp: AtpSender, messages: list[NaiMessage]) -> None:
     under_way = [message for message in messages if message.state.under_way]
     assert len(under_way) == atp.statistics().queued
     assert sum(message.left for message in under_way) == atp._contest.queues.tree.root.backlog
     assert sum(atp._cutting.cost(message.left) for message in under_way) == atp.statistics().bytes
     assert sum(message.deadline is not None for message in under_way) == atp._contest.timed
-    aside = [m for m in messages if m.state in (State.SUSPENDED, State.DEFERRED)]
+    aside = [m for m in messages if m.state in (MessageState.SUSPENDED, MessageState.DEFERRED)]
     assert set(aside) == set(atp._aside)
 
 

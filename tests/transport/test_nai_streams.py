@@ -10,11 +10,11 @@ import pytest
 from bench.links.carrier import CarrierModel
 from bench.links.tcp_model import SharedPath
 from bench.virtual_time import run
-from transport.nai.errors import CarrierError, NaiError, PeerFault
+from transport.nai.errors import CarrierError, NaiError, SegmentFault
 from transport.nai.nai_mtcp import NaiMtcp
-from transport.nai.nai_tcp import Fate, NaiTcp, Sent
+from transport.nai.nai_tcp import MessageFate, NaiTcp, Sent
 from transport.nai.receiver import Received
-from transport.nai.streams import HEAD, LENGTH, SocketStream, Stream, dial, listen, received
+from transport.nai.streams import HEAD, LENGTH, CarrierStream, SocketStream, dial, listen, received
 
 RATE = 100_000.0
 """Bytes/second: 10 KB take 0.1 s."""
@@ -36,7 +36,7 @@ class Ends:
             asyncio.create_task(self._take(far)) for several in pairs.values() for _, far in several
         ]
 
-    async def _take(self, far: Stream) -> None:
+    async def _take(self, far: CarrierStream) -> None:
         async for message in received(far):
             self.arrived.append((asyncio.get_running_loop().time(), message))
 
@@ -178,18 +178,18 @@ def test_messages_are_cut_from_the_stream_however_it_comes(most: int) -> None:
 
 
 def test_a_peer_that_breaks_the_protocol_is_told_apart() -> None:
-    with pytest.raises(PeerFault, match="raise `memory`"):
+    with pytest.raises(SegmentFault, match="raise `memory`"):
         asyncio.run(all_of(Fed(HEAD.pack(1, 1001, 0), 1 << 20)))
-    with pytest.raises(PeerFault, match="more than those"):
+    with pytest.raises(SegmentFault, match="more than those"):
         asyncio.run(all_of(Fed(HEAD.pack(1, 3, 0) + LENGTH.pack(4) + b"abcd", 1 << 20)))
 
 
-@pytest.mark.parametrize(("answer", "error"), [(b"?", PeerFault), (b"", CarrierError)])
+@pytest.mark.parametrize(("answer", "error"), [(b"?", SegmentFault), (b"", CarrierError)])
 def test_a_false_acknowledgement_loses_all_that_wait(answer: bytes, error: type[Exception]) -> None:
     async def main() -> None:
         sender = NaiTcp(Fed(answer, 1))
         sent = [sender.submit(b"first"), sender.submit(b"second")]
-        assert [await one.fate for one in sent] == [Fate.LOST, Fate.LOST]
+        assert [await one.fate for one in sent] == [MessageFate.LOST, MessageFate.LOST]
         assert isinstance(sender.error, error)
         with pytest.raises(CarrierError, match="closed"):
             sender.submit(b"third")
@@ -198,7 +198,7 @@ def test_a_false_acknowledgement_loses_all_that_wait(answer: bytes, error: type[
 
 
 def test_the_same_over_sockets() -> None:
-    async def main() -> tuple[list[Fate], list[Received]]:
+    async def main() -> tuple[list[MessageFate], list[Received]]:
         arrived: list[Received] = []
         tasks: list[asyncio.Task[None]] = []
 
@@ -224,7 +224,7 @@ def test_the_same_over_sockets() -> None:
         return fates, arrived
 
     fates, arrived = asyncio.run(main())
-    assert fates == [Fate.DELIVERED] * 4
+    assert fates == [MessageFate.DELIVERED] * 4
     assert sorted(len(one.data) for one in arrived) == [0, 5, 100, 3_000_000]
 
 

@@ -8,17 +8,17 @@ from tests.transport.spp_ends import HOME, ends, exchange, far_seal, near_seal
 from transport.spp.congestion.new_reno import NewReno
 from transport.spp.congestion.rate_based import RateBased
 from transport.spp.core import SppConnection
-from transport.spp.errors import Refused
+from transport.spp.errors import PayloadRefused
 from transport.spp.packets import (
     LARGEST_PAYLOAD,
     Ack,
     Challenge,
     Close,
-    Data,
     Frame,
-    Part,
-    Response,
-    Window,
+    PathResponse,
+    PayloadFrame,
+    PayloadPart,
+    WindowFrame,
     decode,
     encode,
 )
@@ -76,7 +76,7 @@ def test_a_payload_arrives_once_and_its_delivery_is_reported() -> None:
 def test_what_is_too_much_is_refused_and_nothing_is_lost() -> None:
     near, _ = ends(buffer=5000)
     near.send(bytes(4000), 0.0)
-    with pytest.raises(Refused, match="room"):
+    with pytest.raises(PayloadRefused, match="room"):
         near.send(bytes(1001), 0.0)
     near.send(bytes(1000), 0.0)
     for bad in (b"", bytes(LARGEST_PAYLOAD + 1)):
@@ -116,16 +116,16 @@ def test_order_is_kept_if_it_is_wanted(ordered: bool) -> None:
     "bad",
     [
         Ack(0, ((0, 1000),)),
-        Window(2**61),  # harmless, but see below
-        Part(0, 0, 100, b"x"),
-        Data(1 << 40, b"far beyond the window"),
+        WindowFrame(2**61),  # harmless, but see below
+        PayloadPart(0, 0, 100, b"x"),
+        PayloadFrame(1 << 40, b"far beyond the window"),
     ],
 )
 def test_who_breaks_the_protocol_ends_the_connection(bad: Frame) -> None:
     puppet, (_, far) = Puppet(), ends()
-    far.datagram_received(puppet.says(Part(0, 0, 99, b"y")), 0.0)
+    far.datagram_received(puppet.says(PayloadPart(0, 0, 99, b"y")), 0.0)
     far.datagram_received(puppet.says(bad), 0.0)
-    if isinstance(bad, Window):
+    if isinstance(bad, WindowFrame):
         assert far.open
         return
     assert isinstance(far.error, PeerError)
@@ -137,7 +137,7 @@ def test_who_breaks_the_protocol_ends_the_connection(bad: Frame) -> None:
 def test_a_flood_meets_the_window() -> None:
     puppet, (_, far) = Puppet(), ends(window=20_000)
     for number in range(100):
-        far.datagram_received(puppet.says(Data(number, bytes(1000))), 0.0)
+        far.datagram_received(puppet.says(PayloadFrame(number, bytes(1000))), 0.0)
     assert isinstance(far.error, PeerError)
     assert far.statistics(0.0).held <= 20_000
 
@@ -254,7 +254,7 @@ def test_a_farewell_is_heard_and_said_again_to_who_still_sends() -> None:
     puppet = Puppet(far_seal())
     said = 0
     for _ in range(64):
-        near.datagram_received(puppet.says(Data(puppet.number, b"x")), 1.1)
+        near.datagram_received(puppet.says(PayloadFrame(puppet.number, b"x")), 1.1)
         said += len(near.datagrams_to_send(1.1))
     assert 3 <= said <= 7
     far.datagram_received(farewell, 2.0)
@@ -272,19 +272,19 @@ def test_a_bad_farewell_says_why() -> None:
 
 def test_a_device_that_moves_is_followed_once_it_has_proved_it() -> None:
     puppet, (_, far) = Puppet(), ends()
-    far.datagram_received(puppet.says(Data(0, b"x")), 0.0, address=HOME)
-    far.datagram_received(puppet.says(Data(1, b"y")), 1.0, address=AWAY)
+    far.datagram_received(puppet.says(PayloadFrame(0, b"x")), 0.0, address=HOME)
+    far.datagram_received(puppet.says(PayloadFrame(1, b"y")), 1.0, address=AWAY)
     assert far.paths.address == HOME
     ((where, challenge),) = far.challenges_to_send(1.0)
     assert where == AWAY
     assert far.challenges_to_send(1.0) == []
     (token,) = [one.token for one in puppet.hears([challenge]) if isinstance(one, Challenge)]
-    far.datagram_received(puppet.says(Response(token)), 1.1, address=HOME)
+    far.datagram_received(puppet.says(PathResponse(token)), 1.1, address=HOME)
     assert far.paths.address == HOME  # not from there
-    far.datagram_received(puppet.says(Data(2, b"z")), 1.2, address=AWAY)
+    far.datagram_received(puppet.says(PayloadFrame(2, b"z")), 1.2, address=AWAY)
     ((where, challenge),) = far.challenges_to_send(1.2)
     (token,) = [one.token for one in puppet.hears([challenge]) if isinstance(one, Challenge)]
-    far.datagram_received(puppet.says(Response(token)), 1.3, address=AWAY)
+    far.datagram_received(puppet.says(PathResponse(token)), 1.3, address=AWAY)
     assert far.paths.address == AWAY
 
 
@@ -292,7 +292,7 @@ def test_an_unproven_address_gets_little() -> None:
     puppet, (_, far) = Puppet(), ends()
     there = back = 0
     for number in range(200):
-        datagram = puppet.says(Data(number, b"x" * 10))
+        datagram = puppet.says(PayloadFrame(number, b"x" * 10))
         far.datagram_received(datagram, 0.0, address=AWAY)
         there += len(datagram) + 28
         back += sum(len(one) + 28 for _, one in far.challenges_to_send(0.0))
@@ -305,7 +305,7 @@ def test_the_other_end_echoes_a_challenge() -> None:
     puppet = Puppet(far_seal())
     near.datagram_received(puppet.says(Challenge(b"12345678")), 0.0)
     heard = puppet.hears(near.datagrams_to_send(0.0))
-    assert Response(b"12345678") in heard
+    assert PathResponse(b"12345678") in heard
 
 
 def test_pace_and_window_follow_the_rate_that_is_set() -> None:

@@ -14,14 +14,14 @@ from transport.spp.packets import (
     Ack,
     Challenge,
     Close,
-    Data,
     Floor,
     Frame,
     Padding,
-    Part,
-    Ping,
-    Response,
-    Window,
+    PathResponse,
+    PayloadFrame,
+    PayloadPart,
+    PingFrame,
+    WindowFrame,
     decode,
     encode,
     encode_data,
@@ -49,23 +49,23 @@ def acks(draw: st.DrawFn) -> Ack:
 
 
 @st.composite
-def parts(draw: st.DrawFn) -> Part:
+def parts(draw: st.DrawFn) -> PayloadPart:
     piece = draw(PAYLOADS)
     offset = draw(st.integers(0, LARGEST_PAYLOAD - len(piece)))
     total = draw(st.integers(offset + len(piece), LARGEST_PAYLOAD))
-    return Part(draw(INTEGERS), offset, total, piece)
+    return PayloadPart(draw(INTEGERS), offset, total, piece)
 
 
 TOKENS = st.binary(min_size=8, max_size=8)
 FRAMES: st.SearchStrategy[Frame] = st.one_of(
-    st.just(Ping()),
+    st.just(PingFrame()),
     acks(),
-    st.builds(Data, INTEGERS, PAYLOADS),
+    st.builds(PayloadFrame, INTEGERS, PAYLOADS),
     parts(),
-    st.builds(Window, INTEGERS),
+    st.builds(WindowFrame, INTEGERS),
     st.builds(Floor, INTEGERS),
     st.builds(Challenge, TOKENS),
-    st.builds(Response, TOKENS),
+    st.builds(PathResponse, TOKENS),
     st.builds(Close, INTEGERS, st.text(max_size=40)),
 )
 
@@ -79,7 +79,7 @@ def test_what_is_written_is_what_is_read(frames: list[Frame], padding: int) -> N
 @given(INTEGERS, PAYLOADS)
 def test_a_payload_may_reach_to_the_end(sequence: int, payload: bytes) -> None:
     data = encode_data(sequence, payload, last=True)
-    assert list(decode(b"\x01" + data)) == [Ping(), Data(sequence, payload)]
+    assert list(decode(b"\x01" + data)) == [PingFrame(), PayloadFrame(sequence, payload)]
 
 
 @given(FRAMES, st.data())

@@ -19,7 +19,7 @@ from tests.transport.spp_ends import Transfer, ends, link
 from transport.link import LinkError, LinkExpired, NotTrusted
 from transport.spp.congestion.rate_based import RateBased
 from transport.spp.keys import ClientKeys, ServerKeys
-from transport.spp.settings import Settings
+from transport.spp.settings import SppSettings
 from transport.spp.udp import MOST_PER_DEVICE, SppLink, SppListener, connect, listen
 
 pytestmark = pytest.mark.alone
@@ -232,7 +232,7 @@ def test_connections_of_a_device_are_bounded_and_each_goes_its_way() -> None:
 def test_a_connection_without_news_ends_as_long_as_it_was_told_to_wait() -> None:
     async def scenario() -> None:
         async with serving() as (server, listener):
-            settings = Settings(idle=0.3, keep_alive=None)
+            settings = SppSettings(idle=0.3, keep_alive=None)
             near = await connect("127.0.0.1", listener.address[1], keys=KEYS, settings=settings)
             await near.until_confirmed()
             await server.link()

@@ -7,13 +7,13 @@ import socket
 
 import pytest
 
-from bench.links.secured import Ends, paired
+from bench.links.secured import SecuredEnds, paired
 from pairing.identity import new_identity
 from tests.transport.tls_ends import Quiet, device, serving
 from tests.watched import run, until
 from transport import single
 from transport.link import LinkError, NotTrusted
-from transport.records import Peer
+from transport.records import ProvenPeer
 from transport.security import ClientSecurity, ServerSecurity, is_loopback, spki_pin
 from wire.frames import Data
 
@@ -54,7 +54,7 @@ def test_a_device_that_is_not_known_is_told_so(revoked: bool) -> None:
         if revoked:
             ends.server.let_in({device().certificate: "another"})
         else:
-            ends = Ends(ends.server, ClientSecurity(device().pem, pin=_pin_of(ends)))
+            ends = SecuredEnds(ends.server, ClientSecurity(device().pem, pin=_pin_of(ends)))
         async with serving(ends) as (server, _):
             near, quiet = await single.connect(*server.address, security=ends.client), Quiet()
             near.start(quiet, quiet)
@@ -71,7 +71,10 @@ def test_one_of_many_devices_is_let_in() -> None:
     async def go() -> None:
         remote, devices = new_identity(), [device() for _ in range(40)]
         known = {one.certificate: f"device-{i}" for i, one in enumerate(devices)}
-        async with serving(Ends(ServerSecurity(remote.pem, known), paired().client)) as (server, _):
+        async with serving(SecuredEnds(ServerSecurity(remote.pem, known), paired().client)) as (
+            server,
+            _,
+        ):
             for one in (devices[0], devices[20], devices[39]):
                 security = ClientSecurity(one.pem, pin=remote.pin)
                 near, quiet = await single.connect(*server.address, security=security), Quiet()
@@ -165,7 +168,7 @@ def test_a_key_that_a_device_has_vouched_for_is_not_let_in() -> None:
     run(go())
 
 
-def _pin_of(ends: Ends) -> bytes:
+def _pin_of(ends: SecuredEnds) -> bytes:
     return ends.client._pin
 
 
@@ -190,6 +193,6 @@ def test_names() -> None:
     server = ServerSecurity(new_identity().pem, {one.certificate: "x"})
     (peer,) = server._peers.values()
     assert server.knows(peer)
-    assert not server.knows(Peer("x", "0"))
+    assert not server.knows(ProvenPeer("x", "0"))
     server.let_in({})
     assert not server.knows(peer)

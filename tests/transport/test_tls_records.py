@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.links.secured import Ends, paired
+from bench.links.secured import SecuredEnds, paired
 from pairing.identity import new_identity
 from tests.transport.tls_ends import Quiet, device, serving
 from tests.watched import run, until
@@ -26,7 +26,7 @@ from transport.tls import LARGEST_RECORD, RECORD_OVERHEAD, RecordProgress, TlsRe
 from wire.frames import Control, Data, FrameReader, FrameWriter, Report
 
 
-async def _records(ends: Ends | None = None) -> tuple[TlsRecords, TlsRecords]:
+async def _records(ends: SecuredEnds | None = None) -> tuple[TlsRecords, TlsRecords]:
     """Both ends' after a handshake."""
     ends = ends or paired()
     a, b = socket.socketpair()
@@ -184,7 +184,7 @@ def test_a_peer_may_update_its_keys_and_ask_for_ours(tmp_path: Path) -> None:
     async def go() -> None:
         remote, one = new_identity(), device()
         (tmp_path / "pem").write_bytes(one.pem)
-        ends = Ends(ServerSecurity(remote.pem, {one.certificate: "x"}), paired().client)
+        ends = SecuredEnds(ServerSecurity(remote.pem, {one.certificate: "x"}), paired().client)
         async with serving(ends) as (server, _):
             client = await asyncio.create_subprocess_exec(
                 "openssl", "s_client", "-connect", f"127.0.0.1:{server.address[1]}",

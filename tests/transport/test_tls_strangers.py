@@ -14,7 +14,7 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from bench.links.secured import Ends, paired
+from bench.links.secured import SecuredEnds, paired
 from tests.transport.tls_ends import (
     Quiet,
     Server,
@@ -76,7 +76,7 @@ def test_tls_strangers_are_refused_and_learn_nothing(kind: str, tmp_path: Path) 
     run(go())
 
 
-async def _recorded_handshake(server: Server, ends: Ends) -> bytes:
+async def _recorded_handshake(server: Server, ends: SecuredEnds) -> bytes:
     """What a good client sent, whole session."""
     loop = asyncio.get_running_loop()
     said = bytearray()
@@ -141,7 +141,7 @@ def test_silent_and_half_strangers_end_in_time() -> None:
     run(go())
 
 
-def _first_flight(ends: Ends) -> bytes:
+def _first_flight(ends: SecuredEnds) -> bytes:
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     tls = ends.client._context.wrap_bio(incoming, outgoing)
     with contextlib.suppress(ssl.SSLWantReadError):

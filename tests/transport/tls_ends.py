@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from bench.links.secured import Ends, paired
+from bench.links.secured import SecuredEnds, paired
 from pairing.identity import Identity, device_identity
 from tests.watched import until
 from transport import single
@@ -90,7 +90,7 @@ class Server:
 
 
 @asynccontextmanager
-async def serving(ends: Ends | None = None) -> AsyncIterator[tuple[Server, Ends]]:
+async def serving(ends: SecuredEnds | None = None) -> AsyncIterator[tuple[Server, SecuredEnds]]:
     ends = ends or paired("phone")
     async with Server(ends.server).listening() as server:
         yield server, ends

@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from web.content_security import MAX_POLICIES, MAX_SOURCES, Policy, header_policies, with_meta
+from web.content_security import (
+    MAX_POLICIES,
+    MAX_SOURCES,
+    ContentPolicy,
+    header_policies,
+    with_meta,
+)
 
 OWN = "http://site.test"
 EMPTY = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
@@ -16,7 +22,7 @@ EMPTY = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
 
 def allows(policy: str, url: str, destination: str = "image", *, own: str = OWN,
            nonce: str = "", integrity: str = "") -> bool:  # fmt: skip
-    parsed = Policy(policy, origin=own)
+    parsed = ContentPolicy(policy, origin=own)
     return parsed.allows(url, destination, nonce=nonce, integrity=integrity)
 
 
@@ -178,7 +184,7 @@ def test_scripts_by_nonce_and_hash(
     ],
 )
 def test_styles_in_the_page(policy: str, *, element: bool, attribute: bool) -> None:
-    parsed = Policy(policy, origin=OWN)
+    parsed = ContentPolicy(policy, origin=OWN)
     assert parsed.allows_inline_style(nonce="abc") is element
     assert parsed.allows_inline_style(attribute=True, nonce="abc") is attribute
 
@@ -226,7 +232,9 @@ def test_several_policies_come_from_fields_and_commas_and_reports_do_not_count()
 
 
 def test_a_meta_has_no_sandbox_and_both_readings_of_a_comma() -> None:
-    header, meta = (Policy("sandbox allow-scripts", origin=OWN, meta=m) for m in (False, True))
+    header, meta = (
+        ContentPolicy("sandbox allow-scripts", origin=OWN, meta=m) for m in (False, True)
+    )
     assert header.sandbox == frozenset(("allow-scripts",))
     assert meta.sandbox is None
     split = with_meta((), "img-src *, script-src 'none'", origin=OWN)
@@ -234,10 +242,10 @@ def test_a_meta_has_no_sandbox_and_both_readings_of_a_comma() -> None:
 
 
 def test_bases() -> None:
-    policy = Policy("base-uri 'self'; default-src 'none'", origin=OWN)
+    policy = ContentPolicy("base-uri 'self'; default-src 'none'", origin=OWN)
     assert policy.allows_base("http://site.test/b/")
     assert not policy.allows_base("http://cdn.test/")
-    assert Policy("default-src 'none'", origin=OWN).allows_base("http://cdn.test/")
+    assert ContentPolicy("default-src 'none'", origin=OWN).allows_base("http://cdn.test/")
 
 
 WORDS = st.sampled_from(
@@ -271,7 +279,7 @@ def test_a_source_that_is_none_we_know_lets_nothing_through(word: str) -> None:
 
 def test_a_long_policy_costs_microseconds_a_match() -> None:
     hosts = " ".join(f"https://h{n}.test/path/{n} *.w{n}.test" for n in range(400))
-    policy = Policy("default-src 'none'; img-src " + hosts, origin=OWN)
+    policy = ContentPolicy("default-src 'none'; img-src " + hosts, origin=OWN)
     before = time.process_time()
     hits = sum(policy.allows(f"https://h{n % 400}.test/path/{n}", "image") for n in range(500))
     assert hits == 400
@@ -281,6 +289,6 @@ def test_a_long_policy_costs_microseconds_a_match() -> None:
 @pytest.mark.parametrize("piece", ["a.", "a-", "*.", "'nonce-", "/%", "a:", "http://", ";", "a "])
 def test_repetition_is_harmless(piece: str) -> None:
     before = time.process_time()
-    policy = Policy("img-src " + piece * 20_000 + "!", origin=OWN)
+    policy = ContentPolicy("img-src " + piece * 20_000 + "!", origin=OWN)
     assert not policy.allows("http://cdn.test/" + "%2e/" * 1_000, "image")
     assert time.process_time() - before < 2

@@ -11,7 +11,7 @@ from wire import messages as m
 from wire.credit import BATCH, INITIAL, MAXIMUM, ReceiveCredit, SendCredit
 from wire.errors import LocalError, NoCommonVersion, PeerError
 from wire.package import Slice
-from wire.session import MAX_CONTROL_QUEUE, TRANSITIONS, Session, Side, State, Step
+from wire.session import MAX_CONTROL_QUEUE, TRANSITIONS, Session, SessionState, SessionStep, Side
 from wire.skeleton import Kind, Level, Part, Use
 
 
@@ -32,7 +32,7 @@ def carry(sender: Session, receiver: Session) -> list[tuple[m.Message, list[tupl
 
 def test_opening() -> None:
     local, remote = pair()
-    assert (local.state, remote.state) == (State.OPEN, State.OPEN)
+    assert (local.state, remote.state) == (SessionState.OPEN, SessionState.OPEN)
     assert local.version == remote.version == m.VERSIONS[0]
     assert remote.peer is not None
     assert remote.peer.device == "phone"
@@ -147,7 +147,7 @@ def test_goodbye_ends_both_sides() -> None:
     local.enqueue(m.Goodbye("bye"))
     local.enqueue(m.Ping(1))  # said too late: dropped
     assert [type(message) for message, _ in carry(local, remote)] == [m.Goodbye]
-    assert (local.state, remote.state) == (State.CLOSING, State.CLOSED)
+    assert (local.state, remote.state) == (SessionState.CLOSING, SessionState.CLOSED)
     remote.link_lost()
     with pytest.raises(PeerError, match="goodbye received while closed"):
         remote.receive(m.encode(m.Goodbye()))
@@ -157,11 +157,13 @@ def test_link_lost_forgets_the_queue() -> None:
     local, _ = pair()
     local.enqueue(m.Ping(1))
     local.link_lost()
-    assert (local.state, local.queued) == (State.CLOSED, 0)
+    assert (local.state, local.queued) == (SessionState.CLOSED, 0)
 
 
 def test_every_state_knows_a_lost_link() -> None:
-    assert {state for state, step in TRANSITIONS if step is Step.LINK_LOST} == set(State)
+    assert {state for state, step in TRANSITIONS if step is SessionStep.LINK_LOST} == set(
+        SessionState
+    )
 
 
 def test_queue_is_bounded() -> None:
@@ -248,7 +250,7 @@ def test_mutated_messages(message: m.Message, draw: st.DataObject) -> None:
         remote.receive(bytes(payload))
     except PeerError:
         return
-    assert remote.state in (State.OPEN, State.CLOSED)
+    assert remote.state in (SessionState.OPEN, SessionState.CLOSED)
 
 
 def test_deep_nesting_is_a_peer_error() -> None:

@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from transcoders.exact.form import MAX_BYTES, Form, Header, Kind, opened, packed
+from transcoders.exact.form import MAX_BYTES, BodyKind, Form, Header, opened, packed
 from transcoders.picture import Unfit
 from transcoders.workers import Busy, FilterFailed, Slot, Workers
 
@@ -53,7 +53,7 @@ class ExactEncoder:
         header, content = await slot.call(
             partial(opened, data, start=start, length=length, deflated=deflated)
         )
-        if header.kind is Kind.SCANS:
+        if header.kind is BodyKind.SCANS:
             if self._jpegtran is None or not scans:
                 raise Unfit("nobody to code or decode it")
             made = await self._scans(header, content, slot)
@@ -90,7 +90,7 @@ class ExactDecoder:
         try:
             async with self._workers.slot() as slot, asyncio.timeout(self._timeout):
                 form = await slot.call(partial(Form.decoded, data))
-                if form.header.kind is Kind.SCANS:
+                if form.header.kind is BodyKind.SCANS:
                     content = await self._content(form, slot, limit=size + MAX_BYTES)
                 else:
                     content = await slot.call(form.content)

@@ -31,7 +31,7 @@ _MEMORIES: Final = (8, 9)
 _STRATEGIES: Final = (zlib.Z_DEFAULT_STRATEGY, zlib.Z_FILTERED)
 
 
-class Settings(msgspec.Struct, frozen=True, array_like=True):
+class ZlibSettings(msgspec.Struct, frozen=True, array_like=True):
     """What zlib was called with."""
 
     level: int
@@ -79,7 +79,7 @@ def likely(stream: bytes) -> bool:
     return any(one.begins(plain, stream) for one in _candidates(stream, header=True))
 
 
-def settings_of(plain: bytes, stream: bytes, *, header: bool) -> Settings:
+def settings_of(plain: bytes, stream: bytes, *, header: bool) -> ZlibSettings:
     """How the stream was made of it. `header`: it has zlib's. Raises Unfit: in no way known."""
     for settings in _candidates(stream, header=header):
         if settings.begins(plain, stream) and settings.deflated(plain) == stream:
@@ -87,7 +87,7 @@ def settings_of(plain: bytes, stream: bytes, *, header: bool) -> Settings:
     raise Unfit("no settings of zlib make this stream")
 
 
-def _candidates(stream: bytes, *, header: bool) -> Iterator[Settings]:
+def _candidates(stream: bytes, *, header: bool) -> Iterator[ZlibSettings]:
     window = -15
     levels: tuple[int, ...] = (6, 9, 1, 5, 8, 7, 4, 3, 2)
     if header:
@@ -97,7 +97,7 @@ def _candidates(stream: bytes, *, header: bool) -> Iterator[Settings]:
     for level in levels:
         for strategy in _STRATEGIES:
             for memory in _MEMORIES:
-                yield Settings(level, window, memory, strategy)
+                yield ZlibSettings(level, window, memory, strategy)
 
 
 def sample() -> bytes:
@@ -106,5 +106,5 @@ def sample() -> bytes:
     digest = hashlib.sha256()
     for level in range(1, 10):
         for strategy in _STRATEGIES:
-            digest.update(Settings(level, 15, 8, strategy).deflated(plain))
+            digest.update(ZlibSettings(level, 15, 8, strategy).deflated(plain))
     return digest.digest()

@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from transcoders.exact.deflating import MAX_PLAIN, Settings, inflated, settings_of
+from transcoders.exact.deflating import MAX_PLAIN, ZlibSettings, inflated, settings_of
 from transcoders.exact.rows import SIGNATURE, Rows, split
 from transcoders.picture import Unfit
 
@@ -28,7 +28,7 @@ _HEADER_SIZE: Final = 4
 _DIGEST: Final = 8
 
 
-class Kind(IntEnum):
+class BodyKind(IntEnum):
     """What is in the form's body."""
 
     PLAIN = 0
@@ -40,12 +40,12 @@ class Kind(IntEnum):
 class Header(msgspec.Struct, frozen=True, array_like=True):
     """How the bytes are made again."""
 
-    kind: Kind
+    kind: BodyKind
     before: bytes
     after: bytes
     digest: bytes
     """The beginning of the SHA-256 of them all: zlib and jpegtran may write otherwise elsewhere."""
-    outer: Settings | None = None
+    outer: ZlibSettings | None = None
     """How what is between them was deflated; None: it was not."""
     rows: Rows | None = None
     how: int = 0
@@ -75,7 +75,7 @@ class Form(msgspec.Struct, frozen=True):
 
     def content(self) -> bytes:
         """What the picture's file is; of SCANS it is for jpegtran to say. Raises Unfit."""
-        if self.header.kind is Kind.PLAIN:
+        if self.header.kind is BodyKind.PLAIN:
             return _expanded(self.body)
         if self.header.rows is None:
             raise Unfit("rows of no picture")
@@ -107,7 +107,7 @@ def opened(data: bytes, *, start: int, length: int, deflated: bool) -> tuple[Hea
     if deflated:
         content = inflated(inner, window=-15)
         outer = settings_of(content, inner, header=False)
-    kind = Kind.SCANS if content.startswith(JPEG) else Kind.PLAIN
+    kind = BodyKind.SCANS if content.startswith(JPEG) else BodyKind.PLAIN
     return Header(kind, data[:start], data[start + length :], _digest(data), outer), content
 
 
@@ -115,7 +115,7 @@ def packed(header: Header, content: bytes) -> Form:
     """The form of anything but a JPEG. Raises Unfit."""
     if content.startswith(SIGNATURE):
         rows, pixels = split(content)
-        header = msgspec.structs.replace(header, kind=Kind.ROWS, rows=rows)
+        header = msgspec.structs.replace(header, kind=BodyKind.ROWS, rows=rows)
         return Form(header, _condensed(pixels))
     if header.outer is None:
         raise Unfit("nothing is known of what is in it")

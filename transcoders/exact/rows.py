@@ -12,7 +12,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from transcoders.exact.deflating import Settings, inflated, settings_of
+from transcoders.exact.deflating import ZlibSettings, inflated, settings_of
 from transcoders.picture import Unfit
 
 SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
@@ -25,7 +25,7 @@ _MAX_CHUNKS: Final = 100_000
 class Rows(msgspec.Struct, frozen=True, array_like=True):
     """All of a PNG but its rows."""
 
-    settings: Settings
+    settings: ZlibSettings
     before: bytes
     after: bytes
     lengths: Annotated[list[int], msgspec.Meta(max_length=_MAX_CHUNKS)]

@@ -35,7 +35,7 @@ class Protects(StrEnum):
     discards "a low-priority message [...] when a higher-priority message arrives" (5.4)."""
 
 
-class Entry(NamedTuple):
+class AdmissionEntry(NamedTuple):
     """A message as admission sees it."""
 
     priority: int
@@ -87,7 +87,7 @@ class Admission:
     def admits(
         self,
         queue: str,
-        entry: Entry,
+        entry: AdmissionEntry,
         size: int,
         now: float,
         *,
@@ -110,7 +110,7 @@ class Admission:
                 return True
         return False
 
-    def add(self, queue: str, entry: Entry, size: int) -> None:
+    def add(self, queue: str, entry: AdmissionEntry, size: int) -> None:
         """It is queued, admitted or not asked for."""
         ranking = self._rankings.setdefault(queue, Ranking())
         key = entry.key
@@ -119,12 +119,12 @@ class Admission:
         if entry.deadline is None:
             self._untimed[queue, key] = self._untimed.get((queue, key), 0) + 1
 
-    def served(self, queue: str, entry: Entry, size: int) -> None:
+    def served(self, queue: str, entry: AdmissionEntry, size: int) -> None:
         """So many bytes of it were sent."""
         self._rankings[queue].reduce(entry.key, size)
         self._total -= size
 
-    def remove(self, queue: str, entry: Entry, size: int) -> None:
+    def remove(self, queue: str, entry: AdmissionEntry, size: int) -> None:
         """It is gone, with so many bytes left."""
         ranking, key = self._rankings[queue], entry.key
         self._total -= size
@@ -169,7 +169,7 @@ class Admission:
         pace = self._pace / share
         return other.slack_between(FIRST, LAST, pace) >= now + self.blocking * pace
 
-    def _spares(self, ranking: Ranking, entry: Entry, start: float, pace: float) -> bool:
+    def _spares(self, ranking: Ranking, entry: AdmissionEntry, start: float, pace: float) -> bool:
         """Whether those behind it are in time still if the queue's work begins then, without it."""
         last = LAST if self.protects is Protects.ALL else entry.level_end
         if pace == self._pace and ranking.floor(pace) >= start:

@@ -21,19 +21,19 @@ from typing import Final
 
 from transport.nai import headers
 from transport.nai.admission import Protects
-from transport.nai.bandwidth import Watch, Watches
+from transport.nai.bandwidth import BandwidthWatch, Watches
 from transport.nai.carrier import Carrier
 from transport.nai.contest import Chosen, Contest
 from transport.nai.cutting import Cutting
 from transport.nai.departure import Departure
 from transport.nai.errors import CarrierError, NaiError
-from transport.nai.estimator import Estimate, Estimator
+from transport.nai.estimator import Estimator, NaiEstimate
 from transport.nai.message import (
     Continue,
     Defer,
     Expiry,
-    Message,
-    State,
+    MessageState,
+    NaiMessage,
     Verdict,
     check_alive,
     check_priority,
@@ -43,7 +43,7 @@ from transport.nai.message import (
 from transport.nai.queues import check_queue
 from transport.nai.refusals import Known
 from transport.nai.standby import Standby
-from transport.nai.statistics import SenderStatistics, Tally
+from transport.nai.statistics import SenderStatistics, SenderTally
 from transport.nai.timers import Timers
 
 MOST_MESSAGES: Final = 200_000
@@ -55,7 +55,7 @@ _AGAIN: Final = 0.05
 """Seconds between two calls of one message's callback."""
 
 
-class Sender:
+class AtpSender:
     """One direction of a connection. Raises NaiError for wrong use."""
 
     def __init__(
@@ -75,9 +75,9 @@ class Sender:
         self._protects = protects
         self._contest = Contest(self._cutting, protects=protects, expects=not estimator.follows_use)
         self._contest.set_rate(estimator.estimate.available)
-        self._timers: Timers[Message] = Timers()
+        self._timers: Timers[NaiMessage] = Timers()
         """Of messages under way: their deadlines. Of others: when they go on, or their callback."""
-        self._aside: dict[Message, Expiry | None] = {}
+        self._aside: dict[NaiMessage, Expiry | None] = {}
         """Suspended and deferred messages; an expiry: its callback is to be called at its timer."""
         self._watches = Watches()
         self._departure = Departure(carrier, estimator)
@@ -85,16 +85,16 @@ class Sender:
         self._last_id = self._last_order = 0
         self.known = Known()
         """For the driver: whom the receiver means when it refuses a message."""
-        self._tally = Tally()
+        self._tally = SenderTally()
         self._closed: Exception | None = None
-        self.expired: deque[tuple[Message, Expiry]] = deque()
+        self.expired: deque[tuple[NaiMessage, Expiry]] = deque()
         """Suspended, and whoever drives this is to ask the application, then to `answer`."""
-        self.crossed: deque[tuple[Watch, float]] = deque()
+        self.crossed: deque[tuple[BandwidthWatch, float]] = deque()
         """Whom to tell of the bandwidth, bytes/second."""
 
     # -- the application's side --------------------------------------------------------------
 
-    def submit(self, message: Message, now: float) -> None:
+    def submit(self, message: NaiMessage, now: float) -> None:
         """Queue a new message; it is queued, rejected, or its callback is due."""
         if self._closed is not None:
             raise CarrierError("the connection is closed") from self._closed
@@ -104,38 +104,38 @@ class Sender:
         self._cutting.open(message.queue, message.priority)
         self._begin(message, now)
 
-    def suspend(self, message: Message) -> None:
+    def suspend(self, message: NaiMessage) -> None:
         """Send no more of it until `resume`; its timer stops."""
-        self._set_aside(message, State.SUSPENDED)
+        self._set_aside(message, MessageState.SUSPENDED)
 
-    def defer(self, message: Message, now: float, *, seconds: float | None = None) -> None:
+    def defer(self, message: NaiMessage, now: float, *, seconds: float | None = None) -> None:
         """The same; it goes on by itself after so many seconds, if any."""
-        self._set_aside(message, State.DEFERRED)
+        self._set_aside(message, MessageState.DEFERRED)
         if seconds is not None:
             self._timers.set(message, now + max(0.0, seconds))
 
-    def resume(self, message: Message, now: float) -> None:
+    def resume(self, message: NaiMessage, now: float) -> None:
         """Send what is left of it; its timer begins anew. One under way stays as it is."""
         check_alive(message)
         if not message.state.under_way:
             self._begin(message, now)
 
-    def restart(self, message: Message, now: float) -> None:
+    def restart(self, message: NaiMessage, now: float) -> None:
         """Send it from its first byte; the receiver forgets what it has. Rejected ones may, too."""
-        if message.state is not State.REJECTED:
+        if message.state is not MessageState.REJECTED:
             check_alive(message)
         self._withdraw(message)
         self._forget_sent(message)
         self._begin(message, now)
 
-    def cancel(self, message: Message, error: Exception | None = None) -> None:
+    def cancel(self, message: NaiMessage, error: Exception | None = None) -> None:
         """Send no more of it; the receiver drops what it has. One that has ended is ignored."""
         if not message.state.ended:
             message.error = error
             self._withdraw(message)
-            self._end(message, State.CANCELLED)
+            self._end(message, MessageState.CANCELLED)
 
-    def prioritise(self, message: Message, priority: int, now: float) -> bool:
+    def prioritise(self, message: NaiMessage, priority: int, now: float) -> bool:
         """Give it another priority; False: that would break timers, all stays as it was."""
         check_alive(message)
         check_priority(priority)
@@ -152,11 +152,11 @@ class Sender:
             self._enter(message, state)
         return admitted
 
-    def answer(self, message: Message, verdict: Verdict | None, now: float) -> None:
+    def answer(self, message: NaiMessage, verdict: Verdict | None, now: float) -> None:
         """What the application says to an expiry; ignored if it has acted on the message
         already."""
         expiry, message.asked = message.asked, None
-        if expiry is None or message.state is not State.SUSPENDED:
+        if expiry is None or message.state is not MessageState.SUSPENDED:
             return
         if isinstance(verdict, Continue):
             message.timer = check_timer(verdict.timer)
@@ -168,19 +168,19 @@ class Sender:
 
     def watch_bandwidth(
         self, low: float, high: float, callback: Callable[[float], object]
-    ) -> Watch:
+    ) -> BandwidthWatch:
         """Tell once when what is available leaves [low, high] bytes/second; now, if it is
         outside."""
         watch = self._watches.add(low, high, callback)
         self._cross()
         return watch
 
-    def unwatch(self, watch: Watch) -> None:
+    def unwatch(self, watch: BandwidthWatch) -> None:
         """Ends a watch: no more is told."""
         self._watches.remove(watch)
 
     @property
-    def estimate(self) -> Estimate:
+    def estimate(self) -> NaiEstimate:
         return self._estimator.estimate
 
     @property
@@ -235,7 +235,7 @@ class Sender:
 
     # -- into the tree and out of it ---------------------------------------------------------
 
-    def _begin(self, message: Message, now: float) -> None:
+    def _begin(self, message: NaiMessage, now: float) -> None:
         """Queue it, its timer beginning now, or don't. Raises NaiError for one queue too many."""
         self._contest.check_room(message)
         self._forget(message)
@@ -252,8 +252,8 @@ class Sender:
         else:
             self._expire(message, Expiry.REFUSED, now)
 
-    def _admit(self, message: Message, now: float) -> None:
-        self._enter(message, State.SENDING if message.sent else State.QUEUED)
+    def _admit(self, message: NaiMessage, now: float) -> None:
+        self._enter(message, MessageState.SENDING if message.sent else MessageState.QUEUED)
         self._contest.count(message, now)
         if self._protects is Protects.PEERS:
             self._expire_early(now)
@@ -265,7 +265,7 @@ class Sender:
                 self._forget(message)
                 self._admit(message, now)
 
-    def _enter(self, message: Message, state: State) -> None:
+    def _enter(self, message: NaiMessage, state: MessageState) -> None:
         if not message.id:
             self._last_id += 1
             message.id = self._last_id
@@ -275,37 +275,37 @@ class Sender:
         if message.deadline is not None:
             self._timers.set(message, message.deadline)
 
-    def _withdraw(self, message: Message) -> None:
+    def _withdraw(self, message: NaiMessage) -> None:
         """Out of the tree, or from the side."""
         self._forget(message)
         self._contest.leave(message)
 
-    def _forget(self, message: Message) -> None:
+    def _forget(self, message: NaiMessage) -> None:
         """It is no longer at the side, nor waits for a time."""
         self._timers.clear(message)
         self._aside.pop(message, None)
         self._standby.remove(message)
 
-    def _set_aside(self, message: Message, state: State) -> None:
+    def _set_aside(self, message: NaiMessage, state: MessageState) -> None:
         check_alive(message)
         self._withdraw(message)
         message.state = state
         message.asked = None
         self._aside[message] = None
 
-    def _end(self, message: Message, state: State) -> None:
+    def _end(self, message: NaiMessage, state: MessageState) -> None:
         message.state = state
         message.asked = None
         self._tally.ended[state] += 1
         self._standby.hopeful = True
-        if state is not State.DELIVERED:
+        if state is not MessageState.DELIVERED:
             self._forget_sent(message)
-        if state is not State.REJECTED:
+        if state is not MessageState.REJECTED:
             message.source = nothing
         if message.on_end is not None:
             message.on_end(message)
 
-    def _forget_sent(self, message: Message) -> None:
+    def _forget_sent(self, message: NaiMessage) -> None:
         """The receiver drops what it has of it."""
         if message.sent:
             self._tally.wasted += message.sent
@@ -314,13 +314,13 @@ class Sender:
 
     # -- expiry ------------------------------------------------------------------------------
 
-    def _due(self, message: Message, now: float) -> None:
+    def _due(self, message: NaiMessage, now: float) -> None:
         if message.state.under_way:
             self._expire(message, Expiry.LATE, now)
         elif message in self._standby:
             self._tally.expiries[Expiry.REFUSED] += 1
             self._drop(message, Expiry.REFUSED)
-        elif message.state is State.DEFERRED:
+        elif message.state is MessageState.DEFERRED:
             try:
                 self._begin(message, now)
             except NaiError as error:
@@ -328,14 +328,14 @@ class Sender:
         elif (expiry := self._aside.get(message)) is not None:
             self._expire(message, expiry, now)
 
-    def _expire(self, message: Message, expiry: Expiry, now: float) -> None:
+    def _expire(self, message: NaiMessage, expiry: Expiry, now: float) -> None:
         """Suspend it, then ask, or drop it if there is nobody to ask."""
         if expiry is not Expiry.LATE:
             self._estimator.refused(now)
         self._withdraw(message)
-        message.state = State.SUSPENDED
+        message.state = MessageState.SUSPENDED
         if self._standby.takes(message, expiry):
-            message.state = State.DEFERRED
+            message.state = MessageState.DEFERRED
             self._aside[message] = None
             self._timers.set(message, self._standby.add(message))
         elif message.on_timer is None:
@@ -350,10 +350,10 @@ class Sender:
             message.asked, message.again_at = expiry, now + _AGAIN
             self.expired.append((message, expiry))
 
-    def _drop(self, message: Message, expiry: Expiry) -> None:
+    def _drop(self, message: NaiMessage, expiry: Expiry) -> None:
         self._withdraw(message)
         refused = expiry is Expiry.REFUSED and not message.sent
-        self._end(message, State.REJECTED if refused else State.CANCELLED)
+        self._end(message, MessageState.REJECTED if refused else MessageState.CANCELLED)
 
     def _expire_early(self, now: float) -> bool:
         """Expires those that can't be in time by the present estimate; whether there were any."""
@@ -389,12 +389,12 @@ class Sender:
             message.error = error
             self._timers.clear(message)
             self._contest.lost(chosen)
-            self._end(message, State.CANCELLED)
+            self._end(message, MessageState.CANCELLED)
             return
         message.sent += length
         self._departure.hand_over(segment, now)
         if last:
             self._timers.clear(message)
-            self._end(message, State.DELIVERED)
+            self._end(message, MessageState.DELIVERED)
         else:
-            message.state = State.SENDING
+            message.state = MessageState.SENDING

@@ -13,7 +13,7 @@ from transport.nai.errors import NaiError
 MOST_WATCHES: Final = 1024
 
 
-class Watch(NamedTuple):
+class BandwidthWatch(NamedTuple):
     """A range of bytes/second, ends included, and whom to tell of the first estimate outside."""
 
     low: float
@@ -26,25 +26,25 @@ class Watches:
     """Watches of bandwidth that have not been told yet."""
 
     def __init__(self) -> None:
-        self._watches: list[Watch] = []
+        self._watches: list[BandwidthWatch] = []
         self._number = 0
 
-    def add(self, low: float, high: float, callback: Callable[[float], object]) -> Watch:
+    def add(self, low: float, high: float, callback: Callable[[float], object]) -> BandwidthWatch:
         """Raises NaiError for a range that holds nothing, or too many of them."""
         if not low <= high:
             raise NaiError(f"a bandwidth range from {low} to {high} is empty")
         if len(self._watches) >= MOST_WATCHES:
             raise NaiError(f"more than {MOST_WATCHES} bandwidth callbacks: remove some")
         self._number += 1
-        watch = Watch(low, high, callback, self._number)
+        watch = BandwidthWatch(low, high, callback, self._number)
         self._watches.append(watch)
         return watch
 
-    def remove(self, watch: Watch) -> None:
+    def remove(self, watch: BandwidthWatch) -> None:
         """If it is there still."""
         self._watches = [one for one in self._watches if one is not watch]
 
-    def leaving(self, available: float) -> list[Watch]:
+    def leaving(self, available: float) -> list[BandwidthWatch]:
         """The watches whose range this is outside of; they are forgotten."""
         told = [one for one in self._watches if not one.low <= available <= one.high]
         if told:

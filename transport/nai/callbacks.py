@@ -10,8 +10,8 @@ import inspect
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
-from transport.nai.atp import Sender
-from transport.nai.message import Cancel, Expiry, Message, Verdict
+from transport.nai.atp import AtpSender
+from transport.nai.message import Cancel, Expiry, NaiMessage, Verdict
 
 News = TypeVar("News")
 
@@ -19,7 +19,7 @@ News = TypeVar("News")
 class Callbacks:
     """The callbacks of one sender."""
 
-    def __init__(self, sender: Sender, answered: Callable[[], None]) -> None:
+    def __init__(self, sender: AtpSender, answered: Callable[[], None]) -> None:
         """`answered`: called when the application has said what becomes of a message."""
         self._sender = sender
         self._answered = answered
@@ -57,7 +57,7 @@ class Callbacks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _ask(self, message: Message, expiry: Expiry) -> None:
+    def _ask(self, message: NaiMessage, expiry: Expiry) -> None:
         assert message.on_timer is not None, "nobody to ask"
         verdict: Verdict | Awaitable[Verdict | None] | None
         try:
@@ -69,7 +69,7 @@ class Callbacks:
         else:
             self._sender.answer(message, verdict, self._loop.time())
 
-    async def _answer_later(self, message: Message, verdict: Awaitable[Verdict | None]) -> None:
+    async def _answer_later(self, message: NaiMessage, verdict: Awaitable[Verdict | None]) -> None:
         order = message.order
         try:
             said = await verdict
@@ -85,7 +85,7 @@ class Callbacks:
         except Exception as error:
             self._report("a callback raised", error)
 
-    def _failed(self, message: Message, error: Exception) -> Verdict:
+    def _failed(self, message: NaiMessage, error: Exception) -> Verdict:
         self._report("a callback timer's function raised; its message is cancelled", error)
         message.error = error
         return Cancel()

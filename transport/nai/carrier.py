@@ -16,7 +16,7 @@ MTU = 1500
 """Bytes of a packet; figure 3 counts the backlog in these."""
 
 
-class Reader(Protocol):
+class CarrierReader(Protocol):
     """Whom a carrier tells what happens. Must not raise."""
 
     def segment_received(self, payload: bytes, *, now: float) -> None: ...
@@ -48,7 +48,7 @@ class Carrier(Protocol):
         """Seconds for which a byte counts as backlog although nothing waits: 0 where the backlog
         is a local queue, the least round trip where it lasts until an acknowledgement."""
 
-    def start(self, reader: Reader) -> None:
+    def start(self, reader: CarrierReader) -> None:
         """Begin to deliver. Called once."""
 
     def room(self, now: float) -> int:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from transport.nai.admission import Admission, Entry, Protects
+from transport.nai.admission import Admission, AdmissionEntry, Protects
 from transport.nai.cutting import Cutting
 from transport.nai.demand import Demand
-from transport.nai.message import Message
+from transport.nai.message import NaiMessage
 from transport.nai.queues import Queues
 
 _LAG: Final = 3
@@ -26,7 +26,7 @@ much."""
 class Chosen(NamedTuple):
     """Whose turn it is; it has been charged for the bytes already."""
 
-    message: Message
+    message: NaiMessage
     length: int
     """Bytes of the message."""
     last: bool
@@ -45,7 +45,7 @@ class Contest:
         self._expects = expects and protects is Protects.PEERS
         self._demands: dict[str, Demand] = {}
         """By queue."""
-        self._timed: dict[int, Message] = {}
+        self._timed: dict[int, NaiMessage] = {}
         """Those with a deadline, by their order."""
 
     def __len__(self) -> int:
@@ -70,7 +70,7 @@ class Contest:
         """The link carries so many bytes/second, by the estimate."""
         self._admission.set_rate(available * (1 - _SPARE))
 
-    def admits(self, message: Message, now: float) -> bool:
+    def admits(self, message: NaiMessage, now: float) -> bool:
         """Whether it can be in time without breaking others' timers."""
         shares = self._queues.shares(message.queue, message.priority)
         waiting = self._cutting.waiting(now) + (self.total if len(shares) > 1 else 0)
@@ -86,29 +86,29 @@ class Contest:
             expected=self._expected(message, now),
         )
 
-    def count(self, message: Message, now: float) -> None:
+    def count(self, message: NaiMessage, now: float) -> None:
         """It was admitted: lower priorities may expect more of its kind."""
         if self._expects:
             demand = self._demands.setdefault(message.queue, Demand())
             demand.entered(message.priority, self._cutting.cost(message.left), now)
 
-    def _expected(self, message: Message, now: float) -> float:
+    def _expected(self, message: NaiMessage, now: float) -> float:
         """Bytes/second that are to be left to higher priorities."""
         demand = self._demands.get(message.queue)
         return 0.0 if demand is None else demand.above(message.priority, now)
 
-    def check_room(self, message: Message) -> None:
+    def check_room(self, message: NaiMessage) -> None:
         """Raises NaiError if its queue would be one too many."""
         self._queues.check_room(message.queue)
 
-    def enter(self, message: Message) -> None:
+    def enter(self, message: NaiMessage) -> None:
         """It is to be sent from here on."""
         self._queues.put(message, first=self._cutting.first(message))
         self._admission.add(message.queue, _entry(message), self._cutting.cost(message.left))
         if message.deadline is not None:
             self._timed[message.order] = message
 
-    def leave(self, message: Message) -> None:
+    def leave(self, message: NaiMessage) -> None:
         """It is not, if it was."""
         if message.node is not None:
             self._queues.take_out(message)
@@ -135,16 +135,16 @@ class Contest:
             self._admission.served(message.queue, _entry(message), done)
         return Chosen(message, length, last)
 
-    def late(self, now: float, *, grace: float) -> list[Message]:
+    def late(self, now: float, *, grace: float) -> list[NaiMessage]:
         """The messages that can't be in time any more, by more than `grace` seconds."""
         shares = self._queues.shares("", None)
         late = self._admission.late(now, grace=grace, shares=shares)
         return [self._timed[order] for _, (_, _, order) in late]
 
-    def _unrank(self, message: Message, left: int) -> None:
+    def _unrank(self, message: NaiMessage, left: int) -> None:
         self._admission.remove(message.queue, _entry(message), self._cutting.cost(left))
         self._timed.pop(message.order, None)
 
 
-def _entry(message: Message) -> Entry:
-    return Entry(message.priority, message.deadline, message.order)
+def _entry(message: NaiMessage) -> AdmissionEntry:
+    return AdmissionEntry(message.priority, message.deadline, message.order)

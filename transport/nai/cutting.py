@@ -10,7 +10,7 @@ from typing import Final
 from transport.nai import headers
 from transport.nai.carrier import Carrier
 from transport.nai.errors import NaiError
-from transport.nai.message import Message
+from transport.nai.message import NaiMessage
 from transport.nai.receiver import MOST_STREAMS
 
 _SMALLEST: Final = 128
@@ -42,13 +42,13 @@ class Cutting:
                 raise NaiError(f"more than {MOST_STREAMS} pairs of queue and priority")
             self._places[queue, priority] = 0
 
-    def first(self, message: Message) -> int:
+    def first(self, message: NaiMessage) -> int:
         """Bytes of the message that its next segment may have."""
         if message.sent:
             return self.payload
         return self._carrier.segment - headers.FIRST - len(message.queue.encode())
 
-    def segment(self, message: Message, length: int, *, last: bool) -> bytes:
+    def segment(self, message: NaiMessage, length: int, *, last: bool) -> bytes:
         """The next `length` bytes of it. Raises what its source raises, NaiError if it lacks
         bytes."""
         offset = message.sent

@@ -18,23 +18,23 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from transport import link as links
-from transport.nai.carrier import Reader
-from transport.nai.endpoint import Connection
-from transport.nai.errors import CarrierError, PeerFault
+from transport.nai.carrier import CarrierReader
+from transport.nai.endpoint import NaiConnection
+from transport.nai.errors import CarrierError, SegmentFault
 from transport.spp import udp
 from transport.spp.congestion.rate_based import RateBased
 from transport.spp.keys import ClientKeys, ServerKeys
 from transport.spp.link import SppLink
-from transport.spp.settings import Settings
+from transport.spp.settings import SppSettings
 from transport.spp.udp import SppListener
 
 CAPACITY: Final = 262_144
 """Bytes that may be on their way: 2 s of a megabit, or 100 ms of 20."""
 _SPACING: Final = 0.015
 """Seconds; acknowledgements are the estimator's clock, so thin links have one for each datagram."""
-DEVICE: Final = Settings(ordered=False, keep_alive=25.0, spacing=_SPACING)
+DEVICE: Final = SppSettings(ordered=False, keep_alive=25.0, spacing=_SPACING)
 """Of the dialling end."""
-REMOTE: Final = Settings(ordered=False, keep_alive=None, idle=900.0, spacing=_SPACING)
+REMOTE: Final = SppSettings(ordered=False, keep_alive=None, idle=900.0, spacing=_SPACING)
 """Of the accepting end: a device without news for so long is gone."""
 _UNPACED: Final = 12.5e6
 """Bytes/second at which SPP may send: what the estimator lets go need not wait again."""
@@ -69,7 +69,7 @@ class SppSegments:
         self._link = link
         self._end_link = link.close if lingers else link.end
         self._loop = asyncio.get_running_loop()
-        self._reader: Reader | None = None
+        self._reader: CarrierReader | None = None
         self._reading = True
         self._wants_room = False
         self._ended = False
@@ -81,7 +81,7 @@ class SppSegments:
     def latency(self) -> float:
         return self._latency.seconds(self._loop.time())
 
-    def start(self, reader: Reader) -> None:
+    def start(self, reader: CarrierReader) -> None:
         self._reader = reader
         self._link.changed = self._changed
         self._loop.call_soon(self._changed)
@@ -134,14 +134,14 @@ class SppSegments:
             self._wants_room = False
             reader.room_made()
 
-    def _end(self, reader: Reader) -> None:
+    def _end(self, reader: CarrierReader) -> None:
         self._ended = True
         for timer in (self._timer, self._closing):
             if timer is not None:
                 timer.cancel()
         error = self._link.error
         if isinstance(error, links.PeerFault):
-            reader.carrier_closed(PeerFault(str(error)))
+            reader.carrier_closed(SegmentFault(str(error)))
         else:
             reader.carrier_closed(CarrierError(str(error)) if error is not None else None)
 
@@ -200,7 +200,7 @@ def unpaced() -> RateBased:
 
 async def connect(
     host: str, port: int, *, keys: ClientKeys, timeout: float = udp.TIMEOUT, **options: Any
-) -> Connection:
+) -> NaiConnection:
     """A connection to the remote of `keys` over UDP, which has `timeout` seconds to answer.
 
     `options`: those of Connection. Raises transport.link.LinkError, NotTrusted.
@@ -208,13 +208,13 @@ async def connect(
     link = await udp.connect(
         host, port, keys=keys, settings=DEVICE, congestion=unpaced(), timeout=timeout
     )
-    return Connection(SppSegments(link, lingers=False), **options)
+    return NaiConnection(SppSegments(link, lingers=False), **options)
 
 
 async def listen(
     host: str,
     port: int,
-    on_connection: Callable[[Connection], None],
+    on_connection: Callable[[NaiConnection], None],
     *,
     keys: ServerKeys,
     **options: Any,
@@ -223,6 +223,6 @@ async def listen(
     transport.link.LinkError."""
 
     def accepted(link: SppLink) -> None:
-        on_connection(Connection(SppSegments(link, lingers=True), **options))
+        on_connection(NaiConnection(SppSegments(link, lingers=True), **options))
 
     return await udp.listen(host, port, accepted, keys=keys, settings=REMOTE, congestion=unpaced)

@@ -21,18 +21,18 @@ from typing import Final
 from transport import tcp
 from transport.nai import headers
 from transport.nai.admission import Protects
-from transport.nai.atp import Sender
-from transport.nai.bandwidth import Watch
+from transport.nai.atp import AtpSender
+from transport.nai.bandwidth import BandwidthWatch
 from transport.nai.callbacks import Callbacks
 from transport.nai.carrier import Carrier
-from transport.nai.errors import CarrierError, NaiError, NotSent, NotTaken, PeerFault
-from transport.nai.estimator import Estimate, Estimator, PaperEstimator
-from transport.nai.handles import OnTimer, Outgoing, Queue
-from transport.nai.headers import Fault, Polled, Refused
+from transport.nai.errors import CarrierError, NaiError, NotSent, NotTaken, SegmentFault
+from transport.nai.estimator import Estimator, NaiEstimate, PaperEstimator
+from transport.nai.handles import OnTimer, Queue, SubmittedMessage
+from transport.nai.headers import Fault, Polled, RefusedMessage
 from transport.nai.improved import ImprovedEstimator
-from transport.nai.message import Message, Source, State
+from transport.nai.message import MessageState, NaiMessage, Source
 from transport.nai.receiver import MEMORY, Received, Receiver, ReceiverStatistics
-from transport.nai.segments import Padding, TcpSegments
+from transport.nai.segments import Filler, TcpSegments
 from transport.nai.statistics import SenderStatistics
 
 UNREAD: Final = 16 << 20
@@ -53,7 +53,7 @@ def improved(carrier: Carrier, now: float) -> Estimator:
     return ImprovedEstimator(now=now, segment=carrier.takes(carrier.segment))
 
 
-class Connection:
+class NaiConnection:
     """Both directions over one carrier. Made by `connect` and `listen`, or over any other
     carrier."""
 
@@ -75,7 +75,9 @@ class Connection:
         self._loop = asyncio.get_running_loop()
         self._carrier = carrier
         now = self._loop.time()
-        self.sender = Sender(carrier, estimator(carrier, now), protects=protects, standby=standby)
+        self.sender = AtpSender(
+            carrier, estimator(carrier, now), protects=protects, standby=standby
+        )
         """The core, for statistics and for whoever needs more than this class has."""
         self._receiver = Receiver(memory=memory, queues=queues)
         self._on_refused = on_refused
@@ -102,14 +104,14 @@ class Connection:
         queue: str = "",
         timer: float | None = None,
         on_timer: OnTimer | None = None,
-    ) -> Outgoing:
+    ) -> SubmittedMessage:
         """Queue a message: bytes, or a source that gives (offset, length) of `size` bytes.
 
         `timer`: seconds in which all of it is to be sent. Without `on_timer` it is dropped when it
         can't be: state rejected (never begun) or cancelled. Raises NaiError for what can't be sent.
         """
-        message = Message(data, size=size, priority=priority, queue=queue, timer=timer)
-        outgoing = Outgoing(self, message)
+        message = NaiMessage(data, size=size, priority=priority, queue=queue, timer=timer)
+        outgoing = SubmittedMessage(self, message)
         if on_timer is not None:
             message.on_timer = lambda _, expiry: on_timer(outgoing, expiry)
         self.sender.submit(message, self.now)
@@ -135,7 +137,7 @@ class Connection:
         except asyncio.CancelledError:
             outgoing.cancel()
             raise
-        if state is not State.DELIVERED:
+        if state is not MessageState.DELIVERED:
             raise NotSent(f"the message was {state}") from outgoing.error
 
     def queue(self, name: str) -> Queue:
@@ -144,18 +146,18 @@ class Connection:
 
     def watch_bandwidth(
         self, low: float, high: float, callback: Callable[[float], object]
-    ) -> Watch:
+    ) -> BandwidthWatch:
         """Call back once when what is available leaves [low, high] bytes/second."""
         watch = self.sender.watch_bandwidth(low, high, callback)
         self.wake()
         return watch
 
-    def unwatch(self, watch: Watch) -> None:
+    def unwatch(self, watch: BandwidthWatch) -> None:
         """Ends a watch: no more is told."""
         self.sender.unwatch(watch)
 
     @property
-    def estimate(self) -> Estimate:
+    def estimate(self) -> NaiEstimate:
         """What the link carries towards the peer."""
         return self.sender.estimate
 
@@ -188,7 +190,7 @@ class Connection:
         self._carrier.close()
         self.carrier_closed(None)
 
-    async def __aenter__(self) -> Connection:
+    async def __aenter__(self) -> NaiConnection:
         return self
 
     async def __aexit__(
@@ -217,7 +219,7 @@ class Connection:
             return
         try:
             messages = self._receiver.receive(payload, now)
-        except PeerFault as error:
+        except SegmentFault as error:
             if self._carrier.room(now) >= self._carrier.segment:
                 self._carrier.send(headers.fault(str(error)), now)
             self._end(error)
@@ -247,7 +249,7 @@ class Connection:
 
     # -- inside ------------------------------------------------------------------------------
 
-    def _hear(self, said: Polled | Refused | Fault, now: float) -> None:
+    def _hear(self, said: Polled | RefusedMessage | Fault, now: float) -> None:
         """What the peer's receiver says of what we sent."""
         if isinstance(said, Polled):
             self.sender.polled(said.size, said.seconds, now)
@@ -295,22 +297,22 @@ async def connect(
     host: str,
     port: int,
     *,
-    padding: Padding = Padding.NONE,
+    padding: Filler = Filler.NONE,
     estimator: NewEstimator = improved,
     protects: Protects = Protects.ALL,
     memory: int = MEMORY,
-) -> Connection:
+) -> NaiConnection:
     """A connection over TCP segments. Raises transport.link.LinkError."""
     carrier = TcpSegments(await tcp.dial(host, port), padding=padding)
-    return Connection(carrier, estimator=estimator, protects=protects, memory=memory)
+    return NaiConnection(carrier, estimator=estimator, protects=protects, memory=memory)
 
 
 async def listen(
     host: str,
     port: int,
-    on_connection: Callable[[Connection], None],
+    on_connection: Callable[[NaiConnection], None],
     *,
-    padding: Padding = Padding.NONE,
+    padding: Filler = Filler.NONE,
     estimator: NewEstimator = improved,
     protects: Protects = Protects.ALL,
     memory: int = MEMORY,
@@ -320,6 +322,6 @@ async def listen(
 
     def accepted(connection: socket.socket) -> None:
         carrier = TcpSegments(connection, padding=padding)
-        on_connection(Connection(carrier, estimator=estimator, protects=protects, memory=memory))
+        on_connection(NaiConnection(carrier, estimator=estimator, protects=protects, memory=memory))
 
     return await tcp.listen(host, port, accepted, congestion=None)

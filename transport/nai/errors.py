@@ -11,7 +11,7 @@ class NaiError(Exception):
     """The application asked for something that can't be; the message says what would do."""
 
 
-class PeerFault(NaiError):
+class SegmentFault(NaiError):
     """What arrived is no segment that an honest sender makes."""
 
 

@@ -48,7 +48,7 @@ _ANSWERED: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class NaiEstimate:
     """What the link carries, bytes/second."""
 
     curbw: float
@@ -63,7 +63,7 @@ class Estimator(Protocol):
     """Watches what leaves, says when the next byte may go."""
 
     @property
-    def estimate(self) -> Estimate: ...
+    def estimate(self) -> NaiEstimate: ...
 
     @property
     def follows_use(self) -> bool:
@@ -177,7 +177,7 @@ class PaperEstimator:
             as_printed=as_printed,
             steady_is_stale=steady_is_stale,
         )
-        self._estimate = Estimate(initial, initial, now)
+        self._estimate = NaiEstimate(initial, initial, now)
         self._next = now + _EVERY
         self._departed = 0
         """At the last second's end."""
@@ -191,7 +191,7 @@ class PaperEstimator:
         """Bytes that may go; below 0 while the last segment is being paid for."""
 
     @property
-    def estimate(self) -> Estimate:
+    def estimate(self) -> NaiEstimate:
         return self._estimate
 
     def observe(self, now: float, *, departed: int, backlog: int, latency: float) -> bool:
@@ -245,7 +245,7 @@ class PaperEstimator:
 
     def _set(self, now: float, curbw: float, available: float) -> None:
         self._earn(now)
-        self._estimate = Estimate(curbw, available, now)
+        self._estimate = NaiEstimate(curbw, available, now)
 
     def _earn(self, now: float) -> None:
         earned = (now - self._credit_at) * self._estimate.available

@@ -9,28 +9,28 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from transport.nai.message import Expiry, Message, Source, State, Verdict
+from transport.nai.message import Expiry, MessageState, NaiMessage, Source, Verdict
 
 if TYPE_CHECKING:
-    from transport.nai.endpoint import Connection
+    from transport.nai.endpoint import NaiConnection
 
-OnTimer = Callable[["Outgoing", Expiry], Verdict | Awaitable[Verdict | None] | None]
+OnTimer = Callable[["SubmittedMessage", Expiry], Verdict | Awaitable[Verdict | None] | None]
 """Called when a message is refused, or its timer expires, early or late; the message is suspended.
 The verdict says what becomes of it; None: Cancel."""
 
 
-class Outgoing:
+class SubmittedMessage:
     """A message that was submitted. The methods raise NaiError once it has ended."""
 
     __slots__ = ("_connection", "_done", "message")
 
-    def __init__(self, connection: Connection, message: Message) -> None:
+    def __init__(self, connection: NaiConnection, message: NaiMessage) -> None:
         self._connection = connection
-        self._done: asyncio.Future[State] | None = None
+        self._done: asyncio.Future[MessageState] | None = None
         self.message = message
 
     @property
-    def state(self) -> State:
+    def state(self) -> MessageState:
         return self.message.state
 
     @property
@@ -43,7 +43,7 @@ class Outgoing:
         """Why it was cancelled, if not on purpose."""
         return self.message.error
 
-    async def done(self) -> State:
+    async def done(self) -> MessageState:
         """Wait until it has ended: delivered, cancelled or rejected."""
         if self.message.state.ended:
             return self.message.state
@@ -82,18 +82,18 @@ class Outgoing:
         self._connection.wake()
         return done
 
-    def _ended(self, message: Message) -> None:
+    def _ended(self, message: NaiMessage) -> None:
         if self._done is not None and not self._done.done():
             self._done.set_result(message.state)
 
     def __repr__(self) -> str:
-        return f"<Outgoing {self.message!r}>"
+        return f"<SubmittedMessage {self.message!r}>"
 
 
 class Queue:
     """A message queue: its messages share the link with other queues', by weights (queues.py)."""
 
-    def __init__(self, connection: Connection, name: str) -> None:
+    def __init__(self, connection: NaiConnection, name: str) -> None:
         self._connection = connection
         self.name = name
 
@@ -105,7 +105,7 @@ class Queue:
         priority: int = 0,
         timer: float | None = None,
         on_timer: OnTimer | None = None,
-    ) -> Outgoing:
+    ) -> SubmittedMessage:
         """Submits a message, as Connection.submit does."""
         return self._connection.submit(
             data, size=size, priority=priority, queue=self.name, timer=timer, on_timer=on_timer

@@ -21,7 +21,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-from transport.nai.errors import PeerFault
+from transport.nai.errors import SegmentFault
 from transport.nai.message import MAX_PRIORITY, MAX_SIZE
 from transport.nai.queues import MAX_NAME
 
@@ -47,7 +47,7 @@ FIRST: Final = CONTINUED + 5 + 1
 """The same of one that begins a message; its queue's name comes on top."""
 
 
-class Data(NamedTuple):
+class MessageData(NamedTuple):
     """Bytes of a message."""
 
     id: int
@@ -83,7 +83,7 @@ class Polled(NamedTuple):
     seconds: float
 
 
-class Why(IntEnum):
+class RefusalReason(IntEnum):
     """Why a receiver does not take a message."""
 
     TOO_LARGE = 1
@@ -94,11 +94,11 @@ class Why(IntEnum):
     """It has no queue of that name."""
 
 
-class Refused(NamedTuple):
+class RefusedMessage(NamedTuple):
     """A message that the receiver does not take; nothing of it is kept there."""
 
     id: int
-    why: Why
+    why: RefusalReason
     limit: int
 
 
@@ -108,7 +108,7 @@ class Fault(NamedTuple):
     text: str
 
 
-Segment = Data | Cancelled | Poll | Polled | Refused | Fault
+Segment = MessageData | Cancelled | Poll | Polled | RefusedMessage | Fault
 
 
 def number(value: int) -> bytes:
@@ -157,7 +157,7 @@ def polled(which: int, *, size: int, seconds: float) -> bytes:
     return bytes((POLLED,)) + number(which) + number(size) + number(round(seconds * 1e6))
 
 
-def refused(id: int, why: Why, *, limit: int) -> bytes:
+def refused(id: int, why: RefusalReason, *, limit: int) -> bytes:
     return bytes((REFUSED,)) + number(id) + number(why) + number(limit)
 
 
@@ -169,7 +169,7 @@ def fault(text: str) -> bytes:
 def parse(payload: bytes) -> Segment:
     """What a segment says. Raises PeerFault."""
     if not payload:
-        raise PeerFault("an empty segment")
+        raise SegmentFault("an empty segment")
     kind = payload[0] & _KIND
     if kind == DATA:
         return _data(payload)
@@ -191,15 +191,15 @@ def parse(payload: bytes) -> Segment:
     return Polled(which, size, micros * 1e-6)
 
 
-def _refused(payload: bytes, id: int, at: int) -> Refused:
+def _refused(payload: bytes, id: int, at: int) -> RefusedMessage:
     why, at = _number(payload, at)
     limit, at = _number(payload, at)
-    known = id <= _LARGEST_ID and why in tuple(Why) and at == len(payload)
+    known = id <= _LARGEST_ID and why in tuple(RefusalReason) and at == len(payload)
     _check(known, "refusal")
-    return Refused(id, Why(why), limit)
+    return RefusedMessage(id, RefusalReason(why), limit)
 
 
-def _data(payload: bytes) -> Data:
+def _data(payload: bytes) -> MessageData:
     flags = payload[0]
     id, at = _number(payload, 1)
     offset, at = _number(payload, at)
@@ -220,7 +220,7 @@ def _data(payload: bytes) -> Data:
     _check(abs(priority) <= MAX_PRIORITY and place <= _LARGEST_ID, "end")
     if size is not None:
         _check(bool(flags & END) == (upto == size), "a message of one segment that is not whole")
-    return Data(id, offset, size, queue, bool(flags & END), priority, place, rest)
+    return MessageData(id, offset, size, queue, bool(flags & END), priority, place, rest)
 
 
 def _name(payload: bytes, at: int) -> tuple[str, int]:
@@ -230,7 +230,7 @@ def _name(payload: bytes, at: int) -> tuple[str, int]:
     try:
         return payload[at + 1 : end].decode(), end
     except UnicodeDecodeError as error:
-        raise PeerFault("a segment with a queue's name that is not UTF-8") from error
+        raise SegmentFault("a segment with a queue's name that is not UTF-8") from error
 
 
 def _number(payload: bytes, at: int) -> tuple[int, int]:
@@ -241,9 +241,9 @@ def _number(payload: bytes, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, end + 1
         shift += 7
-    raise PeerFault("a segment whose header is truncated, or whose numbers are absurd")
+    raise SegmentFault("a segment whose header is truncated, or whose numbers are absurd")
 
 
 def _check(holds: bool, what: str) -> None:
     if not holds:
-        raise PeerFault(f"a segment that no sender makes: {what}")
+        raise SegmentFault(f"a segment that no sender makes: {what}")

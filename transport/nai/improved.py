@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
-from transport.nai.estimator import Estimate
+from transport.nai.estimator import NaiEstimate
 
 INITIAL: Final = 64_000.0
 """Bytes/second before anything was sent, for admission; the first two segments replace it."""
@@ -66,7 +66,7 @@ class ImprovedEstimator:
         self._rate = 0.0
         """Bytes/second as measured; 0: not yet, or nothing passes."""
         self._known = False
-        self._estimate = Estimate(initial, initial, now)
+        self._estimate = NaiEstimate(initial, initial, now)
         self._at, self._departed, self._backlog = now, 0, 0
         """The last look; the backlog has grown since by what was sent."""
         self._latency = 0.0
@@ -87,7 +87,7 @@ class ImprovedEstimator:
         """The look that ends now began within the pair, which has been measured."""
 
     @property
-    def estimate(self) -> Estimate:
+    def estimate(self) -> NaiEstimate:
         return self._estimate
 
     def observe(self, now: float, *, departed: int, backlog: int, latency: float) -> bool:
@@ -139,7 +139,7 @@ class ImprovedEstimator:
             self._seconds, self._bytes = 0.0, 0
             self._just_polled = True
             self._rate, self._known = rate, True
-            self._estimate = Estimate(rate, rate, now)
+            self._estimate = NaiEstimate(rate, rate, now)
 
     @property
     def _cap(self) -> float:
@@ -202,5 +202,5 @@ class ImprovedEstimator:
             return False
         if self._rate == known.available:
             return False
-        self._estimate = Estimate(self._rate, self._rate, now)
+        self._estimate = NaiEstimate(self._rate, self._rate, now)
         return True

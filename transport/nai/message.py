@@ -29,7 +29,7 @@ MAX_PRIORITY: Final = 1 << 20
 """And its negative the lowest."""
 
 
-class State(StrEnum):
+class MessageState(StrEnum):
     """Where a message stands."""
 
     QUEUED = "queued"
@@ -43,12 +43,12 @@ class State(StrEnum):
     @property
     def ended(self) -> bool:
         """Nothing more becomes of it (but a rejected one may be restarted)."""
-        return self in (State.CANCELLED, State.REJECTED, State.DELIVERED)
+        return self in (MessageState.CANCELLED, MessageState.REJECTED, MessageState.DELIVERED)
 
     @property
     def under_way(self) -> bool:
         """It takes part in the contest for the link."""
-        return self in (State.QUEUED, State.SENDING)
+        return self in (MessageState.QUEUED, MessageState.SENDING)
 
 
 class Expiry(StrEnum):
@@ -106,7 +106,7 @@ def _source(data: bytes | Source, size: int | None) -> tuple[Source, int]:
     return source, size
 
 
-class Message:
+class NaiMessage:
     """One message at its sender; identity is equality. Bytes and seconds."""
 
     __slots__ = (
@@ -150,7 +150,7 @@ class Message:
         """As the receiver knows it; given when it is queued, another one at a restart."""
         self.order = 0
         """Ties are broken by it: earlier ones first."""
-        self.state = State.QUEUED
+        self.state = MessageState.QUEUED
         self.sent = 0
         self.deadline: float | None = None
         """By the sender's clock."""
@@ -162,7 +162,7 @@ class Message:
         """Its leaf in the tree while it is under way."""
         self.error: Exception | None = None
         """Why it was cancelled, if not on purpose."""
-        self.on_end: Callable[[Message], None] | None = None
+        self.on_end: Callable[[NaiMessage], None] | None = None
         """For whoever waits; called once when the message ends."""
 
     @property
@@ -171,10 +171,12 @@ class Message:
         return self.size - self.sent
 
     def __repr__(self) -> str:
-        return f"<Message {self.id} {self.state} {self.sent}/{self.size} priority={self.priority}>"
+        return (
+            f"<NaiMessage {self.id} {self.state} {self.sent}/{self.size} priority={self.priority}>"
+        )
 
 
-OnTimer = Callable[[Message, Expiry], Verdict | Awaitable[Verdict | None] | None]
+OnTimer = Callable[[NaiMessage, Expiry], Verdict | Awaitable[Verdict | None] | None]
 """The callback timer's function; the message is suspended when it is called. None: Cancel."""
 
 
@@ -190,7 +192,7 @@ def check_timer(timer: float | None) -> float | None:
     return None if timer == float("inf") else timer
 
 
-def check_alive(message: Message) -> None:
+def check_alive(message: NaiMessage) -> None:
     if message.state.ended:
         raise NaiError(f"the message has ended: {message.state}")
 

@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 
 from transport.nai.errors import NaiError
 from transport.nai.nai_tcp import Backlog, Lanes, Sent
-from transport.nai.streams import Stream
+from transport.nai.streams import CarrierStream
 
 
 class NaiMtcp(Lanes):
     """NAI-MTCP's sending side."""
 
-    def __init__(self, streams: Mapping[int, Sequence[Stream]]) -> None:
+    def __init__(self, streams: Mapping[int, Sequence[CarrierStream]]) -> None:
         """Connections by priority. Call it from within the loop it shall run in."""
         if not streams or not all(streams.values()):
             raise NaiError("a priority without a connection")

@@ -19,12 +19,12 @@ from itertools import count
 from types import TracebackType
 from typing import Self
 
-from transport.nai.errors import CarrierError, NaiError, PeerFault
+from transport.nai.errors import CarrierError, NaiError, SegmentFault
 from transport.nai.message import check_priority, check_timer
-from transport.nai.streams import ACKNOWLEDGED, CHUNK, GIVEN_UP, HEAD, LENGTH, Stream
+from transport.nai.streams import ACKNOWLEDGED, CHUNK, GIVEN_UP, HEAD, LENGTH, CarrierStream
 
 
-class Fate(StrEnum):
+class MessageFate(StrEnum):
     """What became of a message, by its sender's clock."""
 
     DELIVERED = "delivered"
@@ -47,13 +47,13 @@ class Sent:
     priority: int
     entered: float
     timer: float | None
-    fate: asyncio.Future[Fate]
+    fate: asyncio.Future[MessageFate]
 
     @property
     def deadline(self) -> float:
         return float("inf") if self.timer is None else self.entered + self.timer
 
-    def end(self, fate: Fate) -> None:
+    def end(self, fate: MessageFate) -> None:
         self.data = b""
         if not self.fate.done():
             self.fate.set_result(fate)
@@ -77,19 +77,19 @@ class Backlog:
                 message = self._waiting.popleft()
                 if message.timer is None or loop.time() - message.entered < message.timer / 2:
                     return message
-                message.end(Fate.DISCARDED)
+                message.end(MessageFate.DISCARDED)
             self._news.clear()
             await self._news.wait()
 
     def clear(self) -> None:
         while self._waiting:
-            self._waiting.popleft().end(Fate.LOST)
+            self._waiting.popleft().end(MessageFate.LOST)
 
 
 class Lane:
     """One connection, one message at a time."""
 
-    def __init__(self, stream: Stream, backlog: Backlog, *, gives_up: bool) -> None:
+    def __init__(self, stream: CarrierStream, backlog: Backlog, *, gives_up: bool) -> None:
         """`gives_up`: what is left of a message whose time is over is not sent."""
         self._stream, self._backlog, self._gives_up = stream, backlog, gives_up
         self._loop = asyncio.get_running_loop()
@@ -101,15 +101,15 @@ class Lane:
             try:
                 message.end(await self._send(message))
             finally:
-                message.end(Fate.LOST)
+                message.end(MessageFate.LOST)
 
-    async def _send(self, message: Sent) -> Fate:
+    async def _send(self, message: Sent) -> MessageFate:
         stream, data = self._stream, message.data
         head = HEAD.pack(message.id, len(data), message.priority)
         for offset in range(0, len(data), CHUNK):
             if self._gives_up and self._loop.time() >= message.deadline:
                 await stream.write(head + GIVEN_UP)
-                return Fate.GIVEN_UP
+                return MessageFate.GIVEN_UP
             chunk = data[offset : offset + CHUNK]
             await stream.write(head + LENGTH.pack(len(chunk)) + chunk)
             head = b""
@@ -119,14 +119,14 @@ class Lane:
         if not answer:
             raise CarrierError("the peer closed before it had acknowledged a message")
         if answer != ACKNOWLEDGED:
-            raise PeerFault(f"{answer!r} where an acknowledgement belongs")
-        return Fate.DELIVERED if self._loop.time() <= message.deadline else Fate.LATE
+            raise SegmentFault(f"{answer!r} where an acknowledgement belongs")
+        return MessageFate.DELIVERED if self._loop.time() <= message.deadline else MessageFate.LATE
 
 
 class Lanes:
     """Several lanes, and the backlogs they take from: what both implementations are."""
 
-    def __init__(self, lanes: list[tuple[Stream, Backlog]], *, gives_up: bool) -> None:
+    def __init__(self, lanes: list[tuple[CarrierStream, Backlog]], *, gives_up: bool) -> None:
         """Call it from within the loop it shall run in."""
         self._loop = asyncio.get_running_loop()
         self._streams = [stream for stream, _ in lanes]
@@ -191,7 +191,7 @@ class Lanes:
 class NaiTcp(Lanes):
     """NAI-TCP's sending side."""
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: CarrierStream) -> None:
         """Call it from within the loop it shall run in."""
         self._backlog = Backlog()
         super().__init__([(stream, self._backlog)], gives_up=False)

@@ -21,7 +21,7 @@ from hats.node import Node
 from hats.priority import Priority
 from hats.wf2q_plus import WF2QPlus
 from transport.nai.errors import NaiError
-from transport.nai.message import Message
+from transport.nai.message import NaiMessage
 
 MOST_QUEUES: Final = 256
 """In use at a time."""
@@ -44,7 +44,7 @@ class Queues:
         self._multiplexer = Multiplexer(self._tree, quantum=quantum)
         self._levels: dict[str, dict[int, Node]] = {}
         """Of each queue in use, the levels in use."""
-        self._messages: dict[Node, Message] = {}
+        self._messages: dict[Node, NaiMessage] = {}
 
     def __len__(self) -> int:
         return len(self._messages)
@@ -59,7 +59,7 @@ class Queues:
         if queue not in self._levels and len(self._levels) >= MOST_QUEUES:
             raise NaiError(f"more than {MOST_QUEUES} message queues in use: wait for one")
 
-    def put(self, message: Message, *, first: int) -> None:
+    def put(self, message: NaiMessage, *, first: int) -> None:
         """Queue what is left of it. `first`: bytes of its next segment. Raises NaiError."""
         parent = self._level(message.queue, message.priority)
         message.node = leaf = self._tree.attach(
@@ -69,7 +69,7 @@ class Queues:
         self._tree.enqueue(leaf, message.left)
         self._tree.finish(leaf)
 
-    def take_out(self, message: Message) -> None:
+    def take_out(self, message: NaiMessage) -> None:
         """It is not to be sent, for now or for ever."""
         leaf = message.node
         assert leaf is not None, "a message that is not queued"
@@ -78,11 +78,11 @@ class Queues:
         self._tree.remove(leaf)
         self._left(message.queue, message.priority)
 
-    def messages(self) -> list[Message]:
+    def messages(self) -> list[NaiMessage]:
         """All that are queued, in no order."""
         return list(self._messages.values())
 
-    def next(self, now: float) -> tuple[Message, int, bool] | None:
+    def next(self, now: float) -> tuple[NaiMessage, int, bool] | None:
         """Whose turn it is, how many bytes, and whether they are its last; then it has left."""
         grant = self._multiplexer.next_quantum(now)
         if grant is None:

@@ -15,8 +15,16 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from transport.nai import headers
-from transport.nai.errors import PeerFault
-from transport.nai.headers import Cancelled, Data, Fault, Poll, Polled, Refused, Why
+from transport.nai.errors import SegmentFault
+from transport.nai.headers import (
+    Cancelled,
+    Fault,
+    MessageData,
+    Poll,
+    Polled,
+    RefusalReason,
+    RefusedMessage,
+)
 
 MEMORY: Final = 64 << 20
 """Bytes of messages that are not complete, or wait for one before them."""
@@ -97,13 +105,13 @@ class Receiver:
         self._delivered = self._cancelled = self._refused = 0
         self._polled: tuple[int, float] | None = None
         self._replies: list[bytes] = []
-        self.said: list[Polled | Refused | Fault] = []
+        self.said: list[Polled | RefusedMessage | Fault] = []
         """What the peer says to our own sender; whoever reads it takes it away."""
 
     def receive(self, payload: bytes, now: float) -> list[Received]:
         """The messages that are complete with this segment. Raises PeerFault."""
         segment = headers.parse(payload)
-        if isinstance(segment, Data):
+        if isinstance(segment, MessageData):
             return self._data(segment)
         if isinstance(segment, Cancelled):
             self._cancel(segment)
@@ -125,14 +133,14 @@ class Receiver:
 
     # -- inside ------------------------------------------------------------------------------
 
-    def _data(self, segment: Data) -> list[Received]:
+    def _data(self, segment: MessageData) -> list[Received]:
         partial = self._partials.get(segment.id)
         if partial is None:
             if segment.size is not None and segment.last:  # whole in one segment
                 return self._whole(segment)
             partial = self._open(segment.id)
         if partial.pieces is not None and segment.offset in partial.pieces:
-            raise PeerFault(f"bytes {segment.offset} of message {segment.id} came twice")
+            raise SegmentFault(f"bytes {segment.offset} of message {segment.id} came twice")
         self._count(partial, segment)
         if partial.pieces is not None:
             self._add(partial, segment)
@@ -141,48 +149,48 @@ class Receiver:
         if partial.size is None or partial.received < partial.size:
             return []
         if partial.end is None:
-            raise PeerFault(f"message {segment.id} is complete and does not end")
+            raise SegmentFault(f"message {segment.id} is complete and does not end")
         del self._partials[segment.id]
         self._held -= partial.received + _PIECE * (1 + len(partial.pieces))
         data = _joined(segment.id, partial.pieces, partial.size)
         priority, place = partial.end
         return self._in_order(Received(data, partial.queue, priority, segment.id), place)
 
-    def _whole(self, segment: Data) -> list[Received]:
+    def _whole(self, segment: MessageData) -> list[Received]:
         """A message of one segment."""
         message = Received(segment.payload, segment.queue, segment.priority, segment.id)
         if not self._has(segment.queue):
-            self._refuse(segment.id, Why.UNKNOWN_QUEUE)
+            self._refuse(segment.id, RefusalReason.UNKNOWN_QUEUE)
             return []
         if len(segment.payload) > self._memory:
-            self._refuse(segment.id, Why.TOO_LARGE)
+            self._refuse(segment.id, RefusalReason.TOO_LARGE)
             return self._skip(segment.queue, segment.priority, segment.place)
         return self._in_order(message, segment.place)
 
-    def _count(self, partial: _Partial, segment: Data) -> None:
+    def _count(self, partial: _Partial, segment: MessageData) -> None:
         """What a segment tells of its message, besides the bytes."""
         if segment.size is not None:
             if partial.size is not None:
-                raise PeerFault(f"message {segment.id} begins twice")
+                raise SegmentFault(f"message {segment.id} begins twice")
             partial.size, partial.queue = segment.size, segment.queue
         if segment.last:
             if partial.end is not None:
-                raise PeerFault(f"message {segment.id} ends twice")
+                raise SegmentFault(f"message {segment.id} ends twice")
             partial.end = (segment.priority, segment.place)
         partial.received += len(segment.payload)
         if partial.size is not None and partial.received > partial.size:
-            raise PeerFault(f"message {segment.id} has more than its {partial.size} bytes")
+            raise SegmentFault(f"message {segment.id} has more than its {partial.size} bytes")
 
-    def _add(self, partial: _Partial, segment: Data) -> None:
+    def _add(self, partial: _Partial, segment: MessageData) -> None:
         """Keep its bytes, or refuse the message."""
         assert partial.pieces is not None
         size = len(segment.payload) + _PIECE
         if partial.size is not None and not self._has(partial.queue):
-            self._give_up(segment.id, partial, Why.UNKNOWN_QUEUE)
+            self._give_up(segment.id, partial, RefusalReason.UNKNOWN_QUEUE)
         elif partial.size is not None and partial.size > self._memory:
-            self._give_up(segment.id, partial, Why.TOO_LARGE)
+            self._give_up(segment.id, partial, RefusalReason.TOO_LARGE)
         elif self._held + size > self._memory:
-            self._give_up(segment.id, partial, Why.FULL)
+            self._give_up(segment.id, partial, RefusalReason.FULL)
         else:
             partial.pieces[segment.offset] = segment.payload
             self._held += size
@@ -195,7 +203,7 @@ class Receiver:
     def _cancel(self, segment: Cancelled) -> None:
         partial = self._partials.get(segment.id) or self._open(segment.id)
         if partial.upto is not None:
-            raise PeerFault(f"message {segment.id} was cancelled twice")
+            raise SegmentFault(f"message {segment.id} was cancelled twice")
         self._drop(partial)
         partial.upto = segment.sent
         self._cancelled += 1
@@ -205,7 +213,7 @@ class Receiver:
         """Forget what was cancelled or refused once all has come that will; a refused one that
         was sent whole had a place in its stream."""
         if partial.upto is not None and partial.received > partial.upto:
-            raise PeerFault(f"message {id} goes on after it was cancelled")
+            raise SegmentFault(f"message {id} goes on after it was cancelled")
         sent_whole = partial.refused and partial.received == partial.size and partial.end
         if partial.received != partial.upto and not sent_whole:
             return []
@@ -220,7 +228,7 @@ class Receiver:
     def _has(self, queue: str) -> bool:
         return self._queues is None or queue in self._queues
 
-    def _give_up(self, id: int, partial: _Partial, why: Why) -> None:
+    def _give_up(self, id: int, partial: _Partial, why: RefusalReason) -> None:
         """Keep nothing of it but that it was refused."""
         self._drop(partial)
         partial.refused = True
@@ -231,7 +239,7 @@ class Receiver:
             self._held -= sum(map(len, partial.pieces.values())) + _PIECE * len(partial.pieces)
         partial.pieces = None
 
-    def _refuse(self, id: int, why: Why) -> None:
+    def _refuse(self, id: int, why: RefusalReason) -> None:
         self._refused += 1
         self._reply(headers.refused(id, why, limit=self._memory))
 
@@ -239,7 +247,7 @@ class Receiver:
         """Remember something that is no bytes of a message."""
         self._held += _PIECE
         if self._held > self._memory + max(_NOTES, self._memory // 16):
-            raise PeerFault(f"more unfinished messages than {self._memory} bytes can remember")
+            raise SegmentFault(f"more unfinished messages than {self._memory} bytes can remember")
 
     def _reply(self, segment: bytes) -> None:
         if len(self._replies) < _MOST_REPLIES:
@@ -258,14 +266,14 @@ class Receiver:
         stream = self._streams.get((queue, priority))
         if stream is None:
             if len(self._streams) >= MOST_STREAMS:
-                raise PeerFault(f"more than {MOST_STREAMS} pairs of queue and priority")
+                raise SegmentFault(f"more than {MOST_STREAMS} pairs of queue and priority")
             stream = self._streams[queue, priority] = _Stream()
         return stream
 
     def _placed(self, stream: _Stream, place: int, message: Received | None) -> list[Received]:
         """What can be handed over now that this one is here."""
         if place < stream.next or place in stream.waiting:
-            raise PeerFault("a message takes the place of another")
+            raise SegmentFault("a message takes the place of another")
         if place > stream.next:
             self._wait(stream, place, message)
             return []
@@ -284,7 +292,7 @@ class Receiver:
     def _wait(self, stream: _Stream, place: int, message: Received | None) -> None:
         """For those before it, if there is room."""
         if message is not None and self._held + len(message.data) + _PIECE > self._memory:
-            self._refuse(message.id, Why.FULL)
+            self._refuse(message.id, RefusalReason.FULL)
             message = None
         stream.waiting[place] = message
         self._held += len(message.data) if message is not None else 0
@@ -306,7 +314,7 @@ def _joined(id: int, pieces: dict[int, bytes], size: int) -> bytes:
     at = 0
     for offset in sorted(pieces):
         if offset != at:
-            raise PeerFault(f"message {id} has a gap at byte {at}")
+            raise SegmentFault(f"message {id} has a gap at byte {at}")
         at += len(pieces[offset])
     assert at == size
     return data

@@ -9,13 +9,13 @@ from typing import Final
 from weakref import WeakValueDictionary
 
 from transport.nai.errors import NotTaken
-from transport.nai.headers import Refused, Why
-from transport.nai.message import Message
+from transport.nai.headers import RefusalReason, RefusedMessage
+from transport.nai.message import NaiMessage
 
 _REASONS: Final = {
-    Why.TOO_LARGE: "the receiver takes messages of {} bytes at most",
-    Why.FULL: "the receiver holds {} bytes of unfinished messages already",
-    Why.UNKNOWN_QUEUE: "the receiver takes no messages of that queue",
+    RefusalReason.TOO_LARGE: "the receiver takes messages of {} bytes at most",
+    RefusalReason.FULL: "the receiver holds {} bytes of unfinished messages already",
+    RefusalReason.UNKNOWN_QUEUE: "the receiver takes no messages of that queue",
 }
 
 
@@ -24,15 +24,15 @@ class Known:
     one that was sent whole may be refused as well."""
 
     def __init__(self) -> None:
-        self._messages: WeakValueDictionary[int, Message] = WeakValueDictionary()
+        self._messages: WeakValueDictionary[int, NaiMessage] = WeakValueDictionary()
         self.refused = 0
         """Refusals so far."""
 
-    def add(self, message: Message) -> None:
+    def add(self, message: NaiMessage) -> None:
         """It has an id from now on."""
         self._messages[message.id] = message
 
-    def refusal(self, said: Refused) -> tuple[Message | None, NotTaken]:
+    def refusal(self, said: RefusedMessage) -> tuple[NaiMessage | None, NotTaken]:
         """Whom it is about, unless it is forgotten or was begun anew, and what it says.
 
         One that has ended, sent in vain, has that for its error.

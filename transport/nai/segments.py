@@ -22,8 +22,8 @@ from fcntl import ioctl
 from typing import Final
 
 from transport import tcp, tcp_info
-from transport.nai.carrier import Reader
-from transport.nai.errors import CarrierError, PeerFault
+from transport.nai.carrier import CarrierReader
+from transport.nai.errors import CarrierError, SegmentFault
 
 SEGMENT: Final = 1448
 """Bytes of a segment on the stream: what a packet of 1500 bytes holds with TCP's timestamps."""
@@ -38,7 +38,7 @@ _LINGER: Final = 10.0
 """Seconds for the peer to take what was sent and to close as well."""
 
 
-class Padding(StrEnum):
+class Filler(StrEnum):
     """What fills a segment that is not full. Both ends must be told the same."""
 
     NONE = "none"
@@ -48,7 +48,7 @@ class Padding(StrEnum):
 class Cutter:
     """Cuts a stream into segments' payloads, however it arrives."""
 
-    def __init__(self, *, segment: int = SEGMENT, padding: Padding = Padding.NONE) -> None:
+    def __init__(self, *, segment: int = SEGMENT, padding: Filler = Filler.NONE) -> None:
         self._segment = segment
         self._padding = padding
         self._buffer = bytearray()
@@ -60,8 +60,10 @@ class Cutter:
         while len(buffer) - at >= _LENGTH.size:
             length: int = _LENGTH.unpack_from(buffer, at)[0]
             if not 0 < length <= self._segment - _LENGTH.size:
-                raise PeerFault(f"a segment of {length} bytes; at most {self._segment} are agreed")
-            taken = self._segment if self._padding is Padding.PAPER else length + _LENGTH.size
+                raise SegmentFault(
+                    f"a segment of {length} bytes; at most {self._segment} are agreed"
+                )
+            taken = self._segment if self._padding is Filler.PAPER else length + _LENGTH.size
             if len(buffer) - at < taken:
                 break
             yield bytes(buffer[at + _LENGTH.size : at + _LENGTH.size + length])
@@ -81,7 +83,7 @@ class TcpSegments:
         self,
         connection: socket.socket,
         *,
-        padding: Padding = Padding.NONE,
+        padding: Filler = Filler.NONE,
         congestion: str | None = None,
     ) -> None:
         """Owns the connection from now on. Raises LinkError for a congestion control unknown
@@ -93,7 +95,7 @@ class TcpSegments:
         self._padding = padding
         self._socket = connection
         self._loop = asyncio.get_running_loop()
-        self._reader: Reader | None = None
+        self._reader: CarrierReader | None = None
         self._cutter = Cutter(padding=padding)
         self._unsent = bytearray()
         """What the kernel did not take."""
@@ -111,7 +113,7 @@ class TcpSegments:
             self._latency = 0.0 if info is None else info.min_rtt
         return self._latency
 
-    def start(self, reader: Reader) -> None:
+    def start(self, reader: CarrierReader) -> None:
         self._reader = reader
         self.reading(True)
 
@@ -124,11 +126,11 @@ class TcpSegments:
         return self.segment
 
     def takes(self, length: int) -> int:
-        return SEGMENT if self._padding is Padding.PAPER else length + _LENGTH.size
+        return SEGMENT if self._padding is Filler.PAPER else length + _LENGTH.size
 
     def send(self, payload: bytes, now: float) -> None:
         data = _LENGTH.pack(len(payload)) + payload
-        self._unsent += data.ljust(SEGMENT, b"\0") if self._padding is Padding.PAPER else data
+        self._unsent += data.ljust(SEGMENT, b"\0") if self._padding is Filler.PAPER else data
         self._flush()
 
     def backlog(self, now: float) -> int:
@@ -205,7 +207,7 @@ class TcpSegments:
         try:
             for payload in self._cutter.cut(data):
                 self._reader.segment_received(payload, now=now)
-        except PeerFault as error:
+        except SegmentFault as error:
             self._tell(error)
             self._end()
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from transport.nai.estimator import Estimate
-from transport.nai.message import Expiry, State
+from transport.nai.estimator import NaiEstimate
+from transport.nai.message import Expiry, MessageState
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,31 +28,33 @@ class SenderStatistics:
     cancelled: int
     wasted: int
     """Bytes sent of messages that were cancelled or begun anew."""
-    estimate: Estimate
+    estimate: NaiEstimate
 
 
-class Tally:
+class SenderTally:
     """Counts as they grow."""
 
     def __init__(self) -> None:
-        self.ended = dict.fromkeys((State.DELIVERED, State.CANCELLED, State.REJECTED), 0)
+        self.ended = dict.fromkeys(
+            (MessageState.DELIVERED, MessageState.CANCELLED, MessageState.REJECTED), 0
+        )
         self.expiries = dict.fromkeys(Expiry, 0)
         self.wasted = 0
 
     def statistics(
-        self, queued: int, waiting: int, size: int, turned_away: int, estimate: Estimate
+        self, queued: int, waiting: int, size: int, turned_away: int, estimate: NaiEstimate
     ) -> SenderStatistics:
         """With what is under way now: messages, messages aside, bytes; and refusals so far."""
         return SenderStatistics(
             queued=queued,
             waiting=waiting,
             bytes=size,
-            delivered=self.ended[State.DELIVERED],
+            delivered=self.ended[MessageState.DELIVERED],
             late=self.expiries[Expiry.LATE],
             early=self.expiries[Expiry.EARLY],
             refused=self.expiries[Expiry.REFUSED],
             turned_away=turned_away,
-            cancelled=self.ended[State.CANCELLED],
+            cancelled=self.ended[MessageState.CANCELLED],
             wasted=self.wasted,
             estimate=estimate,
         )

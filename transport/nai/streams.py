@@ -17,7 +17,7 @@ import struct
 from collections.abc import AsyncIterator, Callable
 from typing import Final, Protocol
 
-from transport.nai.errors import CarrierError, PeerFault
+from transport.nai.errors import CarrierError, SegmentFault
 from transport.nai.receiver import MEMORY, Received
 
 CHUNK: Final = 4096
@@ -30,7 +30,7 @@ _WAIT: Final = 10.0
 """Seconds for a connection."""
 
 
-class Stream(Protocol):
+class CarrierStream(Protocol):
     """One end of a TCP connection."""
 
     async def write(self, data: bytes) -> None:
@@ -83,7 +83,7 @@ async def listen(host: str, port: int, on_stream: Callable[[SocketStream], None]
     )
 
 
-async def received(stream: Stream, *, memory: int = MEMORY) -> AsyncIterator[Received]:
+async def received(stream: CarrierStream, *, memory: int = MEMORY) -> AsyncIterator[Received]:
     """The messages of one stream as they are whole, each acknowledged, until the peer closes.
 
     Raises PeerFault, also for a message of more than `memory` bytes; CarrierError.
@@ -91,14 +91,14 @@ async def received(stream: Stream, *, memory: int = MEMORY) -> AsyncIterator[Rec
     while head := await _exactly(stream, HEAD.size, may_end=True):
         id, size, priority = HEAD.unpack(head)
         if size > memory:
-            raise PeerFault(f"a message of {size} bytes, of {memory} at most: raise `memory`")
+            raise SegmentFault(f"a message of {size} bytes, of {memory} at most: raise `memory`")
         data = await _body(stream, size)
         if data is not None:
             await stream.write(ACKNOWLEDGED)
             yield Received(data, "", priority, id)
 
 
-async def _body(stream: Stream, size: int) -> bytes | None:
+async def _body(stream: CarrierStream, size: int) -> bytes | None:
     """None: it was given up."""
     data = bytearray()
     while len(data) < size:
@@ -106,12 +106,12 @@ async def _body(stream: Stream, size: int) -> bytes | None:
         if not length:
             return None
         if len(data) + length > size:
-            raise PeerFault(f"a message of {size} bytes with more than those")
+            raise SegmentFault(f"a message of {size} bytes with more than those")
         data += await _exactly(stream, length)
     return bytes(data)
 
 
-async def _exactly(stream: Stream, size: int, *, may_end: bool = False) -> bytes:
+async def _exactly(stream: CarrierStream, size: int, *, may_end: bool = False) -> bytes:
     data = b""
     while len(data) < size:
         more = await stream.read(size - len(data))

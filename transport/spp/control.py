@@ -9,8 +9,8 @@ from collections import deque
 from typing import Final
 
 from transport.spp.acknowledgements import Arrivals
-from transport.spp.incoming import Incoming
-from transport.spp.packets import Floor, Response, Window, encode
+from transport.spp.incoming import ReceivedPayloads
+from transport.spp.packets import Floor, PathResponse, WindowFrame, encode
 from transport.spp.recovery import SentPacket
 
 PING: Final = b"\x01"
@@ -20,10 +20,10 @@ _MOST_ECHOES: Final = 4
 """That wait; a peer asks for one at a time."""
 
 
-class Control:
+class ControlFrames:
     """Collects what one connection has to say beside payloads."""
 
-    def __init__(self, arrivals: Arrivals, incoming: Incoming) -> None:
+    def __init__(self, arrivals: Arrivals, incoming: ReceivedPayloads) -> None:
         self.ping = False
         """Something should go that asks for an acknowledgement."""
         self._arrivals = arrivals
@@ -62,11 +62,11 @@ class Control:
             if ack is not None:
                 frames.append(encode(ack))
         if limit is not None:
-            frames.append(encode(Window(limit)))
+            frames.append(encode(WindowFrame(limit)))
             packet.window, self._window_lost = limit, False
         if floor:
             self._floor_told = self._floor
             frames.append(encode(Floor(self._floor)))
         while self._echoes:
-            frames.append(encode(Response(self._echoes.popleft())))
+            frames.append(encode(PathResponse(self._echoes.popleft())))
         return asks

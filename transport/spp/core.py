@@ -20,23 +20,23 @@ from typing import Final
 
 from transport.spp.acknowledgements import Arrivals
 from transport.spp.congestion.interface import Congestion
-from transport.spp.control import PING, Control
+from transport.spp.control import PING, ControlFrames
 from transport.spp.farewell import Farewell
-from transport.spp.incoming import Incoming
+from transport.spp.incoming import ReceivedPayloads
 from transport.spp.packets import (
     LEAST_ROOM,
     OVERHEAD,
     Ack,
     Challenge,
     Close,
-    Data,
     Floor,
     Frame,
     Padding,
-    Part,
+    PathResponse,
+    PayloadFrame,
+    PayloadPart,
     Reason,
-    Response,
-    Window,
+    WindowFrame,
     capacity,
     decode,
     encode,
@@ -45,8 +45,8 @@ from transport.spp.packets import (
 from transport.spp.paths import Address, Paths
 from transport.spp.recovery import SentPacket
 from transport.spp.seal import Forged, Seal
-from transport.spp.sender import HEADERS, MOST_UNDER_WAY, Sender
-from transport.spp.settings import Delivered, IdleTimeout, Settings, Statistics
+from transport.spp.sender import HEADERS, MOST_UNDER_WAY, SppSender
+from transport.spp.settings import Delivered, IdleTimeout, SppSettings, Statistics
 from wire.errors import LocalError, PeerError
 
 AT_ONCE: Final = 64
@@ -65,22 +65,22 @@ class SppConnection:
         *,
         now: float,
         seal: Seal,
-        settings: Settings | None = None,
+        settings: SppSettings | None = None,
         congestion: Congestion | None = None,
         round_trip: float | None = None,
         address: Address | None = None,
         chance: Callable[[int], bytes] = secrets.token_bytes,
     ) -> None:
         """`round_trip`: seconds, as the handshake took; `address`: the peer's, if it may move."""
-        self.settings = settings = settings or Settings()
+        self.settings = settings = settings or SppSettings()
         self.paths = Paths(address, chance=chance)
         self.error: Exception | None = None
         """Why the connection is over, unless one of its ends closed it on purpose."""
         self._seal = seal
         self._arrivals = Arrivals(now=now, spacing=settings.spacing)
-        self._incoming = Incoming(ordered=settings.ordered, window=settings.window)
-        self._control = Control(self._arrivals, self._incoming)
-        self._sender = Sender(settings, congestion, self._control, round_trip=round_trip)
+        self._incoming = ReceivedPayloads(ordered=settings.ordered, window=settings.window)
+        self._control = ControlFrames(self._arrivals, self._incoming)
+        self._sender = SppSender(settings, congestion, self._control, round_trip=round_trip)
         self._farewell = Farewell()
         self._news_at = self._sent_at = now
         self._newest = -1
@@ -295,20 +295,20 @@ class SppConnection:
     def _take(self, frame: Frame, address: Address | None, now: float) -> bool:
         """Do what it says; does it ask for an acknowledgement? Raises PeerError."""
         match frame:
-            case Data(sequence, payload):
+            case PayloadFrame(sequence, payload):
                 self._duplicates += not self._incoming.add(sequence, payload)
             case Ack():
                 self._sender.acknowledged(frame, now)
                 return False
-            case Part():
+            case PayloadPart():
                 self._incoming.add_part(frame)
-            case Window(limit):
+            case WindowFrame(limit):
                 self._sender.outgoing.limit = max(self._sender.outgoing.limit, limit)
             case Floor(number):
                 self._arrivals.forget_below(number)
             case Challenge(token):
                 self._control.echo(token)
-            case Response(token):
+            case PathResponse(token):
                 if self.paths.answered(token, address):
                     self._sender.moved(now)
             case Close(reason, text):

@@ -23,8 +23,8 @@ from transport.spp.handshake import (
     PROOF,
     Chance,
     Established,
-    Hello,
     ServerHandshake,
+    VerifiedHello,
     parse_hello,
     retry,
 )
@@ -143,7 +143,7 @@ class Door:
         self._ease -= 1
         return False
 
-    def _has_cookie(self, hello: Hello, address: Address, now: float) -> bool:
+    def _has_cookie(self, hello: VerifiedHello, address: Address, now: float) -> bool:
         if not any(hello.cookie):
             return False
         return any(
@@ -151,7 +151,7 @@ class Door:
             for secret in self._current(now)
         )
 
-    def _cookie(self, secret: bytes, hello: Hello, address: Address) -> bytes:
+    def _cookie(self, secret: bytes, hello: VerifiedHello, address: Address) -> bytes:
         content = f"{address[0]} {address[1]} ".encode() + hello.named
         return hmac.digest(secret, content, "sha256")[:COOKIE]
 

@@ -5,5 +5,5 @@ from __future__ import annotations
 from wire.errors import LocalError
 
 
-class Refused(LocalError):
+class PayloadRefused(LocalError):
     """The connection takes no more payloads now: look at `room` before sending."""

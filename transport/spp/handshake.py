@@ -33,11 +33,11 @@ from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from transport.link import LinkError, NotTrusted, WrongPeer
-from transport.records import Peer
+from transport.records import ProvenPeer
 from transport.spp import tags
 from transport.spp.keys import PUBLIC, ClientKeys, ServerKeys
 from transport.spp.packets import CONNECTION_ID, TAG
-from transport.spp.reset import TOKEN, Reset, reset_of, token_of
+from transport.spp.reset import TOKEN, ResetWatch, reset_of, token_of
 from transport.spp.seal import Forged, Seal, expand
 from transport.spp.tags import tagged, untagged
 from transport.tls import UNKNOWN_HERE
@@ -79,13 +79,13 @@ class Established:
     own: bytes
     """Names of the connection: in datagrams to this end, and to the other."""
     peer_name: bytes
-    peer: Peer
-    reset: Reset | None = None
+    peer: ProvenPeer
+    reset: ResetWatch | None = None
     """A device's: how it finds out that its remote has forgotten the connection."""
 
 
 @dataclass(frozen=True, slots=True)
-class Hello:
+class VerifiedHello:
     """A HELLO whose tag is right."""
 
     named: bytes
@@ -203,7 +203,7 @@ class ClientHandshake:
             peer=peer,
         )
         reset = reset_of(self._keys.pin, remote=peer, device=self._own, token=token)
-        return Established(seal, self._own, peer, Peer("", self._keys.pin.hex()), reset)
+        return Established(seal, self._own, peer, ProvenPeer("", self._keys.pin.hex()), reset)
 
     def _refusal(self, datagram: bytes) -> None:
         """Raises NotTrusted if it is authentic."""
@@ -217,7 +217,9 @@ class ClientHandshake:
 class ServerHandshake:
     """A remote's end of one, from a HELLO on; it costs some 0.2 ms and a kilobyte."""
 
-    def __init__(self, keys: ServerKeys, hello: Hello, *, own: bytes, chance: Chance) -> None:
+    def __init__(
+        self, keys: ServerKeys, hello: VerifiedHello, *, own: bytes, chance: Chance
+    ) -> None:
         """`own`: this end's name of the connection. Raises Forged."""
         self._keys = keys
         self._peer = hello.name
@@ -255,7 +257,7 @@ class ServerHandshake:
         return Established(seal, self._own, self._peer, peer)
 
 
-def parse_hello(pin: bytes, datagram: bytes) -> Hello:
+def parse_hello(pin: bytes, datagram: bytes) -> VerifiedHello:
     """Raises Forged for what no paired device has sent."""
     if len(datagram) != HELLO_SIZE:
         raise Forged
@@ -263,10 +265,10 @@ def parse_hello(pin: bytes, datagram: bytes) -> Hello:
     kind, version, name, key = _NAMED.unpack_from(body)
     if kind != HELLO or version != VERSION:
         raise Forged
-    return Hello(body[: _NAMED.size], name, key, body[_NAMED.size : _NAMED.size + COOKIE])
+    return VerifiedHello(body[: _NAMED.size], name, key, body[_NAMED.size : _NAMED.size + COOKIE])
 
 
-def retry(pin: bytes, hello: Hello, cookie: bytes) -> bytes:
+def retry(pin: bytes, hello: VerifiedHello, cookie: bytes) -> bytes:
     """The answer that asks for the cookie; only who saw the HELLO can have made it."""
     return tagged(pin, _RETRY.pack(RETRY, hello.name, cookie), extra=hello.named)
 

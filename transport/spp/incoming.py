@@ -11,13 +11,13 @@ from __future__ import annotations
 from typing import Final
 
 from transport.spp.outgoing import COST
-from transport.spp.packets import LARGEST_PAYLOAD, Part
+from transport.spp.packets import LARGEST_PAYLOAD, PayloadPart
 from wire.errors import LocalError, PeerError
 
 LEAST_WINDOW: Final = 4 * (LARGEST_PAYLOAD + COST)
 
 
-class Incoming:
+class ReceivedPayloads:
     """The bytes that one connection has received."""
 
     def __init__(self, *, ordered: bool, window: int) -> None:
@@ -61,7 +61,7 @@ class Incoming:
         self._complete(sequence, payload)
         return True
 
-    def add_part(self, part: Part) -> bool:
+    def add_part(self, part: PayloadPart) -> bool:
         """Some of one; did that complete it? Raises PeerError."""
         sequence = part.sequence
         if sequence < self._next or sequence in self._early:

@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from transport.link import NotTrusted
-from transport.records import Peer
+from transport.records import ProvenPeer
 from transport.spp.seal import expand
 
 PUBLIC: Final = 32
@@ -71,17 +71,17 @@ class ServerKeys:
         self._devices = {
             hashlib.sha256(one).digest(): (
                 _public(one),
-                Peer(name, hashlib.sha256(one).hexdigest()),
+                ProvenPeer(name, hashlib.sha256(one).hexdigest()),
             )
             for one, name in devices.items()
         }
 
-    def knows(self, peer: Peer) -> bool:
+    def knows(self, peer: ProvenPeer) -> bool:
         """Is it (still) one of them, under that name?"""
         found = self._devices.get(bytes.fromhex(peer.id))
         return found is not None and found[1] == peer
 
-    def device(self, fingerprint: bytes) -> tuple[Ed25519PublicKey, Peer]:
+    def device(self, fingerprint: bytes) -> tuple[Ed25519PublicKey, ProvenPeer]:
         """The device whose certificate this is. Raises NotTrusted."""
         self._look()
         found = self._devices.get(fingerprint)

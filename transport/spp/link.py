@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Callable
 
 from transport.link import LinkError, LinkExpired, PeerFault
-from transport.records import Peer
+from transport.records import ProvenPeer
 from transport.spp.congestion.interface import Congestion
 from transport.spp.core import SppConnection
 from transport.spp.handshake import Established
@@ -23,7 +23,7 @@ class SppLink:
     def __init__(
         self, port: Port, established: Established, connection: SppConnection, remote: Address
     ) -> None:
-        self.peer: Peer = established.peer
+        self.peer: ProvenPeer = established.peer
         self._port = port
         self._own = established.own
         self._connection = connection

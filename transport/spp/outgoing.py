@@ -12,10 +12,10 @@ from collections import deque
 from itertools import count
 from typing import Final, NamedTuple
 
-from transport.spp.errors import Refused
+from transport.spp.errors import PayloadRefused
 from transport.spp.packets import (
     LARGEST_PAYLOAD,
-    Part,
+    PayloadPart,
     data_overhead,
     encode,
     encode_data,
@@ -56,7 +56,7 @@ class Piece(NamedTuple):
         return self.size == len(self.payload.data)
 
 
-class Outgoing:
+class SentPayloads:
     """The bytes that one connection is to send."""
 
     def __init__(self, *, buffer: int, limit: int) -> None:
@@ -81,7 +81,9 @@ class Outgoing:
         if not 0 < len(data) <= LARGEST_PAYLOAD:
             raise LocalError(f"a payload has 1 to {LARGEST_PAYLOAD} bytes, not {len(data)}")
         if self.waiting + len(data) > self._buffer:
-            raise Refused(f"{self.waiting} bytes wait already: send no more than `room` says")
+            raise PayloadRefused(
+                f"{self.waiting} bytes wait already: send no more than `room` says"
+            )
         sequence = self._next
         self._next += 1
         self._costs += len(data) + COST
@@ -128,7 +130,9 @@ class Outgoing:
             payload = fitting.payload
             if not fitting.whole:
                 data = payload.data[fitting.offset : fitting.offset + fitting.size]
-                frame = encode(Part(payload.sequence, fitting.offset, len(payload.data), data))
+                frame = encode(
+                    PayloadPart(payload.sequence, fitting.offset, len(payload.data), data)
+                )
             else:
                 # Whether one follows shows only in the next round: what fills the room is the last.
                 last = len(payload.data) + data_overhead(payload.sequence) + _LEAST_PART > room

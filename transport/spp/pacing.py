@@ -20,7 +20,7 @@ def burst(rate: float) -> float:
     return max(BURST * rate, LEAST_BURST)
 
 
-class Bucket:
+class PacingBucket:
     """Whoever sends asks when, not whether."""
 
     def __init__(self) -> None:

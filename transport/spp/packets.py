@@ -39,7 +39,7 @@ LEAST_ROOM: Final = 64
 """Bytes of frames below which no datagram is made: less holds no part worth its header."""
 
 
-class Kind(IntEnum):
+class FrameKind(IntEnum):
     """A frame's first byte."""
 
     PADDING = 0
@@ -72,7 +72,7 @@ class Padding(NamedTuple):
     size: int
 
 
-class Ping(NamedTuple):
+class PingFrame(NamedTuple):
     """Asks for an acknowledgement."""
 
 
@@ -87,14 +87,14 @@ class Ack(NamedTuple):
     """Number and arrival, microseconds on the receiver's clock; the largest number first."""
 
 
-class Data(NamedTuple):
+class PayloadFrame(NamedTuple):
     """A payload: the paper's packet."""
 
     sequence: int
     payload: bytes
 
 
-class Part(NamedTuple):
+class PayloadPart(NamedTuple):
     """Some of a payload that does not fit a datagram of the path's."""
 
     sequence: int
@@ -104,7 +104,7 @@ class Part(NamedTuple):
     piece: bytes
 
 
-class Window(NamedTuple):
+class WindowFrame(NamedTuple):
     """The receiver has room until the payloads' costs add up to this (incoming.py)."""
 
     limit: int
@@ -122,7 +122,7 @@ class Challenge(NamedTuple):
     token: bytes
 
 
-class Response(NamedTuple):
+class PathResponse(NamedTuple):
     """Echoes a path's challenge (RFC 9000, 8.2)."""
 
     token: bytes
@@ -135,7 +135,18 @@ class Close(NamedTuple):
     text: str
 
 
-Frame = Padding | Ping | Ack | Data | Part | Window | Floor | Challenge | Response | Close
+Frame = (
+    Padding
+    | PingFrame
+    | Ack
+    | PayloadFrame
+    | PayloadPart
+    | WindowFrame
+    | Floor
+    | Challenge
+    | PathResponse
+    | Close
+)
 
 
 def encode_data(sequence: int, payload: bytes, *, last: bool) -> bytes:
@@ -158,24 +169,24 @@ def part_overhead(sequence: int) -> int:
 def encode(frame: Frame) -> bytes:
     """One frame as it travels. Raises LocalError."""
     match frame:
-        case Data(sequence, payload):
+        case PayloadFrame(sequence, payload):
             return encode_data(sequence, payload, last=False)
-        case Part(sequence, offset, total, piece):
-            numbers = (Kind.PART, sequence, offset, total, len(piece))
+        case PayloadPart(sequence, offset, total, piece):
+            numbers = (FrameKind.PART, sequence, offset, total, len(piece))
             return b"".join(map(varint.encode, numbers)) + piece
         case Ack():
             return _encode_ack(frame)
-        case Ping():
+        case PingFrame():
             return b"\x01"
         case Padding(size):
             return bytes(size)
-        case Window(limit):
+        case WindowFrame(limit):
             return b"\x06" + varint.encode(limit)
         case Floor(number):
             return b"\x07" + varint.encode(number)
         case Challenge(token):
             return b"\x08" + token
-        case Response(token):
+        case PathResponse(token):
             return b"\x09" + token
         case Close(reason, text):
             said = text.encode()[:_LONGEST_REASON]
@@ -189,18 +200,18 @@ def decode(data: bytes) -> Iterator[Frame]:
         raise PeerError("a datagram holds no frame")
     while at < end:
         kind = data[at]
-        if kind == Kind.DATA_LAST:
+        if kind == FrameKind.DATA_LAST:
             sequence, at = varint.decode(data, at + 1)
-            yield Data(sequence, _payload(data[at:]))
+            yield PayloadFrame(sequence, _payload(data[at:]))
             return
-        if kind == Kind.PADDING:
+        if kind == FrameKind.PADDING:
             if data.count(0, at) != end - at:
                 raise PeerError("padding is not the last frame")
             yield Padding(end - at)
             return
-        if kind > Kind.CLOSE:
+        if kind > FrameKind.CLOSE:
             raise PeerError(f"there is no frame of kind {kind}")
-        frame, at = _READERS[Kind(kind)](data, at + 1)
+        frame, at = _READERS[FrameKind(kind)](data, at + 1)
         yield frame
 
 
@@ -214,7 +225,7 @@ def _encode_ack(ack: Ack) -> bytes:
     if not 0 < len(ack.ranges) <= MOST_RANGES or len(ack.stamps) > MOST_STAMPS:
         raise LocalError("an acknowledgement has a range at least, and not too many")
     largest = below = ack.ranges[0][1]
-    numbers = [Kind.ACK, largest, ack.delay_us, len(ack.ranges), len(ack.stamps)]
+    numbers = [FrameKind.ACK, largest, ack.delay_us, len(ack.ranges), len(ack.stamps)]
     for place, (low, high) in enumerate(ack.ranges):
         if place:
             numbers.append(below - high - 2)  # two ranges that touch would be one
@@ -271,13 +282,13 @@ def _read_stamps(
 
 
 def _read_ping(data: bytes, at: int) -> tuple[Frame, int]:
-    return Ping(), at
+    return PingFrame(), at
 
 
 def _read_data(data: bytes, at: int) -> tuple[Frame, int]:
     sequence, at = varint.decode(data, at)
     payload, at = _read_bytes(data, at)
-    return Data(sequence, _payload(payload)), at
+    return PayloadFrame(sequence, _payload(payload)), at
 
 
 def _read_part(data: bytes, at: int) -> tuple[Frame, int]:
@@ -287,12 +298,12 @@ def _read_part(data: bytes, at: int) -> tuple[Frame, int]:
     piece, at = _read_bytes(data, at)
     if not piece or offset + len(piece) > total or total > LARGEST_PAYLOAD:
         raise PeerError(f"a part of {len(piece)} bytes at {offset} of {total}")
-    return Part(sequence, offset, total, piece), at
+    return PayloadPart(sequence, offset, total, piece), at
 
 
 def _read_window(data: bytes, at: int) -> tuple[Frame, int]:
     limit, at = varint.decode(data, at)
-    return Window(limit), at
+    return WindowFrame(limit), at
 
 
 def _read_floor(data: bytes, at: int) -> tuple[Frame, int]:
@@ -305,7 +316,7 @@ def _read_challenge(data: bytes, at: int) -> tuple[Frame, int]:
 
 
 def _read_response(data: bytes, at: int) -> tuple[Frame, int]:
-    return Response(_exactly(data, at, TOKEN)), at + TOKEN
+    return PathResponse(_exactly(data, at, TOKEN)), at + TOKEN
 
 
 def _read_close(data: bytes, at: int) -> tuple[Frame, int]:
@@ -328,15 +339,15 @@ def _exactly(data: bytes, at: int, length: int) -> bytes:
 
 
 _READERS: Final = {
-    Kind.PING: _read_ping,
-    Kind.ACK: _read_ack,
-    Kind.DATA: _read_data,
-    Kind.PART: _read_part,
-    Kind.WINDOW: _read_window,
-    Kind.FLOOR: _read_floor,
-    Kind.CHALLENGE: _read_challenge,
-    Kind.RESPONSE: _read_response,
-    Kind.CLOSE: _read_close,
+    FrameKind.PING: _read_ping,
+    FrameKind.ACK: _read_ack,
+    FrameKind.DATA: _read_data,
+    FrameKind.PART: _read_part,
+    FrameKind.WINDOW: _read_window,
+    FrameKind.FLOOR: _read_floor,
+    FrameKind.CHALLENGE: _read_challenge,
+    FrameKind.RESPONSE: _read_response,
+    FrameKind.CLOSE: _read_close,
 }
 
 

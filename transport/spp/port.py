@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from transport.records import Peer
+from transport.records import ProvenPeer
 from transport.spp.packets import CONNECTION_ID, SEALED
 from transport.spp.paths import Address
 from transport.spp.seal import Forged
@@ -27,7 +27,7 @@ Strangers = Callable[[bytes, Address, float], None]
 class Tenant(Protocol):
     """A connection, as its port knows it."""
 
-    peer: Peer
+    peer: ProvenPeer
 
     def take(self, datagram: bytes, address: Address, *, age: float, now: float) -> bool:
         """A datagram names this connection; `turn` follows. Was it authentic?"""

@@ -59,7 +59,7 @@ class Acknowledged(NamedTuple):
     """Seconds on the receiver's clock; None: the acknowledgement that said so was lost."""
 
 
-class Outcome(NamedTuple):
+class AckOutcome(NamedTuple):
     """What an acknowledgement has taught."""
 
     acknowledged: list[Acknowledged]
@@ -120,7 +120,7 @@ class Recovery:
         """What has been under way for longest."""
         return list(islice(self._sent.values(), count))
 
-    def acknowledged(self, ack: Ack, now: float) -> Outcome:
+    def acknowledged(self, ack: Ack, now: float) -> AckOutcome:
         """Raises PeerError for what was never sent."""
         if ack.ranges[0][1] >= self.next_number:
             raise PeerError("the peer acknowledges what was never sent")
@@ -135,7 +135,7 @@ class Recovery:
             self.probes = 0
             self._owed_since = now
         lost = self.detect(now)
-        return Outcome(news, lost, self._persistent(news, lost, before))
+        return AckOutcome(news, lost, self._persistent(news, lost, before))
 
     def detect(self, now: float) -> list[SentPacket]:
         """What counts as lost by now."""

@@ -35,7 +35,7 @@ _RESET: Final = struct.Struct(f">B{CONNECTION_ID}s{TOKEN}s")
 
 
 @dataclass(frozen=True, slots=True)
-class Reset:
+class ResetWatch:
     """What a device has of one connection to find out whether there is one still."""
 
     query: bytes
@@ -48,10 +48,10 @@ class Reset:
         return hmac.compare_digest(datagram, self.answer)
 
 
-def reset_of(pin: bytes, *, remote: bytes, device: bytes, token: bytes) -> Reset:
+def reset_of(pin: bytes, *, remote: bytes, device: bytes, token: bytes) -> ResetWatch:
     """The device's end of it; `remote` and `device` are the connection's names."""
     query = tagged(pin, _QUERY.pack(QUERY, remote, device))
-    return Reset(query, _RESET.pack(RESET, device, token))
+    return ResetWatch(query, _RESET.pack(RESET, device, token))
 
 
 def token_of(key: bytes, *, remote: bytes, device: bytes) -> bytes:

@@ -12,14 +12,14 @@ from typing import Final
 
 from transport.spp.congestion.interface import Congestion
 from transport.spp.congestion.new_reno import NewReno
-from transport.spp.control import Control
+from transport.spp.control import ControlFrames
 from transport.spp.mtu import FLOOR, MtuSearch
-from transport.spp.outgoing import Outgoing
-from transport.spp.pacing import Bucket, burst
+from transport.spp.outgoing import SentPayloads
+from transport.spp.pacing import PacingBucket, burst
 from transport.spp.packets import LEAST_ROOM, Ack
 from transport.spp.recovery import Recovery, SentPacket
 from transport.spp.round_trip import RoundTrip
-from transport.spp.settings import Delivered, Settings
+from transport.spp.settings import Delivered, SppSettings
 
 HEADERS: Final = 28
 """Bytes of IPv4 and UDP before each datagram; rates and windows count them."""
@@ -33,14 +33,14 @@ MOST_UNDER_WAY: Final = 8192
 breaks the protocol, for it leaves probes and answers without acknowledgement too."""
 
 
-class Sender:
+class SppSender:
     """Sends for one connection."""
 
     def __init__(
         self,
-        settings: Settings,
+        settings: SppSettings,
         congestion: Congestion | None,
-        control: Control,
+        control: ControlFrames,
         *,
         round_trip: float | None,
     ) -> None:
@@ -48,7 +48,7 @@ class Sender:
         self.congestion = congestion or NewReno(segment=settings.base + HEADERS)
         self.round_trip = RoundTrip(round_trip)
         self.recovery = Recovery(self.round_trip)
-        self.outgoing = Outgoing(buffer=settings.buffer, limit=settings.window)
+        self.outgoing = SentPayloads(buffer=settings.buffer, limit=settings.window)
         self.mtu = MtuSearch(base=settings.base, ceiling=settings.ceiling)
         self.reports: deque[Delivered] = deque(maxlen=_MOST_REPORTS)
         self.lost = 0
@@ -56,7 +56,7 @@ class Sender:
         self.probes = 0
         """Datagrams that may go although window and pace say no."""
         self._control = control
-        self._bucket = Bucket()
+        self._bucket = PacingBucket()
         self._limited = False
 
     @property

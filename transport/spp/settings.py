@@ -10,7 +10,7 @@ from transport.spp.mtu import BASE, CEILING
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SppSettings:
     """What an end chooses. Seconds, bytes."""
 
     ordered: bool = True

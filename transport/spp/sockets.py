@@ -42,7 +42,7 @@ _GONE: Final = frozenset(
 """The network is away, or somebody says so: datagrams are lost, which is nothing new."""
 
 
-class Arrival(NamedTuple):
+class ReceivedDatagram(NamedTuple):
     """A datagram that came."""
 
     datagram: bytes
@@ -96,7 +96,7 @@ class DatagramSocket:
     def close(self) -> None:
         self._socket.close()
 
-    def receive(self) -> Sequence[Arrival] | None:
+    def receive(self) -> Sequence[ReceivedDatagram] | None:
         """What one call gives; None: there is nothing."""
         try:
             size, notes, _, address = self._socket.recvmsg_into([self._buffer], _ANCILLARY)
@@ -117,10 +117,11 @@ class DatagramSocket:
         # A wall clock may be set: an age beyond the plausible is none.
         age = age if 0 <= age < 60 else 0.0
         if segment >= size:
-            return (Arrival(bytes(self._buffer[:size]), whence, age),)
+            return (ReceivedDatagram(bytes(self._buffer[:size]), whence, age),)
         view = bytes(self._buffer[:size])
         return [
-            Arrival(view[at : at + segment], whence, age) for at in range(0, size, max(1, segment))
+            ReceivedDatagram(view[at : at + segment], whence, age)
+            for at in range(0, size, max(1, segment))
         ]
 
     def send(self, datagrams: Sequence[bytes], address: Address) -> int:

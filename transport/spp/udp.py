@@ -29,7 +29,7 @@ from transport.spp.keys import ClientKeys, ServerKeys
 from transport.spp.link import SppLink
 from transport.spp.paths import Address
 from transport.spp.port import Port
-from transport.spp.settings import Settings
+from transport.spp.settings import SppSettings
 from transport.spp.sockets import DatagramSocket
 
 TIMEOUT: Final = 20.0
@@ -55,7 +55,7 @@ class SppListener:
         on_link: Callable[[SppLink], None],
         *,
         keys: ServerKeys,
-        settings: Settings,
+        settings: SppSettings,
         congestion: Callable[[], Congestion] | None,
     ) -> None:
         self._on_link = on_link
@@ -143,7 +143,7 @@ async def listen(
     on_link: Callable[[SppLink], None],
     *,
     keys: ServerKeys,
-    settings: Settings | None = None,
+    settings: SppSettings | None = None,
     congestion: Callable[[], Congestion] | None = None,
     own: socket.socket | None = None,
     offload: bool = True,
@@ -168,7 +168,7 @@ async def listen(
         DatagramSocket(bound, offload=offload),
         on_link,
         keys=keys,
-        settings=settings or Settings(idle=_AWAY),
+        settings=settings or SppSettings(idle=_AWAY),
         congestion=congestion,
     )
 
@@ -178,7 +178,7 @@ async def connect(
     port: int,
     *,
     keys: ClientKeys,
-    settings: Settings | None = None,
+    settings: SppSettings | None = None,
     congestion: Congestion | None = None,
     timeout: float = TIMEOUT,
     own: socket.socket | None = None,
@@ -197,7 +197,7 @@ async def connect(
             address = (host, port)
         dialling = _Dialling(DatagramSocket(own, offload=offload), address, keys)
         async with asyncio.timeout(timeout):
-            return await dialling.link(settings or Settings(), congestion)
+            return await dialling.link(settings or SppSettings(), congestion)
     except BaseException as error:
         if dialling is not None:
             dialling.close()
@@ -223,7 +223,7 @@ class _Dialling:
         self._sent_at = self._loop.time()
         self._port = Port(own, self._received)
 
-    async def link(self, settings: Settings, congestion: Congestion | None) -> SppLink:
+    async def link(self, settings: SppSettings, congestion: Congestion | None) -> SppLink:
         """Until the remote has proved who it is. Raises LinkError, WrongPeer."""
         wait = _FIRST_WAIT
         while not self._established.done():

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 
-from local_proxy.export_drivers.libreoffice.events import Event, Kind
+from local_proxy.export_drivers.libreoffice.events import Event, EventKind
 from local_proxy.export_drivers.libreoffice.find import NoOffice
 from local_proxy.export_drivers.libreoffice.session import OfficeFailed
 from local_proxy.export_drivers.libreoffice.show import show_coming
@@ -59,17 +59,17 @@ async def _ended(coming: asyncio.Future[Source | None]) -> None:
 
 def line(event: Event) -> str:
     """What is worth telling; empty: nothing."""
-    if event.kind is Kind.OPENED:
+    if event.kind is EventKind.OPENED:
         return "the first page can be read"
-    if event.kind is Kind.TEXT:
+    if event.kind is EventKind.TEXT:
         return "all text can be read"
-    if event.kind is Kind.EDITABLE:
+    if event.kind is EventKind.EDITABLE:
         return "and edited"
-    if event.kind is Kind.HELD:
+    if event.kind is EventKind.HELD:
         return f"{event.text.removeprefix('.uno:')} waits for the pictures"
-    if event.kind is Kind.COMPLETE:
+    if event.kind is EventKind.COMPLETE:
         kept = f"; its original, as you have edited: {event.text}" if event.text else ""
         return f"the window shows the whole document{kept}"
-    if event.kind in (Kind.FAILED, Kind.CLOSED):
+    if event.kind in (EventKind.FAILED, EventKind.CLOSED):
         return event.text
     return ""

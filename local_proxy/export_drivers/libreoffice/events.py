@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Kind(StrEnum):
+class EventKind(StrEnum):
     """Past tense, as events are."""
 
     STARTED = "started"
@@ -40,7 +40,7 @@ class Kind(StrEnum):
 class Event:
     """One of them."""
 
-    kind: Kind
+    kind: EventKind
     at: float
     """Seconds since the document was to be shown."""
     pictures: int = 0

@@ -16,7 +16,7 @@ from office.contents import unpacked
 from office.errors import Unreadable
 from office.partial_view import chunks
 from office.source import Source
-from office.zip_directory import Entry
+from office.zip_directory import ZipEntry
 
 
 class Files:
@@ -78,7 +78,7 @@ class Files:
                 chunks(source.directory, source.outline, here.__contains__, read, instead)
             )
 
-    def _begun(self, main: Entry, reach: int) -> bytes:
+    def _begun(self, main: ZipEntry, reach: int) -> bytes:
         with self._source.path.open("rb") as original:
             original.seek(main.start)
             return closed(self._source.outline.kind, main, original.read(reach - main.start))

@@ -39,7 +39,7 @@ class OfficeFailed(Exception):
     """LibreOffice or its helper is gone; the text is for people."""
 
 
-class Session:
+class OfficeSession:
     """A LibreOffice with one window."""
 
     def __init__(self, process: asyncio.subprocess.Process, folder: Path) -> None:
@@ -154,7 +154,7 @@ def _remove(folder: Path) -> None:
 
 
 @contextlib.asynccontextmanager
-async def started(office: Office, *, like: str) -> AsyncIterator[Session]:
+async def started(office: Office, *, like: str) -> AsyncIterator[OfficeSession]:
     """Start the helper, which starts LibreOffice and in it what shows a file of a name `like` this.
 
     Raises OfficeFailed.
@@ -166,7 +166,7 @@ async def started(office: Office, *, like: str) -> AsyncIterator[Session]:
         await asyncio.shield(_end(starting))
 
 
-async def _start(office: Office, like: str) -> Session:
+async def _start(office: Office, like: str) -> OfficeSession:
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
     here = Path(__file__).parent
     try:
@@ -183,9 +183,9 @@ async def _start(office: Office, like: str) -> Session:
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise OfficeFailed(f"{office.python}: {error.strerror or error}") from error
-    return Session(process, folder)
+    return OfficeSession(process, folder)
 
 
-async def _end(starting: asyncio.Task[Session]) -> None:
+async def _end(starting: asyncio.Task[OfficeSession]) -> None:
     with contextlib.suppress(OfficeFailed):  # told to who started it
         await (await starting).end()

@@ -14,24 +14,24 @@ from pathlib import Path
 from typing import Final
 
 from local_proxy.export_drivers.libreoffice import originals
-from local_proxy.export_drivers.libreoffice.events import Event, Kind
+from local_proxy.export_drivers.libreoffice.events import Event, EventKind
 from local_proxy.export_drivers.libreoffice.files import Files
 from local_proxy.export_drivers.libreoffice.find import Office, find
 from local_proxy.export_drivers.libreoffice.pictures import Pictures
 from local_proxy.export_drivers.libreoffice.session import (
     OfficeFailed,
+    OfficeSession,
     Report,
-    Session,
     started,
 )
 from local_proxy.threads import DOCUMENTS, PROGRAMS
-from local_proxy.tracking_drivers.libreoffice import Tracker
+from local_proxy.tracking_drivers.libreoffice import OfficeTracker
 from office.beginnings import main_text
 from office.errors import Unreadable
 from office.partial_view import View, survey
 from office.source import Source
 
-__all__ = ["Event", "Kind", "OfficeFailed", "show", "show_coming"]
+__all__ = ["Event", "EventKind", "OfficeFailed", "show", "show_coming"]
 
 _AGAIN: Final = 1.0
 """Seconds until a document is replaced that could not be, during a slide show."""
@@ -102,7 +102,7 @@ class _Driver:
         self._keep = keep
         self._loop = asyncio.get_running_loop()
         self._began = began
-        self._tracker = Tracker(source)
+        self._tracker = OfficeTracker(source)
         self._view: View | None = None
         self._begins = True
         """The beginning of a text may be shown while the rest comes."""
@@ -127,34 +127,34 @@ class _Driver:
         kind = report["event"]
         if kind == "ready":
             self._ready = True
-            self._tell(Kind.STARTED)
+            self._tell(EventKind.STARTED)
         elif kind == "failed":
             self._failure = report["text"]
         elif kind == "page":
             visible = map(self._pictures.entry, report.get("visible", ()))
             self._tracker.page(report["page"], tuple(visible))
-            self._tell(Kind.PAGE, page=report["page"])
+            self._tell(EventKind.PAGE, page=report["page"])
         elif kind == "focus":
             self._tracker.front(report["on"])
-            self._tell(Kind.FOCUS, on=report["on"])
+            self._tell(EventKind.FOCUS, on=report["on"])
         elif kind == "held":
             self._held = True
             self._tracker.all_wanted()
-            self._tell(Kind.HELD, text=report["command"])
+            self._tell(EventKind.HELD, text=report["command"])
         elif kind == "stored":
-            self._tell(Kind.STORED, text=report["url"])
+            self._tell(EventKind.STORED, text=report["url"])
             if not self._finished and report["how"] in _SAVED:
                 self._saved_coarse = report["url"]
                 self._to_warn = True
         elif kind == "undone":
             self._undone = True
         elif kind == "edited":
-            self._tell(Kind.EDITED)
+            self._tell(EventKind.EDITED)
         elif kind == "closed":
             self._closed = True
         self.changed.set()
 
-    async def run(self, session: Session) -> None:
+    async def run(self, session: OfficeSession) -> None:
         """Until the window is closed. Raises OfficeFailed where it went without that."""
         files = Files(self._source, session.folder)
         over = asyncio.create_task(session.over.wait())
@@ -170,9 +170,9 @@ class _Driver:
             over.cancel()
         if not self._closed:
             raise OfficeFailed(self._failure or "LibreOffice ended without being closed.")
-        self._tell(Kind.CLOSED, text=_COARSE_FILE if self._saved_coarse else "")
+        self._tell(EventKind.CLOSED, text=_COARSE_FILE if self._saved_coarse else "")
 
-    async def _step(self, session: Session, files: Files) -> bool:
+    async def _step(self, session: OfficeSession, files: Files) -> bool:
         """Do what is due next; whether there was anything."""
         if self._finished:
             return await self._mend(session, files)
@@ -195,7 +195,7 @@ class _Driver:
             return not self._busy and await self._finish(session, files)
         return await self._give_up(session)
 
-    def _due(self, view: View, session: Session) -> bool:
+    def _due(self, view: View, session: OfficeSession) -> bool:
         """Whether this view is to be opened."""
         if self._view is None:
             return view.pages > 0 or (view.begun and self._begins and self._to_come() > _WAITED_FOR)
@@ -237,7 +237,7 @@ class _Driver:
         self._busy = False
         self.changed.set()
 
-    async def _open(self, session: Session, files: Files, view: View) -> bool:
+    async def _open(self, session: OfficeSession, files: Files, view: View) -> bool:
         first = self._view is None
         try:
             path = await files.view()
@@ -252,15 +252,15 @@ class _Driver:
         self._pictures.opened(view.marks, answer["places"])
         self._tracker.places(self._pictures.places)
         if first:
-            self._tell(Kind.OPENED)
+            self._tell(EventKind.OPENED)
         if view.pages == len(self._source.outline.pages) and not self._read:
             self._read = True
-            self._tell(Kind.TEXT)
+            self._tell(EventKind.TEXT)
         if view.whole_text:
-            self._tell(Kind.EDITABLE)
+            self._tell(EventKind.EDITABLE)
         return True
 
-    async def _ask_to_open(self, session: Session, path: Path, *, editable: bool) -> Report:
+    async def _ask_to_open(self, session: OfficeSession, path: Path, *, editable: bool) -> Report:
         name = self._source.name
         return await session.ask("open", path=str(path), name=name, editable=editable)
 
@@ -279,7 +279,9 @@ class _Driver:
         self._pictures.unsure = True
         return True
 
-    async def _show(self, session: Session, files: Files, number: int, *, final: bool) -> None:
+    async def _show(
+        self, session: OfficeSession, files: Files, number: int, *, final: bool
+    ) -> None:
         try:
             path = await files.picture(self._pictures.entry(number), final=final)
         except Unreadable:
@@ -291,9 +293,9 @@ class _Driver:
             self._pictures.lost(number, final=final)
             return
         self._pictures.shown(number, final=final)
-        self._tell(Kind.PICTURE if final else Kind.COARSE)
+        self._tell(EventKind.PICTURE if final else EventKind.COARSE)
 
-    async def _finish(self, session: Session, files: Files) -> bool:
+    async def _finish(self, session: OfficeSession, files: Files) -> bool:
         """All is here."""
         if session.edited and await self._sweep(session):
             return True
@@ -312,7 +314,7 @@ class _Driver:
         self._finished = True
         await self._say(session)
         await session.ask("through")
-        self._tell(Kind.COMPLETE, text=where)
+        self._tell(EventKind.COMPLETE, text=where)
         return True
 
     def _lacks_something(self) -> bool:
@@ -320,7 +322,7 @@ class _Driver:
         empty = self._view.empty if self._view is not None else ()
         return self._pictures.unsure or bool(empty)
 
-    async def _mend(self, session: Session, files: Files) -> bool:
+    async def _mend(self, session: OfficeSession, files: Files) -> bool:
         """What an undo brings back is coarse, if it was when it was deleted."""
         if self._undone and self._source.complete:
             self._undone = False
@@ -331,21 +333,21 @@ class _Driver:
             return True
         return False
 
-    async def _sweep(self, session: Session) -> bool:
+    async def _sweep(self, session: OfficeSession) -> bool:
         """Copies that the person has made of pictures while they were coarse; whether any."""
         if self._pictures.swept:
             return False
         answer = await session.ask("find")
         return self._pictures.sweep(answer.get("places", {}))
 
-    async def _give_up(self, session: Session) -> bool:
+    async def _give_up(self, session: OfficeSession) -> bool:
         """Where no more will come, say so and hold nothing back."""
         if self._held and self._view is not None:
             await session.ask("waiting", done=self._pictures.done, of=self._pictures.of)
         if not self._source.failure or self._finished:
             return False
         self._finished = True
-        self._tell(Kind.FAILED, text=self._source.failure)
+        self._tell(EventKind.FAILED, text=self._source.failure)
         if self._view is None:
             raise OfficeFailed(self._source.failure)
         await session.ask("tell", title="The rest of the document will not come.",
@@ -353,7 +355,7 @@ class _Driver:
         await session.ask("through")
         return True
 
-    async def _say(self, session: Session) -> None:
+    async def _say(self, session: OfficeSession) -> None:
         """In the title, when it has changed."""
         if self._finished:
             status = ""
@@ -365,7 +367,7 @@ class _Driver:
             self._said = status
             await session.ask("say", text=status)
 
-    def _tell(self, kind: Kind, *, page: int = 0, on: bool = False, text: str = "") -> None:
+    def _tell(self, kind: EventKind, *, page: int = 0, on: bool = False, text: str = "") -> None:
         at = self._loop.time() - self._began
         done, of = self._pictures.done, self._pictures.of
         self._on_event(Event(kind, at, done, of, page, on, text))

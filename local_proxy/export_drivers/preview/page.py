@@ -8,7 +8,7 @@ from string import Template
 from typing import Final
 from urllib.parse import urlsplit
 
-from local_proxy.packages.incoming import Incoming
+from local_proxy.packages.incoming import IncomingDocument
 from office.outline import DocumentKind
 
 _PAGE: Final = Template(files(__package__).joinpath("page.html").read_text("utf-8"))
@@ -17,7 +17,7 @@ _STYLE: Final = files(__package__).joinpath("preview.css").read_text("utf-8")
 _DECKS: Final = (DocumentKind.PPTX, DocumentKind.ODP)
 
 
-def page(incoming: Incoming, *, base: str, launch: str, nonce: str) -> str:
+def page(incoming: IncomingDocument, *, base: str, launch: str, nonce: str) -> str:
     """`base`: the path of what it asks for; `launch`: where it can be opened, or nothing."""
     kind = incoming.outline.kind
     deck = kind in _DECKS

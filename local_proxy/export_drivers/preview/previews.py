@@ -25,7 +25,7 @@ from local_proxy.export_drivers.preview.asking import may_be_previewed
 from local_proxy.export_drivers.preview.page import page, policy
 from local_proxy.export_drivers.preview.showing import Showing
 from local_proxy.http import Handler, Headers, Request, Response, split_url
-from local_proxy.packages.incoming import Incoming
+from local_proxy.packages.incoming import IncomingDocument
 from local_proxy.packages.opening import Answer, Packages
 from local_proxy.resumption import LOST
 from wire.messages import Takes
@@ -308,7 +308,7 @@ async def _encoded(showing: Showing) -> AsyncIterator[bytes]:
         yield b":\n\n"
 
 
-def _put_away(headers: Headers, incoming: Incoming) -> Headers:
+def _put_away(headers: Headers, incoming: IncomingDocument) -> Headers:
     """The origin's fields, and that a browser keeps the file under its name (RFC 6266)."""
     kept = [(n, v) for n, v in headers if n in ("content-type", "etag", "last-modified")]
     name = f"attachment; filename*=UTF-8''{quote(incoming.name, safe='')}"

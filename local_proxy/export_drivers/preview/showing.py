@@ -9,13 +9,13 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Final
 
-from local_proxy.packages.incoming import Incoming
+from local_proxy.packages.incoming import IncomingDocument
 from local_proxy.threads import DOCUMENTS
 from office.contents import unpacked
 from office.errors import Unreadable
 from office.extents import Extents
 from office.outline import DocumentKind
-from office.preview.pages import Preview, Shown
+from office.preview.pages import Preview, PreviewPage
 from office.sorting import RASTERS
 from office.text_view.records import VIEWED
 
@@ -38,7 +38,7 @@ Told = dict[str, object]
 class Showing:
     """Not more than one of it for a document."""
 
-    def __init__(self, incoming: Incoming, *, now: Callable[[], float]) -> None:
+    def __init__(self, incoming: IncomingDocument, *, now: Callable[[], float]) -> None:
         """`now`: seconds, monotonic. Made once the document's outline is here."""
         self.incoming = incoming
         self._now = now
@@ -49,7 +49,7 @@ class Showing:
         self._viewed = 0
         """... made of so many bytes."""
         self._preview = Preview(incoming.directory, incoming.outline, self._read, self._stands_for)
-        self._pages: dict[int, Shown] = {}
+        self._pages: dict[int, PreviewPage] = {}
         self._made_with: dict[int, int] = {}
         """Bytes of a view of the texts that were there when a page was made."""
         self._reached: dict[str, int] = {}
@@ -116,7 +116,7 @@ class Showing:
                 self._preview.forget()
             return self._size
 
-    def _made(self, numbers: list[int], there: Extents) -> list[Shown]:
+    def _made(self, numbers: list[int], there: Extents) -> list[PreviewPage]:
         return [self._preview.page(one, there) for one in numbers]
 
     def _numbers(self) -> range:

@@ -29,17 +29,17 @@ from com.sun.star.uno import Exception as UnoException
 
 from .album import Album
 from .program import Program, ProgramFailed
-from .reading import Reader
-from .saving import Gate
+from .reading import DocumentReader
+from .saving import SaveGate
 from .watching import Watcher
-from .window import Busy, Window
+from .window import OfficeWindow, WindowBusy
 
 _GONE = {"do": "gone"}
 _ENDED = {"do": "ended"}
 _CLOSED = {"do": "closed"}
 
 
-class Session:
+class HelperSession:
     """One document from the first view to the closed window."""
 
     def __init__(self, soffice: str, folder: Path, like: str) -> None:
@@ -47,11 +47,11 @@ class Session:
         self._todo: queue.Queue[dict[str, Any]] = queue.Queue()
         self._writing = threading.Lock()
         self._program = Program(soffice, folder)
-        self._window = Window(self._program)
+        self._window = OfficeWindow(self._program)
         self._like = like
         self._watcher: Watcher | None = None
-        self._gate: Gate | None = None
-        self._reader: Reader | None = None
+        self._gate: SaveGate | None = None
+        self._reader: DocumentReader | None = None
         self._progress: Any = None
         self._edited = False
         self._left = False
@@ -116,7 +116,7 @@ class Session:
         answer: dict[str, Any] = {"did": command["do"]}
         try:
             answer |= self._commands[command.pop("do")](**command) or {}
-        except Busy:
+        except WindowBusy:
             answer["error"] = "busy"
         except (UnoException, OSError, ValueError, AttributeError) as error:
             answer["error"] = str(getattr(error, "Message", error)) or type(error).__name__
@@ -130,9 +130,9 @@ class Session:
         places = self._window.open(Path(path), name, editable=editable)
         self._watcher = Watcher(self._window, self.report)
         if self._gate is None:
-            self._gate = Gate(self._window.frame, self._held, self._ask)
+            self._gate = SaveGate(self._window.frame, self._held, self._ask)
         if self._reader is None and self._window.is_text():
-            self._reader = Reader(self._window, self.report)
+            self._reader = DocumentReader(self._window, self.report)
         return {"places": places, "pages": self._window.pages()}
 
     def _show(self, number: int, path: str, final: bool) -> dict[str, Any]:
@@ -198,7 +198,7 @@ def main() -> None:
     parser.add_argument("--like", default="")
     options = parser.parse_args()
     try:
-        session = Session(options.soffice, options.folder, options.like)
+        session = HelperSession(options.soffice, options.folder, options.like)
     except OSError as error:
         text = f"{options.soffice}: {error.strerror or error}"
         print(json.dumps({"event": "failed", "text": text}), flush=True)

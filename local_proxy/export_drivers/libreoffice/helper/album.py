@@ -13,7 +13,7 @@ from com.sun.star.beans import PropertyValue
 from com.sun.star.uno import Exception as UnoException
 
 from .marks import Marks
-from .places import Picture, Place, walk
+from .places import Place, PlacedPicture, walk
 
 
 class Album:
@@ -45,7 +45,7 @@ class Album:
             place.owner.getName(): number
             for number, places in list(self._places.items())
             for place in places
-            if isinstance(place, Picture)
+            if isinstance(place, PlacedPicture)
         }
 
     def show(self, number: int, file: Path, *, final: bool) -> int:

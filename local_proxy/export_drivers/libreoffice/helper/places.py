@@ -32,7 +32,7 @@ EVERYWHERE = 0
 
 
 @dataclass(frozen=True)
-class Document:
+class PlacedDocument:
     """What all places of one have in common."""
 
     bitmaps: Any
@@ -42,12 +42,12 @@ class Document:
 
 
 @dataclass
-class Picture:
+class PlacedPicture:
     """A shape, or an object in a text, that is a picture."""
 
     owner: Any
     page: int
-    document: Document
+    document: PlacedDocument
     loaded: Any = None
     """The cut-out that the file has."""
     set_to: Any = None
@@ -91,7 +91,7 @@ class Fill:
 
     owner: Any
     page: int
-    document: Document
+    document: PlacedDocument
     behind: Any = None
     """The page of which `owner` is the background: it has to be told again."""
 
@@ -113,14 +113,14 @@ class Fill:
         return self.owner.getPropertyValue("FillBitmapName")
 
 
-Place = Union[Picture, Fill]  # noqa: UP007  (evaluated, and 3.9 can't)
+Place = Union[PlacedPicture, Fill]  # noqa: UP007  (evaluated, and 3.9 can't)
 
 
 def walk(model: Any) -> Iterator[Place]:
     """All places, those on pages first, in order."""
     screen = model.getCurrentController().getFrame().getContainerWindow().getInfo()
     bitmaps = model.createInstance("com.sun.star.drawing.BitmapTable")
-    document = Document(bitmaps, 100_000 / screen.PixelPerMeterX)
+    document = PlacedDocument(bitmaps, 100_000 / screen.PixelPerMeterX)
     if model.supportsService("com.sun.star.text.TextDocument"):
         yield from _of_text(model, document)
         return
@@ -137,23 +137,23 @@ def walk(model: Any) -> Iterator[Place]:
         yield from _of_shapes(pages.getByIndex(number).NotesPage, number + 1, document)
 
 
-def _of_page(page: Any, number: int, document: Document) -> Iterator[Place]:
+def _of_page(page: Any, number: int, document: PlacedDocument) -> Iterator[Place]:
     yield from _background(page, number, document)
     yield from _of_shapes(page, number, document)
 
 
-def _background(page: Any, number: int, document: Document) -> Iterator[Fill]:
+def _background(page: Any, number: int, document: PlacedDocument) -> Iterator[Fill]:
     background = getattr(page, "Background", None)  # sheets have none
     if background is not None and background.getPropertyValue("FillStyle") == BITMAP:
         yield Fill(background, number, document, behind=page)
 
 
-def _of_shapes(shapes: Any, page: int, document: Document, depth: int = 0) -> Iterator[Place]:
+def _of_shapes(shapes: Any, page: int, document: PlacedDocument, depth: int = 0) -> Iterator[Place]:
     for number in range(shapes.getCount()):
         shape = shapes.getByIndex(number)
         kind = shape.getShapeType()
         if kind in _PICTURES:
-            yield Picture(shape, page, document)
+            yield PlacedPicture(shape, page, document)
         elif kind == _GROUP and depth < _DEPTH:
             yield from _of_shapes(shape, page, document, depth + 1)
         elif kind in _TABLES:
@@ -162,7 +162,7 @@ def _of_shapes(shapes: Any, page: int, document: Document, depth: int = 0) -> It
             yield from _fill(shape, page, document)
 
 
-def _of_cells(table: Any, page: int, document: Document) -> Iterator[Fill]:
+def _of_cells(table: Any, page: int, document: PlacedDocument) -> Iterator[Fill]:
     columns, rows = table.getColumns().getCount(), table.getRows().getCount()
     if columns * rows > _CELLS:
         return
@@ -171,7 +171,7 @@ def _of_cells(table: Any, page: int, document: Document) -> Iterator[Fill]:
             yield from _fill(table.getCellByPosition(column, row), page, document)
 
 
-def _fill(owner: Any, page: int, document: Document) -> Iterator[Fill]:
+def _fill(owner: Any, page: int, document: PlacedDocument) -> Iterator[Fill]:
     try:
         filled = owner.getPropertyValue("FillStyle") == BITMAP
     except UnoException:
@@ -180,16 +180,16 @@ def _fill(owner: Any, page: int, document: Document) -> Iterator[Fill]:
         yield Fill(owner, page, document)
 
 
-def _of_text(model: Any, document: Document) -> Iterator[Place]:
+def _of_text(model: Any, document: PlacedDocument) -> Iterator[Place]:
     graphics = model.getGraphicObjects()
     for name in graphics.getElementNames():
-        yield Picture(graphics.getByName(name), EVERYWHERE, document)
+        yield PlacedPicture(graphics.getByName(name), EVERYWHERE, document)
     shapes = model.getDrawPage()
     for number in range(shapes.getCount()):
         shape = shapes.getByIndex(number)
         kind = shape.getShapeType()
         if kind in _PICTURES:
-            yield Picture(shape, EVERYWHERE, document)
+            yield PlacedPicture(shape, EVERYWHERE, document)
         elif kind == _GROUP:
             yield from _of_shapes(shape, EVERYWHERE, document)
         else:

@@ -25,7 +25,7 @@ _MOST = 256
 """Children of one that are looked at: what is on a screen."""
 
 
-class Reader:
+class DocumentReader:
     """Looks until it is stopped, and reports what is new."""
 
     def __init__(self, window: Any, report: Callable[..., None]) -> None:

@@ -26,7 +26,7 @@ COMMANDS = (
 )  # fmt: skip
 
 
-class Gate(unohelper.Base, XDispatchProviderInterceptor, XInterceptorInfo):
+class SaveGate(unohelper.Base, XDispatchProviderInterceptor, XInterceptorInfo):
     """Before the commands of one window."""
 
     def __init__(self, frame: Any, held: Callable[[str], None], ask: Callable[[], bool]) -> None:
@@ -93,7 +93,7 @@ class Gate(unohelper.Base, XDispatchProviderInterceptor, XInterceptorInfo):
 class _Waiting(unohelper.Base, XDispatch):
     """One command, as toolbars and menus see it."""
 
-    def __init__(self, gate: Gate, dispatch: Any) -> None:
+    def __init__(self, gate: SaveGate, dispatch: Any) -> None:
         self._gate = gate
         self._dispatch = dispatch
 

@@ -25,11 +25,11 @@ _NEVER = 0
 """com.sun.star.document.MacroExecMode and UpdateDocMode: no macros, no updates of links."""
 
 
-class Busy(Exception):
+class WindowBusy(Exception):
     """The document can't be replaced now; later it can."""
 
 
-class Window:
+class OfficeWindow:
     """Nothing here lasts longer than one version of the document, but the frame."""
 
     def __init__(self, program: Program) -> None:
@@ -130,7 +130,7 @@ class Window:
             return None
         if self._is_slides():
             if self.model.getPresentation().isRunning():
-                raise Busy
+                raise WindowBusy
             return self.page()
         return self.model.getCurrentController().getViewData()
 
