@@ -39,7 +39,7 @@ HostPattern = Annotated[str, Meta(pattern=r"^(\*|(\*\.)?[0-9A-Za-z._:-]+)$")]
 
 
 SiteMode = Literal["adapt", "original", "text-only", "tunnel"]
-"""What becomes of a site (local_proxy/sites.py)."""
+"""What becomes of a site (local_proxy/sites/sites.py)."""
 
 
 class SettingsError(Exception):
@@ -278,7 +278,7 @@ def _placed(
 
 
 def _is_file(policy: str) -> bool:
-    """Whether it is file.py or file.py:name (policies/loader.py)."""
+    """Whether it is file.py or file.py:name (policies/host/loader.py)."""
     return policy.endswith(".py") or policy.rpartition(":")[0].endswith(".py")
 
 

@@ -20,7 +20,7 @@ from configuration import LocalSettings, RemoteSettings, split_address
 from version import VERSION
 
 if TYPE_CHECKING:
-    from local_proxy.packages.command import OpenWith
+    from local_proxy.commands.open_document import OpenWith
 
 app = typer.Typer(
     help="A proxy pair that makes a slow link feel fast. Start `sluice remote` on the fast side, "
@@ -231,7 +231,7 @@ def status(
     config: ConfigFile = None,
 ) -> None:
     """Show what a running local proxy does: link, bandwidth, documents, savings."""
-    from local_proxy.status.client import show
+    from local_proxy.commands.status import show
 
     found = settings(config, {"local": {"listen": proxy}})
     host, port = split_address(found.local.listen)
@@ -299,7 +299,7 @@ def open_document(
     config: ConfigFile = None,
 ) -> None:
     """Open an office document: text first, pictures coarse before fine, at last the same file."""
-    from local_proxy.packages.command import run
+    from local_proxy.commands.open_document import run
 
     found = settings(config, {"local": {"listen": proxy}})
     host, port = split_address(found.local.listen)
@@ -311,7 +311,7 @@ def open_document(
 
 def _office_suite() -> OpenWith | None:
     """What shows documents while they come; None: nothing on this machine."""
-    from local_proxy.export_drivers.libreoffice.command import suite
+    from local_proxy.commands.office_suite import suite
 
     return suite(notice)
 

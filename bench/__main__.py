@@ -18,12 +18,13 @@ from typing import Any
 
 import structlog
 
-from bench import compare, everything
-from bench.cdp import BrowserError
-from bench.profiles import profiles
+from bench import everything
+from bench.browsers.cdp import BrowserError
 from bench.registry import listing, scenario
-from bench.report import write
+from bench.reports import compare
+from bench.reports.report import write
 from bench.runner import run
+from emulation.lines.profiles import profiles
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -14,14 +14,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import exhibits
-from bench.cdp import BrowserError
-from bench.origin import spawn
-from bench.peers import DirectPeer, Peer, SluicePeer
-from bench.profiles import Profile, profile
-from bench.report import report, table, write
-from bench.scenarios.page_load import PAGES, SITE, checks, measure, planned
-from bench.verdict import verdict
+from bench.browsers.cdp import BrowserError
+from bench.origins.site import spawn
+from bench.pairs.peers import DirectPeer, Peer, SluicePeer
+from bench.reports import exhibits
+from bench.reports.report import report, table, write
+from bench.reports.verdict import verdict
+from bench.scenarios.pages.page_load import PAGES, SITE, checks, measure, planned
+from emulation.lines.profiles import Profile, profile
 
 
 def main(

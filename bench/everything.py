@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
-from bench import exhibits, report_html
-from bench.bound import bound
+from bench.pairs.bound import bound
 from bench.registry import SCENARIOS, Scenario, duration
-from bench.report import commit, machine
+from bench.reports import exhibits, report_html
+from bench.reports.report import commit, machine
 
 PATIENCE: Final = 4.0
 """Times the expected time after which a scenario counts as hanging."""

@@ -44,7 +44,7 @@ SCENARIOS: Final = (
     Scenario(
         "page-load",
         "when text and pictures of a page are there, directly, through Sluice, and by --peers all",
-        "bench.scenarios.page_load",
+        "bench.scenarios.pages.page_load",
         takes=480,
         quick_takes=80,
         full={"runs": 5},
@@ -52,7 +52,7 @@ SCENARIOS: Final = (
     Scenario(
         "never-worse",
         "that on no link, 56k to 100M, a page comes later through Sluice than without it",
-        "bench.scenarios.never_worse",
+        "bench.scenarios.pages.never_worse",
         takes=2400,
         quick_takes=60,
         quick={"runs": 2, "links": ("20M",)},
@@ -61,7 +61,7 @@ SCENARIOS: Final = (
     Scenario(
         "capacity",
         "what a remote and its devices cost: processor time by part, memory, wake-ups; a crowd",
-        "bench.scenarios.capacity",
+        "bench.scenarios.faults.capacity",
         takes=420,
         quick_takes=60,
         quick={"size": 50_000_000, "runs": 1, "parts": ("bulk", "pages"), "links": ("20M",)},
@@ -70,7 +70,7 @@ SCENARIOS: Final = (
     Scenario(
         "browse",
         "pages one after another in one browser, caches warm, under several policies",
-        "bench.scenarios.browse",
+        "bench.scenarios.pages.browse",
         takes=180,
         quick_takes=68,
         quick={"profile_name": "1.6M", "policies": ("default",)},
@@ -78,7 +78,7 @@ SCENARIOS: Final = (
     Scenario(
         "office",
         "when a document can be read in LibreOffice while it comes, and a plain download",
-        "bench.scenarios.office",
+        "bench.scenarios.office.office",
         needs=DATA,
         takes=90,
         quick_takes=12,
@@ -87,7 +87,7 @@ SCENARIOS: Final = (
     Scenario(
         "office-jump",
         "how soon a slide's picture comes once a reader jumps to it, also in LibreOffice",
-        "bench.scenarios.office_jump",
+        "bench.scenarios.office.office_jump",
         needs=DATA,
         takes=45,
         quick_takes=2,
@@ -96,7 +96,7 @@ SCENARIOS: Final = (
     Scenario(
         "office-preview",
         "how soon an office document behind a link can be read in Chromium, while it comes",
-        "bench.scenarios.office_preview",
+        "bench.scenarios.office.office_preview",
         needs=DATA,
         takes=10,
         quick_takes=7,
@@ -104,7 +104,7 @@ SCENARIOS: Final = (
     Scenario(
         "two-documents",
         "how soon a page opened over a loading one gets its text; who has the link after a switch",
-        "bench.scenarios.two_documents",
+        "bench.scenarios.pages.two_documents",
         takes=300,
         quick_takes=55,
         full={"runs": 5},
@@ -112,7 +112,7 @@ SCENARIOS: Final = (
     Scenario(
         "identical",
         "that every page ends up as it does without a proxy, pixels and console",
-        "bench.scenarios.identical",
+        "bench.scenarios.pages.identical",
         takes=60,
         quick_takes=28,
         quick={"page": ARTICLE},
@@ -120,7 +120,7 @@ SCENARIOS: Final = (
     Scenario(
         "reallocation",
         "how soon a switch counts: an urgent quantum, in virtual time and over TCP; new shares",
-        "bench.scenarios.reallocation",
+        "bench.scenarios.links.reallocation",
         takes=620,
         quick_takes=45,
         quick={"real": ("384k",), "seconds": 8.0, "queues": ()},
@@ -128,7 +128,7 @@ SCENARIOS: Final = (
     Scenario(
         "websocket",
         "how much later a WebSocket's echo is beside a transfer that fills the link, over real TCP",
-        "bench.scenarios.websocket",
+        "bench.scenarios.faults.websocket",
         takes=240,
         quick_takes=95,
         quick={"profile_name": "384k"},
@@ -136,7 +136,7 @@ SCENARIOS: Final = (
     Scenario(
         "utilisation",
         "how much of the link two loading pages use, what frames cost, idle gaps; over real TCP",
-        "bench.scenarios.utilisation",
+        "bench.scenarios.links.utilisation",
         takes=240,
         quick_takes=62,
         quick={"profile": "384k"},
@@ -144,7 +144,7 @@ SCENARIOS: Final = (
     Scenario(
         "hats-text-first",
         "text of all documents before pictures of any (HATS, figure 5)",
-        "bench.scenarios.hats_text_first",
+        "bench.scenarios.hats.hats_text_first",
         takes=10,
         quick_takes=10,
         virtual=True,
@@ -152,7 +152,7 @@ SCENARIOS: Final = (
     Scenario(
         "hats-deck",
         "the same with a real presentation in parts beside a page; another one by --page",
-        "bench.scenarios.hats_deck",
+        "bench.scenarios.hats.hats_deck",
         needs=DATA,
         takes=4,
         quick_takes=4,
@@ -161,7 +161,7 @@ SCENARIOS: Final = (
     Scenario(
         "hats-low-fidelity-first",
         "all pictures of all pages coarse before any is fine (HATS, figure 6)",
-        "bench.scenarios.hats_low_fidelity_first",
+        "bench.scenarios.hats.hats_low_fidelity_first",
         takes=5,
         quick_takes=5,
         virtual=True,
@@ -169,7 +169,7 @@ SCENARIOS: Final = (
     Scenario(
         "hats-focus",
         "four fifths of the link for the page in front (HATS, figure 7)",
-        "bench.scenarios.hats_focus",
+        "bench.scenarios.hats.hats_focus",
         takes=5,
         quick_takes=5,
         virtual=True,
@@ -177,7 +177,7 @@ SCENARIOS: Final = (
     Scenario(
         "hats-overhead",
         "what the proxies cost a page without adaptation, over real TCP (HATS, figure 8)",
-        "bench.scenarios.hats_overhead",
+        "bench.scenarios.hats.hats_overhead",
         takes=1500,
         quick_takes=15,
         quick={"profile": "384k", "size": 193_000},
@@ -185,7 +185,7 @@ SCENARIOS: Final = (
     Scenario(
         "data-overhead",
         "bytes beside the payload: frames, skeleton, heads, reports, TLS (HATS, 4.2)",
-        "bench.scenarios.data_overhead",
+        "bench.scenarios.hats.data_overhead",
         takes=8,
         quick_takes=8,
         virtual=True,
@@ -193,7 +193,7 @@ SCENARIOS: Final = (
     Scenario(
         "recordings",
         "every frame of twenty page loads, as digests: whether two trees behave alike",
-        "bench.scenarios.recordings",
+        "bench.scenarios.links.recordings",
         takes=8,
         quick_takes=8,
         virtual=True,
@@ -201,7 +201,7 @@ SCENARIOS: Final = (
     Scenario(
         "priority",
         "the part of it in virtual time: a quantum of high priority behind a backlog",
-        "bench.scenarios.priority",
+        "bench.scenarios.links.priority",
         takes=20,
         quick_takes=2,
         quick={"scale": 0.25},
@@ -210,7 +210,7 @@ SCENARIOS: Final = (
     Scenario(
         "start",
         "how soon the first answer of a session is there, and one after a minute of rest",
-        "bench.scenarios.start",
+        "bench.scenarios.pages.start",
         takes=3,
         quick_takes=3,
         virtual=True,
@@ -218,7 +218,7 @@ SCENARIOS: Final = (
     Scenario(
         "scheduler",
         "what picking the next bytes costs in processor time, and that the tree stays sound",
-        "bench.scenarios.scheduler",
+        "bench.scenarios.hats.scheduler",
         takes=90,
         quick_takes=3,
         quick={"operations": 50_000, "rounds": 3},
@@ -226,7 +226,7 @@ SCENARIOS: Final = (
     Scenario(
         "atp-bandwidth",
         "how NAI's estimates follow a link that fades, and which messages get through (figure 4)",
-        "bench.scenarios.atp_bandwidth",
+        "bench.scenarios.atp.atp_bandwidth",
         takes=4,
         quick_takes=4,
         virtual=True,
@@ -234,7 +234,7 @@ SCENARIOS: Final = (
     Scenario(
         "atp-bulk",
         "how soon, and how well, NAI fills a link with messages of 1 KB to 1 MB",
-        "bench.scenarios.atp_bulk",
+        "bench.scenarios.atp.atp_bulk",
         takes=7,
         quick_takes=7,
         virtual=True,
@@ -242,7 +242,7 @@ SCENARIOS: Final = (
     Scenario(
         "atp-workloads",
         "which messages ATP, NAI-TCP and NAI-MTCP deliver in time over a fading link (figure 7)",
-        "bench.scenarios.atp_workloads",
+        "bench.scenarios.atp.atp_workloads",
         takes=170,
         quick_takes=12,
         quick={"runs": 1, "workloads": ("prioritised", "filesystem")},
@@ -251,7 +251,7 @@ SCENARIOS: Final = (
     Scenario(
         "atp-adaptation",
         "callbacks and priorities against bandwidth notifications, over a WLAN (table 1, figure 6)",
-        "bench.scenarios.atp_adaptation",
+        "bench.scenarios.atp.atp_adaptation",
         takes=17,
         quick_takes=5,
         quick={"scale": 0.2},
@@ -260,7 +260,7 @@ SCENARIOS: Final = (
     Scenario(
         "atp-timeline",
         "what enters and what arrives while a link fades, event by event (figure 5)",
-        "bench.scenarios.atp_timeline",
+        "bench.scenarios.atp.atp_timeline",
         takes=1,
         quick_takes=1,
         virtual=True,
@@ -268,7 +268,7 @@ SCENARIOS: Final = (
     Scenario(
         "atp-datagrams",
         "100,000 messages over a link that loses, delays and repeats: virtual time and kernel UDP",
-        "bench.scenarios.atp_datagrams",
+        "bench.scenarios.atp.atp_datagrams",
         takes=60,
         quick_takes=8,
         quick={"scale": 0.1},
@@ -276,7 +276,7 @@ SCENARIOS: Final = (
     Scenario(
         "tcp-contention",
         "how unequally three kernel TCP flows share a link, one pausing (ATP, figure 2)",
-        "bench.scenarios.tcp_contention",
+        "bench.scenarios.links.tcp_contention",
         takes=122,
         quick_takes=22,
         quick={"seconds": 20.0},
@@ -284,7 +284,7 @@ SCENARIOS: Final = (
     Scenario(
         "gate",
         "how late an urgent kilobyte is behind a bulk transfer, over real TCP",
-        "bench.scenarios.gate",
+        "bench.scenarios.links.gate",
         takes=200,
         quick_takes=14,
         quick={"seconds": 8.0, "profiles": ("isdn-dsl-tunnel",)},
@@ -292,7 +292,7 @@ SCENARIOS: Final = (
     Scenario(
         "transcode",
         "what pictures cost at each level, in bytes and processor time, and what sketches show",
-        "bench.scenarios.transcode",
+        "bench.scenarios.pages.transcode",
         needs=DATA,
         takes=40,
         quick_takes=5,
@@ -301,7 +301,7 @@ SCENARIOS: Final = (
     Scenario(
         "hostile",
         "what attacks from every side get, and how long a page takes that is loaded beside them",
-        "bench.scenarios.hostile",
+        "bench.scenarios.faults.hostile",
         takes=720,
         quick_takes=60,
         quick={"seconds": 20.0, "quiet_loads": 2},
@@ -309,7 +309,7 @@ SCENARIOS: Final = (
     Scenario(
         "faults",
         "that cuts, silences, restarts and new addresses cost pages and downloads a pause, no more",
-        "bench.scenarios.faults",
+        "bench.scenarios.faults.faults",
         takes=660,
         quick_takes=95,
         quick={"runs": 8, "long_silence": 15.0},
@@ -317,7 +317,7 @@ SCENARIOS: Final = (
     Scenario(
         "random-bytes",
         "that noise at every port costs nothing but logged errors: memory, a page after it",
-        "bench.scenarios.random_bytes",
+        "bench.scenarios.links.random_bytes",
         takes=75,
         quick_takes=18,
         quick={"seconds": 8.0},
@@ -325,7 +325,7 @@ SCENARIOS: Final = (
     Scenario(
         "links",
         "that emulated links are what their profiles say: rate, delay, loss, queue",
-        "bench.scenarios.links",
+        "bench.scenarios.links.links",
         takes=80,
         quick_takes=15,
         quick={"backend": "relay"},
@@ -333,7 +333,7 @@ SCENARIOS: Final = (
     Scenario(
         "bulk",
         "that neither proxy holds a gigabyte whose reader rests",
-        "bench.scenarios.bulk",
+        "bench.scenarios.faults.bulk",
         takes=300,
         quick_takes=22,
         quick={"size": 50_000_000},
@@ -341,7 +341,7 @@ SCENARIOS: Final = (
     Scenario(
         "beside",
         "that a page in Chromium is no later beside a download or an upload",
-        "bench.scenarios.beside",
+        "bench.scenarios.pages.beside",
         takes=780,
         quick_takes=95,
         quick={"runs": 1, "profile_name": "1.6M"},
@@ -349,7 +349,7 @@ SCENARIOS: Final = (
     Scenario(
         "polar",
         "that a page comes whole, once, over a link of 1 s round trips with loss and outages",
-        "bench.scenarios.polar",
+        "bench.scenarios.pages.polar",
         takes=600,
         quick_takes=130,
         quick={"page": ARTICLE},

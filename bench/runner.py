@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from bench import exhibits, har
-from bench.exhibits import Exhibit
 from bench.registry import Scenario
-from bench.report import Check, report
+from bench.reports import exhibits, har
+from bench.reports.exhibits import Exhibit
+from bench.reports.report import Check, report
 
 _ROOT: Final = Path(__file__).resolve().parents[1]
 """Of the sources, or of what is installed."""
@@ -124,6 +124,6 @@ def _fields(check: Any) -> dict[str, Any]:
 
 
 def _draw(shown: Sequence[Exhibit], file: Path) -> None:
-    from bench.figure import draw  # noqa: PLC0415  # matplotlib: only who draws needs it
+    from bench.reports.figure import draw  # noqa: PLC0415  # matplotlib: only who draws needs it
 
     draw(shown, file)

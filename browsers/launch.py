@@ -20,7 +20,7 @@ from typing import Final
 from browsers import chromium, firefox, nss
 from browsers.find import Browser
 from browsers.proxy import Proxy
-from local_proxy.threads import PROGRAMS
+from local_proxy.kept.threads import PROGRAMS
 
 PREFIX: Final = "sluice-browse-"
 NICKNAME: Final = "Sluice local CA"

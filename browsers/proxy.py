@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from cryptography import x509
 
-from local_proxy.certificates import spki_sha256
+from local_proxy.front.tls.certificates import spki_sha256
 from local_proxy.status.pac import sorted_out
 
 NEAR: Final = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16")

@@ -17,9 +17,9 @@ from typing import Final
 
 from browsers import nss
 from browsers.launch import NICKNAME, is_root
-from local_proxy.authority import PUBLIC, Authority, AuthorityError
+from local_proxy.front.tls.authority import PUBLIC, Authority, AuthorityError
+from local_proxy.kept.store import LocalStore, Unavailable
 from local_proxy.status.setup import fingerprint
-from local_proxy.store import LocalStore, Unavailable
 
 SYSTEM: Final = Path("/usr/local/share/ca-certificates")
 """Debian's folder for a machine's own authorities (update-ca-certificates(8))."""

@@ -37,10 +37,10 @@ def run(
     ends: tuple[signal.Signals, ...] = (),
 ) -> None:
     """Run a proxy until it's interrupted or terminated, or gets one of the signals `ends`."""
-    from local_proxy.clients import ClientsError
+    from local_proxy.front.clients import ClientsError
     from local_proxy.status.pac import PrivateError
     from pairing.errors import PairingError
-    from policies.loader import LoadError
+    from policies.host.loader import LoadError
 
     configure_logging(verbose=verbose, log_urls=log_urls)
     bound_arenas()

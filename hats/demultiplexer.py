@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from hats.errors import ReceiveError
-from hats.rules import MAX_MARKS
+from hats.tree.errors import ReceiveError
+from hats.tree.rules import MAX_MARKS
 
 MAX_COMPONENTS: Final = 65536
 """Open at a time, by default: about 20 MB of bookkeeping."""

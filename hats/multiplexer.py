@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from hats.hierarchy import DEFAULT_QUANTUM, Hierarchy
-from hats.node import Node
-from hats.rules import check_quantum
+from hats.tree.hierarchy import DEFAULT_QUANTUM, Hierarchy
+from hats.tree.node import Node
+from hats.tree.rules import check_quantum
 
 
 class Grant(NamedTuple):

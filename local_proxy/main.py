@@ -12,45 +12,45 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from local_proxy import paired
-from local_proxy.authority import Authority, AuthorityError, NoPlaceError
-from local_proxy.bridge import Bridge, Components
-from local_proxy.browser_caches import BrowserCaches
-from local_proxy.clients import Clients
-from local_proxy.components import Component
-from local_proxy.core import ProxyCore
-from local_proxy.dialing import Dialer
-from local_proxy.documents import Documents
-from local_proxy.export_drivers.browser import BrowserExport
+from local_proxy.documents.opening import Packages
+from local_proxy.documents.page import DocumentsPage
+from local_proxy.documents.sparse_file import Folder
+from local_proxy.export_drivers.browser.driver import BrowserExport
 from local_proxy.export_drivers.preview import launching
 from local_proxy.export_drivers.preview.previews import Previews
-from local_proxy.front import Front
-from local_proxy.http import Request, Response
-from local_proxy.https import Https
-from local_proxy.overview import Overview
-from local_proxy.owner import Owner
-from local_proxy.packages.opening import Packages
-from local_proxy.packages.page import DocumentsPage
-from local_proxy.packages.sparse_file import Folder
-from local_proxy.paired import Remote
-from local_proxy.picture_decoding import PictureDecoding
-from local_proxy.policy_runtime import PolicyRuntime
-from local_proxy.policy_worker import PolicyWorker, Worker
-from local_proxy.promise_keeper import PromiseKeeper
-from local_proxy.savings import Savings
-from local_proxy.sites import Mode, Sites
+from local_proxy.front.clients import Clients
+from local_proxy.front.listener import Front
+from local_proxy.front.owner import Owner
+from local_proxy.front.tls.authority import Authority, AuthorityError, NoPlaceError
+from local_proxy.front.tls.connects import Https
+from local_proxy.http.model import Request, Response
+from local_proxy.kept.savings import Savings
+from local_proxy.kept.store import OTHERS, LocalStore, Sum, Unavailable
+from local_proxy.kept.threads import STORE
+from local_proxy.link import which_remote
+from local_proxy.link.components import Component
+from local_proxy.link.dialer import Dialer
+from local_proxy.link.picture_decoding import PictureDecoding
+from local_proxy.link.uplink import Connect, Uplink
+from local_proxy.link.which_remote import Remote
+from local_proxy.policy.bridge import Bridge, Components
+from local_proxy.policy.runtime import PolicyRuntime
+from local_proxy.policy.worker import PolicyWorker, Worker
+from local_proxy.promises.browser_caches import BrowserCaches
+from local_proxy.promises.keeper import PromiseKeeper
+from local_proxy.requests.core import ProxyCore
+from local_proxy.requests.open_documents import Documents
+from local_proxy.sites.sites import Mode, Sites
 from local_proxy.status.control import ControlPage
+from local_proxy.status.overview import Overview
 from local_proxy.status.page import StatusPage
 from local_proxy.status.setup import HOST, Setup
-from local_proxy.store import OTHERS, LocalStore, Sum, Unavailable
-from local_proxy.threads import STORE
 from local_proxy.tracking_drivers.browser import Tracker
-from local_proxy.uplink import Connect, Uplink
 from policies.api import Policy, SessionOpened
-from policies.loader import load
-from policies.plan import Decision, Subject, decide
-from transport.interfaces import Change, InterfaceWatch
-from transport.link import LinkError
+from policies.api.plan import Decision, Subject, decide
+from policies.host.loader import load
+from transport.link.interface import LinkError
+from transport.paths.interfaces import Change, InterfaceWatch
 from wire.messages import Hold, Raise
 
 URGENT: Final = 2
@@ -58,7 +58,7 @@ URGENT: Final = 2
 _log = structlog.get_logger("sluice.local")
 
 
-class ProxySettings(paired.PairingSettings, Protocol):
+class ProxySettings(which_remote.PairingSettings, Protocol):
     """What it reads of the configuration's [local] section."""
 
     @property
@@ -127,7 +127,7 @@ class LocalProxy:
         self.tracker: Tracker = bridge
         """Told what users do, by whatever watches them."""
         self._decoding = PictureDecoding(jpegtran, streams=settings.export == "stream")
-        self._dialer = self._new_dialer(remote or paired.remote(settings))
+        self._dialer = self._new_dialer(remote or which_remote.remote(settings))
         self.uplink = Uplink(
             connect or self._dialer.dial,
             bridge,

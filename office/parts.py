@@ -25,7 +25,7 @@ MAX_RANGES: Final = 1000
 """Of one part: it must fit a message."""
 SMALL: Final = 4000
 """Bytes of a component of texts that no page needs: small things go before pictures are refined
-(hats/tiers.py), wherever an entry ends."""
+(hats/disciplines/tiers.py), wherever an entry ends."""
 MAX_SMALL: Final = 64
 WORTH: Final = 1_024
 """Bytes of all else that a page needs from which its own text goes before that."""

@@ -15,8 +15,8 @@ import structlog
 
 from pairing.errors import PairingError
 from pairing.store import PairingStore
-from transport.security import ServerSecurity
-from transport.spp.keys import ServerKeys
+from transport.spp.handshake.keys import ServerKeys
+from transport.tcp.security import ServerSecurity
 
 SETTLED: Final = 1.0
 """Seconds after which a folder's time tells of every change: file systems' clocks are coarse."""

@@ -15,15 +15,15 @@ import structlog
 
 from pairing.invitation import format_address
 from pairing.store import PairingStore
-from remote_proxy.certificates import NoRoots, client_context, has_roots
 from remote_proxy.devices import PairedDevices
-from remote_proxy.guard import Guard
-from remote_proxy.limits import Devices, Limits
-from remote_proxy.origin import Origin, OriginConfig
+from remote_proxy.jobs.services import Services
+from remote_proxy.origin.client import Origin, OriginConfig
+from remote_proxy.reach.certificates import NoRoots, client_context, has_roots
+from remote_proxy.reach.guard import Guard
+from remote_proxy.reach.limits import Devices, Limits
 from remote_proxy.server import NotLoopback, RemoteServer
-from remote_proxy.services import Services
-from transcoders.registry import Transcoders
-from transport.link import LinkError
+from transcoders.make.registry import Transcoders
+from transport.link.interface import LinkError
 
 FILES: Final = 65_536
 """Files and sockets that this process may have open, if the system lets it: 64 devices with 256

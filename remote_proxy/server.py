@@ -12,17 +12,17 @@ from typing import Final
 
 import structlog
 
-from remote_proxy.services import Services
+from remote_proxy.jobs.services import Services
 from remote_proxy.session import RemoteSession
 from remote_proxy.turning_away import TurnedAway
-from transport.link import Link
-from transport.preamble import TOKEN
-from transport.reception import Reception
-from transport.records import ProvenPeer
-from transport.security import ServerSecurity, is_loopback
-from transport.spp.keys import ServerKeys
-from transport.spp.udp import SppListener
-from transport.tcp import Listener
+from transport.link.interface import Link
+from transport.link.records import ProvenPeer
+from transport.spp.edge.udp import SppListener
+from transport.spp.handshake.keys import ServerKeys
+from transport.stream.accepting_end import Reception
+from transport.stream.preamble import TOKEN
+from transport.tcp.security import ServerSecurity, is_loopback
+from transport.tcp.sockets import Listener
 
 MAX_DEVICES: Final = 64
 """Served at a time unless set (remote.devices): each may hold `memory` and some MB besides."""

@@ -2,7 +2,7 @@
 
 Coordinates and nothing more: the tree orders (tree.py), deliveries fetch and adapt (delivery.py),
 policies are obeyed (obedience.py), documents' parts promised (promising.py), the outbox sends
-(transport/outbox.py). One task per delivery, all in one group that ends with the link.
+(transport/sending/outbox.py). One task per delivery, all in one group that ends with the link.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from typing import Final
 
 import structlog
 
-from remote_proxy.delivery import Delivery
-from remote_proxy.economy import Economy
-from remote_proxy.failures import Failure, OriginError
-from remote_proxy.fitting import Fitting
-from remote_proxy.gathered import Gathered
-from remote_proxy.jobs import Job
-from remote_proxy.limits import UsageStatistics
-from remote_proxy.link_rate import LinkRate
-from remote_proxy.obedience import SETTINGS, Obedience
-from remote_proxy.packaging import Packaging
-from remote_proxy.plan import Plan
-from remote_proxy.promising import Promising
-from remote_proxy.refusals import Refusals
-from remote_proxy.services import Services
-from remote_proxy.tree import Tree
-from transport.incoming import Incoming
-from transport.link import Link, LinkError, PeerFault
-from transport.outbox import TreeOutbox
-from transport.outgoing import Budget
-from transport.records import ProvenPeer
+from remote_proxy.documents.packages import Packaging
+from remote_proxy.jobs.delivery import Delivery
+from remote_proxy.jobs.economy import Economy
+from remote_proxy.jobs.held_pictures import Gathered
+from remote_proxy.jobs.job import Job
+from remote_proxy.jobs.link_fit import Fitting
+from remote_proxy.jobs.link_rate import LinkRate
+from remote_proxy.jobs.refusals import Refusals
+from remote_proxy.jobs.services import Services
+from remote_proxy.promises.promise import Promising
+from remote_proxy.reach.failures import Failure, OriginError
+from remote_proxy.reach.limits import UsageStatistics
+from scheduling.commands import SETTINGS, Obedience
+from scheduling.plan import Plan
+from scheduling.tree import Tree
+from transport.link.interface import Link, LinkError, PeerFault
+from transport.link.records import ProvenPeer
+from transport.sending.incoming import Incoming
+from transport.sending.outbox import TreeOutbox
+from transport.sending.outgoing import Budget
 from wire import messages as m
 from wire.errors import NoCommonVersion, PeerError, WireError
 from wire.frames import Control, Data
@@ -65,7 +65,7 @@ class SessionStatistics:
     usage: UsageStatistics
     documents: int = field(default=0)
     refused: Mapping[str, int] = field(default_factory=dict)
-    """What there was no room or time for (transcoders.registry.Transcoders.refused)."""
+    """What there was no room or time for (transcoders.make.registry.Transcoders.refused)."""
     pictures: Mapping[str, int] = field(default_factory=dict)
     """By what decided whether they were adapted (economy.py)."""
 
@@ -222,7 +222,7 @@ class RemoteSession:
     def _refused(self) -> dict[str, int]:
         return self.refusals.counts(self._services.transcoders.refused(self.device))
 
-    # -- transport.link.Inbox ----------------------------------------------------------------
+    # -- transport.link.interface.Inbox ------------------------------------------------------------
 
     def frames_received(self, frames: Sequence[Data | Control], *, now: float) -> None:
         """Frames of the local proxy. A peer that breaks the protocol loses the link."""

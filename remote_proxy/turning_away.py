@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
-from transport.link import Link, LinkError
+from transport.link.interface import Link, LinkError
 from wire import messages as m
 from wire.frames import Control, Data
 
@@ -19,7 +19,7 @@ _QUANTUM: Final = 1024
 
 
 class TurnedAway:
-    """One link with nothing to say but why. Outbox and inbox of it (transport.link)."""
+    """One link with nothing to say but why. Outbox and inbox of it (transport.link.interface)."""
 
     def __init__(self, link: Link, reason: str) -> None:
         self._link = link
@@ -38,7 +38,7 @@ class TurnedAway:
         finally:
             self._link.close()
 
-    # -- transport.link.Outbox ---------------------------------------------------------------
+    # -- transport.link.interface.Outbox -----------------------------------------------------------
 
     @property
     def quantum(self) -> int:
@@ -48,7 +48,7 @@ class TurnedAway:
         frame, self._goodbye = self._goodbye, None
         return frame
 
-    # -- transport.link.Inbox ----------------------------------------------------------------
+    # -- transport.link.interface.Inbox ------------------------------------------------------------
 
     def frames_received(self, frames: Sequence[Data | Control], *, now: float) -> None:
         """Its Hello, which comes to nothing."""

@@ -25,11 +25,11 @@ from typing import Final
 
 from PIL import Image
 
-from transcoders import jpeg
+from transcoders.formats.scans import END, DamagedJpeg, Jpeg, parse
+from transcoders.formats.sniff import Format
+from transcoders.make import jpeg
 from transcoders.picture import Picture, Unfit
-from transcoders.scans import END, DamagedJpeg, Jpeg, parse
-from transcoders.sniff import Format
-from transcoders.workers import Busy, FilterFailed, Slot, Workers
+from transcoders.work.workers import Busy, FilterFailed, Slot, Workers
 from wire.messages import ARITHMETIC
 from wire.skeleton import Level
 

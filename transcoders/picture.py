@@ -41,7 +41,7 @@ class PictureOptions:
     them."""
     webp: bool = False
     """Who gets it is shown whole files and takes WebP: a PNG's pixels may come in one
-    (transcoders/lossless.py)."""
+    (transcoders/make/lossless.py)."""
     min_bytes: int = 4096
     """Smaller pictures are left alone (HATS, section 4.1.1)."""
 

@@ -7,7 +7,7 @@ SSIM, median and 10th percentile, where prefixes are arithmetic-coded (`python -
     20 sample JPEGs             3,436 bytes, .720 .623    1,250 bytes, .733 .623
     113 of web pages, cameras   4,997 bytes, .728 .635    1,904 bytes, .758 .648
 
-One takes 7 ms to make. Versions (transcoders/still.py) stay: WebP would need three quarters of
+One takes 7 ms to make. Versions (transcoders/make/still.py) stay: WebP would need three quarters of
 their bytes to show as much, and screenshots never would. An <img> without dimensions takes its
 layout from the picture, so what shows a sketch must be as large: a small JPEG whose EXIF says so,
 .4 ms and a ninth of the pixels for the browser to decode; or, for one that heeds no EXIF, one of
@@ -25,14 +25,14 @@ from typing import Final
 
 from PIL import Image
 
-from transcoders import metadata
-from transcoders.jpeg import inspect
-from transcoders.low import Low
+from transcoders.formats import metadata
+from transcoders.formats.pixels import encode, open_still, plain, turned
+from transcoders.formats.scans import Jpeg
+from transcoders.formats.sniff import Format
+from transcoders.make.jpeg import inspect
+from transcoders.make.low import Low
 from transcoders.picture import Unfit
-from transcoders.pixels import encode, open_still, plain, turned
-from transcoders.scans import Jpeg
-from transcoders.sniff import Format
-from transcoders.workers import Workers
+from transcoders.work.workers import Workers
 from wire.skeleton import Level
 
 MAX_SHARE: Final = 0.06

@@ -14,7 +14,7 @@ from typing import Final
 
 import brotli
 
-from transcoders.sniff import essence
+from transcoders.formats.sniff import essence
 
 FAST: Final = 5
 """Brotli quality for links that carry more than SLOW_LINK: 30 MB/s on one core."""

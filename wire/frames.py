@@ -6,7 +6,7 @@ than the frame before, costs 4 bytes (HATS, section 4.2, measured 12).
 
     DATA     00 S F L ...   [component u24 unless S] [length u16 unless F] payload
     CONTROL  01 ........    length u16, payload (one encoded message; none: the link ends here)
-    REPORT   10 ........    received u32, clock u24: the receiver's progress (transport/gate.py)
+    REPORT   10 ........    received u32, clock u24: the receiver's progress
     QUANTUM  11 ........    size u16: what F means in the DATA frames that follow
 
 S: the same component as the DATA frame before. F: the payload is exactly one quantum long.

@@ -226,7 +226,8 @@ class SetQuantum(Message, tag=21, frozen=True):
 
 
 class SetPlan(Message, tag=22, frozen=True):
-    """Standing rules: what is fetched, up to which level, in which order (policies/api.py)."""
+    """Standing rules: what is fetched, up to which level, in which order
+    (policies/api/__init__.py)."""
 
     rules: list[dict[str, Any]]
 
@@ -375,7 +376,7 @@ class Decisions(Message, tag=42, frozen=True):
     (DECISIONS)."""
 
     counts: dict[str, int]
-    """By reason, in few letters: remote_proxy/economy.py names them. Others may come."""
+    """By reason, in few letters: remote_proxy/jobs/economy.py names them. Others may come."""
 
 
 class Packed(Message, tag=38, frozen=True):

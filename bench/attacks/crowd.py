@@ -20,11 +20,11 @@ from typing import Any, Final
 
 from bench.attacks import device, neighbours, origin, page, strangers
 from bench.attacks.tally import Attack, AttackTally, Targets
-from bench.bound import bound
-from bench.origin import Address
-from bench.processes import text
+from bench.origins.site import Address
+from bench.pairs.bound import bound
+from bench.pairs.processes import text
 from pairing.identity import device_identity
-from transport.security import ClientSecurity
+from transport.tcp.security import ClientSecurity
 
 ATTACKS: Final[tuple[tuple[str, Attack], ...]] = (
     ("strangers: first words", strangers.knock),

@@ -12,9 +12,9 @@ from typing import Final
 import aiohttp
 
 from bench.attacks.tally import AttackTally, Targets
-from bench.processes import text
-from transport.link import LinkError
-from transport.preamble import Preamble, What
+from bench.pairs.processes import text
+from transport.link.interface import LinkError
+from transport.stream.preamble import Preamble, What
 from wire import messages as m
 from wire.frames import Control, Data, FrameWriter
 

@@ -12,7 +12,7 @@ import shutil
 from typing import Final
 
 from bench.attacks.tally import AttackTally, Targets
-from bench.processes import text
+from bench.pairs.processes import text
 
 NOBODY: Final = 65534
 PAUSE: Final = 0.5

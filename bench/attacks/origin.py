@@ -15,8 +15,8 @@ from typing import Final
 import aiohttp
 
 from bench.attacks.tally import AttackTally, Targets
-from bench.origin import Address
-from bench.processes import text
+from bench.origins.site import Address
+from bench.pairs.processes import text
 
 FORGED: Final = "x-forged"
 """A field that only a second answer, hidden in the first, has."""

@@ -18,9 +18,9 @@ from aiohttp import web
 from PIL import Image
 
 from bench.attacks.tally import AttackTally, Targets
-from bench.cdp import BrowserError, Tab, find_chromium, launch
-from bench.origin import Address
-from bench.processes import text
+from bench.browsers.cdp import BrowserError, Tab, find_chromium, launch
+from bench.origins.site import Address
+from bench.pairs.processes import text
 
 Handler = Callable[[web.Request], Awaitable[web.Response]]
 STEAL: Final = resources.files(__package__).joinpath("steal.js").read_text("utf-8")

@@ -9,7 +9,7 @@ import ssl
 from typing import Final
 
 from bench.attacks.tally import AttackTally, Targets
-from transport.preamble import Preamble, What
+from transport.stream.preamble import Preamble, What
 
 HELD: Final = 400
 """Connections held half open at a time."""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from bench.origin import Address
-from transport.security import ClientSecurity
+from bench.origins.site import Address
+from transport.tcp.security import ClientSecurity
 
 EXAMPLES: Final = 5
 """What got through that is told, of each attack."""

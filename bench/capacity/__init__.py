@@ -1,1 +1,2 @@
-"""Measures what a remote and its devices cost, part by part (bench/scenarios/capacity.py)."""
+"""Measures what a remote and its devices cost, part by part
+(bench/scenarios/faults/capacity.py)."""

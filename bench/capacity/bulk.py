@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from typing import Any, Final
 
-from bench import bulk_origin
-from bench.bulk_client import Download
 from bench.capacity.pairs import device, remote
-from bench.processes import text
-from bench.processor_time import fixed_work
+from bench.origins import bulk_origin
+from bench.origins.bulk_client import Download
+from bench.pairs.processes import text
+from bench.pairs.processor_time import fixed_work
 
 SIZE: Final = 200_000_000
 WARM: Final = 2_000_000

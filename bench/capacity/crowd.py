@@ -17,20 +17,20 @@ from typing import Any, Final
 
 import aiohttp
 
-from bench import scripted
 from bench.capacity.lines import lines
 from bench.capacity.pairs import ServedRemote, remote, visits
-from bench.endpoint import PageAccess, no_link
-from bench.origin import Address, spawn
-from bench.processes import resident, text
-from bench.profiles import Profile
+from bench.origins import scripted
+from bench.origins.endpoint import PageAccess, no_link
+from bench.origins.site import Address, spawn
+from bench.pairs.processes import resident, text
 from configuration import LocalSettings
+from emulation.lines.profiles import Profile
+from local_proxy.link.which_remote import ServedRemote as Known
 from local_proxy.main import LocalProxy
-from local_proxy.paired import ServedRemote as Known
 from pairing.identity import device_identity
 from pairing.invitation import Invitation
-from policies.default import Default
-from transport.security import ClientSecurity
+from policies.builtin.default import Default
+from transport.tcp.security import ClientSecurity
 
 LIMIT: Final = 300.0
 """Seconds for a page; what takes longer has failed."""

@@ -15,10 +15,10 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from bench.endpoint import PageAccess
-from bench.links.cables import NoBackend
-from bench.peers import DirectPeer, Peer, SluicePeer, in_world
-from bench.profiles import Profile
+from bench.origins.endpoint import PageAccess
+from bench.pairs.peers import DirectPeer, Peer, SluicePeer, in_world
+from emulation.lines.profiles import Profile
+from emulation.worlds.cables import NoBackend
 
 SIZE: Final = 60_000_000
 WARM: Final = 2_000_000

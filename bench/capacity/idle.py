@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from bench.capacity.crowd import devices_of
 from bench.capacity.pairs import device, remote
-from bench.processes import resident
+from bench.pairs.processes import resident
 
 SETTLING: Final = 20.0
 """Seconds until what a session's beginning has set off is over."""

@@ -15,11 +15,11 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-from bench.bound import bound
-from bench.links.relay_engine import Engine
-from bench.links.relay_settings import RelaySettings
-from bench.origin import Address
-from bench.profiles import Profile
+from bench.origins.site import Address
+from bench.pairs.bound import bound
+from emulation.lines.profiles import Profile
+from emulation.relay.relay_engine import Engine
+from emulation.relay.relay_settings import RelaySettings
 
 
 @asynccontextmanager

@@ -11,12 +11,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from bench import scripted
 from bench.capacity.pairs import Process, device, remote, through, visits
-from bench.links.relay import Relay
-from bench.origin import Address, spawn
-from bench.processor_time import fixed_work
-from bench.profiles import Profile
+from bench.origins import scripted
+from bench.origins.site import Address, spawn
+from bench.pairs.processor_time import fixed_work
+from emulation.lines.profiles import Profile
+from emulation.relay.relay import Relay
 
 QUIET: Final = 1.0
 """Seconds without a byte on the link after which a page is over."""

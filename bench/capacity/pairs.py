@@ -12,13 +12,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from bench.endpoint import PageAccess, no_link
-from bench.links.relay import Relay
-from bench.origin import Address
-from bench.peers import LOOPBACK
-from bench.processes import named_command, text
-from bench.processor_time import Spent, spent
-from bench.profiles import Profile
+from bench.origins.endpoint import PageAccess, no_link
+from bench.origins.site import Address
+from bench.pairs.peers import LOOPBACK
+from bench.pairs.processes import named_command, text
+from bench.pairs.processor_time import Spent, spent
+from emulation.lines.profiles import Profile
+from emulation.relay.relay import Relay
 from pairing.invitation import Invitation
 from pairing.kept import keep
 from pairing.store import PairingStore

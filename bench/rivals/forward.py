@@ -10,17 +10,18 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench.endpoint import PageAccess
-from bench.origin import Address
-from bench.peers import relay
-from bench.profiles import Profile
+from bench.origins.endpoint import PageAccess
+from bench.origins.site import Address
+from bench.pairs.peers import relay
+from emulation.lines.profiles import Profile
 
 Running = Callable[[str, Path], AbstractAsyncContextManager[Address]]
 """Starts the executable with its files in the folder; gives where it listens."""
 
 
 class ForwardProxy:
-    """A peer of bench/peers.py: the browser, the link, one proxy with nothing in its cache."""
+    """A peer of bench/pairs/peers.py: the browser, the link, one proxy with nothing in its
+    cache."""
 
     policy = ""
 

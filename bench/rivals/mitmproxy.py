@@ -11,9 +11,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from bench.origin import Address
-from bench.peers import ROOT
-from bench.ports import HOST, free_port
+from bench.origins.site import Address
+from bench.pairs.peers import ROOT
+from bench.pairs.ports import HOST, free_port
 from bench.rivals.forward import ForwardProxy
 from bench.rivals.program import find, program
 

@@ -17,13 +17,13 @@ from typing import Final, NamedTuple
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from bench.endpoint import PageAccess
-from bench.origin import GZIP_LEVEL, Address
-from bench.peers import SITE, relay
-from bench.ports import HOST, free_port
-from bench.profiles import Profile
+from bench.origins.endpoint import PageAccess
+from bench.origins.site import GZIP_LEVEL, Address
+from bench.pairs.peers import SITE, relay
+from bench.pairs.ports import HOST, free_port
 from bench.rivals.program import find, program
-from local_proxy.certificates import key_pem, leaf_certificate, root_certificate
+from emulation.lines.profiles import Profile
+from local_proxy.front.tls.certificates import key_pem, leaf_certificate, root_certificate
 
 _TYPES: Final = {
     "text/html": "html",
@@ -91,7 +91,7 @@ http {{
 
 
 class DirectHttp2:
-    """A peer of bench/peers.py."""
+    """A peer of bench/pairs/peers.py."""
 
     name = "direct-h2"
     policy = ""

@@ -16,9 +16,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from bench.bound import bound
-from bench.origin import Address
-from bench.ports import HOST
+from bench.origins.site import Address
+from bench.pairs.bound import bound
+from bench.pairs.ports import HOST
 
 START_TIMEOUT: Final = 20.0
 """Seconds until it accepts a connection; Python's own take three on a busy machine."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
-from bench.peers import NAMES, Peer, peers
+from bench.pairs.peers import NAMES, Peer, peers
 from bench.rivals.mitmproxy import mitmproxy
 from bench.rivals.nginx import DirectHttp2
 from bench.rivals.squid import squid
@@ -48,7 +48,7 @@ def line_up(
     ca_file: Path | None = None,
     rivals: Mapping[str, Callable[[Path], Rival]] = RIVALS,
 ) -> LineUp:
-    """Peers by name, "all" among them. `ca_file`: as bench/peers.py has it.
+    """Peers by name, "all" among them. `ca_file`: as bench/pairs/peers.py has it.
 
     Raises ValueError for a name that nobody has, or when none of them is installed.
     """

@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from bench.origin import Address
-from bench.ports import HOST, free_port
+from bench.origins.site import Address
+from bench.pairs.ports import HOST, free_port
 from bench.rivals.forward import ForwardProxy
 from bench.rivals.program import daemon, find
 

@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 import msgspec
 import structlog
 
-from local_proxy.http import Handler, Headers, Request, Response
-from local_proxy.owner import Owner
+from local_proxy.front.owner import Owner
+from local_proxy.http.model import Handler, Headers, Request, Response
 from local_proxy.status.control import CHANGE, READ, ControlPage
 from local_proxy.status.metrics import CONTENT_TYPE, exposition
 from local_proxy.status.setup import PLACES, Setup

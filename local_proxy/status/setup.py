@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from local_proxy.http import Request
+from local_proxy.http.model import Request
 from local_proxy.status import pac
 
 HOST: Final = "sluice.local"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from hats.statistics import NodeStatistics
-from local_proxy.policy_runtime import PolicyStatistics
+from hats.tree.statistics import NodeStatistics
+from local_proxy.policy.runtime import PolicyStatistics
 from local_proxy.status.snapshot import (
     ComponentStatus,
     DocumentStatus,
@@ -14,7 +14,7 @@ from local_proxy.status.snapshot import (
     PicturesStatus,
     PolicyStatus,
 )
-from policies.view import SessionView
+from policies.api.view import SessionView
 
 MAX_COMPONENTS: Final = 200
 """Listed of one document."""

@@ -1,9 +1,8 @@
 """Records of what an import driver finds in a document, and the browser on whose behalf it looks.
 
 Only what can be read from the bytes: which of the finds are fetched, and with what headers, is
-remote_proxy/prefetch.py's business. Source: HATS, section 2 (import drivers); the WHATWG HTML
-standard; what Chromium 156 was seen to request and to send.
-"""
+remote_proxy/promises/prefetch.py's business. Source: HATS, section 2 (import drivers); the WHATWG
+HTML standard; what Chromium 156 was seen to request and to send."""
 
 from __future__ import annotations
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from bench.links.cables import NoBackend
-from bench.links.world import emulate
-from bench.profiles import profile
+from emulation.lines.profiles import profile
+from emulation.worlds.cables import NoBackend
+from emulation.worlds.world import emulate
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,11 @@ from typing import Any
 
 from PIL import Image
 
-from bench.capture import Frame
-from bench.page_result import PageLoad
-from bench.report import report
-from bench.scenarios.page_load import checks
-from bench.visual import Moment, PictureState
+from bench.browsers.capture import Frame
+from bench.browsers.visual import Moment, PictureState
+from bench.pages.page_result import PageLoad
+from bench.reports.report import report
+from bench.scenarios.pages.page_load import checks
 
 
 def frame(at: float, colour: str) -> Frame:

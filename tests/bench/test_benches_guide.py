@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from bench import registry
-from bench.exhibits import Bands
 from bench.registry import Scenario
-from bench.report import comparable
+from bench.reports.exhibits import Bands
+from bench.reports.report import comparable
 from bench.runner import run
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "benches.md"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.cdp import find_chromium
+from bench.browsers.cdp import find_chromium
 
 PATIENCE = 60.0
 """Seconds for a browser to start, and for one to end."""
@@ -61,7 +61,7 @@ def test_nothing_is_left_of_a_page_load_that_was_killed() -> None:
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     )
     try:
-        wanted = ("sluice.py remote", "sluice.py local", "bench.origin", "--type=renderer")
+        wanted = ("sluice.py remote", "sluice.py local", "bench.origins.site", "--type=renderer")
         until(
             lambda: all(any(word in one for one in below(bench.pid).values()) for word in wanted),
             lambda: below(bench.pid),

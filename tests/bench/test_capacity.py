@@ -12,12 +12,12 @@ from PIL import Image
 
 from bench.capacity import bulk, crowd, download, idle, pages
 from bench.capacity.pairs import commented
-from bench.links.cables import NoBackend
-from bench.processor_time import Spent, fixed_work, spent
-from bench.profiles import profile
-from bench.scenarios import capacity
-from bench.scenarios.page_load import SITE
-from transcoders.jpeg import inspect
+from bench.pairs.processor_time import Spent, fixed_work, spent
+from bench.scenarios.faults import capacity
+from bench.scenarios.pages.page_load import SITE
+from emulation.lines.profiles import profile
+from emulation.worlds.cables import NoBackend
+from transcoders.make.jpeg import inspect
 
 
 def test_processor_time_is_that_of_a_process_and_what_it_has_started() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from bench.__main__ import main
-from bench.compare import Judgement, compare, show
-from bench.report import Check, report
+from bench.reports.compare import Judgement, compare, show
+from bench.reports.report import Check, report
 
 
 def made(*times: float | None, name: str = "text_s", **more: Any) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from bench.comparison import checks, compared, table
-from bench.conditions import Conditions, Watched, processor_time, until_fit
+from bench.reports.comparison import checks, compared, table
+from bench.reports.conditions import Conditions, Watched, processor_time, until_fit
 
 IDLE = (0.0001, 0.001, 0.004)
 

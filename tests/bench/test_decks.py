@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from bench.decks import deck
-from bench.scenarios import hats_deck, office_jump
-from bench.scenarios.hats import saving
-from bench.scenarios.hats_text_first import GOAL
+from bench.origins.decks import deck
+from bench.scenarios.hats import hats_deck
+from bench.scenarios.hats.hats import saving
+from bench.scenarios.hats.hats_text_first import GOAL
+from bench.scenarios.office import office_jump
 
 
 def test_text_first_halves_the_time_to_a_decks_text_as_the_paper_says() -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from bench import everything
-from bench.compare import compare, read
 from bench.registry import Scenario, scenario
+from bench.reports.compare import compare, read
 
 
 def test_one_that_cannot_run_leaves_the_others_reports(tmp_path: Path) -> None:

@@ -8,20 +8,10 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from bench import exhibits, svg_arrows, svg_bars
-from bench.charts import bands, steps
-from bench.exhibits import (
-    Arrow,
-    Arrows,
-    Bands,
-    Bars,
-    Curve,
-    Curves,
-    Film,
-    Mark,
-    of_loads,
-)
-from bench.figure import draw
+from bench.reports import exhibits, svg_arrows, svg_bars
+from bench.reports.charts import bands, steps
+from bench.reports.exhibits import Arrow, Arrows, Bands, Bars, Curve, Curves, Film, Mark, of_loads
+from bench.reports.figure import draw
 from tests.bench.loads import both
 
 

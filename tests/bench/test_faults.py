@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from bench.links.namespaces import NoNamespaces, namespace
-from bench.scenarios import faults
+from bench.scenarios.faults import faults
+from emulation.worlds.namespaces import NoNamespaces, namespace
 
 pytestmark = pytest.mark.alone
 

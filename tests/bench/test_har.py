@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from bench import chatter
-from bench.har import HarRecorder, encode
+from bench.browsers import chatter
+from bench.reports.har import HarRecorder, encode
 
 
 class Pair(msgspec.Struct, forbid_unknown_fields=True):

@@ -11,21 +11,21 @@ from typing import Any
 
 import pytest
 
-from bench import comparison, conditions
-from bench.conditions import Conditions, until_fit
 from bench.demo import run_demo
-from bench.endpoint import PageAccess
-from bench.exhibits import Film, of_loads
-from bench.links.cables import World
-from bench.origin import Address
-from bench.page_result import PageLoad
-from bench.peers import DirectPeer, SluicePeer
-from bench.profiles import profile
-from bench.report import report, table
-from bench.report_html import page as page_html
-from bench.scenarios import page_load
-from bench.scenarios.page_load import checks
-from bench.verdict import verdict
+from bench.origins.endpoint import PageAccess
+from bench.origins.site import Address
+from bench.pages.page_result import PageLoad
+from bench.pairs.peers import DirectPeer, SluicePeer
+from bench.reports import comparison, conditions
+from bench.reports.conditions import Conditions, until_fit
+from bench.reports.exhibits import Film, of_loads
+from bench.reports.report import report, table
+from bench.reports.report_html import page as page_html
+from bench.reports.verdict import verdict
+from bench.scenarios.pages import page_load
+from bench.scenarios.pages.page_load import checks
+from emulation.lines.profiles import profile
+from emulation.worlds.cables import World
 from tests.bench.loads import load
 
 NEWS = "news/index.html"

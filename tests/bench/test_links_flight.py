@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.links.flight import Disturbances, Flight, Wander
-from bench.links.line import Line
-from bench.links.packets import Openings
-from bench.links.punctuality import Punctuality
+from emulation.lines.flight import Disturbances, Flight, Wander
+from emulation.lines.line import Line
+from emulation.lines.packets import Openings
+from emulation.lines.punctuality import Punctuality
 
 
 def fates(disturbances: Disturbances, count: int = 100_000) -> list[bool]:

@@ -6,8 +6,8 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.links.impairments import SEGMENT, Impairments, Lateness, Outages
-from bench.links.relay import Relay
+from emulation.lines.impairments import SEGMENT, Impairments, Lateness, Outages
+from emulation.relay.relay import Relay
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(1, 2000)), max_size=60), st.integers(0, 99))

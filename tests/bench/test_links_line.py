@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.links.line import Line, packet_size
+from emulation.lines.line import Line, packet_size
 
 
 def drain(line: Line[int]) -> list[tuple[float, int]]:

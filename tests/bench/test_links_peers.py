@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from bench import scripted
-from bench.links.accuracy import link
-from bench.links.cables import NoBackend, WorldStatistics
-from bench.links.hosts import HERE
-from bench.links.world import emulate
-from bench.origin import spawn
-from bench.peers import DirectPeer, Peer, SluicePeer
-from bench.scenarios.page_load import SITE
+from bench.origins import scripted
+from bench.origins.site import spawn
+from bench.pairs.peers import DirectPeer, Peer, SluicePeer
+from bench.scenarios.pages.page_load import SITE
+from emulation.accuracy.accuracy import link
+from emulation.worlds.cables import NoBackend, WorldStatistics
+from emulation.worlds.hosts import HERE
+from emulation.worlds.world import emulate
 from tests.watched import run
 
 pytestmark = pytest.mark.alone

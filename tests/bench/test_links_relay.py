@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from bench.links.relay import Relay
+from emulation.relay.relay import Relay
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 

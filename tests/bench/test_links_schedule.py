@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.links.schedule import Steady, Steps, interrupted
-from bench.links.traces import TraceError, parse, read
-from bench.profiles import PATH
+from emulation.lines.profiles import PATH
+from emulation.lines.schedule import Steady, Steps, interrupted
+from emulation.lines.traces import TraceError, parse, read
 
 STEPS = st.lists(
     st.tuples(st.floats(0.01, 5), st.sampled_from([0.0, 1.0, 1000.0, 7e5])), min_size=1, max_size=8

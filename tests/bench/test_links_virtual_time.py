@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from bench.virtual_time import Stuck, run
+from emulation.memory.virtual_time import Stuck, run
 
 
 def test_an_hour_takes_a_moment() -> None:

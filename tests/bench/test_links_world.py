@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from bench import virtual_time
-from bench.links import accuracy
-from bench.links.accuracy import altered, link
-from bench.links.cables import Cable, NoBackend, World, WorldStatistics, total
-from bench.links.datagrams import Datagrams
-from bench.links.hosts import Space, sweep
-from bench.links.memory_world import MemoryWorld
-from bench.links.world import BACKENDS, emulate, joined
-from bench.profiles import Profile, profile
+from emulation.accuracy import accuracy
+from emulation.accuracy.accuracy import altered, link
+from emulation.lines.profiles import Profile, profile
+from emulation.memory import virtual_time
+from emulation.memory.memory_world import MemoryWorld
+from emulation.worlds.cables import Cable, NoBackend, World, WorldStatistics, total
+from emulation.worlds.datagrams import Datagrams
+from emulation.worlds.hosts import Space, sweep
+from emulation.worlds.world import BACKENDS, emulate, joined
 from tests.bench.transfers import quiet, transfer
 from tests.watched import run
 
@@ -28,8 +28,8 @@ pytestmark = pytest.mark.alone
 ROOT = Path(__file__).resolve().parents[2]
 KILLED = """
 import asyncio, subprocess, sys
-from bench.links.world import emulate
-from bench.profiles import profile
+from emulation.worlds.world import emulate
+from emulation.lines.profiles import profile
 async def main():
     async with emulate(profile("5M"), backend="tun") as world:
         subprocess.Popen(world.far.command("sleep", "600"), stdout=subprocess.DEVNULL)

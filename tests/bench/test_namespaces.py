@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from bench.links.namespaces import Namespace, NoNamespaces, namespace, sweep
+from emulation.worlds.namespaces import Namespace, NoNamespaces, namespace, sweep
 
 pytestmark = pytest.mark.alone
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLED = """
 import subprocess, sys
-from bench.links.namespaces import namespace
+from emulation.worlds.namespaces import namespace
 with namespace() as space:
     words = space.command("sh", "-c", "echo inside; exec sleep 600")
     subprocess.Popen(words, stdout=subprocess.PIPE).stdout.readline()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from bench.links import netem_world
-from bench.links.accuracy import altered, link
-from bench.links.cables import NoBackend, WorldStatistics
-from bench.links.netem_world import netem, probe
-from bench.links.world import emulate
-from bench.profiles import Profile, profile
+from emulation.accuracy.accuracy import altered, link
+from emulation.lines.profiles import Profile, profile
+from emulation.worlds import netem_world
+from emulation.worlds.cables import NoBackend, WorldStatistics
+from emulation.worlds.netem_world import netem, probe
+from emulation.worlds.world import emulate
 from tests.bench.transfers import transfer
 from tests.watched import run
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bench.scenarios.never_worse import MEASURES, OURS, judge
+from bench.scenarios.pages.never_worse import MEASURES, OURS, judge
 
 
 def loads(peer: str, times: list[float | None]) -> list[dict[str, Any]]:

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from bench.capture import INTERVAL, interval
-from bench.cdp import BrowserError, arguments, find_chromium, launch
-from bench.endpoint import PageAccess, no_link
-from bench.har import encode
-from bench.origin import Address, spawn
-from bench.page_load import load, study
-from bench.page_result import PageLoad
-from bench.scenarios.page_load import SITE
-from bench.scripted import Resource, resources_of
-from bench.scripted import load as load_by_script
-from bench.visual import PictureState, reached
+from bench.browsers.capture import INTERVAL, interval
+from bench.browsers.cdp import BrowserError, arguments, find_chromium, launch
+from bench.browsers.visual import PictureState, reached
+from bench.origins.endpoint import PageAccess, no_link
+from bench.origins.scripted import Resource, resources_of
+from bench.origins.scripted import load as load_by_script
+from bench.origins.site import Address, spawn
+from bench.pages.page_load import load, study
+from bench.pages.page_result import PageLoad
+from bench.reports.har import encode
+from bench.scenarios.pages.page_load import SITE
 
 needs_chromium = pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
 

@@ -4,15 +4,15 @@ import asyncio
 
 import pytest
 
-from bench.links.memory import LinkModel
-from bench.pair import CONTROL, FrameArrival, memory_pair, tcp_pair
-from bench.profiles import Profile
-from bench.synthetic import Prepared, Shelf, SyntheticPage, page, prepared, text_of
-from bench.virtual_time import run
+from bench.origins.synthetic import Prepared, Shelf, SyntheticPage, page, prepared, text_of
+from bench.pairs.pair import CONTROL, FrameArrival, memory_pair, tcp_pair
+from emulation.lines.profiles import Profile
+from emulation.memory.memory import LinkModel
+from emulation.memory.virtual_time import run
 from policies.api import Policy
-from policies.text_first import TextFirst
-from remote_proxy.services import Services
-from transport.link import LinkError
+from policies.builtin.text_first import TextFirst
+from remote_proxy.jobs.services import Services
+from transport.link.interface import LinkError
 
 MODEL = LinkModel(rate_up=16_000, rate_down=48_000, delay=0.05)
 PAGE = page("http://one.test/", text=20_000, large=120_000, small=10_000)

@@ -7,22 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from bench.links.memory import LinkModel
-from bench.pair import FrameArrival, memory_pair, undisturbed
-from bench.profiles import profile
-from bench.scenarios import hats, reallocation, shares, utilisation
-from bench.synthetic import Shelf, page, prepared, text_of
-from bench.virtual_time import run
-from policies.default import Default
-from policies.equal import Equal
-from policies.focus import Focus
-from policies.low_fidelity_first import LowFidelityFirst
-from policies.text_first import TextFirst
-from remote_proxy.services import Services
+from bench.origins.synthetic import Shelf, page, prepared, text_of
+from bench.pairs.pair import FrameArrival, memory_pair, undisturbed
+from bench.scenarios.hats import hats
+from bench.scenarios.links import reallocation, shares, utilisation
+from emulation.lines.profiles import profile
+from emulation.memory.memory import LinkModel
+from emulation.memory.virtual_time import run
+from policies.builtin.default import Default
+from policies.builtin.equal import Equal
+from policies.builtin.focus import Focus
+from policies.builtin.low_fidelity_first import LowFidelityFirst
+from policies.builtin.text_first import TextFirst
+from remote_proxy.jobs.services import Services
 
 FRONT, BACK = 2, 4
 QUANTUM = 700
-"""Bytes, as fitted to this link (transport/quantum.py)."""
+"""Bytes, as fitted to this link (transport/link/quantum.py)."""
 FRAME = QUANTUM + 4
 LINK = profile("384k")
 MODEL = LinkModel(rate_up=LINK.rate_up, rate_down=LINK.rate_down, delay=LINK.delay)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from pathlib import Path
 
-from bench import portal
+from bench.origins import portal
 
 
 def test_a_portal_has_its_pictures_each_of_its_own_bytes(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from bench.scenarios import priority, priority_tcp
+from bench.scenarios.links import priority, priority_tcp
 
 
 def test_every_link_but_those_of_tls_is_known_by_its_name() -> None:

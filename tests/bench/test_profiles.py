@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.__main__ import main
-from bench.profiles import profile, profiles
+from emulation.lines.profiles import profile, profiles
 
 
 def one(folder: Path, text: str) -> object:

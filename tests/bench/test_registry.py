@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.registry import SCENARIOS, Scenario, duration, listing, scenario
-from bench.scenarios.browse import itinerary, read_urls, travellers
+from bench.scenarios.pages.browse import itinerary, read_urls, travellers
 
 
 @pytest.mark.parametrize("entry", SCENARIOS, ids=lambda entry: entry.name)

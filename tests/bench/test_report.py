@@ -11,21 +11,17 @@ import pytest
 from PIL import Image
 
 from bench.__main__ import main
-from bench.ending import Counter, PageEnd, differences
-from bench.exhibits import (
-    film_times,
-    frame_at,
-    of_loads,
-)
-from bench.page_load import in_order
-from bench.page_result import PageLoad, earliest_paint
-from bench.profiles import profile, profiles
-from bench.report import Check, comparable, medians, seconds, table, write
-from bench.report_html import page as page_html
-from bench.scenarios.page_load import checks
-from bench.scenarios.two_documents import checks as two_checks
-from bench.traffic import Traffic, counted
-from bench.visual import FrameBox, Moment
+from bench.browsers.ending import Counter, PageEnd, differences
+from bench.browsers.visual import FrameBox, Moment
+from bench.pages.page_load import in_order
+from bench.pages.page_result import PageLoad, earliest_paint
+from bench.pages.traffic import Traffic, counted
+from bench.reports.exhibits import film_times, frame_at, of_loads
+from bench.reports.report import Check, comparable, medians, seconds, table, write
+from bench.reports.report_html import page as page_html
+from bench.scenarios.pages.page_load import checks
+from bench.scenarios.pages.two_documents import checks as two_checks
+from emulation.lines.profiles import profile, profiles
 from local_proxy.status.snapshot import HistoryStatus, LinkStatus, StatusSnapshot
 from tests.bench.loads import both, data, frame, load
 

@@ -7,8 +7,7 @@ import io
 import pytest
 from PIL import Image, ImageDraw, ImageFile, ImageFilter
 
-from bench.scripted import first_scan
-from bench.visual import (
+from bench.browsers.visual import (
     FrameBox,
     Moment,
     PictureState,
@@ -22,6 +21,7 @@ from bench.visual import (
     since,
     speed_index,
 )
+from bench.origins.scripted import first_scan
 
 SIZE = (160, 120)
 

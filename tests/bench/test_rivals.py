@@ -14,15 +14,15 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from bench.endpoint import PageAccess
-from bench.origin import Address, serve
-from bench.peers import NAMES, peers
-from bench.ports import free_port
-from bench.profiles import profile
+from bench.origins.endpoint import PageAccess
+from bench.origins.site import Address, serve
+from bench.pairs.peers import NAMES, peers
+from bench.pairs.ports import free_port
 from bench.rivals import mitmproxy, nginx, squid, ziproxy
 from bench.rivals.forward import ForwardProxy
 from bench.rivals.program import daemon, program
 from bench.rivals.registry import RIVALS, Rival, line_up
+from emulation.lines.profiles import profile
 
 PAGE = b"<!doctype html><title>x</title><p>" + b"some text " * 400
 SERVER = "import socket,sys,os\ns=socket.create_server(('127.0.0.1',int(sys.argv[1])))\n"

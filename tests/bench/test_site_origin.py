@@ -14,8 +14,8 @@ import aiohttp
 import lxml.html
 import pytest
 
-from bench.origin import content_type, serve, spawn
-from bench.scenarios.page_load import PAGES, SITE
+from bench.origins.site import content_type, serve, spawn
+from bench.scenarios.pages.page_load import PAGES, SITE
 
 Fetch = Callable[..., Coroutine[Any, Any, aiohttp.ClientResponse]]
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.links.carrier import CarrierModel
-from bench.links.reno import INITIAL_WINDOW, MSS, RenoReceiver, RenoSender
-from bench.links.tcp_model import SharedPath
-from bench.virtual_time import run
+from emulation.memory.carrier import CarrierModel
+from emulation.memory.reno import INITIAL_WINDOW, MSS, RenoReceiver, RenoSender
+from emulation.memory.tcp_model import SharedPath
+from emulation.memory.virtual_time import run
 
 
 def transfers(

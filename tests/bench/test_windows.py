@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.ending import differences, end_of
-from bench.endpoint import PageAccess, no_link
-from bench.origin import serve
-from bench.windows import BrowserName, missing, window
+from bench.browsers.ending import differences, end_of
+from bench.browsers.windows import BrowserName, missing, window
+from bench.origins.endpoint import PageAccess, no_link
+from bench.origins.site import serve
 
 PAGE = """<!doctype html><meta http-equiv=content-security-policy content="img-src 'none'">
 <body style="margin:0"><img src=forbidden.png><script src=absent.js></script>

@@ -7,7 +7,7 @@ import contextlib
 import socket
 from collections.abc import AsyncIterator
 
-from bench.links.cables import World
+from emulation.worlds.cables import World
 
 
 @contextlib.asynccontextmanager

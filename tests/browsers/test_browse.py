@@ -16,8 +16,8 @@ import pytest
 from browsers import launch, nss, trust
 from browsers.find import NoBrowser, find
 from browsers.launch import PREFIX
-from local_proxy.authority import Authority
-from local_proxy.status.client import NoAnswer, offer
+from local_proxy.commands.status import NoAnswer, offer
+from local_proxy.front.tls.authority import Authority
 from tests.end_to_end.pair import FakeOrigin, Remote, pair, run, until
 from tests.end_to_end.roots import Root
 from tests.local_proxy import chromium

@@ -10,7 +10,7 @@ import pytest
 from browsers import chromium, firefox
 from browsers.find import NoBrowser, find
 from browsers.proxy import NEAR, Proxy, is_near
-from local_proxy.authority import Authority
+from local_proxy.front.tls.authority import Authority
 
 PLAIN = Proxy(host="127.0.0.1", port=8118)
 PAGE = "https://example.org/"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from local_proxy.authority import Authority
-from local_proxy.front import Front
-from local_proxy.https import Https
+from local_proxy.front.listener import Front
+from local_proxy.front.tls.authority import Authority
+from local_proxy.front.tls.connects import Https
 from local_proxy.status.pac import pac
 from local_proxy.status.setup import Setup
 from tests.local_proxy.chromium import EXECUTABLE, launched

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from local_proxy.users import user_at, user_listening
+from local_proxy.front.users import user_at, user_listening
 from tests.cli.commands import ROOT, STRANGER, Running, home, running, sluice
 
 pytestmark = pytest.mark.alone
@@ -161,7 +161,7 @@ def test_where_the_system_does_not_tell_a_key_does(tmp_path: Path) -> None:
     blind = (
         "import runpy, sys; from pathlib import Path;"
         f" sys.argv[0] = {str(ROOT / 'sluice.py')!r}; sys.path.insert(0, {str(ROOT)!r});"
-        " import local_proxy.users; local_proxy.users.FOLDER = Path('/nowhere');"
+        " import local_proxy.front.users; local_proxy.front.users.FOLDER = Path('/nowhere');"
         " runpy.run_path(sys.argv[0], run_name='__main__')"
     )
     flags = ("local", *NOWHERE, "--listen=127.0.0.1:0")

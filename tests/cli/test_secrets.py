@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from local_proxy.authority import Authority
+from local_proxy.front.tls.authority import Authority
 from tests.cli.commands import PROGRAM, home, running, sluice
 
 KEEP = (

@@ -65,7 +65,7 @@ DIFFERENCES: Final = (
     Difference(
         "downloads", "the file nine.html", "firefox http, firefox https", False,
         "to be mended: Firefox asks for <a download> as for a page, which gets the driver's tag "
-        "(local_proxy/export_drivers/pages.py)",
+        "(local_proxy/export_drivers/browser/pages.py)",
     ),
     *(
         Difference("history", name, "firefox http, firefox https", False, _BFCACHE)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bench import bidi
-from bench.cdp import find_chromium
+from bench.browsers import bidi
+from bench.browsers.cdp import find_chromium
 from tests.conformance.differences import DIFFERENCES, allowed
 from tests.conformance.world import NAMES, Results, results
 

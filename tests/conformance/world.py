@@ -21,9 +21,9 @@ from urllib.parse import urlsplit
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from bench import bidi, cdp
-from bench.links.relay import Relay
-from local_proxy.authority import Authority
+from bench.browsers import bidi, cdp
+from emulation.relay.relay import Relay
+from local_proxy.front.tls.authority import Authority
 from tests.conformance.origin import TOPICS, Site
 from tests.conformance.plain_proxy import plain_proxy
 from tests.end_to_end.pair import pair

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from bench.links.breaking import BreakingWay
-from bench.origin import Address
+from bench.origins.site import Address
+from emulation.relay.breaking import BreakingWay
 
 
 class BlockingWay:

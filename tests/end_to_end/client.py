@@ -10,7 +10,7 @@ from typing import Any
 
 import h11
 
-from local_proxy.http import Headers
+from local_proxy.http.model import Headers
 
 Address = tuple[str, int]
 

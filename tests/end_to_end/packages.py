@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from local_proxy.packages.incoming import IncomingDocument
-from local_proxy.packages.whole import Whole
+from local_proxy.documents.incoming import IncomingDocument
+from local_proxy.documents.whole import Whole
 from tests.end_to_end.pair import (
     FakeOrigin,
     Pair,

@@ -17,29 +17,29 @@ from typing import Any
 
 from aiohttp.abc import AbstractResolver
 
-from bench.links.relay import Relay
-from bench.links.secured import paired_twice
-from bench.ports import free_port
+from bench.pairs.ports import free_port
 from configuration import LocalSettings
-from local_proxy.authority import Authority
-from local_proxy.components import Component
-from local_proxy.http import Headers
+from emulation.memory.secured import paired_twice
+from emulation.relay.relay import Relay
+from local_proxy.front.tls.authority import Authority
+from local_proxy.http.model import Headers
+from local_proxy.kept.store import LocalStore
+from local_proxy.link.components import Component
+from local_proxy.link.which_remote import Remote as PairedRemote
 from local_proxy.main import LocalProxy
-from local_proxy.paired import Remote as PairedRemote
-from local_proxy.store import LocalStore
-from policies.loader import load
-from remote_proxy.guard import Guard
-from remote_proxy.limits import Devices, Limits
-from remote_proxy.origin import Origin, OriginConfig
+from policies.host.loader import load
+from remote_proxy.jobs.services import Services
+from remote_proxy.origin.client import Origin, OriginConfig
+from remote_proxy.reach.guard import Guard
+from remote_proxy.reach.limits import Devices, Limits
 from remote_proxy.server import RemoteServer
-from remote_proxy.services import Services
 from remote_proxy.session import RemoteSession
 from tests.end_to_end.client import PLAIN, Address, Answer, Broken, Browser, Client
 from tests.end_to_end.origin import Asked, FakeOrigin, Handler
 from tests.watched import run, until
-from transcoders.registry import Transcoders
-from transport.security import ServerSecurity
-from transport.spp.keys import ServerKeys
+from transcoders.make.registry import Transcoders
+from transport.spp.handshake.keys import ServerKeys
+from transport.tcp.security import ServerSecurity
 
 __all__ = (
     "LOOPBACK",
@@ -68,7 +68,7 @@ LOOPBACK = ("127.0.0.0/8", "127.0.0.1:1")
 public internet by itself."""
 MEETING = 40.0
 """Seconds within which two proxies meet; one that was restarted while the other shook hands with it
-is found out within twenty (local_proxy/uplink.py, OPENING)."""
+is found out within twenty (local_proxy/link/uplink.py, OPENING)."""
 
 
 class Remote:

@@ -17,8 +17,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import NameOID
 
-from local_proxy.certificates import spki_sha256
-from remote_proxy.certificates import client_context
+from local_proxy.front.tls.certificates import spki_sha256
+from remote_proxy.reach.certificates import client_context
 
 DAY = timedelta(days=1)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from local_proxy.authority import Authority
+from local_proxy.front.tls.authority import Authority
 from tests.end_to_end.pair import FakeOrigin, Pair, pair
 from tests.end_to_end.roots import Root
 

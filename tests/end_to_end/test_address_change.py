@@ -19,10 +19,10 @@ from typing import Literal
 
 import pytest
 
-from bench.links.namespaces import Namespace, NoNamespaces, namespace
 from configuration import LocalSettings
+from emulation.worlds.namespaces import Namespace, NoNamespaces, namespace
 from local_proxy.main import LocalProxy
-from policies.loader import load
+from policies.host.loader import load
 from tests.end_to_end.pair import Client, run
 
 pytestmark = pytest.mark.alone
@@ -89,7 +89,7 @@ def test_a_download_goes_on_from_another_address(
         loop = asyncio.get_running_loop()
         remote = ("sluice.py", "remote", f"--listen={space.far}:8119", f"--state={state}")
         async with (
-            inside(space, "-m", "bench.origin", str(tmp_path / "site")) as origin,
+            inside(space, "-m", "bench.origins.site", str(tmp_path / "site")) as origin,
             inside(space, *remote, "--allow=127.0.0.0/8", f"--config={os.devnull}"),
         ):
             settings = LocalSettings(

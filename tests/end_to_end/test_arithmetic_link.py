@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from local_proxy.components import Component
+from local_proxy.link.components import Component
 from tests.end_to_end.pair import (
     Answer,
     Browser,
@@ -20,7 +20,7 @@ from tests.end_to_end.pair import (
     until,
 )
 from tests.end_to_end.test_page_load import PHOTO, refined, same_pixels, site_of
-from transcoders.scans import parse
+from transcoders.formats.scans import parse
 from wire.messages import ARITHMETIC
 
 JPEGTRAN = shutil.which("jpegtran")

@@ -6,13 +6,13 @@ import asyncio
 
 import pytest
 
-from local_proxy.chatter import is_chatter
+from local_proxy.requests.browser_chatter import is_chatter
 from policies.api import SessionOpened
-from policies.commands import SetScheduler, SetWeight
-from policies.default import Default
+from policies.api.commands import SetScheduler, SetWeight
+from policies.builtin.default import Default
 from policies.testing import replay
-from remote_proxy.jobs import Job
-from remote_proxy.tree import Tree
+from remote_proxy.jobs.job import Job
+from scheduling.tree import Tree
 from tests.end_to_end.pair import all_three, run, until
 from wire import messages as m
 from wire.frames import MAX_COMPONENT

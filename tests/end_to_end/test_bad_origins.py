@@ -8,7 +8,7 @@ import zlib
 
 import pytest
 
-from remote_proxy.origin import OriginConfig
+from remote_proxy.origin.client import OriginConfig
 from tests.end_to_end.pair import Asked, Broken, FakeOrigin, Handler, Pair, all_three, run, until
 from tests.end_to_end.test_page_load import PHOTO
 

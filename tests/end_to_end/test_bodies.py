@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.end_to_end.pair import PLAIN, Asked, all_three, run, until
-from transport.outgoing import HIGH_WATER
+from transport.sending.outgoing import HIGH_WATER
 from wire.credit import INITIAL
 
 MIB = 1 << 20

@@ -6,10 +6,10 @@ import asyncio
 import hashlib
 import random
 
-from bench.links.breaking import BreakingWay
+from emulation.relay.breaking import BreakingWay
 from remote_proxy.session import RemoteSession
 from tests.end_to_end.pair import Asked, FakeOrigin, Remote, pair, run, until
-from transport.preamble import SIZE, Preamble, What
+from transport.stream.preamble import SIZE, Preamble, What
 
 BODY = random.Random(3).randbytes(3_000_000)
 

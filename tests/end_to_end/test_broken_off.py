@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 import pytest
 from PIL import Image
 
-from bench.links.relay import Relay
+from emulation.relay.relay import Relay
 from tests.end_to_end.pair import (
     PLAIN,
     Asked,

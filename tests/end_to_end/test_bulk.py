@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from bench.scenarios.bulk import MOST_GROWTH, transfer
+from bench.scenarios.faults.bulk import MOST_GROWTH, transfer
 
 
 @pytest.mark.parametrize("kind", ["download", "chunked upload"])

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.cdp import Tab, find_chromium, launch
-from bench.ending import GOAL, PageEnd, differences, end_of
-from bench.endpoint import PageAccess, no_link
-from bench.origin import Address, serve
-from bench.windows import window
+from bench.browsers.cdp import Tab, find_chromium, launch
+from bench.browsers.ending import GOAL, PageEnd, differences, end_of
+from bench.browsers.windows import window
+from bench.origins.endpoint import PageAccess, no_link
+from bench.origins.site import Address, serve
 from tests.end_to_end.pair import FakeOrigin, Pair, all_three, pair, until
 from tests.local_proxy.site import progressive
 

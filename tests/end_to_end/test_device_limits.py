@@ -10,9 +10,9 @@ import pytest
 
 from configuration import LocalSettings
 from local_proxy.main import LocalProxy
-from policies.loader import load
-from remote_proxy.limits import Limits
-from remote_proxy.origin import OriginConfig
+from policies.host.loader import load
+from remote_proxy.origin.client import OriginConfig
+from remote_proxy.reach.limits import Limits
 from tests.end_to_end.pair import Asked, Broken, Browser, Handler, Pair, all_three, run, until
 
 

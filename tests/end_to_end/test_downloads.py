@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from remote_proxy.delivery import LONG
-from remote_proxy.jobs import Job, is_download
+from remote_proxy.jobs.delivery import LONG
+from remote_proxy.jobs.job import Job, is_download
 from tests.end_to_end.pair import all_three, run, until
 from wire import messages as m
 

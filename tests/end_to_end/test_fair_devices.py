@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from remote_proxy.economy import Economy
+from remote_proxy.jobs.economy import Economy
 from tests.end_to_end.pair import all_three, run, until
 from tests.end_to_end.test_device_limits import device
 from tests.end_to_end.test_page_load import SITE, same_pixels
-from transcoders import still
+from transcoders.make import still
 from transcoders.text import DENSE, TextEncoder
 
 SCREEN = (SITE / "news" / "img" / "screen.png").read_bytes()
@@ -60,7 +60,7 @@ def test_a_page_of_many_pictures_takes_no_coarse_version_from_another_device(
             gate.pass_through()
         return version(data, *args, **settings)
 
-    monkeypatch.setattr("transcoders.still.version", held)
+    monkeypatch.setattr("transcoders.make.still.version", held)
     own = other_screen()
 
     async def go() -> None:
@@ -102,7 +102,7 @@ def test_texts_of_one_device_hold_up_no_other(monkeypatch: pytest.MonkeyPatch) -
         return encode(self, data, **settings)
 
     monkeypatch.setattr(TextEncoder, "encode", held)
-    monkeypatch.setattr("remote_proxy.delivery.quality_for", lambda rate: DENSE)
+    monkeypatch.setattr("remote_proxy.jobs.delivery.quality_for", lambda rate: DENSE)
     monkeypatch.setattr(Economy, "waits_for_coders", lambda *_, **named: True)
 
     async def go() -> None:
@@ -126,14 +126,14 @@ def test_texts_of_one_device_hold_up_no_other(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_what_is_refused_is_counted_by_reason_and_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transcoders.makers.MAX_LOW", 4)
+    monkeypatch.setattr("transcoders.make.makers.MAX_LOW", 4)
     gate, version = Gate(), still.version
 
     def held(data: bytes, *args: Any, **settings: Any) -> Any:
         gate.pass_through()
         return version(data, *args, **settings)
 
-    monkeypatch.setattr("transcoders.still.version", held)
+    monkeypatch.setattr("transcoders.make.still.version", held)
 
     async def go() -> None:
         async with all_three() as (origin, both):
@@ -157,15 +157,15 @@ def test_what_is_refused_is_counted_by_reason_and_device(monkeypatch: pytest.Mon
 
 
 def test_a_picture_that_is_refused_is_shown_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transcoders.makers.MAX_LOW", 0)
-    monkeypatch.setattr("transcoders.makers.MAX_WAITING", 0)
+    monkeypatch.setattr("transcoders.make.makers.MAX_LOW", 0)
+    monkeypatch.setattr("transcoders.make.makers.MAX_WAITING", 0)
     gate, version = Gate(), still.version
 
     def held(data: bytes, *args: Any, **settings: Any) -> Any:
         gate.pass_through()
         return version(data, *args, **settings)
 
-    monkeypatch.setattr("transcoders.still.version", held)
+    monkeypatch.setattr("transcoders.make.still.version", held)
 
     async def go() -> None:
         async with all_three() as (origin, both):

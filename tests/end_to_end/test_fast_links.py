@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from remote_proxy import economy
-from remote_proxy.economy import WORTH, AdaptationReason
+from remote_proxy.jobs import economy
+from remote_proxy.jobs.economy import WORTH, AdaptationReason
 from remote_proxy.session import RemoteSession
 from tests.end_to_end.pair import Asked, all_three, run, slow_three, until
 from tests.end_to_end.test_page_load import PHOTO, refined, same_pixels, site_of
 from tests.end_to_end.test_policies import policy_file, settled, standing
-from transcoders.low import Low
-from transcoders.registry import Transcoders
+from transcoders.make.low import Low
+from transcoders.make.registry import Transcoders
 
 FAST = 1e9
 """Bytes/second."""

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 
-from bench.links.memory import LinkModel
-from bench.pair import memory_pair
-from bench.synthetic import Shelf, page, prepared
-from bench.virtual_time import run
-from local_proxy.http import Request
-from policies.low_fidelity_first import LowFidelityFirst
-from remote_proxy.services import Services
+from bench.origins.synthetic import Shelf, page, prepared
+from bench.pairs.pair import memory_pair
+from emulation.memory.memory import LinkModel
+from emulation.memory.virtual_time import run
+from local_proxy.http.model import Request
+from policies.builtin.low_fidelity_first import LowFidelityFirst
+from remote_proxy.jobs.services import Services
 
 PAGE = page("http://one.test/", text=40_000, large=500_000)
 MODEL = LinkModel(rate_up=16_000, rate_down=48_000, delay=0.05)
 PICTURE = [("accept", "image/avif,image/webp,image/*,*/*;q=0.8"), ("referer", PAGE.url)]
 TENTH = 0.08
-"""Of a photo: the least that its first step has (transcoders/jpeg.py, SNAP)."""
+"""Of a photo: the least that its first step has (transcoders/make/jpeg.py, SNAP)."""
 MADE = prepared([PAGE])
 
 

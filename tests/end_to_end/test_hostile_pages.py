@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from bench.attacks.page import is_private, photo
-from bench.cdp import Tab, find_chromium, launch
-from bench.links.relay import Relay
-from local_proxy.authority import Authority
+from bench.browsers.cdp import Tab, find_chromium, launch
+from emulation.relay.relay import Relay
+from local_proxy.front.tls.authority import Authority
 from tests.end_to_end.pair import Asked, FakeOrigin, pair
 from tests.end_to_end.roots import Root
 from tests.end_to_end.test_chromium import becomes

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from local_proxy.authority import Authority
+from local_proxy.front.tls.authority import Authority
 from tests.end_to_end.pair import pair, run, until
 from tests.end_to_end.roots import Root
 

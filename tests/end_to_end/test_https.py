@@ -116,8 +116,8 @@ def test_a_link_that_is_down_is_said_in_the_page_not_in_tls(tmp_path: Path) -> N
 def test_clients_that_stop_in_the_handshake_hinder_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("local_proxy.https.HANDSHAKE_TIME", 0.5)
-    monkeypatch.setattr("local_proxy.https.HELLO_TIME", 0.5)
+    monkeypatch.setattr("local_proxy.front.tls.connects.HANDSHAKE_TIME", 0.5)
+    monkeypatch.setattr("local_proxy.front.tls.connects.HELLO_TIME", 0.5)
 
     async def go() -> None:
         async with talker(b"") as address, secure(tmp_path) as (origin, both, authority):

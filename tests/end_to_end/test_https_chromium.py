@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from bench.cdp import Tab, find_chromium, launch
-from local_proxy.authority import Authority
+from bench.browsers.cdp import Tab, find_chromium, launch
+from local_proxy.front.tls.authority import Authority
 from tests.end_to_end.pair import FakeOrigin, Pair, pair, run, until
 from tests.end_to_end.roots import Root
 from tests.end_to_end.test_chromium import shows

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from remote_proxy.origin import OriginConfig
+from remote_proxy.origin.client import OriginConfig
 from tests.end_to_end.pair import run
 from tests.end_to_end.roots import Root
 from tests.end_to_end.secure_sites import (

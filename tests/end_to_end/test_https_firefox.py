@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.bidi import EXECUTABLE, certificates_can_be_added, launched
-from local_proxy.authority import Authority
+from bench.browsers.bidi import EXECUTABLE, certificates_can_be_added, launched
+from local_proxy.front.tls.authority import Authority
 from tests.end_to_end.pair import FakeOrigin, run, until
 from tests.end_to_end.roots import Root
 from tests.end_to_end.test_https_chromium import picture

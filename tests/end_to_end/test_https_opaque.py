@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from browsers import trust
-from local_proxy.store import LocalStore
+from local_proxy.kept.store import LocalStore
 from tests.end_to_end.pair import FakeOrigin, Pair, run, until
 from tests.end_to_end.roots import Root
 from tests.end_to_end.secure_sites import (

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from bench.ending import GOAL, PageEnd, differences, end_of
-from bench.endpoint import PageAccess, no_link
-from bench.links.relay import Relay
-from bench.origin import Address, serve
-from bench.windows import BrowserName, missing, window
-from local_proxy.authority import Authority
-from remote_proxy.certificates import client_context
+from bench.browsers.ending import GOAL, PageEnd, differences, end_of
+from bench.browsers.windows import BrowserName, missing, window
+from bench.origins.endpoint import PageAccess, no_link
+from bench.origins.site import Address, serve
+from emulation.relay.relay import Relay
+from local_proxy.front.tls.authority import Authority
+from remote_proxy.reach.certificates import client_context
 from tests.end_to_end.pair import Pair, Remote, pair, until
 
 SITE = Path(__file__).parents[2] / "demo" / "site"

@@ -8,9 +8,9 @@ from contextlib import AsyncExitStack
 import aiohttp
 
 from bench.capacity.pairs import Process, device, remote
-from bench.origin import Address, spawn
-from bench.processes import text
-from bench.scenarios.page_load import SITE
+from bench.origins.site import Address, spawn
+from bench.pairs.processes import text
+from bench.scenarios.pages.page_load import SITE
 
 REST = 4.0
 """Seconds: a look every second would show four times over."""

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from bench.links.memory import LinkModel
-from bench.pair import memory_pair
-from bench.synthetic import Shelf, page, prepared
-from bench.virtual_time import run
-from policies.default import Default
-from remote_proxy.services import Services
+from bench.origins.synthetic import Shelf, page, prepared
+from bench.pairs.pair import memory_pair
+from emulation.memory.memory import LinkModel
+from emulation.memory.virtual_time import run
+from policies.builtin.default import Default
+from remote_proxy.jobs.services import Services
 
 BROADBAND = LinkModel(rate_up=250_000, rate_down=2_500_000, delay=0.02)
 HOUR = 3600

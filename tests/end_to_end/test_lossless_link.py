@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from local_proxy.components import Component
-from local_proxy.http import Headers
+from local_proxy.http.model import Headers
+from local_proxy.link.components import Component
 from tests.end_to_end.client import _PAGES
 from tests.end_to_end.pair import Answer, Pair, all_three, run, until
 from tests.end_to_end.test_arithmetic_link import started

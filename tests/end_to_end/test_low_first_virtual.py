@@ -7,15 +7,15 @@ from math import inf
 
 import pytest
 
-from bench.links.memory import LinkModel
-from bench.pair import memory_pair
-from bench.synthetic import Prepared, Shelf, page, prepared
-from bench.virtual_time import run
-from remote_proxy.economy import UNMEASURED, Economy
-from remote_proxy.services import Services
-from transcoders.low import Low
+from bench.origins.synthetic import Prepared, Shelf, page, prepared
+from bench.pairs.pair import memory_pair
+from emulation.memory.memory import LinkModel
+from emulation.memory.virtual_time import run
+from remote_proxy.jobs.economy import UNMEASURED, Economy
+from remote_proxy.jobs.services import Services
+from transcoders.make.low import Low
+from transcoders.make.registry import Transcoders
 from transcoders.picture import Picture, PictureOptions
-from transcoders.registry import Transcoders
 
 PAGE = page("http://one.test/", text=40_000, large=500_000)
 FAST = LinkModel(rate_up=50_000, rate_down=200_000, delay=0.05)

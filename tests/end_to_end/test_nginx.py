@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.ports import free_port
+from bench.pairs.ports import free_port
 from tests.end_to_end.pair import Client, Pair, pair, run, until
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from remote_proxy.origin import OriginConfig
+from remote_proxy.origin.client import OriginConfig
 from tests.end_to_end.pair import Asked, Client, Handler, all_three, run, until
 from tests.end_to_end.test_device_limits import device, hanging
 
@@ -45,7 +45,7 @@ def test_streams_that_stay_open_keep_nobody_from_their_site(
     content_type: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if content_type != "text/event-stream":  # others count until they have gone on for long
-        monkeypatch.setattr("remote_proxy.connections.STAYS", 0.01)
+        monkeypatch.setattr("remote_proxy.reach.connections.STAYS", 0.01)
 
     async def go() -> None:
         async with all_three() as (origin, both), device(both, "other") as other:

@@ -11,9 +11,9 @@ from typing import Any, Protocol
 import pytest
 from PIL import Image
 
-from bench.bidi import EXECUTABLE as FIREFOX
-from bench.bidi import launched as firefox
-from bench.cdp import find_chromium
+from bench.browsers.bidi import EXECUTABLE as FIREFOX
+from bench.browsers.bidi import launched as firefox
+from bench.browsers.cdp import find_chromium
 from tests.end_to_end.pair import Asked, FakeOrigin, all_three, run, until
 from tests.end_to_end.test_https_chromium import picture, tab_through
 from tests.end_to_end.test_second_visit import expecting, received, slow_link

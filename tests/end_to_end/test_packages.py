@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from local_proxy.components import ComponentFailed
-from local_proxy.packages.client import FollowedSource, following
-from local_proxy.packages.command import run as command
-from local_proxy.packages.incoming import CHANGED, IncomingDocument
-from local_proxy.packages.whole import Whole
+from local_proxy.commands.document_client import FollowedSource, following
+from local_proxy.commands.open_document import run as command
+from local_proxy.documents.incoming import CHANGED, IncomingDocument
+from local_proxy.documents.whole import Whole
+from local_proxy.link.components import ComponentFailed
 from office.source import Source
 from tests.end_to_end.packages import TYPE, content, ended, opened
 from tests.end_to_end.pair import (

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from local_proxy.components import ComponentFailed
-from local_proxy.packages.incoming import IncomingDocument
+from local_proxy.documents.incoming import IncomingDocument
+from local_proxy.link.components import ComponentFailed
 from tests.end_to_end.packages import TYPE, content, ended
 from tests.end_to_end.pair import (
     Asked,

@@ -7,22 +7,22 @@ import io
 import random
 import zipfile
 
-from bench.links.memory import LinkModel
-from bench.pair import Pair, memory_pair
-from bench.synthetic import File, Shelf, SyntheticPage, page
-from bench.virtual_time import run
-from local_proxy.packages.incoming import IncomingDocument
+from bench.origins.synthetic import File, Shelf, SyntheticPage, page
+from bench.pairs.pair import Pair, memory_pair
+from emulation.memory.memory import LinkModel
+from emulation.memory.virtual_time import run
+from local_proxy.documents.incoming import IncomingDocument
 from policies.api import Policy
-from policies.default import Default
-from policies.equal import Equal
-from policies.text_first import TextFirst
-from remote_proxy.services import Services
+from policies.builtin.default import Default
+from policies.builtin.equal import Equal
+from policies.builtin.text_first import TextFirst
+from remote_proxy.jobs.services import Services
 from tests.office.styled_deck import styled_deck
 from tests.office_files import LARGE
 from tests.watched import until
+from transcoders.make.registry import Transcoders
+from transcoders.make.thumbnail import thumbnail
 from transcoders.picture import Unfit
-from transcoders.registry import Transcoders
-from transcoders.thumbnail import thumbnail
 
 MODEM = LinkModel(rate_up=4_200, rate_down=7_000, delay=0.05)
 URL = "http://two.test/large.pptx"

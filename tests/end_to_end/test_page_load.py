@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from PIL import Image, ImageChops
 
-from bench.origin import serve
+from bench.origins.site import serve
 from tests.end_to_end.pair import (
     Asked,
     Browser,

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from bench import bidi
-from bench.cdp import Tab, find_chromium, launch
-from local_proxy.authority import Authority
+from bench.browsers import bidi
+from bench.browsers.cdp import Tab, find_chromium, launch
+from local_proxy.front.tls.authority import Authority
 from tests.end_to_end.pair import FakeOrigin, Pair, pair, run, until
 from tests.end_to_end.protected_pages import Go, Request, Sites, beyond
 from tests.end_to_end.roots import Root

@@ -2,9 +2,9 @@
 
 import asyncio
 
-from bench.profiles import Profile
-from bench.scenarios import polar
-from bench.scenarios.page_load import SITE
+from bench.scenarios.pages import polar
+from bench.scenarios.pages.page_load import SITE
+from emulation.lines.profiles import Profile
 
 STORM = Profile(
     name="storm",

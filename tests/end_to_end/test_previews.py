@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from local_proxy.documents.incoming import IncomingDocument
 from local_proxy.export_drivers.preview import launching, previews
-from local_proxy.packages.incoming import IncomingDocument
 from tests.end_to_end.client import Browser
 from tests.end_to_end.pair import (
     PLAIN,

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from bench.cdp import Tab, find_chromium, launch
-from bench.links.relay import Relay
-from local_proxy.authority import Authority
+from bench.browsers.cdp import Tab, find_chromium, launch
+from emulation.relay.relay import Relay
 from local_proxy.export_drivers.preview import launching
+from local_proxy.front.tls.authority import Authority
 from tests.end_to_end.pair import FakeOrigin, Pair, Remote, pair, run
 from tests.end_to_end.roots import Root
 from tests.end_to_end.test_https_chromium import taking

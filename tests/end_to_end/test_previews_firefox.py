@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from bench.bidi import EXECUTABLE, launched
+from bench.browsers.bidi import EXECUTABLE, launched
 from tests.end_to_end.pair import run, slow_three
 from tests.end_to_end.test_previews import served
 

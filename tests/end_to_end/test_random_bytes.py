@@ -1,4 +1,4 @@
-"""Noise at every port, briefly; bench/scenarios/random_bytes.py does it for a minute."""
+"""Noise at every port, briefly; bench/scenarios/links/random_bytes.py does it for a minute."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from pathlib import Path
 
-from remote_proxy.lookups import BELIEVED
+from remote_proxy.reach.lookups import BELIEVED
 from tests.end_to_end.name_server import (
     SITE,
     A,

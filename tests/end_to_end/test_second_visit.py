@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from bench.bidi import EXECUTABLE as FIREFOX
-from bench.bidi import launched as firefox
-from bench.cdp import find_chromium
-from local_proxy.authority import Authority
-from local_proxy.browser_caches import Belief
-from local_proxy.http import Headers
+from bench.browsers.bidi import EXECUTABLE as FIREFOX
+from bench.browsers.bidi import launched as firefox
+from bench.browsers.cdp import find_chromium
+from local_proxy.front.tls.authority import Authority
+from local_proxy.http.model import Headers
+from local_proxy.promises.browser_caches import Belief
 from tests.end_to_end.pair import (
     Asked,
     Browser,

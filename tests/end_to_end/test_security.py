@@ -14,26 +14,26 @@ from pathlib import Path
 
 import pytest
 
-from bench.links.secured import paired
-from bench.peers import command
+from bench.pairs.peers import command
 from configuration import LocalSettings
-from local_proxy import paired as local_pairing
+from emulation.memory.secured import paired
+from local_proxy.link import which_remote as local_pairing
 from local_proxy.main import LocalProxy
 from pairing.command import pair as pair_command
 from pairing.identity import device_identity, new_identity
 from pairing.invitation import parse
 from pairing.store import PairingStore
-from policies.loader import load
+from policies.host.loader import load
 from remote_proxy.devices import PairedDevices
 from remote_proxy.server import NotLoopback
 from tests.end_to_end.pair import Client, FakeOrigin, Remote, all_three, run, until
-from transport.handshakes import dial_secured
-from transport.lasting import read_preamble
-from transport.link import LinkError
-from transport.preamble import Preamble, What
-from transport.reception import Reception
-from transport.security import ClientSecurity, ServerSecurity
-from transport.stream_link import StreamLink
+from transport.link.interface import LinkError
+from transport.stream.accepting_end import Reception
+from transport.stream.dialling_end import read_preamble
+from transport.stream.preamble import Preamble, What
+from transport.stream.stream_link import StreamLink
+from transport.tcp.handshakes import dial_secured
+from transport.tcp.security import ClientSecurity, ServerSecurity
 
 ROOT = Path(__file__).resolve().parents[2]
 REFUSED = 2

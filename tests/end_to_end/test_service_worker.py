@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.cdp import Tab, find_chromium
-from local_proxy.authority import Authority
+from bench.browsers.cdp import Tab, find_chromium
+from local_proxy.front.tls.authority import Authority
 from tests.end_to_end.pair import FakeOrigin, pair
 from tests.end_to_end.roots import Root
 from tests.end_to_end.test_https_chromium import picture, tab_through

@@ -9,7 +9,7 @@ import random
 import pytest
 from PIL import Image
 
-from bench.cdp import find_chromium
+from bench.browsers.cdp import find_chromium
 from tests.end_to_end.pair import Broken, FakeOrigin, Pair, all_three, run, slow_three, until
 from tests.end_to_end.test_https_chromium import picture, tab_through
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.cdp import find_chromium, launch
-from local_proxy.authority import Authority
-from local_proxy.http import Headers
+from bench.browsers.cdp import find_chromium, launch
+from local_proxy.front.tls.authority import Authority
+from local_proxy.http.model import Headers
 from tests.end_to_end.pair import Answer, Asked, FakeOrigin, Pair, pair, run, until
 from tests.end_to_end.roots import Root
 from tests.end_to_end.test_chromium import shows

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from local_proxy.authority import Authority
-from local_proxy.https import Https
-from local_proxy.sites import Mode, Sites
-from local_proxy.store import FILE, LocalStore
+from local_proxy.front.tls.authority import Authority
+from local_proxy.front.tls.connects import Https
+from local_proxy.kept.store import FILE, LocalStore
+from local_proxy.sites.sites import Mode, Sites
 from tests.end_to_end.pair import Answer, Asked, FakeOrigin, Headers, Pair, all_three, run, until
 from tests.local_proxy.site import progressive
 

@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from local_proxy.http import Request, Response
-from remote_proxy.origin import OriginConfig
+from local_proxy.http.model import Request, Response
+from remote_proxy.origin.client import OriginConfig
 from tests.end_to_end.pair import FakeOrigin, Pair, pair, run, until
 from tests.end_to_end.test_page_load import PHOTO
 
@@ -224,7 +224,7 @@ def test_a_page_that_names_inner_pictures_loads_without_them() -> None:
 
 def test_a_name_that_changes_its_mind_gains_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """DNS rebinding: the site's address first, then an inner one."""
-    monkeypatch.setattr("remote_proxy.lookups.BELIEVED", 0.0)  # it may, at once
+    monkeypatch.setattr("remote_proxy.reach.lookups.BELIEVED", 0.0)  # it may, at once
 
     async def go() -> None:
         answers = [[SITE], ["127.0.0.1"]]

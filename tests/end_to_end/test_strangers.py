@@ -17,7 +17,7 @@ from tests.end_to_end.pair import (
     run,
     until,
 )
-from transport.preamble import SIZE, Preamble, What
+from transport.stream.preamble import SIZE, Preamble, What
 from wire import messages as m
 from wire.frames import Control, Data, FrameWriter
 from wire.skeleton import Kind, Level, Part, Use

@@ -11,13 +11,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bench import virtual_time
-from bench.links.memory import LinkModel
-from bench.pair import Pair, memory_pair
-from local_proxy.http import Request, Response
-from remote_proxy.origin import FetchRequest, Origin, OriginResponse
-from remote_proxy.services import Services
-from transcoders.registry import Transcoders
+from bench.pairs.pair import Pair, memory_pair
+from emulation.memory import virtual_time
+from emulation.memory.memory import LinkModel
+from local_proxy.http.model import Request, Response
+from remote_proxy.jobs.services import Services
+from remote_proxy.origin.client import FetchRequest, Origin, OriginResponse
+from transcoders.make.registry import Transcoders
 
 EVERY = 0.5
 """Seconds between two events."""

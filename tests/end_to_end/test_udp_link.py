@@ -10,11 +10,12 @@ import socket
 
 import pytest
 
-from bench.ports import free_port
+from bench.pairs.ports import free_port
 from tests.end_to_end.blocking_way import BlockingWay
 from tests.end_to_end.pair import Asked, Pair, all_three, run, until
 from tests.end_to_end.test_sites import PICTURE, furnish
-from transport import lasting, preferring_udp
+from transport.paths import preferring_udp
+from transport.stream import dialling_end
 
 BODY = random.Random(3).randbytes(3_000_000)
 """More than the credit that a reader has not used."""
@@ -109,7 +110,7 @@ def test_where_udp_gets_no_answer_tcp_carries_the_link_until_it_does(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(preferring_udp, "FIRST_AGAIN", 0.2)
-    monkeypatch.setattr(lasting, "LOOK", 0.05)
+    monkeypatch.setattr(dialling_end, "LOOK", 0.05)
 
     async def go() -> None:
         loop = asyncio.get_running_loop()
@@ -160,7 +161,7 @@ def test_a_download_goes_on_with_a_remote_that_was_restarted() -> None:
 def test_a_remote_that_was_killed_and_restarted_is_noticed_without_waiting_for_silence(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(lasting, "SILENCE", 1000.0)
+    monkeypatch.setattr(dialling_end, "SILENCE", 1000.0)
 
     async def go() -> None:
         async with all_three(udp=True, patience=20.0) as (origin, both):
@@ -183,7 +184,7 @@ def test_a_remote_that_was_killed_and_restarted_is_noticed_without_waiting_for_s
 def test_udp_that_is_blocked_in_the_middle_gives_way_to_tcp_without_waiting_for_silence(
     left: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lasting, "SILENCE", 1000.0)
+    monkeypatch.setattr(dialling_end, "SILENCE", 1000.0)
 
     async def go() -> None:
         port = free_port()

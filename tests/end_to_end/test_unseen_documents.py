@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from local_proxy import documents
+from local_proxy.requests import open_documents
 from tests.end_to_end.pair import Pair, all_three, run, until
 from wire.messages import UNATTRIBUTED
 
@@ -17,7 +17,7 @@ def open_urls(both: Pair) -> list[str]:
 def test_an_unseen_page_is_let_go_and_comes_back_behind_the_one_in_front(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(documents, "UNSEEN", 0.0)
+    monkeypatch.setattr(open_documents, "UNSEEN", 0.0)
 
     async def go() -> None:
         async with all_three() as (origin, both):
@@ -28,7 +28,7 @@ def test_an_unseen_page_is_let_go_and_comes_back_behind_the_one_in_front(
             assert b"one" in (await both.browser.navigate(one)).body
             assert open_urls(both) == [one]
             assert b"two" in (await both.browser.navigate(two)).body
-            monkeypatch.setattr(documents, "UNSEEN", 3600.0)
+            monkeypatch.setattr(open_documents, "UNSEEN", 3600.0)
             front = both.local._runtime.view.front
             assert open_urls(both) == [two]
             await until(lambda: both.session.statistics().documents <= 1)

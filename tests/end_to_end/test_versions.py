@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 import remote_proxy.session
-from bench.ports import free_port
-from local_proxy.status.client import render
+from bench.pairs.ports import free_port
+from local_proxy.commands.status import render
 from local_proxy.status.snapshot import StatusSnapshot
 from tests.end_to_end.pair import all_three, run, until
 from wire import messages as m

@@ -9,7 +9,7 @@ import os
 
 import pytest
 
-from local_proxy.http import Headers
+from local_proxy.http.model import Headers
 from tests.end_to_end.pair import Asked, all_three, run, until
 from tests.end_to_end.test_page_load import PHOTO
 

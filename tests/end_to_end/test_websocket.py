@@ -12,8 +12,8 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from bench.cdp import find_chromium
-from local_proxy.authority import Authority
+from bench.browsers.cdp import find_chromium
+from local_proxy.front.tls.authority import Authority
 from tests.end_to_end.pair import Pair, pair, run, until
 from tests.end_to_end.roots import Root
 from tests.end_to_end.secure_sites import trusting

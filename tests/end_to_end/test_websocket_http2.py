@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.cdp import find_chromium
-from local_proxy.authority import Authority
+from bench.browsers.cdp import find_chromium
+from local_proxy.front.tls.authority import Authority
 from tests.end_to_end.pair import Asked, Pair, all_three, pair, run, until
 from tests.end_to_end.roots import Root
 from tests.end_to_end.test_chromium import shows

@@ -13,11 +13,11 @@ from hats.demultiplexer import (
     DemultiplexerStatistics,
     LevelReached,
 )
-from hats.errors import ReceiveError
-from hats.hierarchy import Hierarchy
+from hats.disciplines.round_robin import RoundRobin
 from hats.multiplexer import Multiplexer
-from hats.round_robin import RoundRobin
-from hats.rules import MAX_MARKS
+from hats.tree.errors import ReceiveError
+from hats.tree.hierarchy import Hierarchy
+from hats.tree.rules import MAX_MARKS
 
 
 def test_progress_levels_and_completion_in_order() -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hats.fifo import Fifo
-from hats.invariants import check
-from hats.low_fidelity_first import LowFidelityFirst
-from hats.node import Node
-from hats.priority import Priority
-from hats.scheduler import DynamicScheduler
-from hats.text_first import TextFirst
-from hats.wf2q_plus import WF2QPlus
+from hats.disciplines.fifo import Fifo
+from hats.disciplines.low_fidelity_first import LowFidelityFirst
+from hats.disciplines.priority import Priority
+from hats.disciplines.text_first import TextFirst
+from hats.disciplines.wf2q_plus import WF2QPlus
+from hats.tree.invariants import check
+from hats.tree.node import Node
+from hats.tree.scheduler import DynamicScheduler
 from tests.hats.trees import Q, Tree, picture
 
 

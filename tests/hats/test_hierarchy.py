@@ -7,15 +7,15 @@ from math import inf, nan
 import msgspec
 import pytest
 
-from hats.errors import HierarchyError
-from hats.fifo import Fifo
-from hats.hierarchy import Hierarchy
-from hats.low_fidelity_first import LowFidelityFirst
+from hats.disciplines.fifo import Fifo
+from hats.disciplines.low_fidelity_first import LowFidelityFirst
+from hats.disciplines.text_first import TextFirst
+from hats.disciplines.wf2q_plus import WF2QPlus
 from hats.multiplexer import Grant, Multiplexer
-from hats.node import Node, NodeState
-from hats.rules import MAX_DEPTH, MAX_MARKS, MAX_QUANTUM
-from hats.text_first import TextFirst
-from hats.wf2q_plus import WF2QPlus
+from hats.tree.errors import HierarchyError
+from hats.tree.hierarchy import Hierarchy
+from hats.tree.node import Node, NodeState
+from hats.tree.rules import MAX_DEPTH, MAX_MARKS, MAX_QUANTUM
 
 
 class Tree:

@@ -9,12 +9,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from hats import registry
-from hats.errors import HierarchyError
-from hats.hierarchy import Hierarchy
-from hats.invariants import check, may_send
+from hats.disciplines import registry
 from hats.multiplexer import Multiplexer
-from hats.node import Node
+from hats.tree.errors import HierarchyError
+from hats.tree.hierarchy import Hierarchy
+from hats.tree.invariants import check, may_send
+from hats.tree.node import Node
 
 KINDS = ("text", "style", "image", "font", "other")
 SCHEDULERS = st.sampled_from(registry.names())

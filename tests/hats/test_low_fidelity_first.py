@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from hats.errors import SchedulerError
-from hats.fifo import Fifo
-from hats.in_order import InOrder
-from hats.invariants import check
-from hats.low_fidelity_first import LowFidelityFirst
-from hats.text_first import TextFirst
-from hats.tiers import DEFAULT, TierTable
-from hats.wf2q_plus import WF2QPlus
+from hats.disciplines.fifo import Fifo
+from hats.disciplines.in_order import InOrder
+from hats.disciplines.low_fidelity_first import LowFidelityFirst
+from hats.disciplines.text_first import TextFirst
+from hats.disciplines.tiers import DEFAULT, TierTable
+from hats.disciplines.wf2q_plus import WF2QPlus
+from hats.tree.errors import SchedulerError
+from hats.tree.invariants import check
 from tests.hats.trees import Q, Tree, picture
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hats.heap import NodeHeap
-from hats.node import Node
+from hats.tree.heap import NodeHeap
+from hats.tree.node import Node
 
 NODES = [Node(str(serial), None, serial=serial) for serial in range(8)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.scenarios.scheduler import run
+from bench.scenarios.hats.scheduler import run
 
 
 def test_the_scenario_reports_what_the_bench_expects() -> None:

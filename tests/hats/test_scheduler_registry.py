@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from hats import registry
-from hats.errors import SchedulerError
-from hats.fifo import Fifo
-from hats.hierarchy import Hierarchy
-from hats.low_fidelity_first import LowFidelityFirst
-from hats.text_first import TextFirst
+from hats.disciplines import registry
+from hats.disciplines.fifo import Fifo
+from hats.disciplines.low_fidelity_first import LowFidelityFirst
+from hats.disciplines.text_first import TextFirst
+from hats.tree.errors import SchedulerError
+from hats.tree.hierarchy import Hierarchy
 
 
 @pytest.mark.parametrize("name", registry.names())

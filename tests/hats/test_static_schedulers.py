@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from hats.edf import EarliestDeadlineFirst
-from hats.errors import SchedulerError
-from hats.fifo import Fifo
-from hats.hierarchy import Hierarchy
-from hats.in_order import InOrder
+from hats.disciplines.edf import EarliestDeadlineFirst
+from hats.disciplines.fifo import Fifo
+from hats.disciplines.in_order import InOrder
+from hats.disciplines.priority import Priority
+from hats.disciplines.round_robin import RoundRobin
+from hats.disciplines.wf2q_plus import WF2QPlus
 from hats.multiplexer import Multiplexer
-from hats.priority import Priority
-from hats.round_robin import RoundRobin
-from hats.scheduler import Scheduler
-from hats.wf2q_plus import WF2QPlus
+from hats.tree.errors import SchedulerError
+from hats.tree.hierarchy import Hierarchy
+from hats.tree.scheduler import Scheduler
 
 Q = 100
 

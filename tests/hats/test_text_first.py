@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from hats.fifo import Fifo
-from hats.node import NodeState
-from hats.round_robin import RoundRobin
-from hats.text_first import TextFirst
-from hats.wf2q_plus import WF2QPlus
+from hats.disciplines.fifo import Fifo
+from hats.disciplines.round_robin import RoundRobin
+from hats.disciplines.text_first import TextFirst
+from hats.disciplines.wf2q_plus import WF2QPlus
+from hats.tree.node import NodeState
 from tests.hats.trees import Q, Tree
 
 

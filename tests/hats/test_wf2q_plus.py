@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hats.hierarchy import Hierarchy
+from hats.disciplines.wf2q_plus import WF2QPlus
 from hats.multiplexer import Multiplexer
-from hats.node import Node
-from hats.wf2q_plus import WF2QPlus
+from hats.tree.hierarchy import Hierarchy
+from hats.tree.node import Node
 
 Q = 100
 WEIGHTS = (0.1, 0.5, 1.0, 2.0, 5.0)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from hats.hierarchy import Hierarchy
-from hats.invariants import check
 from hats.multiplexer import Multiplexer
-from hats.node import Node
-from hats.scheduler import Scheduler
+from hats.tree.hierarchy import Hierarchy
+from hats.tree.invariants import check
+from hats.tree.node import Node
+from hats.tree.scheduler import Scheduler
 
 Q = 100
 

@@ -16,22 +16,22 @@ from typing import Any, Final
 
 import pytest
 
-from local_proxy.client_hello import parse_client_hello
-from local_proxy.csp import MetaPolicies, adjust_headers
-from local_proxy.http import max_age
-from local_proxy.http1_chunks import ChunkCheck
-from local_proxy.http1_head import RefusedRequest, check_head, head_end
-from local_proxy.http2_priority import parse_priority
-from local_proxy.injection import Injector
+from local_proxy.export_drivers.markup.csp import MetaPolicies, adjust_headers
+from local_proxy.export_drivers.markup.injection import Injector
+from local_proxy.front.http1.chunks import ChunkCheck
+from local_proxy.front.http1.head import RefusedRequest, check_head, head_end
+from local_proxy.front.http2.priority import parse_priority
+from local_proxy.front.tls.client_hello import parse_client_hello
+from local_proxy.http.model import max_age
 from redaction import without_queries
-from remote_proxy.cookies import cookie_after
 from remote_proxy.import_drivers.candidates import parse_srcset
 from remote_proxy.import_drivers.css import CssImport
 from remote_proxy.import_drivers.found import BrowserTraits
 from remote_proxy.import_drivers.html import HtmlImport
 from remote_proxy.import_drivers.media import matches, source_size
 from remote_proxy.import_drivers.urls import resolve
-from remote_proxy.trailers import TrailerReader
+from remote_proxy.origin.cookies import cookie_after
+from remote_proxy.origin.trailers import TrailerReader
 
 Scan = Callable[[bytes], object]
 URL: Final = "https://a.test/"

@@ -11,7 +11,7 @@ import pytest
 
 from tests.house.test_dependencies import MAY_IMPORT, ROOT
 
-NAMES = {"transport/tcp.py", "transport/spp/udp.py"}
+NAMES = {"transport/tcp/sockets.py", "transport/spp/edge/udp.py"}
 """They look names up that people have set, and nothing that comes over the network."""
 
 

@@ -40,10 +40,10 @@ def test_a_docstring_is_more_than_whose_a_thing_is() -> None:
 
 
 ALIKE: Final = (
-    {"policies/commands.py", "wire/messages.py", "transport/nai/message.py"},
-    {"policies/text_first.py", "hats/text_first.py"},
-    {"policies/low_fidelity_first.py", "hats/low_fidelity_first.py"},
-    {"local_proxy/http.py", "wire/messages.py"},
+    {"policies/api/commands.py", "wire/messages.py", "transport/nai/messages/message.py"},
+    {"policies/builtin/text_first.py", "hats/disciplines/text_first.py"},
+    {"policies/builtin/low_fidelity_first.py", "hats/disciplines/low_fidelity_first.py"},
+    {"local_proxy/http/model.py", "wire/messages.py"},
 )
 """Modules whose classes may have one name: what a policy commands and the message that carries it,
 the same act on a message of NAI, a scheduler and the policy that installs it."""

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
-from local_proxy.http1 import Http1Front
+from local_proxy.front.http1.front import Http1Front
 from tests.local_proxy.site import Site
 
 PROBE = """<script>

@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from bench.screen import screen
+from bench.browsers.screen import screen
 from tests.local_proxy.office_desk import processes
 
 DYING: Final = 20.0

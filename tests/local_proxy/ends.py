@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine
 
-from bench.links.memory import MemoryLink
-from local_proxy.components import Component
-from local_proxy.http import Headers, Response
-from local_proxy.session import LocalSession
-from transport.link import LinkError
+from emulation.memory.memory import MemoryLink
+from local_proxy.http.model import Headers, Response
+from local_proxy.link.components import Component
+from local_proxy.link.session import LocalSession
+from transport.link.interface import LinkError
 from wire import messages as m
 from wire.frames import Control
 from wire.skeleton import Level

@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator, Coroutine
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from local_proxy.components import Component, OriginHead
-from local_proxy.export_drivers.browser import BrowserExport
-from local_proxy.http import Request, Response
+from local_proxy.export_drivers.browser.driver import BrowserExport
+from local_proxy.http.model import Request, Response
+from local_proxy.link.components import Component, OriginHead
 from tests.local_proxy.site import Quiet
 from wire.skeleton import Kind, Level, Use
 

@@ -7,7 +7,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 
-from local_proxy.policy_runtime import PolicyRuntime
+from local_proxy.policy.runtime import PolicyRuntime
 from policies.api import (
     ROOT,
     Command,

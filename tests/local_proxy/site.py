@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 from PIL import Image
 
-from local_proxy.components import Component, OriginHead
-from local_proxy.export_drivers.browser import BrowserExport
-from local_proxy.http import Duplex, Headers, Request, Response, header
-from transcoders.low import in_front
+from local_proxy.export_drivers.browser.driver import BrowserExport
+from local_proxy.http.model import Duplex, Headers, Request, Response, header
+from local_proxy.link.components import Component, OriginHead
+from transcoders.make.low import in_front
 from transcoders.picture import Picture
 from transcoders.sketch import draw, enlarged, stretched
 from wire.skeleton import Kind, Level, Use

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
-from local_proxy.http import Duplex, Handler, Request, Response
+from local_proxy.http.model import Duplex, Handler, Request, Response
 
 
 async def hello(request: Request) -> Response:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from bench.links.memory import LinkModel, memory_links
-from bench.virtual_time import run as run_virtually
-from local_proxy.resumption import Memory
-from local_proxy.session import LocalSession
+from emulation.memory.memory import LinkModel, memory_links
+from emulation.memory.virtual_time import run as run_virtually
+from local_proxy.link.resumption import Memory
+from local_proxy.link.session import LocalSession
 from tests.local_proxy.ends import LEVELS, URL, Ear, Remote
 from wire import messages as m
 from wire.skeleton import Kind, Part, Use

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from local_proxy.export_drivers.asker import Asker, shows
-from local_proxy.http import Headers, Request, header
+from local_proxy.export_drivers.browser.asker import Asker, shows
+from local_proxy.http.model import Headers, Request, header
 from tests.local_proxy.export_world import (
     IMAGE,
     PREFIXES,

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from configuration import LocalSettings
-from local_proxy.authority import (
+from local_proxy.front.tls.authority import (
     KEEP_LEAF,
     MAX_LEAVES,
     PUBLIC,
@@ -24,7 +24,7 @@ from local_proxy.authority import (
     AuthorityError,
     NoPlaceError,
 )
-from local_proxy.certificates import LEAF_LIFE, ROOT_LIFE, key_pem, leaf_certificate
+from local_proxy.front.tls.certificates import LEAF_LIFE, ROOT_LIFE, key_pem, leaf_certificate
 from local_proxy.main import open_authority
 
 HTTP = ("http/1.1",)

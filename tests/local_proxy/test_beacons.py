@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_proxy.http import Request
+from local_proxy.http.model import Request
 from local_proxy.tracking_drivers.browser import parse_beacon
 from tests.local_proxy.export_world import (
     World,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from PIL import Image
 
-from local_proxy.components import ComponentFailed
+from local_proxy.link.components import ComponentFailed
 from tests.local_proxy.browser_world import (
     PROBE,
     STATE,

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from local_proxy.components import ComponentFailed
-from local_proxy.http import Request, Response, header
+from local_proxy.http.model import Request, Response, header
+from local_proxy.link.components import ComponentFailed
 from tests.local_proxy.export_world import (
     DATA,
     IMAGE,

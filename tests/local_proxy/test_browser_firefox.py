@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from bench.bidi import EXECUTABLE, launched
+from bench.browsers.bidi import EXECUTABLE, launched
 from tests.local_proxy import test_browser_channels as channels
 from tests.local_proxy import test_browser_chromium as shared
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from bench.bidi import EXECUTABLE as FIREFOX
-from bench.bidi import launched as firefox
+from bench.browsers.bidi import EXECUTABLE as FIREFOX
+from bench.browsers.bidi import launched as firefox
 from tests.local_proxy.browser_world import (
     PROBE,
     STATE,

@@ -10,10 +10,10 @@ from contextlib import asynccontextmanager
 import pytest
 from PIL import Image
 
-from bench.capture import capturing
-from bench.cdp import Tab, find_chromium, launch
-from bench.visual import flat, mean_difference
-from local_proxy.http1 import Http1Front
+from bench.browsers.capture import capturing
+from bench.browsers.cdp import Tab, find_chromium, launch
+from bench.browsers.visual import flat, mean_difference
+from local_proxy.front.http1.front import Http1Front
 from tests.end_to_end.pair import until
 from tests.local_proxy.site import Site
 

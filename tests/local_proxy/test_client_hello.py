@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_proxy.client_hello import MAX_HELLO, ClientHello, parse_client_hello
+from local_proxy.front.tls.client_hello import MAX_HELLO, ClientHello, parse_client_hello
 
 
 def hello(

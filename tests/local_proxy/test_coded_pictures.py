@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from local_proxy.components import Component, ComponentFailed, OriginHead
-from local_proxy.export_drivers.browser import BrowserExport
-from local_proxy.export_drivers.level_files import AT_ONCE, HELD, LevelFiles, NoFile
-from local_proxy.http import Request, Response, header
+from local_proxy.export_drivers.browser.driver import BrowserExport
+from local_proxy.export_drivers.browser.level_files import AT_ONCE, HELD, LevelFiles, NoFile
+from local_proxy.http.model import Request, Response, header
+from local_proxy.link.components import Component, ComponentFailed, OriginHead
 from tests.local_proxy.ends import DATA, END, IMAGE, JPEG, LEVELS, URL, run, text_of, turns
 from tests.local_proxy.export_world import Driver, driver_in
 from tests.local_proxy.site import Quiet

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_proxy.components import CHUNK, Component, ComponentFailed, OriginHead
+from local_proxy.link.components import CHUNK, Component, ComponentFailed, OriginHead
 from wire.skeleton import Level
 
 

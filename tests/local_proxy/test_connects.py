@@ -12,11 +12,11 @@ import structlog.testing
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_proxy.authority import Authority
-from local_proxy.client_stream import ClientStream
-from local_proxy.error_page import error_page
-from local_proxy.http import Duplex, Request, Response
-from local_proxy.https import Connects, Https
+from local_proxy.front.tls.authority import Authority
+from local_proxy.front.tls.connects import Connects, Https
+from local_proxy.http.client_stream import ClientStream
+from local_proxy.http.error_page import error_page
+from local_proxy.http.model import Duplex, Request, Response
 from tests.local_proxy.test_client_hello import HELLO
 
 

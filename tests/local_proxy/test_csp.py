@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_proxy.csp import MAX_POLICIES, MetaPolicies, adjust_csp, adjust_headers
+from local_proxy.export_drivers.markup.csp import (
+    MAX_POLICIES,
+    MetaPolicies,
+    adjust_csp,
+    adjust_headers,
+)
 
 ORIGIN = "http://a.test"
 S = "http://a.test/.well-known/sluice/driver.js"

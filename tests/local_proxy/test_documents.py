@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_proxy.documents import MAX_DOCUMENTS, UNSEEN, Documents
+from local_proxy.requests.open_documents import MAX_DOCUMENTS, UNSEEN, Documents
 from wire.messages import UNATTRIBUTED
 
 

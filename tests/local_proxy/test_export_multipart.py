@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from local_proxy.components import ComponentFailed
-from local_proxy.export_drivers.browser import BrowserExport
-from local_proxy.http import Request, Response, header
+from local_proxy.export_drivers.browser.driver import BrowserExport
+from local_proxy.http.model import Request, Response, header
+from local_proxy.link.components import ComponentFailed
 from tests.local_proxy.export_world import (
     DATA,
     IMAGE,

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from local_proxy.export_drivers.page_marks import VARY
-from local_proxy.http import Request, Response, header
+from local_proxy.export_drivers.markup.page_marks import VARY
+from local_proxy.http.model import Request, Response, header
 from tests.local_proxy.export_world import (
     IMAGE,
     PREFIXES,

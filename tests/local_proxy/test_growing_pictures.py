@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageChops
 
-from local_proxy.components import Component, ComponentFailed, OriginHead
-from local_proxy.export_drivers.browser import BrowserExport
-from local_proxy.http import Request, Response
+from local_proxy.export_drivers.browser.driver import BrowserExport
+from local_proxy.http.model import Request, Response
+from local_proxy.link.components import Component, ComponentFailed, OriginHead
 from tests.local_proxy.ends import run, turns
 from tests.local_proxy.site import Quiet
 from transcoders.arithmetic import LEAST, ArithmeticDecoder, first_step
-from transcoders.jpeg import SNAP
+from transcoders.formats.scans import END
+from transcoders.make.jpeg import SNAP
+from transcoders.make.registry import Transcoders
 from transcoders.picture import Picture, PictureOptions, up_to
-from transcoders.registry import Transcoders
-from transcoders.scans import END
 from wire.skeleton import Kind, Use
 
 JPEGTRAN = shutil.which("jpegtran")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_proxy.http1_head import (
+from local_proxy.front.http1.head import (
     MAX_HEAD,
     RefusedRequest,
     absolute_url,

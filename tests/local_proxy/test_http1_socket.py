@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from local_proxy.http1_socket import ClientSocket
+from local_proxy.http.client_socket import ClientSocket
 
 
 def test_nobody_writes_on_to_a_client_that_has_gone() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from local_proxy.http import Response
-from local_proxy.http1_connection import FrontLimits
+from local_proxy.front.http1.connection import FrontLimits
+from local_proxy.http.model import Response
 from tests.local_proxy.http1_client import GET, Dial, response, served
 from tests.local_proxy.small_core import Echo, SmallCore
 

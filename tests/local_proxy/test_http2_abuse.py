@@ -20,10 +20,10 @@ from hyperframe.frame import (
     WindowUpdateFrame,
 )
 
-from local_proxy.front import Front
-from local_proxy.http import Request, Response
-from local_proxy.http1_connection import FrontLimits
-from local_proxy.http2_flood import PREFACE
+from local_proxy.front.http1.connection import FrontLimits
+from local_proxy.front.http2.flood import PREFACE
+from local_proxy.front.listener import Front
+from local_proxy.http.model import Request, Response
 from tests.local_proxy.http2_client import Fields
 from tests.local_proxy.http2_served import BASE, CONNECT, Dial, raw_frame, served
 from tests.local_proxy.small_core import SmallCore

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from local_proxy.authority import Authority
-from local_proxy.components import ComponentFailed
-from local_proxy.front import Front
-from local_proxy.http import Request, Response
-from local_proxy.https import Https
+from local_proxy.front.listener import Front
+from local_proxy.front.tls.authority import Authority
+from local_proxy.front.tls.connects import Https
+from local_proxy.http.model import Request, Response
+from local_proxy.link.components import ComponentFailed
 from tests.local_proxy.chromium import EXECUTABLE, Browser, Tab, launched
 from tests.local_proxy.site import Site
 from wire.skeleton import Use

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from local_proxy.authority import Authority
-from local_proxy.front import PROTOCOLS, Front
-from local_proxy.http import Duplex, Request, Response
-from local_proxy.https import Https
+from local_proxy.front.listener import PROTOCOLS, Front
+from local_proxy.front.tls.authority import Authority
+from local_proxy.front.tls.connects import Https
+from local_proxy.http.model import Duplex, Request, Response
 from tests.local_proxy.http2_client import Client, Fields
 
 CURL = shutil.which("curl")

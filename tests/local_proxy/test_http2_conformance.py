@@ -9,10 +9,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from local_proxy.authority import Authority
-from local_proxy.front import Front
-from local_proxy.http import Duplex, Request, Response
-from local_proxy.https import Https
+from local_proxy.front.listener import Front
+from local_proxy.front.tls.authority import Authority
+from local_proxy.front.tls.connects import Https
+from local_proxy.http.model import Duplex, Request, Response
 
 H2SPEC = shutil.which("h2spec")
 pytestmark = pytest.mark.skipif(

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from local_proxy.http import Duplex, Request, Response
-from local_proxy.http1_connection import FrontLimits
-from local_proxy.http2 import Http2Connection
-from local_proxy.http2_flood import PREFACE, Flood, FrameMeter
+from local_proxy.front.http1.connection import FrontLimits
+from local_proxy.front.http2.connection import Http2Connection
+from local_proxy.front.http2.flood import PREFACE, Flood, FrameMeter
+from local_proxy.http.model import Duplex, Request, Response
 
 
 @dataclass
 class Memory:
-    """A client that has sent all it ever will (local_proxy.client_stream.ClientStream)."""
+    """A client that has sent all it ever will (local_proxy.http.client_stream.ClientStream)."""
 
     pieces: list[bytes]
     sent: bytearray = field(default_factory=bytearray)

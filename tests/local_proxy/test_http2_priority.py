@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_proxy.http2_priority import (
+from local_proxy.front.http2.priority import (
     ResponsePriority,
     Turns,
     parse_priority,

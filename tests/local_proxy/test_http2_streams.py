@@ -12,7 +12,7 @@ from hyperframe.frame import (
     PriorityFrame,
 )
 
-from local_proxy.http import Handler, Request, Response
+from local_proxy.http.model import Handler, Request, Response
 from tests.local_proxy.http2_served import Dial, raw_frame, served
 from tests.local_proxy.small_core import SmallCore
 

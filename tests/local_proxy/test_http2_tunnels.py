@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from h2.errors import ErrorCodes
 
-from local_proxy.http import Response
+from local_proxy.http.model import Response
 from tests.local_proxy.http2_served import CONNECT, Dial, served
 from tests.local_proxy.small_core import Echo, SmallCore
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from local_proxy.arrivals import Arrival, Asked
-from local_proxy.arriving import Arriving
-from local_proxy.components import Component
-from local_proxy.packages.incoming import BROKEN, CHANGED, MAX_HELD, WRONG, IncomingDocument
-from local_proxy.packages.sparse_file import SparseFile
-from local_proxy.resumption import Memory
+from local_proxy.documents.incoming import BROKEN, CHANGED, MAX_HELD, WRONG, IncomingDocument
+from local_proxy.documents.sparse_file import SparseFile
+from local_proxy.link.arrival import Arrival, Asked
+from local_proxy.link.components import Component
+from local_proxy.link.inbound import Arriving
+from local_proxy.link.resumption import Memory
 from office.zip_directory import parse
 from tests.office_files import DECK
 from tests.watched import run, until

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_proxy.documents import Documents
-from local_proxy.http import Headers, Request
-from local_proxy.initiators import MAX_FRAMES, MAX_LENT, Lent, Partition
+from local_proxy.http.model import Headers, Request
+from local_proxy.promises.initiators import MAX_FRAMES, MAX_LENT, Lent, Partition
+from local_proxy.requests.open_documents import Documents
 
 A, B = "https://www.a.example", "https://b.example"
 NETWORK = "https://static.network.example"

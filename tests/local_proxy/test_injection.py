@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import html as lxml_html
 
-from local_proxy.injection import LIMIT, TOKENS, Injector, injectable, script_tag
+from local_proxy.export_drivers.markup.injection import (
+    LIMIT,
+    TOKENS,
+    Injector,
+    injectable,
+    script_tag,
+)
 
 TAG = script_tag("/x.js")
 MARK = b"@@"

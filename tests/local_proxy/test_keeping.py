@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from local_proxy.components import Component
-from local_proxy.csp import ConnectSources
-from local_proxy.export_drivers.page import PictureRequest, PictureStep
-from local_proxy.http import Headers, Request, Response, header
+from local_proxy.export_drivers.browser.page import PictureRequest, PictureStep
+from local_proxy.export_drivers.markup.csp import ConnectSources
+from local_proxy.http.model import Headers, Request, Response, header
+from local_proxy.link.components import Component
 from tests.local_proxy.export_world import (
     DATA,
     IMAGE,

@@ -11,9 +11,16 @@ from pathlib import Path
 import pytest
 
 from browsers import trust
-from local_proxy.lessons import LOOK, Lessons
-from local_proxy.rejections import ALL, FIRST_PAUSE, MAX_CLIENTS, MAX_HOSTS, PIN, Rejections
-from local_proxy.store import FILE, MAX_LESSONS, LocalStore
+from local_proxy.front.tls.kept_rejections import LOOK, Lessons
+from local_proxy.front.tls.rejections import (
+    ALL,
+    FIRST_PAUSE,
+    MAX_CLIENTS,
+    MAX_HOSTS,
+    PIN,
+    Rejections,
+)
+from local_proxy.kept.store import FILE, MAX_LESSONS, LocalStore
 
 
 class Run:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from local_proxy.commands.office_suite import line, suite
 from local_proxy.export_drivers.libreoffice import originals
-from local_proxy.export_drivers.libreoffice.command import line, suite
 from local_proxy.export_drivers.libreoffice.events import Event, EventKind
 from local_proxy.export_drivers.libreoffice.files import Files
 from local_proxy.export_drivers.libreoffice.find import NoOffice, find

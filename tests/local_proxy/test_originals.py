@@ -8,12 +8,12 @@ from collections.abc import Awaitable, Callable
 import pytest
 from msgspec import msgpack
 
-from local_proxy.components import Component, OriginHead
-from local_proxy.export_drivers.browser import BrowserExport
-from local_proxy.export_drivers.level_files import RESTORED_AT_ONCE, LevelFiles, NoFile
-from local_proxy.export_drivers.page import BrowserPage, PictureRequest, PictureStep
-from local_proxy.http import Request, Response, header
-from local_proxy.levels import Told
+from local_proxy.export_drivers.browser.driver import BrowserExport
+from local_proxy.export_drivers.browser.level_files import RESTORED_AT_ONCE, LevelFiles, NoFile
+from local_proxy.export_drivers.browser.page import BrowserPage, PictureRequest, PictureStep
+from local_proxy.http.model import Request, Response, header
+from local_proxy.link.announced_levels import Told
+from local_proxy.link.components import Component, OriginHead
 from tests.local_proxy.export_world import IMAGE, JPEG, URL, World, run, text_of, turns
 from wire import messages as m
 from wire.errors import PeerError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from local_proxy.export_drivers.page_marks import asked, marked
-from local_proxy.http import Headers, header
+from local_proxy.export_drivers.markup.page_marks import asked, marked
+from local_proxy.http.model import Headers, header
 
 DATE = "Mon, 23 Nov 2026 10:00:00 GMT"
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from local_proxy.policy_worker import PolicyWorker
+from local_proxy.policy.worker import PolicyWorker
 from policies.api import (
     ROOT,
     Command,
@@ -178,7 +178,7 @@ def test_impossible_commands_are_refused_one_by_one() -> None:
 def test_a_policy_that_can_not_keep_up_goes_before_memory_does(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("local_proxy.policy_runtime.MAX_WAITING", 100)
+    monkeypatch.setattr("local_proxy.policy.runtime.MAX_WAITING", 100)
     release = threading.Event()
 
     def slow(event: Event, view: SessionView) -> Iterable[Command]:

@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Iterable
 
-from local_proxy.policy_queue import TurnQueue
+from local_proxy.policy.queue import TurnQueue
 from policies.api import (
     ROOT,
     BandwidthChanged,
@@ -25,7 +25,7 @@ from policies.api import (
     TimerExpired,
     WatchBandwidth,
 )
-from policies.host import PolicySlot, PolicyTurn
+from policies.host.chain import PolicySlot, PolicyTurn
 from tests.local_proxy.policy_session import Scripted, drip, quiet, run, session
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from local_proxy.http import Headers
-from local_proxy.promises import (
+from local_proxy.http.model import Headers
+from local_proxy.promises.rules import (
     LIFETIME,
     Promised,
     PromiseTable,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from local_proxy.rejections import (
+from local_proxy.front.tls.rejections import (
     DOUBT,
     FIRST_PAUSE,
     MAX_CLIENTS,

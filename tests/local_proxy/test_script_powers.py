@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from bench.virtual_time import run as run_virtually
-from local_proxy.components import Component, ComponentFailed, OriginHead
-from local_proxy.export_drivers.script_powers import MAX_ORIGINS, READERS, ScriptPowers
-from local_proxy.http import Request
+from emulation.memory.virtual_time import run as run_virtually
+from local_proxy.export_drivers.markup.script_powers import MAX_ORIGINS, READERS, ScriptPowers
+from local_proxy.http.model import Request
+from local_proxy.link.components import Component, ComponentFailed, OriginHead
 from tests.local_proxy.export_world import (
     DATA,
     IMAGE,

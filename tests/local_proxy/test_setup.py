@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from local_proxy.authority import Authority
-from local_proxy.http import Duplex, Request, Response, header
-from local_proxy.http1 import Http1Front
+from local_proxy.front.http1.front import Http1Front
+from local_proxy.front.tls.authority import Authority
+from local_proxy.http.model import Duplex, Request, Response, header
 from local_proxy.status.pac import PrivateError
 from local_proxy.status.page import StatusPage
 from local_proxy.status.setup import Setup, address_of, fingerprint, is_own

@@ -8,14 +8,14 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bench.links.memory import LinkModel, MemoryLink, memory_links
-from bench.virtual_time import run as run_virtually
-from local_proxy.components import Component, OriginHead
-from local_proxy.export_drivers.browser import BrowserExport
-from local_proxy.export_drivers.level_files import LevelFiles, NoFile
-from local_proxy.http import Request, Response, header
-from local_proxy.resumption import Memory
-from local_proxy.session import LocalSession
+from emulation.memory.memory import LinkModel, MemoryLink, memory_links
+from emulation.memory.virtual_time import run as run_virtually
+from local_proxy.export_drivers.browser.driver import BrowserExport
+from local_proxy.export_drivers.browser.level_files import LevelFiles, NoFile
+from local_proxy.http.model import Request, Response, header
+from local_proxy.link.components import Component, OriginHead
+from local_proxy.link.resumption import Memory
+from local_proxy.link.session import LocalSession
 from tests.local_proxy.ends import Ear, Remote, run, text_of, turns
 from tests.local_proxy.export_world import Driver, driver_in
 from tests.local_proxy.site import Quiet

@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hats.hierarchy import Hierarchy
-from hats.registry import create
-from local_proxy.http import Request, Response, header
-from local_proxy.policy_runtime import PolicyStatistics
+from hats.disciplines.registry import create
+from hats.tree.hierarchy import Hierarchy
+from local_proxy.commands.status import render
+from local_proxy.http.model import Request, Response, header
+from local_proxy.policy.runtime import PolicyStatistics
+from local_proxy.requests.link_down import link_down
 from local_proxy.status import summary
-from local_proxy.status.client import render
 from local_proxy.status.history import MAX_DOCUMENTS, OTHERS, BandwidthHistory
-from local_proxy.status.link_down import link_down
 from local_proxy.status.metrics import CONTENT_TYPE, exposition
 from local_proxy.status.page import MAX_STREAMS, StatusPage
 from local_proxy.status.snapshot import (
@@ -32,9 +32,9 @@ from local_proxy.status.snapshot import (
     StatusSnapshot,
 )
 from policies.api import DocumentOpened, Event, Kind, Progress, SessionOpened, SkeletonGrew, Use
-from policies.default import Default
+from policies.builtin.default import Default
 from policies.testing import replay
-from remote_proxy.economy import AdaptationReason
+from remote_proxy.jobs.economy import AdaptationReason
 from wire.skeleton import Part
 
 LINK = LinkStatus(connected=True, seconds=3.0, remote="relay:7443", received=1000, sent=50)

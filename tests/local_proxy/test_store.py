@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from local_proxy.savings import MAX_PENDING, Savings
-from local_proxy.store import FILE, MAX_DAYS, MAX_SITES, OTHERS, LocalStore, Sum, Unavailable
+from local_proxy.kept.savings import MAX_PENDING, Savings
+from local_proxy.kept.store import FILE, MAX_DAYS, MAX_SITES, OTHERS, LocalStore, Sum, Unavailable
 
 ONE = Sum(100, 40, 1, 0)
 

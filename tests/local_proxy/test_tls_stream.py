@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from local_proxy.authority import Authority
-from local_proxy.client_stream import ClientStream
-from local_proxy.tls_stream import HandshakeFailed, TlsStream
+from local_proxy.front.tls.authority import Authority
+from local_proxy.front.tls.tls_stream import HandshakeFailed, TlsStream
+from local_proxy.http.client_stream import ClientStream
 
 
 class Below:

@@ -9,14 +9,14 @@ from itertools import product
 
 import pytest
 
-from bench.links.memory import LinkModel, memory_links
-from bench.virtual_time import run as run_virtually
-from local_proxy.components import Component, ComponentFailed
-from local_proxy.export_drivers.level_files import LevelFiles
-from local_proxy.http import Request, header
-from local_proxy.levels import Told
-from local_proxy.resumption import Memory
-from local_proxy.session import LocalSession
+from emulation.memory.memory import LinkModel, memory_links
+from emulation.memory.virtual_time import run as run_virtually
+from local_proxy.export_drivers.browser.level_files import LevelFiles
+from local_proxy.http.model import Request, header
+from local_proxy.link.announced_levels import Told
+from local_proxy.link.components import Component, ComponentFailed
+from local_proxy.link.resumption import Memory
+from local_proxy.link.session import LocalSession
 from tests.local_proxy.ends import Ear, Remote, run, text_of, turns
 from tests.local_proxy.export_world import events, stream
 from tests.local_proxy.test_sketched_pictures import (

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from itertools import pairwise
 
-from bench.links.memory import LinkModel, MemoryLink, memory_links
-from bench.virtual_time import run as run_virtually
-from local_proxy.components import Component
-from local_proxy.http import Headers
-from local_proxy.session import LocalSession
-from local_proxy.uplink import BACKOFF, DISTRUST, Uplink
-from transport.link import Link, LinkError, NotTrusted
+from emulation.memory.memory import LinkModel, MemoryLink, memory_links
+from emulation.memory.virtual_time import run as run_virtually
+from local_proxy.http.model import Headers
+from local_proxy.link.components import Component
+from local_proxy.link.session import LocalSession
+from local_proxy.link.uplink import BACKOFF, DISTRUST, Uplink
+from transport.link.interface import Link, LinkError, NotTrusted
 from wire import messages as m
 from wire.frames import Control
 

@@ -16,7 +16,7 @@ from pairing.identity import (
     load_identity,
     new_identity,
 )
-from transport.security import spki_pin
+from transport.tcp.security import spki_pin
 
 SEED = bytes(range(32))
 CERTIFICATE = "80feb17df8f157ae36b77ed8e0f600a80abdc3e31166a6a78d96a193975e3818"

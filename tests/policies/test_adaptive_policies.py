@@ -23,11 +23,11 @@ from policies.api import (
     TimerExpired,
     Use,
 )
-from policies.callback_priorities import CallbackPriorities
-from policies.default import Default
-from policies.host import HostStep, PolicyHost, react
-from policies.loader import load
-from policies.modal import Modal
+from policies.builtin.callback_priorities import CallbackPriorities
+from policies.builtin.default import Default
+from policies.builtin.modal import Modal
+from policies.host.chain import HostStep, PolicyHost, react
+from policies.host.loader import load
 from policies.testing import Estimate, Player, replay
 from wire.skeleton import Part
 

@@ -13,11 +13,11 @@ from policies.api import (
     SetPlan,
     SkeletonGrew,
 )
-from policies.decks import DeckCurrentSlide, DeckInOrder, DeckInView, DeckText
-from policies.default import Default
-from policies.loader import load
-from policies.simulation import Item, Outcome, SimulatedPage, simulate
+from policies.builtin.decks import DeckCurrentSlide, DeckInOrder, DeckInView, DeckText
+from policies.builtin.default import Default
+from policies.host.loader import load
 from policies.testing import replay
+from policies.testing.simulation import Item, Outcome, SimulatedPage, simulate
 from wire.skeleton import Part, Use
 
 MODEM = 7_000.0

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hats.node import MAX_WEIGHT
+from hats.tree.node import MAX_WEIGHT
 from policies.api import (
     Command,
     DocumentClosed,
@@ -34,12 +34,12 @@ from policies.api import (
     Use,
     VisibilityChanged,
 )
-from policies.default import Default
-from policies.focus import Focus
-from policies.model import MAX_DOCUMENTS
-from policies.simulation import Item, SimulatedPage, simulate
-from policies.snapshots import Snapshots
+from policies.builtin.default import Default
+from policies.builtin.focus import Focus
+from policies.host.model import MAX_DOCUMENTS
+from policies.host.snapshots import Snapshots
 from policies.testing import Player
+from policies.testing.simulation import Item, SimulatedPage, simulate
 from wire.skeleton import Part
 
 PARTS = 10

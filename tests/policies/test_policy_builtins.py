@@ -25,12 +25,12 @@ from policies.api import (
     Use,
     VisibilityChanged,
 )
-from policies.attention import Attention
-from policies.default import Default
-from policies.equal import Equal
-from policies.focus import Focus
-from policies.original import Original
-from policies.save_data import SaveData
+from policies.builtin.attention import Attention
+from policies.builtin.default import Default
+from policies.builtin.equal import Equal
+from policies.builtin.focus import Focus
+from policies.builtin.original import Original
+from policies.builtin.save_data import SaveData
 from policies.testing import Player, replay
 from wire.skeleton import Part
 

@@ -10,11 +10,11 @@ from typing import get_args
 
 import pytest
 
-from hats import registry
-from policies.commands import Command
-from policies.events import Event
-from policies.loader import BUILT_IN, load
-from policies.plan import Decision
+from hats.disciplines import registry
+from policies.api.commands import Command
+from policies.api.events import Event
+from policies.api.plan import Decision
+from policies.host.loader import BUILT_IN, load
 
 TEXT = (Path(__file__).parents[2] / "docs" / "policies.md").read_text("utf-8")
 BLOCKS = re.findall(r"^```python (file|test)=(\S+)\n(.*?)^```$", TEXT, re.M | re.S)

@@ -41,9 +41,9 @@ from policies.api import (
     VisibilityChanged,
     WatchBandwidth,
 )
-from policies.messages import message_for
-from policies.model import MAX_COMPONENTS, MAX_DOCUMENTS, SessionModel
-from policies.settings import StandingCommands
+from policies.host.model import MAX_COMPONENTS, MAX_DOCUMENTS, SessionModel
+from policies.host.standing import StandingCommands
+from policies.host.to_wire import message_for
 from policies.testing import Player, replay
 from wire import messages
 from wire.skeleton import Part

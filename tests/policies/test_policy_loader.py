@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from policies.focus import Focus
-from policies.loader import BUILT_IN, LoadError, load, load_all, names
+from policies.builtin.focus import Focus
+from policies.host.loader import BUILT_IN, LoadError, load, load_all, names
 
 ONE = "class Mine:\n    name = 'mine'\n    def react(self, event, view):\n        return []\n"
 

@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.plan import Decision, PlanError, Rule, Subject, decide, from_wire, resolve, to_wire
+from policies.api.plan import (
+    Decision,
+    PlanError,
+    Rule,
+    Subject,
+    decide,
+    from_wire,
+    resolve,
+    to_wire,
+)
 from wire.messages import SetPlan, decode, encode
 from wire.skeleton import Kind, Use
 

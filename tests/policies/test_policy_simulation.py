@@ -16,13 +16,13 @@ from policies.api import (
     SetPlan,
     TimerExpired,
 )
-from policies.default import Default
-from policies.equal import Equal
-from policies.focus import Focus
-from policies.low_fidelity_first import LowFidelityFirst
-from policies.original import Original
-from policies.simulation import Item, SimulatedPage, simulate
-from policies.text_first import TextFirst
+from policies.builtin.default import Default
+from policies.builtin.equal import Equal
+from policies.builtin.focus import Focus
+from policies.builtin.low_fidelity_first import LowFidelityFirst
+from policies.builtin.original import Original
+from policies.builtin.text_first import TextFirst
+from policies.testing.simulation import Item, SimulatedPage, simulate
 
 MODEM = 56_000 / 8
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from policies.api import Kind, Rule, SessionOpened, SetPlan
-from policies.loader import load
+from policies.host.loader import load
 from policies.testing import Estimate, replay
 
 README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")

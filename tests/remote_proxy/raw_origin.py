@@ -9,13 +9,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
-from remote_proxy.guard import Guard
-from remote_proxy.origin import (
-    FetchRequest,
-    Origin,
-    OriginConfig,
-    OriginResponse,
-)
+from remote_proxy.origin.client import FetchRequest, Origin, OriginConfig, OriginResponse
+from remote_proxy.reach.guard import Guard
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 HERE = Guard(["127.0.0.0/8"])

@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from bench import virtual_time
-from remote_proxy.connections import STAYS, UNANSWERED, Connections, Server, Turn
-from remote_proxy.failures import Failure, OriginError
+from emulation.memory import virtual_time
+from remote_proxy.reach.connections import STAYS, UNANSWERED, Connections, Server, Turn
+from remote_proxy.reach.failures import Failure, OriginError
 
 SITE: Server = ("http", "site.example", 80)
 OTHER: Server = ("https", "other.example", 443)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from remote_proxy.deadlines import Deadlines, bytes_left
-from remote_proxy.tree import Tree
+from scheduling.deadlines import Deadlines, bytes_left
+from scheduling.tree import Tree
 
 
 class World:

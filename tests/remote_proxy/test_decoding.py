@@ -13,8 +13,8 @@ import zstandard
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from remote_proxy.decoding import FREE_DECODED, decode
-from remote_proxy.failures import Failure, OriginError
+from remote_proxy.origin.decoder import FREE_DECODED, decode
+from remote_proxy.reach.failures import Failure, OriginError
 
 TEXT = b"".join(b"<p>%d text</p>" % n for n in range(20_000))
 RAW = zlib.compressobj(wbits=-15)

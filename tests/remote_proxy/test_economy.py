@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remote_proxy.economy import LEAST, PAGE, UNMEASURED, WORTH, AdaptationReason, Economy
+from remote_proxy.jobs.economy import LEAST, PAGE, UNMEASURED, WORTH, AdaptationReason, Economy
 
 MODEM, DSL, BROADBAND, FIBRE = 56e3 / 8, 1.6e6 / 8, 20e6 / 8, 100e6 / 8
 

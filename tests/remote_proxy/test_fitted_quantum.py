@@ -3,11 +3,12 @@
 import asyncio
 import time
 
-from bench.synthetic import Prepared, Shelf
-from bench.virtual_time import run
-from remote_proxy.services import Services
+from bench.origins.synthetic import Prepared, Shelf
+from emulation.memory.virtual_time import run
+from monitor.estimate import BandwidthEstimate
+from remote_proxy.jobs.services import Services
 from remote_proxy.session import RemoteSession
-from transport.link import BandwidthEstimate, Inbox, LinkError, LinkStatistics, Outbox
+from transport.link.interface import Inbox, LinkError, LinkStatistics, Outbox
 
 
 class QuietLink:

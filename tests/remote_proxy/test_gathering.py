@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator
 import pytest
 
 from office.errors import Unreadable
-from remote_proxy.failures import Failure, OriginError
-from remote_proxy.gathering import MAX_RANGES, Gathering
-from remote_proxy.origin import OriginResponse
-from remote_proxy.spool import Changed, Spool
+from remote_proxy.documents.fetch import MAX_RANGES, Gathering
+from remote_proxy.documents.spool import Changed, Spool
+from remote_proxy.origin.client import OriginResponse
+from remote_proxy.reach.failures import Failure, OriginError
 from tests.watched import run
 from wire.session import Headers
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from remote_proxy.tree import Tree
+from scheduling.tree import Tree
 
 LEVELS, STEPS = (10, 400, 1000), (100, 400, 1000)
 

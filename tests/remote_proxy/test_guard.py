@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remote_proxy.guard import BAD_PORTS, Guard, entry
-from remote_proxy.hosts import Address, parse
-from remote_proxy.networks import Realm, realm
-from remote_proxy.reaching import is_ours
+from remote_proxy.reach.connector import is_ours
+from remote_proxy.reach.guard import BAD_PORTS, Guard, entry
+from remote_proxy.reach.hosts import Address, parse
+from remote_proxy.reach.networks import Realm, realm
 
 CLOSED = Guard()
 FORBIDDEN = (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from remote_proxy.delivery import PIECE
 from remote_proxy.import_drivers.found import Found
-from remote_proxy.importing import LONGEST, READ, Importer, import_parts
+from remote_proxy.jobs.delivery import PIECE
+from remote_proxy.promises.document_import import LONGEST, READ, Importer, import_parts
 
 
 class Reading:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from remote_proxy.limits import DAY, Devices, Limits, TokenBucket, Usage, in_words
+from remote_proxy.reach.limits import DAY, Devices, Limits, TokenBucket, Usage, in_words
 
 
 def test_no_limit_is_met_where_there_is_none() -> None:

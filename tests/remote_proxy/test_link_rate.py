@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from remote_proxy.link_rate import GLANCE, LinkRate
+from monitor.estimate import BandwidthEstimate
+from remote_proxy.jobs.link_rate import GLANCE, LinkRate
 from tests.remote_proxy.test_fitted_quantum import QuietLink
-from transport.link import BandwidthEstimate, LinkStatistics
+from transport.link.interface import LinkStatistics
 
 
 class Looked(QuietLink):

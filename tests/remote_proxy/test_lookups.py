@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from bench import virtual_time
-from remote_proxy import lookups
-from remote_proxy.failures import Failure, OriginError
-from remote_proxy.lookups import AT_ONCE, BELIEVED, MOST, MOST_BELIEVED, TURNS, Lookups
+from emulation.memory import virtual_time
+from remote_proxy.reach import lookups
+from remote_proxy.reach.failures import Failure, OriginError
+from remote_proxy.reach.lookups import AT_ONCE, BELIEVED, MOST, MOST_BELIEVED, TURNS, Lookups
 
 TIMEOUT = 15.0
 

@@ -7,13 +7,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from remote_proxy.failures import Failure, OriginError
-from remote_proxy.origin import (
-    FetchRequest,
-    Origin,
-    OriginConfig,
-    OriginResponse,
-)
+from remote_proxy.origin.client import FetchRequest, Origin, OriginConfig, OriginResponse
+from remote_proxy.reach.failures import Failure, OriginError
 from tests.remote_proxy.raw_origin import HERE, HURRIED, QUICK, Serve, get, saying, server
 
 

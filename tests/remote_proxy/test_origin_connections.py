@@ -6,13 +6,8 @@ import asyncio
 
 import pytest
 
-from remote_proxy.failures import Failure, OriginError
-from remote_proxy.origin import (
-    FetchRequest,
-    Origin,
-    OriginConfig,
-    end_to_end,
-)
+from remote_proxy.origin.client import FetchRequest, Origin, OriginConfig, end_to_end
+from remote_proxy.reach.failures import Failure, OriginError
 from tests.remote_proxy.raw_origin import HERE, QUICK, get, saying, server
 
 

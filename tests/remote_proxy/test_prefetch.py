@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from remote_proxy.cookies import cookie_after
 from remote_proxy.import_drivers import Found
 from remote_proxy.import_drivers.found import Terms
-from remote_proxy.prefetch import Document, NotFetched, Prefetch, Prefetcher, plan
+from remote_proxy.origin.cookies import cookie_after
+from remote_proxy.promises.prefetch import Document, NotFetched, Prefetch, Prefetcher, plan
 from wire.skeleton import Kind, Use
 
 PAGE = "http://site.test/dir/page.html?q=1"

@@ -8,9 +8,9 @@ import time
 
 import pytest
 
-from remote_proxy.importing import DocumentImport, Importer
-from remote_proxy.prefetch import Document, Prefetch
-from remote_proxy.protections import Embedding, shown
+from remote_proxy.promises.document_import import DocumentImport, Importer
+from remote_proxy.promises.prefetch import Document, Prefetch
+from remote_proxy.promises.protections import Embedding, shown
 
 PAGE = "https://site.test/dir/page"
 SHEET = b"""html{background:url(/bg.png);font-family:F}

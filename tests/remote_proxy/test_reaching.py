@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from remote_proxy.failures import Failure, OriginError
-from remote_proxy.guard import Guard
-from remote_proxy.hosts import parse
-from remote_proxy.reaching import Reach
+from remote_proxy.reach.connector import Reach
+from remote_proxy.reach.failures import Failure, OriginError
+from remote_proxy.reach.guard import Guard
+from remote_proxy.reach.hosts import parse
 
 
 @pytest.mark.parametrize("tunnel", [False, True])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from remote_proxy.gathered import Gathered
-from remote_proxy.refusals import AGAIN, Refusals
+from remote_proxy.jobs.held_pictures import Gathered
+from remote_proxy.jobs.refusals import AGAIN, Refusals
 
 
 def test_a_device_is_told_at_once_and_then_now_and_again() -> None:

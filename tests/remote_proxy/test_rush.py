@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from bench.virtual_time import VirtualTimeLoop, run
-from remote_proxy.rush import LATE, LOOK, MOST, Rush
+from emulation.memory.virtual_time import VirtualTimeLoop, run
+from remote_proxy.jobs.rush import LATE, LOOK, MOST, Rush
 
 
 def loop() -> VirtualTimeLoop:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from remote_proxy.importing import DocumentImport
-from remote_proxy.prefetch import Document
+from remote_proxy.promises.document_import import DocumentImport
+from remote_proxy.promises.prefetch import Document
 from transcoders.picture import Picture, alone
 from wire.skeleton import Level
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remote_proxy.trailers import MAX_BYTES, TrailerReader, may_trail
+from remote_proxy.origin.trailers import MAX_BYTES, TrailerReader, may_trail
 
 BODY = b"5;x=1\r\nhello\r\nC\r\n0\r\nX: no\r\n\r\n\r\n0\r\nX-Sum: 1 \r\nY:\r\nSet-Cookie: a\r\n\r\n"
 """Its second chunk looks like the end of a body."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hats.errors import SchedulerError
-from remote_proxy.tree import MAX_RULES, Tree
+from hats.tree.errors import SchedulerError
+from scheduling.tree import MAX_RULES, Tree
 
 
 def sending(tree: Tree) -> list[str]:

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from transcoders.arithmetic import ArithmeticDecoder, Undecodable, levels, scan_script
-from transcoders.jpeg import inspect
+from transcoders.formats.scans import END, parse
+from transcoders.make.jpeg import inspect
+from transcoders.make.registry import Picture, PictureOptions, Transcoders
 from transcoders.picture import Unfit
-from transcoders.registry import Picture, PictureOptions, Transcoders
-from transcoders.scans import END, parse
-from transcoders.workers import Workers
+from transcoders.work.workers import Workers
 from wire.messages import ARITHMETIC
 
 T = TypeVar("T")

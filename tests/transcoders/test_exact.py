@@ -21,8 +21,8 @@ from transcoders.exact.coder import LEAST, WORTH, ExactDecoder, Undone
 from transcoders.exact.deflating import ZlibSettings, settings_of
 from transcoders.exact.form import BodyKind, Form, Header, opened, packed
 from transcoders.exact.rows import split
+from transcoders.make.registry import Transcoders
 from transcoders.picture import Unfit
-from transcoders.registry import Transcoders
 
 JPEGTRAN = shutil.which("jpegtran")
 FRONT, BEHIND = b"PK\x03\x04 a header", b"a gap"

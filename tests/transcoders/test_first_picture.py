@@ -21,8 +21,8 @@ print(*sorted({{name for name in sys.modules if name.startswith("PIL")}} - befor
 """
 REMOTE = """
 from transcoders.sketch import draw
-from transcoders.sniff import Format
-from transcoders.still import version
+from transcoders.formats.sniff import Format
+from transcoders.make.still import version
 draw(photo)
 for avif in (False, True):
     version(diagram, Format.PNG, max_pixels=1 << 22, avif=avif)

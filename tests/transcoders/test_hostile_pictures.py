@@ -18,8 +18,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageChops
 
-from transcoders.registry import Picture, PictureOptions, Transcoders, TranscoderStatistics
-from transcoders.scans import parse
+from transcoders.formats.scans import parse
+from transcoders.make.registry import Picture, PictureOptions, Transcoders, TranscoderStatistics
 
 JPEGTRAN = shutil.which("jpegtran")
 

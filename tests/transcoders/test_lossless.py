@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from PIL import Image, ImageCms
 
 from tests.transcoders.png_files import CHANNELS, DEPTHS, Png, chunk
-from transcoders import png
-from transcoders.lossless import EFFORT, MAX_SIDE, WORTH, check_same, webp
+from transcoders.formats import png
+from transcoders.make.lossless import EFFORT, MAX_SIDE, WORTH, check_same, webp
+from transcoders.make.registry import Transcoders
+from transcoders.make.still import MAX_SHARE, MIN_BYTES
 from transcoders.picture import Picture, PictureOptions, Unfit
-from transcoders.registry import Transcoders
-from transcoders.still import MAX_SHARE, MIN_BYTES
 
 SCREENSHOT = Path(__file__).parents[1] / "data" / "transcoders" / "screenshot.png"
 SRGB = chunk(b"sRGB", b"\0")

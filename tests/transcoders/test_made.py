@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from bench.virtual_time import run
-from transcoders.made import Made
+from emulation.memory.virtual_time import run
+from transcoders.make.made import Made
 
 TAKES = 0.5
 """Seconds that a result takes to be made."""

@@ -10,8 +10,8 @@ from collections.abc import Callable
 import pytest
 from PIL import Image, ImageChops, ImageOps, ImageStat, features
 
-from transcoders.registry import Picture, PictureOptions, Transcoders
-from transcoders.sniff import sniff
+from transcoders.formats.sniff import sniff
+from transcoders.make.registry import Picture, PictureOptions, Transcoders
 
 JPEGTRAN = shutil.which("jpegtran")
 WAYS = [
@@ -262,7 +262,7 @@ def test_a_coarse_version_is_avif_where_the_browser_takes_it(
 def test_no_finer_level_is_made_while_a_low_one_is(
     pictures: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("transcoders.makers.PATIENCE", 60.0)  # however busy the machine is
+    monkeypatch.setattr("transcoders.make.makers.PATIENCE", 60.0)  # however busy the machine is
     large = io.BytesIO()
     Image.radial_gradient("L").resize((2400, 1800)).save(large, "PNG", compress_level=1)
     options = PictureOptions(webp=True, sketch=True)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.virtual_time import run
-from transcoders.places import KNOWN, Places
+from emulation.memory.virtual_time import run
+from transcoders.work.places import KNOWN, Places
 
 
 def served(jobs: Sequence[tuple[float, float, float]], *, places: int = 1) -> list[int]:

@@ -20,12 +20,12 @@ from transcoders.exact.coder import Undone
 from transcoders.exact.filtering import filtered
 from transcoders.exact.jpeg_writer import guess
 from transcoders.exact.originals import OriginalDecoder, OriginalEncoder, promising
+from transcoders.formats.pixels import encode, open_still, plain
+from transcoders.formats.scans import parse
+from transcoders.formats.sniff import Format, sniff
+from transcoders.make.registry import Transcoders
 from transcoders.picture import PictureOptions
-from transcoders.pixels import encode, open_still, plain
-from transcoders.registry import Transcoders
-from transcoders.scans import parse
-from transcoders.sniff import Format, sniff
-from transcoders.workers import Workers
+from transcoders.work.workers import Workers
 
 JPEGTRAN = shutil.which("jpegtran")
 needs_jpegtran = pytest.mark.skipif(JPEGTRAN is None, reason="jpegtran is not installed")

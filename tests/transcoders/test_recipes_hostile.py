@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from msgspec import msgpack, structs
 from PIL import Image
 
-from local_proxy.picture_decoding import PictureDecoding
+from local_proxy.link.picture_decoding import PictureDecoding
 from tests.transcoders.png_files import chunk
 from tests.transcoders.test_recipes import chance, needs_jpegtran, original, recipe_of_png, sent
 from transcoders.exact import recipe as recipes

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from transcoders.scans import END, MAX_SCANS, DamagedJpeg, parse
+from transcoders.formats.scans import END, MAX_SCANS, DamagedJpeg, parse
 
 SOI = b"\xff\xd8"
 FRAME = bytes.fromhex("ffc2 0011 08 0010 0020 03 01 22 00 02 11 01 03 11 01")

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from PIL import Image, ImageChops, ImageOps, ImageStat
 
-from bench.lows import CODED, PLAIN, SKETCH, compared, lows
+from bench.pages.lows import CODED, PLAIN, SKETCH, compared, lows
 from transcoders import sketch
+from transcoders.formats.scans import parse
+from transcoders.make.registry import Transcoders
 from transcoders.picture import Picture, PictureOptions, Unfit
-from transcoders.registry import Transcoders
-from transcoders.scans import parse
 from transcoders.sketch import (
     MAX_BYTES,
     MAX_PIXELS,
@@ -28,7 +28,7 @@ from transcoders.sketch import (
     enlarged,
     stretched,
 )
-from transcoders.workers import Busy
+from transcoders.work.workers import Busy
 from wire.skeleton import Level
 
 JPEGTRAN = shutil.which("jpegtran")

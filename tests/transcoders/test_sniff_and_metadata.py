@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 from PIL import Image
 
-from transcoders import metadata
-from transcoders.registry import Transcoders
-from transcoders.scans import parse
-from transcoders.sniff import HEAD, Format, animated, dimensions, sniff
+from transcoders.formats import metadata
+from transcoders.formats.scans import parse
+from transcoders.formats.sniff import HEAD, Format, animated, dimensions, sniff
+from transcoders.make.registry import Transcoders
 
 
 def kind_of(name: str) -> Format:

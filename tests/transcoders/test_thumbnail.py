@@ -9,9 +9,9 @@ import pytest
 from PIL import Image
 
 from tests.data.office.make import picture
+from transcoders.make.registry import Transcoders
+from transcoders.make.thumbnail import LEAST, MAX_SHARE, MIN_BYTES, thumbnail
 from transcoders.picture import Unfit
-from transcoders.registry import Transcoders
-from transcoders.thumbnail import LEAST, MAX_SHARE, MIN_BYTES, thumbnail
 
 LIMIT = 25_000_000
 

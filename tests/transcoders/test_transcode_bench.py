@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.scenarios import transcode
-from bench.scenarios.transcode import main, run
+from bench.scenarios.pages import transcode
+from bench.scenarios.pages.transcode import main, run
 
 DATA = Path(__file__).parents[1] / "data" / "transcoders"
 

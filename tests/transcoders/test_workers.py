@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from transcoders.workers import Busy, FilterFailed, Workers
+from transcoders.work.workers import Busy, FilterFailed, Workers
 
 
 def test_the_loop_runs_while_a_job_does() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from transport.link import LinkError
+from transport.link.interface import LinkError
 from wire.frames import Control, Data
 
 

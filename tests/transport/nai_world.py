@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from bench.links.carrier import CarrierModel, MemoryCarrier, memory_carriers
-from bench.virtual_time import run
-from transport.nai.admission import Protects
+from admission.admission import Protects
+from emulation.memory.carrier import CarrierModel, MemoryCarrier, memory_carriers
+from emulation.memory.virtual_time import run
 from transport.nai.atp import AtpSender
 from transport.nai.endpoint import NaiConnection, NewEstimator, improved
-from transport.nai.estimator import NaiEstimate
-from transport.nai.receiver import Received
+from transport.nai.estimators.estimator import NaiEstimate
+from transport.nai.receiving.receiver import Received
 
 
 class Known:

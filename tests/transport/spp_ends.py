@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
-from bench.links.datagram_path import DatagramPath, PathRun
-from bench.links.memory_spp import DOWN, FAR, HOME, NEAR, UP, far_seal, near_seal
-from bench.profiles import Profile
+from emulation.lines.profiles import Profile
+from emulation.memory.datagram_path import DatagramPath, PathRun
+from emulation.memory.memory_spp import DOWN, FAR, HOME, NEAR, UP, far_seal, near_seal
 from transport.spp.congestion.interface import Congestion
-from transport.spp.core import SppConnection
-from transport.spp.settings import SppSettings
+from transport.spp.core.connection import SppConnection
+from transport.spp.core.settings import SppSettings
 
 TESTS = Path(__file__).parent
 __all__ = ["DOWN", "FAR", "HOME", "NEAR", "UP", "far_seal", "near_seal"]

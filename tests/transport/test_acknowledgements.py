@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from transport.spp.acknowledgements import DELAY, EVERY, GRAIN, MOST_AT_ONCE, Arrivals
-from transport.spp.packets import MOST_STAMPS
+from transport.spp.core.acknowledgements import DELAY, EVERY, GRAIN, MOST_AT_ONCE, Arrivals
+from transport.spp.core.packets import MOST_STAMPS
 
 
 def said(spacing: float, count: int, *, without: frozenset[int] = frozenset()) -> list[float]:

@@ -8,12 +8,12 @@ import secrets
 from pairing.identity import device_identity, new_identity
 from pairing.invitation import SEED_SIZE
 from tests.watched import run, until
-from transport.handshakes import dial_secured
-from transport.lasting import read_preamble
-from transport.preamble import TOKEN, Preamble, What
-from transport.reception import MAX_WAITING, Reception
-from transport.security import ClientSecurity, ServerSecurity
-from transport.tcp_connection import TcpConnection
+from transport.stream.accepting_end import MAX_WAITING, Reception
+from transport.stream.dialling_end import read_preamble
+from transport.stream.preamble import TOKEN, Preamble, What
+from transport.tcp.connection import TcpConnection
+from transport.tcp.handshakes import dial_secured
+from transport.tcp.security import ClientSecurity, ServerSecurity
 
 
 def test_a_device_that_connects_and_says_nothing_ousts_itself_only() -> None:

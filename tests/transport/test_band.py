@@ -2,8 +2,8 @@
 
 import pytest
 
-from transport.band import Band, QueueVerdict
-from transport.drains import Drains
+from transport.gate.drains import Drains
+from transport.gate.queue_watch import Band, QueueVerdict
 
 TARGET = 0.010
 """Seconds."""

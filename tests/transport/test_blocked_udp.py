@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from bench.links.datagram_path import DatagramPath
-from bench.links.memory_spp import memory_links
-from bench.profiles import Profile
-from bench.virtual_time import run
+from emulation.lines.profiles import Profile
+from emulation.memory.datagram_path import DatagramPath
+from emulation.memory.memory_spp import memory_links
+from emulation.memory.virtual_time import run
 from tests.transport.ends import Arrivals, Queue
 from tests.transport.spp_ends import link
-from transport.lasting import LastingLink
-from transport.link import LinkError
-from transport.preferring_udp import FIRST_AGAIN, PreferringUdp
-from transport.reception import Reception
-from transport.spp.link import SppLink
-from transport.stream_link import StreamLink
-from transport.udp_connection import DEVICE, REMOTE, UdpConnection, congestion
+from transport.link.interface import LinkError
+from transport.paths.preferring_udp import FIRST_AGAIN, PreferringUdp
+from transport.spp.edge.link import SppLink
+from transport.stream.accepting_end import Reception
+from transport.stream.dialling_end import LastingLink
+from transport.stream.stream_link import StreamLink
+from transport.udp.connection import DEVICE, REMOTE, UdpConnection, congestion
 from wire.frames import Control, Data
 
 MOST = 3.0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from transport.dispersion import Dispersion
-from transport.ledger import ReportedProgress
+from monitor.progress import ReportedProgress
+from monitor.sensors.dispersion import Dispersion
 
 PIECE = 512
 MESSAGE = 1024

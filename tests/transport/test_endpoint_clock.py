@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bench.scenarios.gate import EndlessOutbox, Silent
-from transport.endpoint import Endpoint
+from bench.scenarios.links.gate import EndlessOutbox, Silent
+from transport.stream.endpoint import Endpoint
 
 
 def test_who_is_refused_by_the_pacer_is_told_when_to_ask_again_however_late_he_asks() -> None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transport.endpoint import Endpoint
-from transport.retained import Retained
+from transport.stream.endpoint import Endpoint
+from transport.stream.retained import Retained
 from wire.errors import PeerError
 from wire.frames import Control, Data
 

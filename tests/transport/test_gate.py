@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.links.line import Line
-from transport.gate import Gate
-from transport.gate_statistics import Phase
+from emulation.lines.line import Line
+from transport.gate.controller import Gate
+from transport.gate.statistics import Phase
 from wire.errors import PeerError
 from wire.frames import CLOCK_MODULUS, CLOCK_TICK, RECEIVED_MODULUS
 

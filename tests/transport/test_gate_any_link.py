@@ -7,9 +7,9 @@ import random
 
 import pytest
 
-from bench.links.memory import LinkModel
-from bench.scenarios.gate_virtual import simulate
-from transport.quantum import SEGMENT
+from bench.scenarios.links.gate_virtual import simulate
+from emulation.memory.memory import LinkModel
+from transport.link.quantum import SEGMENT
 
 LEAST = 1 / 8
 """Of what the path holds: a queue that drops and is shorter is another matter. With a 27th of

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import pytest
 
-from transport.gate import Gate
-from transport.report_spacing import REPORT_EVERY
+from transport.gate.controller import Gate
+from transport.gate.report_spacing import REPORT_EVERY
 from wire.frames import CLOCK_TICK
 
 QUANTUM = 882

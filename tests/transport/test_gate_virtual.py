@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import pytest
 
-from bench.links.memory import LinkModel, memory_links
-from bench.scenarios.gate import ChunkWatch, EndlessOutbox, Silent
-from bench.scenarios.gate_virtual import simulate
-from bench.virtual_time import run
+from bench.scenarios.links.gate import ChunkWatch, EndlessOutbox, Silent
+from bench.scenarios.links.gate_virtual import simulate
+from emulation.memory.memory import LinkModel, memory_links
+from emulation.memory.virtual_time import run
 from wire.frames import Control, Data
 
 MODEM, DSL, BROADBAND = 7_000, 48_000, 625_000

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transport.interfaces import Change, InterfaceWatch, changes
+from transport.paths.interfaces import Change, InterfaceWatch, changes
 
 pytestmark = pytest.mark.alone
 

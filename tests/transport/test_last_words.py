@@ -6,9 +6,9 @@ import asyncio
 import socket
 
 from tests.transport.ends import Arrivals, Queue
-from transport.link import LinkError
-from transport.stream_link import StreamLink
-from transport.tcp_connection import TcpConnection
+from transport.link.interface import LinkError
+from transport.stream.stream_link import StreamLink
+from transport.tcp.connection import TcpConnection
 from wire.frames import Control, Data
 
 

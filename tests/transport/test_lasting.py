@@ -9,16 +9,16 @@ from dataclasses import dataclass
 
 import pytest
 
-from bench.links.breaking import BreakingWay
+from emulation.relay.breaking import BreakingWay
 from tests.end_to_end.pair import until
 from tests.transport.ends import Arrivals, Queue
-from transport import lasting
-from transport.handshakes import dial_secured
-from transport.lasting import LastingLink
-from transport.link import LinkError
-from transport.reception import Reception
-from transport.stream_link import StreamLink
-from transport.tcp_connection import TcpConnection
+from transport.link.interface import LinkError
+from transport.stream import dialling_end
+from transport.stream.accepting_end import Reception
+from transport.stream.dialling_end import LastingLink
+from transport.stream.stream_link import StreamLink
+from transport.tcp.connection import TcpConnection
+from transport.tcp.handshakes import dial_secured
 from wire.frames import Data
 
 TOKEN = bytes(range(16))
@@ -28,8 +28,8 @@ FRAMES = [Data(1, bytes([number]) * 100, number == 9) for number in range(10)]
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Silence is noticed within moments: nothing here waits for real links."""
-    monkeypatch.setattr(lasting, "SILENCE", 0.3)
-    monkeypatch.setattr(lasting, "LOOK", 0.01)
+    monkeypatch.setattr(dialling_end, "SILENCE", 0.3)
+    monkeypatch.setattr(dialling_end, "LOOK", 0.01)
 
 
 @dataclass
@@ -234,7 +234,7 @@ def test_who_only_receives_is_not_roused_by_everything_that_comes(
         pauses += 1
         await pause(self, seconds)
 
-    monkeypatch.setattr(lasting, "LOOK", 0.5)
+    monkeypatch.setattr(dialling_end, "LOOK", 0.5)
     monkeypatch.setattr(LastingLink, "_pause", counted)
 
     async def go() -> None:

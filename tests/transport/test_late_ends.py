@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from bench.scenarios.gate import EndlessOutbox, Silent
+from bench.scenarios.links.gate import EndlessOutbox, Silent
 from tests.transport.test_last_words import connected
-from transport.connection import DeliveryReport
-from transport.endpoint import Endpoint
-from transport.gate import Gate
-from transport.link import LinkError
-from transport.tcp_connection import TcpConnection
+from transport.gate.controller import Gate
+from transport.link.connection import DeliveryReport
+from transport.link.interface import LinkError
+from transport.stream.endpoint import Endpoint
+from transport.tcp.connection import TcpConnection
 from wire.frames import CLOCK_TICK, Data, FrameWriter, Report
 
 RATE = 50_000.0

@@ -9,16 +9,16 @@ from typing import Any, Protocol
 
 import pytest
 
-from bench.links.memory import LinkModel, MemoryLink, memory_links
-from bench.links.secured import SecuredEnds, paired
-from bench.virtual_time import run as run_virtually
+from emulation.memory.memory import LinkModel, MemoryLink, memory_links
+from emulation.memory.secured import SecuredEnds, paired
+from emulation.memory.virtual_time import run as run_virtually
 from tests.transport.ends import Arrivals, Queue
-from transport import single
-from transport.handshakes import dial_secured, listen_secured
-from transport.link import Link, LinkError
-from transport.segmented import Segmented
-from transport.stream_link import StreamLink
-from transport.tcp_connection import TcpConnection
+from transport.link.interface import Link, LinkError
+from transport.stream import one_connection
+from transport.stream.stream_link import StreamLink
+from transport.tcp.connection import TcpConnection
+from transport.tcp.handshakes import dial_secured, listen_secured
+from transport.tcp.segmented import Segmented
 from wire.frames import MAX_PAYLOAD, Control, Data, FrameWriter, Report
 
 
@@ -62,8 +62,8 @@ class OverTcp:
     @asynccontextmanager
     async def pair(self) -> AsyncIterator[tuple[Link, Link]]:
         accepted: asyncio.Queue[StreamLink] = asyncio.Queue()
-        async with await single.serve("127.0.0.1", 0, accepted.put_nowait) as listener:
-            near = await single.connect(*listener.address)
+        async with await one_connection.serve("127.0.0.1", 0, accepted.put_nowait) as listener:
+            near = await one_connection.connect(*listener.address)
             far = await accepted.get()
             yield near, far
             near.close()
@@ -72,7 +72,7 @@ class OverTcp:
     @asynccontextmanager
     async def hostile(self, data: bytes) -> AsyncIterator[Link]:
         accepted: asyncio.Queue[StreamLink] = asyncio.Queue()
-        async with await single.serve("127.0.0.1", 0, accepted.put_nowait) as listener:
+        async with await one_connection.serve("127.0.0.1", 0, accepted.put_nowait) as listener:
             with socket.create_connection(listener.address) as peer:
                 peer.sendall(data)
                 peer.shutdown(socket.SHUT_WR)
@@ -90,9 +90,11 @@ class OverTls:
     @asynccontextmanager
     async def pair(self) -> AsyncIterator[tuple[Link, Link]]:
         ends, accepted = paired(), asyncio.Queue[StreamLink]()
-        listener = await single.serve("127.0.0.1", 0, accepted.put_nowait, security=ends.server)
+        listener = await one_connection.serve(
+            "127.0.0.1", 0, accepted.put_nowait, security=ends.server
+        )
         async with listener:
-            near = await single.connect(*listener.address, security=ends.client)
+            near = await one_connection.connect(*listener.address, security=ends.client)
             far = await accepted.get()
             yield near, far
             near.close()
@@ -102,7 +104,9 @@ class OverTls:
     async def hostile(self, data: bytes) -> AsyncIterator[Link]:
         """A paired device that has gone wrong."""
         loop, ends, accepted = asyncio.get_running_loop(), paired(), asyncio.Queue[StreamLink]()
-        listener = await single.serve("127.0.0.1", 0, accepted.put_nowait, security=ends.server)
+        listener = await one_connection.serve(
+            "127.0.0.1", 0, accepted.put_nowait, security=ends.server
+        )
         async with listener:
             with socket.create_connection(listener.address) as peer:
                 peer.setblocking(False)
@@ -350,7 +354,7 @@ def test_an_outbox_that_fails_closes_the_link_and_is_logged_once(world: World) -
 def test_a_reset_is_the_transports_fault() -> None:
     async def main() -> None:
         accepted: asyncio.Queue[StreamLink] = asyncio.Queue()
-        async with await single.serve("127.0.0.1", 0, accepted.put_nowait) as listener:
+        async with await one_connection.serve("127.0.0.1", 0, accepted.put_nowait) as listener:
             with socket.create_connection(listener.address) as peer:
                 link, inbox = await accepted.get(), Arrivals()
                 link.start(Queue(), inbox)
@@ -366,16 +370,18 @@ def test_connecting_to_nobody_says_so() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         with pytest.raises(LinkError, match="refused"):
-            asyncio.run(single.connect(*unused.getsockname()))
+            asyncio.run(one_connection.connect(*unused.getsockname()))
 
 
 def test_an_unknown_congestion_control_is_refused_on_both_sides() -> None:
     async def main() -> None:
         with pytest.raises(LinkError, match="no_such"):
-            await single.serve("127.0.0.1", 0, lambda link: None, congestion="no_such")
-        async with await single.serve("127.0.0.1", 0, lambda link: link.close()) as listener:
+            await one_connection.serve("127.0.0.1", 0, lambda link: None, congestion="no_such")
+        async with await one_connection.serve(
+            "127.0.0.1", 0, lambda link: link.close()
+        ) as listener:
             with pytest.raises(LinkError, match="no_such"):
-                await single.connect(*listener.address, congestion="no_such")
+                await one_connection.connect(*listener.address, congestion="no_such")
 
     asyncio.run(main())
 

@@ -8,8 +8,8 @@ from math import inf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transport.nai.admission import Admission, AdmissionEntry, Protects
-from transport.nai.ranking import FIRST, LAST, Ranking
+from admission.admission import Admission, AdmissionEntry, Protects
+from admission.ranking import FIRST, LAST, Ranking
 
 ALONE = {"": 1.0}
 sizes = st.integers(0, 50)

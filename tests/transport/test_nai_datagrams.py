@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from bench.links.memory_spp import SppEnds, memory_links
-from bench.links.secured import paired_twice
-from bench.profiles import Profile
-from bench.scenarios import atp_datagrams
-from bench.virtual_time import run
+from bench.scenarios.atp import atp_datagrams
+from emulation.lines.profiles import Profile
+from emulation.memory.memory_spp import SppEnds, memory_links
+from emulation.memory.secured import paired_twice
+from emulation.memory.virtual_time import run
 from tests.transport.spp_ends import link
-from transport.link import LinkError, NotTrusted
-from transport.nai.datagrams import DEVICE, REMOTE, SppSegments, connect, listen, unpaced
+from transport.link.interface import LinkError, NotTrusted
+from transport.nai.carriers.datagrams import DEVICE, REMOTE, SppSegments, connect, listen, unpaced
 from transport.nai.endpoint import NaiConnection, NewEstimator, improved, paper
 from transport.nai.errors import CarrierError, SegmentFault
-from transport.nai.message import MessageState
-from transport.nai.receiver import Received
+from transport.nai.messages.message import MessageState
+from transport.nai.receiving.receiver import Received
 
 BAD = {"loss": 0.1, "reorder": 0.02, "reorder_delay": 0.01, "duplicate": 0.02}
 

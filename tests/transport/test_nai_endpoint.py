@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from bench.links.carrier import CarrierModel, memory_carriers
-from bench.virtual_time import run
+from admission.admission import Protects
+from emulation.memory.carrier import CarrierModel, memory_carriers
+from emulation.memory.virtual_time import run
 from tests.transport.nai_world import World, in_world
-from transport.nai.admission import Protects
+from transport.nai.carriers.segments import Filler
 from transport.nai.endpoint import NaiConnection, connect, listen, paper
 from transport.nai.errors import CarrierError, NaiError, NotSent, NotTaken, SegmentFault
-from transport.nai.handles import SubmittedMessage
-from transport.nai.message import Cancel, Continue, Defer, Expiry, MessageState, Verdict
-from transport.nai.receiver import Received
-from transport.nai.segments import Filler
+from transport.nai.messages.handles import SubmittedMessage
+from transport.nai.messages.message import Cancel, Continue, Defer, Expiry, MessageState, Verdict
+from transport.nai.receiving.receiver import Received
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "nai.md"
 

@@ -7,11 +7,11 @@ from itertools import pairwise
 
 import pytest
 
-from bench.links.schedule import Steps
+from emulation.lines.schedule import Steps
 from tests.transport.nai_world import CarrierModel, World, in_world
 from transport.nai.endpoint import paper
-from transport.nai.estimator import Figure3, PaperEstimator
-from transport.nai.improved import ImprovedEstimator
+from transport.nai.estimators.estimator import Figure3, PaperEstimator
+from transport.nai.estimators.improved import ImprovedEstimator
 
 QUEUE = 75_000
 

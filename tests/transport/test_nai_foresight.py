@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 
-from bench.links.carrier import CarrierModel, memory_carriers
-from bench.virtual_time import run
+from admission.admission import Protects
+from admission.demand import Demand
+from emulation.memory.carrier import CarrierModel, memory_carriers
+from emulation.memory.virtual_time import run
 from tests.transport.nai_world import World, in_world, let, sender
 from transport.nai import headers
-from transport.nai.admission import Protects
-from transport.nai.demand import Demand
 from transport.nai.endpoint import NaiConnection, paper
-from transport.nai.estimator import Figure3
-from transport.nai.handles import SubmittedMessage
+from transport.nai.estimators.estimator import Figure3
 from transport.nai.headers import Poll
-from transport.nai.message import Cancel, Expiry, MessageState, NaiMessage
+from transport.nai.messages.handles import SubmittedMessage
+from transport.nai.messages.message import Cancel, Expiry, MessageState, NaiMessage
 
 
 def test_what_higher_priorities_have_most_seconds_is_expected_a_burst_is_not() -> None:

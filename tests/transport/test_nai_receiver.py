@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.transport.nai_world import let, sender
 from transport.nai import headers
+from transport.nai.carriers.segments import Cutter, Filler
 from transport.nai.errors import SegmentFault
 from transport.nai.headers import (
     Cancelled,
@@ -21,9 +22,8 @@ from transport.nai.headers import (
     RefusalReason,
     RefusedMessage,
 )
-from transport.nai.message import MessageState, NaiMessage
-from transport.nai.receiver import MOST_STREAMS, Receiver
-from transport.nai.segments import Cutter, Filler
+from transport.nai.messages.message import MessageState, NaiMessage
+from transport.nai.receiving.receiver import MOST_STREAMS, Receiver
 
 
 def sent(*messages: NaiMessage) -> list[bytes]:

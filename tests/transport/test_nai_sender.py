@@ -6,15 +6,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from admission.admission import Protects
 from tests.transport.nai_world import Box, let, sender
 from transport.nai import headers
-from transport.nai.admission import Protects
 from transport.nai.atp import AtpSender
 from transport.nai.errors import CarrierError, NaiError
 from transport.nai.headers import Cancelled, MessageData
-from transport.nai.message import Cancel, Continue, Defer, Expiry, MessageState, NaiMessage
-from transport.nai.queues import MOST_QUEUES, weight
-from transport.nai.receiver import Receiver
+from transport.nai.messages.message import Cancel, Continue, Defer, Expiry, MessageState, NaiMessage
+from transport.nai.messages.queues import MOST_QUEUES, weight
+from transport.nai.receiving.receiver import Receiver
 
 
 def queued(

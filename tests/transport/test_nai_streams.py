@@ -7,14 +7,22 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from bench.links.carrier import CarrierModel
-from bench.links.tcp_model import SharedPath
-from bench.virtual_time import run
+from emulation.memory.carrier import CarrierModel
+from emulation.memory.tcp_model import SharedPath
+from emulation.memory.virtual_time import run
+from transport.nai.baselines.nai_mtcp import NaiMtcp
+from transport.nai.baselines.nai_tcp import MessageFate, NaiTcp, Sent
+from transport.nai.carriers.streams import (
+    HEAD,
+    LENGTH,
+    CarrierStream,
+    SocketStream,
+    dial,
+    listen,
+    received,
+)
 from transport.nai.errors import CarrierError, NaiError, SegmentFault
-from transport.nai.nai_mtcp import NaiMtcp
-from transport.nai.nai_tcp import MessageFate, NaiTcp, Sent
-from transport.nai.receiver import Received
-from transport.nai.streams import HEAD, LENGTH, CarrierStream, SocketStream, dial, listen, received
+from transport.nai.receiving.receiver import Received
 
 RATE = 100_000.0
 """Bytes/second: 10 KB take 0.1 s."""

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hats.hierarchy import Hierarchy
+from hats.disciplines.registry import create
 from hats.multiplexer import Multiplexer
-from hats.registry import create
-from transport.incoming import Incoming, StreamCut
-from transport.outbox import TreeOutbox
-from transport.outgoing import HIGH_WATER, Budget, Outgoing
+from hats.tree.hierarchy import Hierarchy
+from transport.sending.incoming import Incoming, StreamCut
+from transport.sending.outbox import TreeOutbox
+from transport.sending.outgoing import HIGH_WATER, Budget, Outgoing
 from wire import messages as m
 from wire.credit import INITIAL
 from wire.errors import PeerError

@@ -5,10 +5,10 @@ from typing import Final
 
 import pytest
 
-from bench.scenarios.start import LINKS, WINDOW, measure
+from bench.scenarios.pages.start import LINKS, WINDOW, measure
 from tests.transport.ends import Queue
-from transport.endpoint import Endpoint
-from transport.probe import BURSTS, Probe
+from transport.stream.endpoint import Endpoint
+from transport.stream.probe import BURSTS, Probe
 from wire.frames import PADDING, Control, Data, FrameReader, FrameWriter, Report
 
 HELLO = FrameWriter().encode(Control(b"hello"))

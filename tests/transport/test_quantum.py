@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.links.memory import LinkModel
-from bench.scenarios.gate_virtual import simulate
-from transport.quantum import SEGMENT, Chunks, chunks_of
-from transport.tls import RECORD_OVERHEAD
+from bench.scenarios.links.gate_virtual import simulate
+from emulation.memory.memory import LinkModel
+from transport.link.quantum import SEGMENT, Chunks, chunks_of
+from transport.tcp.tls import RECORD_OVERHEAD
 
 HEADERS, FRAME = 52, 4
 MODEM, DSL, BROADBAND = 7_000, 48_000, 625_000

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transport.rate_filter import RateFilter
+from monitor.sensors.delivered_rate import RateFilter
 
 WINDOW = 0.1
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.transport.ends import Queue
-from transport.endpoint import Endpoint
-from transport.gate import Gate
-from transport.quantum import SEGMENT, chunks_of
-from transport.run import LASTING, Run
-from transport.tls import RECORD_OVERHEAD
+from transport.gate.controller import Gate
+from transport.link.quantum import SEGMENT, chunks_of
+from transport.stream.endpoint import Endpoint
+from transport.stream.long_run import LASTING, Run
+from transport.tcp.tls import RECORD_OVERHEAD
 from wire.frames import Control, Data, FrameReader
 
 

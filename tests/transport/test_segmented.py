@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transport.records import Plain
-from transport.segmented import SEGMENT, SHORT, Segmented
+from transport.link.records import Plain
+from transport.tcp.segmented import SEGMENT, SHORT, Segmented
 from wire.errors import PeerError
 
 

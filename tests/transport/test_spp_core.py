@@ -7,9 +7,10 @@ import pytest
 from tests.transport.spp_ends import HOME, ends, exchange, far_seal, near_seal
 from transport.spp.congestion.new_reno import NewReno
 from transport.spp.congestion.rate_based import RateBased
-from transport.spp.core import SppConnection
-from transport.spp.errors import PayloadRefused
-from transport.spp.packets import (
+from transport.spp.congestion.round_trip import RoundTrip
+from transport.spp.core.connection import SppConnection
+from transport.spp.core.errors import PayloadRefused
+from transport.spp.core.packets import (
     LARGEST_PAYLOAD,
     Ack,
     Challenge,
@@ -22,10 +23,9 @@ from transport.spp.packets import (
     decode,
     encode,
 )
-from transport.spp.recovery import LONGEST_PATIENCE
-from transport.spp.round_trip import RoundTrip
-from transport.spp.seal import Seal
-from transport.spp.settings import IdleTimeout
+from transport.spp.core.recovery import LONGEST_PATIENCE
+from transport.spp.core.settings import IdleTimeout
+from transport.spp.handshake.seal import Seal
 from wire.errors import LocalError, PeerError
 
 AWAY = ("198.51.100.9", 777)

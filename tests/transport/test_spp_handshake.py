@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pairing.identity import Identity, device_identity, new_identity
-from transport.link import NotTrusted, WrongPeer
-from transport.spp.door import AT_EASE, MOST, TIMEOUT, Admitted, Door
-from transport.spp.handshake import (
+from transport.link.interface import NotTrusted, WrongPeer
+from transport.spp.core.paths import Address
+from transport.spp.handshake.door import AT_EASE, MOST, TIMEOUT, Admitted, Door
+from transport.spp.handshake.exchange import (
     HELLO_SIZE,
     PROOF_SIZE,
     REFUSAL_SIZE,
@@ -21,9 +22,8 @@ from transport.spp.handshake import (
     ClientHandshake,
     Established,
 )
-from transport.spp.keys import ClientKeys, ServerKeys
-from transport.spp.paths import Address
-from transport.spp.seal import Forged
+from transport.spp.handshake.keys import ClientKeys, ServerKeys
+from transport.spp.handshake.seal import Forged
 
 DEVICE: Identity = device_identity(b"d" * 32)
 OTHER: Identity = device_identity(b"o" * 32)
@@ -180,7 +180,7 @@ def test_a_key_without_strength_is_refused() -> None:
     one, at = client(), door(DEVICE)
     hello = bytearray(one.hello())
     hello[6:38] = bytes(32)
-    from transport.spp.tags import tagged
+    from transport.spp.handshake.tags import tagged
 
     weak = tagged(REMOTE.pin, bytes(hello[:-16]))
     with pytest.raises(Forged):

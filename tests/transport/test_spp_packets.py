@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transport.spp import varint
-from transport.spp.packets import (
+from transport.spp.core import varint
+from transport.spp.core.packets import (
     LARGEST_PAYLOAD,
     MOST_RANGES,
     MOST_STAMPS,

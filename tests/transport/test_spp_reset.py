@@ -19,13 +19,13 @@ from tests.transport.test_spp_handshake import (
     replied,
 )
 from tests.transport.test_spp_udp import KEYS, Nat, run, serving
-from transport.link import LinkError
-from transport.spp import reset
-from transport.spp.door import Door
-from transport.spp.handshake import Established
-from transport.spp.keys import ServerKeys
-from transport.spp.seal import Forged
-from transport.spp.udp import connect
+from transport.link.interface import LinkError
+from transport.spp.edge.udp import connect
+from transport.spp.handshake import reset
+from transport.spp.handshake.door import Door
+from transport.spp.handshake.exchange import Established
+from transport.spp.handshake.keys import ServerKeys
+from transport.spp.handshake.seal import Forged
 
 
 def established() -> Established:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.transport.spp_ends import DOWN, FAR, NEAR, UP, far_seal, near_seal
-from transport.spp.packets import OVERHEAD
-from transport.spp.seal import REKEY_BITS, REPLAY_WINDOW, Forged, ReplayWindow, Seal
+from transport.spp.core.packets import OVERHEAD
+from transport.spp.handshake.seal import REKEY_BITS, REPLAY_WINDOW, Forged, ReplayWindow, Seal
 
 GENERATION = 1 << REKEY_BITS
 

@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from bench.links.cables import NoBackend, World
-from bench.links.datagram_path import DatagramPath
-from bench.links.world import emulate
-from bench.profiles import Profile
+from emulation.lines.profiles import Profile
+from emulation.memory.datagram_path import DatagramPath
+from emulation.worlds.cables import NoBackend, World
+from emulation.worlds.world import emulate
 from pairing.identity import device_identity
 from tests.transport.spp_ends import Transfer, ends, link
-from transport.link import LinkError, LinkExpired, NotTrusted
+from transport.link.interface import LinkError, LinkExpired, NotTrusted
 from transport.spp.congestion.rate_based import RateBased
-from transport.spp.keys import ClientKeys, ServerKeys
-from transport.spp.settings import SppSettings
-from transport.spp.udp import MOST_PER_DEVICE, SppLink, SppListener, connect, listen
+from transport.spp.core.settings import SppSettings
+from transport.spp.edge.udp import MOST_PER_DEVICE, SppLink, SppListener, connect, listen
+from transport.spp.handshake.keys import ClientKeys, ServerKeys
 
 pytestmark = pytest.mark.alone
 

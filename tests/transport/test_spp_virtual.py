@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from bench.links.datagram_path import DatagramPath
+from emulation.memory.datagram_path import DatagramPath
 from tests.transport.spp_ends import HOME, Transfer, ends, link
 from transport.spp.congestion.rate_based import RateBased
-from transport.spp.recovery import LONGEST_PATIENCE
+from transport.spp.core.recovery import LONGEST_PATIENCE
 
 BAD = {"loss": 0.1, "reorder": 0.02, "reorder_delay": 0.01, "duplicate": 0.02}
 

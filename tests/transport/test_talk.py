@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transport.talk import BURST, LEAST_RATE, SHARE, Talk
+from transport.sending.talk import BURST, LEAST_RATE, SHARE, Talk
 
 
 def test_a_burst_is_talk_and_what_follows_at_once_is_not() -> None:

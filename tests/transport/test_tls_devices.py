@@ -7,21 +7,24 @@ import socket
 
 import pytest
 
-from bench.links.secured import SecuredEnds, paired
+from emulation.memory.secured import SecuredEnds, paired
 from pairing.identity import new_identity
 from tests.transport.tls_ends import Quiet, device, serving
 from tests.watched import run, until
-from transport import single
-from transport.link import LinkError, NotTrusted
-from transport.records import ProvenPeer
-from transport.security import ClientSecurity, ServerSecurity, is_loopback, spki_pin
+from transport.link.interface import LinkError, NotTrusted
+from transport.link.records import ProvenPeer
+from transport.stream import one_connection
+from transport.tcp.security import ClientSecurity, ServerSecurity, is_loopback, spki_pin
 from wire.frames import Data
 
 
 def test_a_paired_device_is_let_in_and_known_by_its_name() -> None:
     async def go() -> None:
         async with serving() as (server, ends):
-            near, quiet = await single.connect(*server.address, security=ends.client), Quiet()
+            near, quiet = (
+                await one_connection.connect(*server.address, security=ends.client),
+                Quiet(),
+            )
             near.start(quiet, quiet)
             await until(lambda: quiet.frames)
             (far,) = server.links
@@ -39,7 +42,7 @@ def test_what_comes_right_behind_the_handshake_is_not_lost() -> None:
     async def go() -> None:
         async with serving() as (server, ends):
             quiet = Quiet(*(Data(2, bytes([number]) * 300) for number in range(3)))
-            near = await single.connect(*server.address, security=ends.client)
+            near = await one_connection.connect(*server.address, security=ends.client)
             near.start(quiet, quiet)  # its first bytes travel with the last of the handshake
             await until(lambda: server.ends and len(server.ends[0].frames) == 3)
             near.close()
@@ -56,7 +59,10 @@ def test_a_device_that_is_not_known_is_told_so(revoked: bool) -> None:
         else:
             ends = SecuredEnds(ends.server, ClientSecurity(device().pem, pin=_pin_of(ends)))
         async with serving(ends) as (server, _):
-            near, quiet = await single.connect(*server.address, security=ends.client), Quiet()
+            near, quiet = (
+                await one_connection.connect(*server.address, security=ends.client),
+                Quiet(),
+            )
             near.start(quiet, quiet)
             error = await quiet.end()
             assert isinstance(error, NotTrusted)
@@ -77,7 +83,10 @@ def test_one_of_many_devices_is_let_in() -> None:
         ):
             for one in (devices[0], devices[20], devices[39]):
                 security = ClientSecurity(one.pem, pin=remote.pin)
-                near, quiet = await single.connect(*server.address, security=security), Quiet()
+                near, quiet = (
+                    await one_connection.connect(*server.address, security=security),
+                    Quiet(),
+                )
                 near.start(quiet, quiet)
                 await until(lambda quiet=quiet: quiet.frames)
                 near.close()
@@ -174,9 +183,11 @@ def _pin_of(ends: SecuredEnds) -> bytes:
 
 def test_a_remote_that_does_not_speak_tls_is_said_to_be_strange() -> None:
     async def go() -> None:
-        async with await single.serve("127.0.0.1", 0, lambda link: link.close()) as listener:
+        async with await one_connection.serve(
+            "127.0.0.1", 0, lambda link: link.close()
+        ) as listener:
             with pytest.raises(LinkError, match="closed the connection in the handshake"):
-                await single.connect(*listener.address, security=paired().client)
+                await one_connection.connect(*listener.address, security=paired().client)
 
     run(go())
 

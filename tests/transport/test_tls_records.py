@@ -13,16 +13,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.links.secured import SecuredEnds, paired
+from emulation.memory.secured import SecuredEnds, paired
 from pairing.identity import new_identity
 from tests.transport.tls_ends import Quiet, device, serving
 from tests.watched import run, until
-from transport import single
-from transport.endpoint import Endpoint
-from transport.link import LinkError
-from transport.records import Plain
-from transport.security import ServerSecurity
-from transport.tls import LARGEST_RECORD, RECORD_OVERHEAD, RecordProgress, TlsRecords
+from transport.link.interface import LinkError
+from transport.link.records import Plain
+from transport.stream import one_connection
+from transport.stream.endpoint import Endpoint
+from transport.tcp.security import ServerSecurity
+from transport.tcp.tls import LARGEST_RECORD, RECORD_OVERHEAD, RecordProgress, TlsRecords
 from wire.frames import Control, Data, FrameReader, FrameWriter, Report
 
 
@@ -166,7 +166,10 @@ def test_a_changed_byte_is_found(at: int, change: int) -> None:
 def test_a_cut_connection_is_no_clean_end() -> None:
     async def go() -> None:
         async with serving() as (server, ends):
-            near, quiet = await single.connect(*server.address, security=ends.client), Quiet()
+            near, quiet = (
+                await one_connection.connect(*server.address, security=ends.client),
+                Quiet(),
+            )
             near.start(quiet, quiet)
             await until(lambda: quiet.frames)
             server.socket().shutdown(socket.SHUT_WR)  # somebody in between does that

@@ -14,7 +14,7 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from bench.links.secured import SecuredEnds, paired
+from emulation.memory.secured import SecuredEnds, paired
 from tests.transport.tls_ends import (
     Quiet,
     Server,
@@ -26,8 +26,8 @@ from tests.transport.tls_ends import (
     tls_answer_to,
 )
 from tests.watched import run, until
-from transport import single
-from transport.handshakes import MOST, Handshakes, network_of
+from transport.stream import one_connection
+from transport.tcp.handshakes import MOST, Handshakes, network_of
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,10 @@ def test_a_crowd_of_strangers_does_not_keep_a_device_out(strangers: int) -> None
                 stranger.setblocking(False)
                 await loop.sock_connect(stranger, server.address)
                 await loop.sock_sendall(stranger, (b"", b"GET /", _first_flight(ends))[number % 3])
-            near, quiet = await single.connect(*server.address, security=ends.client), Quiet()
+            near, quiet = (
+                await one_connection.connect(*server.address, security=ends.client),
+                Quiet(),
+            )
             near.start(quiet, quiet)
             await until(lambda: quiet.frames)
             assert len(server.links) == 1

@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from bench.virtual_time import run
+from emulation.memory.virtual_time import run
 from tests.transport.spp_ends import link
 from tests.transport.udp_world import UdpWorld
-from transport.link import PeerFault
+from transport.link.interface import PeerFault
 from wire.frames import Control, Data
 
 

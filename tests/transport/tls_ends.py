@@ -12,15 +12,15 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from bench.links.secured import SecuredEnds, paired
+from emulation.memory.secured import SecuredEnds, paired
 from pairing.identity import Identity, device_identity
 from tests.watched import until
-from transport import single
-from transport.link import LinkError
-from transport.security import ServerSecurity
-from transport.stream_link import StreamLink
-from transport.tcp import Listener
-from transport.tcp_connection import TcpConnection
+from transport.link.interface import LinkError
+from transport.stream import one_connection
+from transport.stream.stream_link import StreamLink
+from transport.tcp.connection import TcpConnection
+from transport.tcp.security import ServerSecurity
+from transport.tcp.sockets import Listener
 from wire.frames import Control, Data
 
 Address = tuple[str, int]
@@ -78,7 +78,7 @@ class Server:
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[Server]:
-        async with await single.serve(
+        async with await one_connection.serve(
             "127.0.0.1", 0, self.accept, security=self.security
         ) as listener:
             self.listener, self.address = listener, listener.address

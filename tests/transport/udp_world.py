@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from bench.links.memory_spp import memory_links
-from bench.profiles import Profile
+from emulation.lines.profiles import Profile
+from emulation.memory.memory_spp import memory_links
 from tests.transport.ends import Arrivals, Queue
 from transport.spp.congestion.interface import Congestion
-from transport.stream_link import StreamLink
-from transport.udp_connection import DEVICE, REMOTE, UdpConnection, congestion
+from transport.stream.stream_link import StreamLink
+from transport.udp.connection import DEVICE, REMOTE, UdpConnection, congestion
 
 
 class UdpWorld:

@@ -17,7 +17,7 @@ import msgspec
 
 from transcoders.exact.form import MAX_BYTES, BodyKind, Form, Header, opened, packed
 from transcoders.picture import Unfit
-from transcoders.workers import Busy, FilterFailed, Slot, Workers
+from transcoders.work.workers import Busy, FilterFailed, Slot, Workers
 
 WORTH: Final = 0.98
 """Share of the bytes above which it is not worth the device's time."""

@@ -18,8 +18,8 @@ from typing import Annotated, Final
 import msgspec
 from PIL import Image
 
+from transcoders.formats.scans import MAX_SCANS, DamagedJpeg, Jpeg, parse
 from transcoders.picture import Unfit
-from transcoders.scans import MAX_SCANS, DamagedJpeg, Jpeg, parse
 
 MAX_RESTART: Final = 0xFFFF
 """MCUs between two restarts (T.81, B.2.4.4)."""

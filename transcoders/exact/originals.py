@@ -23,10 +23,10 @@ from transcoders.exact.jpeg_writer import JpegWriter, guess
 from transcoders.exact.png_writer import PngWriter, writer_of
 from transcoders.exact.recipe import MAX_BYTES, Otherwise, Recipe
 from transcoders.exact.rows import deflated
+from transcoders.formats.pixels import opened
+from transcoders.formats.sniff import Format, sniff
 from transcoders.picture import Unfit
-from transcoders.pixels import opened
-from transcoders.sniff import Format, sniff
-from transcoders.workers import Busy, FilterFailed, Slot, Workers
+from transcoders.work.workers import Busy, FilterFailed, Slot, Workers
 
 MAX_PIXELS: Final = 8_000_000
 """Of a WebP: as many as the remote proxy makes one of (lossless.EFFORT)."""

@@ -21,9 +21,9 @@ from PIL import Image
 from transcoders.exact.deflating import MAX_PLAIN
 from transcoders.exact.filtering import filtered
 from transcoders.exact.rows import Rows, split
+from transcoders.formats.pixels import open_still, plain
+from transcoders.formats.sniff import Format
 from transcoders.picture import Unfit
-from transcoders.pixels import open_still, plain
-from transcoders.sniff import Format
 
 MAX_INDEXED: Final = 4_000_000
 """Pixels of a picture with a palette: finding their colours takes 60 ns each, on one processor."""

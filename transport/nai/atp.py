@@ -19,16 +19,17 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
+from admission.admission import Protects
+from admission.timers import Timers
 from transport.nai import headers
-from transport.nai.admission import Protects
-from transport.nai.bandwidth import BandwidthWatch, Watches
-from transport.nai.carrier import Carrier
-from transport.nai.contest import Chosen, Contest
-from transport.nai.cutting import Cutting
-from transport.nai.departure import Departure
+from transport.nai.carriers.interface import Carrier
 from transport.nai.errors import CarrierError, NaiError
-from transport.nai.estimator import Estimator, NaiEstimate
-from transport.nai.message import (
+from transport.nai.estimators.bandwidth import BandwidthWatch, Watches
+from transport.nai.estimators.estimator import Estimator, NaiEstimate
+from transport.nai.messages.contest import Chosen, Contest
+from transport.nai.messages.cutting import Cutting
+from transport.nai.messages.departure import Departure
+from transport.nai.messages.message import (
     Continue,
     Defer,
     Expiry,
@@ -40,11 +41,10 @@ from transport.nai.message import (
     check_timer,
     nothing,
 )
-from transport.nai.queues import check_queue
-from transport.nai.refusals import Known
-from transport.nai.standby import Standby
+from transport.nai.messages.queues import check_queue
+from transport.nai.messages.standby import Standby
+from transport.nai.receiving.refusals import Known
 from transport.nai.statistics import SenderStatistics, SenderTally
-from transport.nai.timers import Timers
 
 MOST_MESSAGES: Final = 200_000
 """Under way, suspended or deferred at a time; about 2 KB each besides their bytes."""

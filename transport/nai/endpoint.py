@@ -18,22 +18,22 @@ from collections.abc import AsyncIterator, Callable, Container
 from types import TracebackType
 from typing import Final
 
-from transport import tcp
+from admission.admission import Protects
 from transport.nai import headers
-from transport.nai.admission import Protects
 from transport.nai.atp import AtpSender
-from transport.nai.bandwidth import BandwidthWatch
-from transport.nai.callbacks import Callbacks
-from transport.nai.carrier import Carrier
+from transport.nai.carriers.interface import Carrier
+from transport.nai.carriers.segments import Filler, TcpSegments
 from transport.nai.errors import CarrierError, NaiError, NotSent, NotTaken, SegmentFault
-from transport.nai.estimator import Estimator, NaiEstimate, PaperEstimator
-from transport.nai.handles import OnTimer, Queue, SubmittedMessage
+from transport.nai.estimators.bandwidth import BandwidthWatch
+from transport.nai.estimators.estimator import Estimator, NaiEstimate, PaperEstimator
+from transport.nai.estimators.improved import ImprovedEstimator
 from transport.nai.headers import Fault, Polled, RefusedMessage
-from transport.nai.improved import ImprovedEstimator
-from transport.nai.message import MessageState, NaiMessage, Source
-from transport.nai.receiver import MEMORY, Received, Receiver, ReceiverStatistics
-from transport.nai.segments import Filler, TcpSegments
+from transport.nai.messages.callbacks import Callbacks
+from transport.nai.messages.handles import OnTimer, Queue, SubmittedMessage
+from transport.nai.messages.message import MessageState, NaiMessage, Source
+from transport.nai.receiving.receiver import MEMORY, Received, Receiver, ReceiverStatistics
 from transport.nai.statistics import SenderStatistics
+from transport.tcp import sockets
 
 UNREAD: Final = 16 << 20
 """Bytes of messages that the application has not taken; from there on the carrier stops reading."""
@@ -302,8 +302,8 @@ async def connect(
     protects: Protects = Protects.ALL,
     memory: int = MEMORY,
 ) -> NaiConnection:
-    """A connection over TCP segments. Raises transport.link.LinkError."""
-    carrier = TcpSegments(await tcp.dial(host, port), padding=padding)
+    """A connection over TCP segments. Raises transport.link.interface.LinkError."""
+    carrier = TcpSegments(await sockets.dial(host, port), padding=padding)
     return NaiConnection(carrier, estimator=estimator, protects=protects, memory=memory)
 
 
@@ -316,12 +316,12 @@ async def listen(
     estimator: NewEstimator = improved,
     protects: Protects = Protects.ALL,
     memory: int = MEMORY,
-) -> tcp.Listener:
+) -> sockets.Listener:
     """Hand each connection over TCP segments to `on_connection`. Raises
-    transport.link.LinkError."""
+    transport.link.interface.LinkError."""
 
     def accepted(connection: socket.socket) -> None:
         carrier = TcpSegments(connection, padding=padding)
         on_connection(NaiConnection(carrier, estimator=estimator, protects=protects, memory=memory))
 
-    return await tcp.listen(host, port, accepted, congestion=None)
+    return await sockets.listen(host, port, accepted, congestion=None)

@@ -22,8 +22,8 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 from transport.nai.errors import SegmentFault
-from transport.nai.message import MAX_PRIORITY, MAX_SIZE
-from transport.nai.queues import MAX_NAME
+from transport.nai.messages.message import MAX_PRIORITY, MAX_SIZE
+from transport.nai.messages.queues import MAX_NAME
 
 DATA: Final = 0x10
 CANCEL: Final = 0x20

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from transport.nai.estimator import NaiEstimate
-from transport.nai.message import Expiry, MessageState
+from transport.nai.estimators.estimator import NaiEstimate
+from transport.nai.messages.message import Expiry, MessageState
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from local_proxy.threads import DOCUMENTS
+from local_proxy.kept.threads import DOCUMENTS
 from office.beginnings import closed, main_text
 from office.contents import unpacked
 from office.errors import Unreadable

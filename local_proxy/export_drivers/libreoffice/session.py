@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from local_proxy.export_drivers.libreoffice.find import Office
-from local_proxy.threads import PROGRAMS
+from local_proxy.kept.threads import PROGRAMS
 
 PREFIX: Final = "sluice-open-"
 _FAREWELL: Final = 12.0

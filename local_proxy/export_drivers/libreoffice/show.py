@@ -24,7 +24,7 @@ from local_proxy.export_drivers.libreoffice.session import (
     Report,
     started,
 )
-from local_proxy.threads import DOCUMENTS, PROGRAMS
+from local_proxy.kept.threads import DOCUMENTS, PROGRAMS
 from local_proxy.tracking_drivers.libreoffice import OfficeTracker
 from office.beginnings import main_text
 from office.errors import Unreadable

@@ -22,7 +22,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import structlog
 
-from local_proxy.http import Headers, Request, Response, header
+from local_proxy.http.model import Headers, Request, Response, header
 
 PATH: Final = "/documents/open/"
 MAX_BODY: Final = 512

@@ -18,16 +18,16 @@ from urllib.parse import parse_qs, quote
 import msgspec
 import structlog
 
-from local_proxy.components import Component, ComponentFailed
-from local_proxy.csp import CHANNEL_PATH
-from local_proxy.error_page import error_page
+from local_proxy.documents.incoming import IncomingDocument
+from local_proxy.documents.opening import Answer, Packages
+from local_proxy.export_drivers.markup.csp import CHANNEL_PATH
 from local_proxy.export_drivers.preview.asking import may_be_previewed
 from local_proxy.export_drivers.preview.page import page, policy
 from local_proxy.export_drivers.preview.showing import Showing
-from local_proxy.http import Handler, Headers, Request, Response, split_url
-from local_proxy.packages.incoming import IncomingDocument
-from local_proxy.packages.opening import Answer, Packages
-from local_proxy.resumption import LOST
+from local_proxy.http.error_page import error_page
+from local_proxy.http.model import Handler, Headers, Request, Response, split_url
+from local_proxy.link.components import Component, ComponentFailed
+from local_proxy.link.resumption import LOST
 from wire.messages import Takes
 
 PATH: Final = CHANNEL_PATH + "preview/"

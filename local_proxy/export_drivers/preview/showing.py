@@ -9,8 +9,8 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Final
 
-from local_proxy.packages.incoming import IncomingDocument
-from local_proxy.threads import DOCUMENTS
+from local_proxy.documents.incoming import IncomingDocument
+from local_proxy.kept.threads import DOCUMENTS
 from office.contents import unpacked
 from office.errors import Unreadable
 from office.extents import Extents

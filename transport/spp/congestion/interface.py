@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from transport.spp.round_trip import RoundTrip
+from transport.spp.congestion.round_trip import RoundTrip
 
 
 class Congestion(Protocol):

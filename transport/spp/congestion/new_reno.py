@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from transport.spp.round_trip import RoundTrip
+from transport.spp.congestion.round_trip import RoundTrip
 
 _REDUCTION: Final = 0.5
 _SLOW_START_GAIN: Final = 2.0

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from transport.spp.round_trip import RoundTrip
+from transport.spp.congestion.round_trip import RoundTrip
 
 _ROUND_TRIPS: Final = 3.0
 """A loss shows after one and an eighth to two, and its repetition takes one more."""

@@ -1,0 +1,23 @@
+"""Earliest deadline first (ATP orders the messages of one queue so).
+
+Late ones are not dropped here: what a deadline passed means is the caller's business.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import ClassVar
+
+from hats.tree.heap import Key
+from hats.tree.node import Node
+from hats.tree.scheduler import KeyScheduler
+
+
+class EarliestDeadlineFirst(KeyScheduler):
+    """By `deadline`; children without one come last, equals in order of arrival."""
+
+    __slots__ = ()
+    name: ClassVar[str] = "edf"
+
+    def key(self, child: Node) -> Key:
+        return (inf if child.deadline is None else child.deadline, child.arrived)

@@ -1,0 +1,75 @@
+"""In which order LowFidelityFirst serves what a page consists of: a table, and nothing else.
+
+    tier  what                                                             why
+    0     style                                                            nothing shows before it
+          tunnels in which two ends talk                                   somebody waits for it
+    1     text                                                             it can be read
+    2     script                                                           it may write more text
+    3     pictures up to their first mark; small pictures without marks    every picture coarse
+    4     fonts; other small things                                        little, and it shows
+    5     pictures up to their second mark                                 every picture good
+    6     pictures without marks, media and other things that are not small
+    7...  pictures up to their third mark, their fourth ...                the last refinements
+
+The paper (section 4.1.1) counts whole pictures below 4 KB to the low level: they are not worth
+transcoding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from hats.tree.node import Node
+
+SMALL: Final = 4096
+"""Bytes; HATS, section 4.1.1."""
+
+
+@dataclass(frozen=True, slots=True)
+class KindTiers:
+    """Tiers of a kind without marks."""
+
+    small: int
+    large: int
+
+
+_KINDS: Final[Mapping[str, KindTiers]] = {
+    "style": KindTiers(0, 0),
+    "tunnel": KindTiers(0, 0),
+    "text": KindTiers(1, 1),
+    "script": KindTiers(2, 2),
+    "image": KindTiers(3, 6),
+    "font": KindTiers(4, 4),
+    "media": KindTiers(4, 6),
+    "other": KindTiers(4, 6),
+}
+_LEVELS: Final = (3, 5, 7)
+
+
+@dataclass(frozen=True, slots=True)
+class TierTable:
+    """Which tier a leaf is in, now."""
+
+    small: int = SMALL
+    """Bytes; a component of fewer is small."""
+    kinds: Mapping[str, KindTiers] = field(default_factory=lambda: _KINDS)
+    """Must have an entry `other`, for all kinds it does not name."""
+    levels: tuple[int, ...] = _LEVELS
+    """Tier by how many marks a leaf has passed; beyond the last, one more for each mark."""
+    unrefined: frozenset[str] = frozenset(("text", "style", "script", "tunnel"))
+    """Kinds whose marks, if they have any, don't count."""
+
+    def tier(self, leaf: Node) -> int:
+        """The tier of the next byte that the leaf would send; smaller goes first."""
+        if leaf.marks and leaf.kind not in self.unrefined:
+            reached, last = leaf.level_reached, len(self.levels) - 1
+            return self.levels[reached] if reached <= last else self.levels[last] + reached - last
+        tiers = self.kinds.get(leaf.kind)
+        if tiers is None:
+            tiers = self.kinds["other"]
+        return tiers.small if leaf.total < self.small else tiers.large
+
+
+DEFAULT: Final = TierTable()

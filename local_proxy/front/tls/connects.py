@@ -1,0 +1,277 @@
+"""Decides on a CONNECT: TLS is taken off here on the device, or the tunnel stays opaque.
+
+Ours are the connections on which a client says, in the first bytes of its TLS, that it will speak
+HTTP to the very host it asked for. Everything else passes through as it comes: other protocols,
+other hosts inside, hosts that are never to be adapted, clients that do not take our certificates.
+For every front, whatever HTTP version carries the CONNECT. Must not know: sockets, components.
+Sources: RFC 9110, 9.3.6 (CONNECT); RFC 7301 (ALPN).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import structlog
+
+from local_proxy.front.tls.authority import Authority
+from local_proxy.front.tls.client_hello import ClientHello, parse_client_hello
+from local_proxy.front.tls.kept_rejections import Lessons
+from local_proxy.front.tls.rejections import Learnt, Rejections
+from local_proxy.front.tls.tls_stream import HandshakeFailed, TlsStream
+from local_proxy.http.client_stream import ClientStream, Serve
+from local_proxy.http.error_page import error_page
+from local_proxy.http.model import Core, Duplex, Response
+from local_proxy.http.pump import pump
+from local_proxy.kept.store import LocalStore
+
+log = structlog.get_logger(__name__)
+
+SILENCE: Final = 0.3
+"""Seconds after which a client that says nothing is taken to wait for the server (SSH, SMTP)."""
+SILENCE_HTTPS: Final = 10.0
+"""The same at port 443, where no server speaks first but a busy browser may take its time."""
+HELLO_TIME: Final = 10.0
+"""Seconds from the first byte of a ClientHello to its last."""
+HANDSHAKE_TIME: Final = 30.0
+"""Seconds for the rest of the handshake: some clients ask their user about a certificate."""
+
+
+class ConnectWay(Protocol):
+    """How a CONNECT goes on after its 200."""
+
+    async def carry(self, client: ClientStream, early: bytes) -> None:
+        """Until it is over. `early`: what the client sent behind its CONNECT."""
+
+    async def close(self) -> None:
+        """Called once, last, even if the 200 could not be said."""
+
+
+class Https:
+    """Which connections TLS is taken off, and what was learnt of clients that won't have it."""
+
+    def __init__(
+        self,
+        authority: Authority,
+        *,
+        tunnel: Iterable[str] = (),
+        now: Callable[[], float],
+        store: LocalStore | None = None,
+        tunnelled: Callable[[str], bool] = lambda host: False,
+    ) -> None:
+        """`tunnel`: hosts never adapted; `*.bank.example` means bank.example and all below it.
+
+        `tunnelled`: says the same of a host for now. `store`: where lessons are kept.
+        """
+        self.authority = authority
+        self._tunnelled = tunnelled
+        self._tunnel = tuple(pattern.lower().rstrip(".") for pattern in tunnel)
+        self._now = now
+        self._rejections = Rejections()
+        self.lessons = Lessons(
+            self._rejections,
+            store,
+            authority=hashlib.sha256(authority.certificate_pem).hexdigest(),
+            now=now,
+        )
+
+    def adapts(self, host: str, client: str) -> bool:
+        """Whether TLS to `host` may be taken off for the client of this User-Agent."""
+        name = _bare(host)
+        if self._tunnelled(name) or any(_matches(name, pattern) for pattern in self._tunnel):
+            return False
+        return not self._rejections.refuses(name, client, now=self._now())
+
+    async def takes(self, host: str, client: str) -> bool:
+        """The same, after asking whether clients have been made to trust us meanwhile."""
+        if self._rejections.refuses(_bare(host), client, now=self._now()):
+            await self.lessons.look()
+        return self.adapts(host, client)
+
+    def learnt(self) -> tuple[Learnt, ...]:
+        """Hosts and clients left alone for now, with the loop's time until which."""
+        return self._rejections.learnt(now=self._now())
+
+    async def forget(self) -> None:
+        """Try everybody again. Raises Unavailable if it holds for this run alone."""
+        await self.lessons.forget()
+
+    def accepted(self, host: str, client: str) -> None:
+        """A request came inside TLS of ours."""
+        self._rejections.accepted(_bare(host), client, now=self._now())
+
+    def rejected(self, host: str, client: str, *, sure: bool) -> None:
+        """TLS of ours came to nothing, with or without a word."""
+        learn = self._rejections.rejected if sure else self._rejections.suspected
+        news = learn(_bare(host), client, now=self._now())
+        if news is not None:
+            log.warning(news, host=host, client=client)
+
+
+class Connects:
+    """The CONNECTs of one front."""
+
+    def __init__(
+        self,
+        core: Core,
+        *,
+        https: Https | None,
+        serve: Mapping[str, Serve],
+        idle_time: float,
+        silence: float = SILENCE,
+    ) -> None:
+        """`serve`: by ALPN name, the best first. `https` None: all tunnels are opaque."""
+        self._core = core
+        self._https = https
+        self._serve = dict(serve)
+        self._idle_time = idle_time
+        self._silence = silence
+
+    async def open(self, host: str, port: int, *, client: str) -> ConnectWay | Response:
+        """What to do after a 200, or what to answer instead. `client`: its User-Agent.
+
+        A connection that may be ours needs nothing from the link yet.
+        """
+        if self._https is not None and await self._https.takes(host, client):
+            return _Heard(self, self._https, host, port, client)
+        return await self.tunnel(host, port)
+
+    async def tunnel(self, host: str, port: int) -> ConnectWay | Response:
+        """An opaque one, as far as the server."""
+        try:
+            far = await self._core.connect(host, port)
+        except Exception as error:
+            log.exception("core failed", host=host, port=port)
+            return error_page(502, f"The proxy failed: {type(error).__name__}.")
+        return far if isinstance(far, Response) else _Opaque(far, self._idle_time)
+
+    @property
+    def protocols(self) -> tuple[str, ...]:
+        """What is spoken inside TLS, the best first."""
+        return tuple(self._serve)
+
+    def server(self, protocol: str | None) -> Serve:
+        """Who speaks it."""
+        return self._serve[protocol or "http/1.1"]
+
+    def patience(self, port: int) -> float:
+        """Seconds to wait for a client's first byte."""
+        return max(self._silence, SILENCE_HTTPS) if port == 443 else self._silence
+
+
+@dataclass(frozen=True, slots=True)
+class _Opaque:
+    """Bytes both ways, never looked at."""
+
+    far: Duplex
+    idle_time: float
+
+    async def carry(self, client: ClientStream, early: bytes) -> None:
+        await pump(client, self.far, early, idle_time=self.idle_time)
+
+    async def close(self) -> None:
+        await self.far.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """Hears the client's first bytes before it decides."""
+
+    connects: Connects
+    https: Https
+    host: str
+    port: int
+    client: str
+
+    async def carry(self, client: ClientStream, early: bytes) -> None:
+        first, hello = await self._listen(client, early)
+        if hello is not None and self._ours(hello):
+            await self._terminate(client, first)
+        elif not client.lost and (first or not client.ended or self.port != 443):
+            await self._pass_through(client, first)
+
+    async def close(self) -> None:
+        """Nothing is open yet but what `carry` closes itself."""
+
+    async def _listen(self, client: ClientStream, early: bytes) -> tuple[bytes, ClientHello | None]:
+        """The client's first bytes, and the hello that they are."""
+        data, loop = bytearray(early), asyncio.get_running_loop()
+        patience = HELLO_TIME if early else self.connects.patience(self.port)
+        try:
+            async with asyncio.timeout(patience) as deadline:
+                while (hello := parse_client_hello(data)) is None:
+                    if not (more := await client.read()):
+                        break
+                    if not data:
+                        deadline.reschedule(loop.time() + HELLO_TIME)
+                    data += more
+        except (TimeoutError, ValueError):
+            return bytes(data), None
+        return bytes(data), hello
+
+    def _ours(self, hello: ClientHello) -> bool:
+        """Whether it will speak HTTP, in a way we can, to the host that it named to us.
+
+        Who says nothing of HTTP may speak anything (mail, databases); browsers always do.
+        """
+        if hello.server_name not in (None, _bare(self.host)):
+            log.info("another name inside TLS", host=self.host, inside=hello.server_name)
+            return False
+        return hello.modern and any(one in self.connects.protocols for one in hello.alpn)
+
+    async def _terminate(self, client: ClientStream, first: bytes) -> None:
+        try:
+            context = self.https.authority.context_for(self.host, alpn=self.connects.protocols)
+        except (ValueError, OSError) as error:  # a name for no certificate; a full disk
+            log.warning("no certificate", host=self.host, why=str(error))
+            await self._pass_through(client, first)
+            return
+        tls = TlsStream(client, context)
+        tls.program = self.client
+        tls.on_first_bytes = lambda: self.https.accepted(self.host, self.client)
+        try:
+            async with asyncio.timeout(HANDSHAKE_TIME):
+                await tls.handshake(first)
+        except TimeoutError:
+            client.abort()
+            return
+        except ConnectionError as failed:
+            log.info("no TLS with the client", host=self.host, why=str(failed))
+            if isinstance(failed, HandshakeFailed) and failed.answered:
+                self.https.rejected(self.host, self.client, sure=failed.lasting)
+            client.close()
+            return
+        origin = f"https://{self.host}" + (f":{self.port}" if self.port != 443 else "")
+        await self.connects.server(tls.alpn)(tls, origin)
+        if not tls.trusted:
+            self.https.rejected(self.host, self.client, sure=tls.distrusted)
+
+    async def _pass_through(self, client: ClientStream, first: bytes) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        client.on_leave = task.cancel if not client.ended else None
+        try:
+            way = await self.connects.tunnel(self.host, self.port)
+        finally:
+            client.on_leave = None
+        if isinstance(way, Response):  # it has had its 200: all that is left to say is no
+            client.abort()
+            return
+        try:
+            await way.carry(client, first)
+        finally:
+            await way.close()
+
+
+def _bare(host: str) -> str:
+    """As certificates and TLS name it: no brackets, no final dot."""
+    return host.strip("[]").rstrip(".").lower()
+
+
+def _matches(name: str, pattern: str) -> bool:
+    if pattern.startswith("*."):
+        return name == pattern[2:] or name.endswith(pattern[1:])
+    return pattern in ("*", name)

@@ -1,0 +1,154 @@
+"""Components on their way in: bytes of the link become bytes of the component, paced by its reader.
+
+An arrival outlives the session that brought its first bytes: what was asked is kept, and a digest
+of what came, so that another session can ask for the rest (local_proxy/link/resumption.py).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Final
+
+from local_proxy.link.components import Component, ComponentFailed
+from transcoders.exact.recipe import MAX_BYTES
+from transcoders.text import TextDecoder
+from wire.credit import ReceiveCredit
+from wire.messages import Kept, Treatment
+from wire.package import Held
+from wire.session import Headers
+
+MAX_UNREAD: Final = 1 << 20
+"""Bytes of a component without levels that may wait unread before its sender is stopped."""
+MAX_SHARED: Final = 4 << 20
+"""Bytes of a promise without levels up to which it is kept for a second request."""
+MAX_DECODED: Final = 1 << 40
+"""Bytes that one coded text may decode to: memory is bounded by MAX_UNREAD, not by this."""
+SLICE: Final = 256
+"""Bytes of coded text that are decoded at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The request that a component answers."""
+
+    method: str
+    headers: Headers
+    body: bool
+    levels: bool
+    tls: bool = False
+    treatment: Treatment = Treatment.ADAPTED
+    takes: int = 0
+    kept: Kept | None = None
+    held: Held | None = None
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether asking once more can do no harm (RFC 9110, 9.2.1)."""
+        return self.method in ("GET", "HEAD") and not self.body
+
+
+@dataclass(eq=False, slots=True)
+class Arrival:
+    """One component on its way in."""
+
+    component: Component
+    asked: Asked
+    headed: bool = False
+    """The session that brings it has said its head."""
+    in_parts: bool = False
+    """It is a document that comes in parts, or one of these: another session asks for what is not
+    here of the document, whatever part it belongs to."""
+    unsettled: bool = False
+    """That session has told of the first of its levels alone."""
+    last: bool = False
+    """All has come over the link."""
+    failure: ComponentFailed | None = None
+    """No more will come; its reader is told behind what has."""
+    digest: hashlib._Hash = field(default_factory=hashlib.sha256, repr=False)
+    """Over all of the component's bytes so far."""
+    _credit: ReceiveCredit = field(default_factory=ReceiveCredit)
+    _uncredited: int = 0
+    """Link bytes that came and were not yet counted as consumed."""
+    _decoder: TextDecoder | None = None
+    _waiting: bytearray = field(default_factory=bytearray, repr=False)
+    """Bytes as they came, which the reader is too far behind to be given. Bounded by credit."""
+
+    @property
+    def waiting(self) -> bool:
+        """Whether bytes are here that the component does not have yet."""
+        return bool(self._waiting)
+
+    @property
+    def cut_short(self) -> bool:
+        """All has come, and it ends inside its coding."""
+        return self.last and self._decoder is not None and not self._decoder.finished
+
+    def decode(self) -> None:
+        """What comes is coded text."""
+        self._decoder = TextDecoder(max_bytes=MAX_DECODED)
+
+    def arrive(self, data: bytes, *, last: bool) -> None:
+        """Bytes from the link. Raises PeerError beyond the credit given."""
+        self._credit.arrive(len(data))
+        self._waiting += data
+        self.last = last
+
+    def absorb(self) -> bool:
+        """Bytes that came become the component's, not far ahead of its reader; whether any did.
+
+        Coded text is taken in slices: a few bytes of it can stand for very many. Raises TextError.
+        """
+        at, waiting = 0, self._waiting
+        if self._decoder is None:
+            if waiting and self._hungry:
+                at, self._waiting = self._take(waiting), bytearray()
+        else:
+            try:
+                while at < len(waiting) and self._hungry:
+                    at += self._take(bytes(waiting[at : at + SLICE]))
+            except Exception:
+                waiting.clear()
+                raise
+            del waiting[:at]
+        self._uncredited += at
+        return at > 0
+
+    def credit(self) -> int:
+        """Bytes more that the sender may be allowed now; 0: none, or not worth saying.
+
+        Pictures are kept whole; of all else only so much may wait unread.
+        """
+        if not self._hungry:
+            return 0
+        more = self._credit.consume(self._uncredited)
+        self._uncredited = 0
+        return more
+
+    def begin_again(self) -> None:
+        """Another session takes over: what it will send follows the component's bytes so far."""
+        if self._decoder is None:
+            while self._waiting:
+                del self._waiting[: self._take(bytes(self._waiting))]
+        self._waiting.clear()
+        self._decoder = None
+        self.headed = self.unsettled = self.last = False
+        self._credit, self._uncredited = ReceiveCredit(), 0
+
+    @property
+    def _hungry(self) -> bool:
+        component = self.component
+        if component.levels:  # kept whole; behind them comes a recipe
+            return component.received < component.levels[-1].end + MAX_BYTES
+        return component.unread < MAX_UNREAD
+
+    def _take(self, data: bytes | bytearray) -> int:
+        decoded = self._decoder.decode(bytes(data)) if self._decoder else data
+        self.component.data += decoded
+        self.digest.update(decoded)
+        return len(data)
+
+
+def shared_too_long(component: Component) -> bool:
+    """Whether its front may go once a reader has had it: nobody else is expected to want it."""
+    return not component.promised or component.received > MAX_SHARED

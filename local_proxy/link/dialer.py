@@ -1,0 +1,86 @@
+"""Makes the link to the remote proxy: over TCP, padded TCP, or UDP where that is preferred.
+
+Knows settings and transports; not what the link carries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from local_proxy.link import which_remote
+from local_proxy.link.which_remote import Remote
+from transport.link.connection import Connection
+from transport.link.interface import Link, LinkError
+from transport.paths.interfaces import Change
+from transport.paths.preferring_udp import PreferringUdp, dial_udp
+from transport.spp.handshake.keys import ClientKeys
+from transport.stream.dialling_end import LastingLink, in_segments
+from transport.tcp.handshakes import dial_secured
+
+
+class Dialer:
+    """Makes one link after the other; each lasts from connection to connection."""
+
+    def __init__(
+        self,
+        settings: which_remote.PairingSettings,
+        remote: Remote,
+        *,
+        congestion: str,
+        patience: float,
+        on_change: Callable[[LinkError | None], None],
+        expecting: Callable[[], bool],
+    ) -> None:
+        """`patience`: seconds that a link waits for a new connection; `on_change`: it lost
+        its connection, and why; None: it has another. `expecting`: bytes should be coming."""
+        self._settings = settings
+        self._remote = remote
+        self._congestion = congestion
+        self._patience = patience
+        self._on_change = on_change
+        self._expecting = expecting
+        self._lasting: LastingLink | None = None
+        self._preferring: PreferringUdp | None = None
+
+    async def dial(self) -> Link:
+        """A link. Raises LinkError where there is none."""
+        keys = self._remote.keys
+        if keys is not None and self._preferring is None:
+            self._preferring = PreferringUdp(partial(self._udp, keys), self._tcp)
+        self._lasting = LastingLink(
+            self._preferring.dial if self._preferring is not None else self._tcp,
+            congestion=self._congestion,
+            patience=self._patience,
+            on_change=self._on_change,
+            better=self._preferring,
+            expecting=self._expecting,
+        )
+        return await self._lasting.open()
+
+    def network_changed(self, change: Change) -> None:
+        """Addresses of this device came or went."""
+        if self._lasting is not None:
+            self._lasting.network_changed(change.gone)
+
+    def why_not_udp(self) -> str:
+        """For people; empty where it is not wanted, or works."""
+        return self._preferring.why_not if self._preferring is not None else ""
+
+    async def _tcp(self) -> Connection:
+        connection = await dial_secured(*self._endpoint(), security=self._remote.security)
+        return (
+            await in_segments(connection) if self._settings.transport == "atp-tcp" else connection
+        )
+
+    async def _udp(self, keys: ClientKeys) -> Connection:
+        return await dial_udp(*self._endpoint(), keys=keys)
+
+    @property
+    def address(self) -> str:
+        """The remote's, host:port."""
+        return self._remote.address
+
+    def _endpoint(self) -> tuple[str, int]:
+        host, _, port = self._remote.address.rpartition(":")
+        return host.strip("[]"), int(port)

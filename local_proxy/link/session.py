@@ -1,0 +1,364 @@
+"""The local side of one link: requests and commands out, components in.
+
+Says what is asked and tells one listener what happened; arriving.py fills `Component` objects as
+their bytes come. Knows nothing of HTTP fronts, promises or policies (core.py joins them).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Protocol
+
+import structlog
+
+from local_proxy.link.arrival import Arrival, Asked
+from local_proxy.link.components import Component
+from local_proxy.link.inbound import Arriving, promised
+from local_proxy.link.resumption import Memory
+from local_proxy.link.uploads import Uploads
+from transport.link.activity import Activity
+from transport.link.interface import Link, LinkError, OtherVersion, PeerFault
+from transport.sending.outgoing import Outgoing
+from wire import messages as m
+from wire.errors import NoCommonVersion, WireError
+from wire.frames import Control, Data
+from wire.package import Held
+from wire.session import Headers, Session, SessionState, Side
+
+AGENT: Final = "sluice"
+MAX_REASON: Final = 500
+"""Characters of a goodbye's reason that people are shown."""
+_log = structlog.get_logger("sluice.local")
+
+
+class LinkListener(Protocol):
+    """Who is told what happens on the link. Called from the event loop; must not raise."""
+
+    def session_opened(self, session: LocalSession) -> None: ...
+
+    def skeleton_grew(
+        self, document: int, components: list[Component], headers: Headers, promised: bool
+    ) -> None: ...
+
+    def progressed(self, component: Component, amount: int) -> None:
+        """`amount` bytes of it came over the link; 0: its head, levels, end or failure."""
+
+    def expired(self, component: int) -> None:
+        """The remote has suspended a fetch that can't be in time."""
+
+    def noticed(self, text: str) -> None:
+        """The remote has something to tell people."""
+
+    def session_closed(self, session: LocalSession, error: LinkError | None) -> None: ...
+
+
+class LocalSession:
+    """One session over one link."""
+
+    def __init__(
+        self,
+        link: Link,
+        listener: LinkListener,
+        memory: Memory,
+        *,
+        device: str,
+        first_id: int = 1,
+        accepts: Sequence[str] = (),
+        patience: float = 0.0,
+        activity: Activity | None = None,
+    ) -> None:
+        """`first_id`: odd; ids name documents, which outlive the session, as `memory` does.
+
+        `accepts`: codings of pictures that whoever shows them undoes. `patience`: seconds for
+        which the link may be without a connection; the remote is told. `activity` hears of all
+        that is said and comes.
+        """
+        self._activity = activity or Activity()
+        self._link = link
+        self._listener = listener
+        self._memory = memory
+        self.session = Session(
+            Side.LOCAL,
+            agent=AGENT,
+            device=device,
+            first_component=first_id,
+            first_promise=memory.next_promise,
+            accepts=(*accepts, m.NOTICES, m.DECISIONS),
+            patience=math.ceil(patience),
+        )
+        self.decisions: Mapping[str, int] = {}
+        """How many pictures were adapted or left alone, by the remote's reason."""
+        self.uploads = Uploads(self.session, wake=link.wake)
+        self._arrivals = Arriving(
+            memory,
+            accepts=accepts,
+            say=self.say,
+            progressed=listener.progressed,
+            ended=self.uploads.drop,
+        )
+        self.closed: asyncio.Future[LinkError | None] = asyncio.get_running_loop().create_future()
+        self._handlers: dict[type[m.Message], Callable[[m.Message, Headers], None]] = {
+            m.Hello: self._on_hello,
+            m.Skeleton: self._on_skeleton,
+            m.Package: self._on_package,
+            m.Levels: self._on_levels,
+            m.Head: self._on_head,
+            m.Hint: self._on_hint,
+            m.Trailers: self._on_trailers,
+            m.Failed: self._on_failed,
+            m.Expired: self._on_expired,
+            m.Reset: self._on_reset,
+            m.Credit: self._on_credit,
+            m.Notice: self._on_notice,
+            m.Decisions: self._on_decisions,
+            m.Ping: self._on_ping,
+            m.Pong: lambda message, headers: None,
+            m.Goodbye: self._on_goodbye,
+        }
+
+    @property
+    def open(self) -> bool:
+        """Whether requests can be sent and answered."""
+        return self.session.state is SessionState.OPEN
+
+    @property
+    def link(self) -> Link:
+        """The link below, for its statistics."""
+        return self._link
+
+    @property
+    def expecting(self) -> bool:
+        """Whether anything is on its way in."""
+        return bool(self._arrivals)
+
+    def ping(self) -> None:
+        """Have the remote answer."""
+        self.say(m.Ping(0))
+
+    def grow(self, document: int) -> None:
+        """No driver runs in this document: its pictures are responses that grow."""
+        if self.session.peer is not None and m.GROWING in self.session.peer.accepts:
+            self.say(m.Growing(document))
+
+    def start(self) -> None:
+        """Begin: say hello and listen."""
+        self._link.start(self.uploads.outbox, self)
+
+    def close(self) -> None:
+        """End the session on purpose."""
+        self._link.close()
+
+    # -- out -----------------------------------------------------------------------------------
+
+    def new_id(self) -> int:
+        """An id for a request, and for the document that it opens."""
+        return self.session.new_component()
+
+    def request(
+        self,
+        component: Component,
+        *,
+        method: str,
+        headers: Headers,
+        body: bool,
+        levels: bool,
+        tls: bool = False,
+        treatment: m.Treatment = m.Treatment.ADAPTED,
+        takes: int = 0,
+        kept: m.Kept | None = None,
+        held: Held | None = None,
+    ) -> None:
+        """Ask for a component; its bytes will fill it. More: see wire.messages.Request."""
+        asked = Asked(method, headers, body, levels, tls, treatment, takes, kept, held)
+        if component.id == component.document:
+            self._memory.document_asked(component.id, headers, treatment)
+        self._arrivals.expect(Arrival(component, asked))
+        resume = m.Resume(0, held=held) if held is not None else None
+        self._ask(component, asked, resume)
+
+    def _ask(self, component: Component, asked: Asked, resume: m.Resume | None) -> None:
+        self.say(
+            m.Request(
+                component.id,
+                component.document,
+                asked.method,
+                component.url,
+                b"",
+                body=asked.body,
+                levels=asked.levels,
+                resume=resume,
+                tls=asked.tls,
+                treatment=asked.treatment,
+                takes=asked.takes,
+                kept=asked.kept,
+            ),
+            asked.headers,
+        )
+
+    def take_over(self) -> None:
+        """Ask for the rest of what an earlier session was bringing. Before any other request."""
+        for arrival in self._memory.take():
+            self._arrivals.expect(arrival)
+            self._ask(arrival.component, arrival.asked, self._memory.resume(arrival))
+
+    def upload(self, component: int, *, tunnel: bool = False) -> Outgoing:
+        """The way up for a request's body, or the input of a tunnel in which two ends talk."""
+        return self.uploads.open(component, tunnel=tunnel)
+
+    def set_talk(self, up: Outgoing, talks: bool) -> None:
+        """Whether a tunnel's input is talk, which goes before uploads, or a transfer."""
+        self.uploads.set_talk(up, talks)
+
+    @property
+    def rate_up(self) -> float | None:
+        """Bytes/second towards the remote; None: not measured yet."""
+        estimate = self._link.statistics().outgoing
+        return None if estimate is None else estimate.rate
+
+    def cut_upload(self, component: int, reason: str) -> None:
+        """The rest of a body that was going up will not come."""
+        if self.uploads.drop(component):
+            self.say(m.Reset(component, reason))
+
+    def cancel(self, component: Component) -> None:
+        """Nobody wants it any more; who reads it all the same is told that it ends here."""
+        self._arrivals.cancel(component)
+
+    def call_off(self, component: int) -> None:
+        """A policy wants it stopped for good; one that is not under way is ignored."""
+        arrival = self._arrivals.get(component)
+        if arrival is not None:
+            self._arrivals.cancel(arrival.component, status=403, reason="A policy called this off.")
+
+    def close_document(self, document: int) -> None:
+        """The document's window is gone, and its promises with it."""
+        self._arrivals.close_document(document)
+
+    def say(self, message: m.Message, headers: Headers | None = None) -> None:
+        """Queue a control message."""
+        self.session.enqueue(message, headers)
+        self._wake()
+
+    # -- transport.link.interface.Inbox ------------------------------------------------------------
+
+    def frames_received(self, frames: Sequence[Data | Control], *, now: float) -> None:
+        """Frames of the remote proxy. A peer that breaks the protocol loses the link."""
+        try:
+            for frame in frames:
+                if isinstance(frame, Data):
+                    self._arrivals.data(frame)
+                else:
+                    message, headers = self.session.receive(frame.payload)
+                    self._handlers[type(message)](message, headers)
+        except NoCommonVersion as error:
+            self._link.close(_other_version(error))
+        except WireError as error:
+            _log.warning("the remote proxy broke the protocol", error=str(error))
+            self._link.close(PeerFault(str(error)))
+        self._wake()
+
+    def _wake(self) -> None:
+        self._activity.happened()
+        self._link.wake()
+
+    def link_closed(self, error: LinkError | None) -> None:
+        """The link is gone."""
+        self.session.link_lost()
+        self._arrivals.lost(error)
+        self.uploads.drop_all()
+        if not self.closed.done():
+            self.closed.set_result(error)
+        self._listener.session_closed(self, error)
+
+    # -- messages ------------------------------------------------------------------------------
+
+    def _on_hello(self, message: m.Message, _: Headers) -> None:
+        self._listener.session_opened(self)
+
+    def _on_skeleton(self, message: m.Message, headers: Headers) -> None:
+        assert isinstance(message, m.Skeleton)
+        if message.document in self._memory.closed:
+            for part in message.parts:  # it was under way when the document closed
+                self.say(m.Cancel(part.component))
+            return
+        components = [promised(message.document, part) for part in message.parts]
+        treatment = self._memory.treatment(message.document)
+        if message.promised:
+            self._arrivals.promise(components, headers, treatment)
+            self._memory.promised(message.document, components)
+        self._listener.skeleton_grew(message.document, components, headers, message.promised)
+
+    def _on_package(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Package)
+        components = self._arrivals.package(message)
+        if components:
+            self._memory.promised(message.document, components)
+            self._listener.skeleton_grew(message.document, components, [], False)
+
+    def _on_levels(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Levels)
+        self._arrivals.levels(message)
+
+    def _on_head(self, message: m.Message, headers: Headers) -> None:
+        assert isinstance(message, m.Head)
+        self._arrivals.head(message, headers)
+
+    def _on_hint(self, message: m.Message, headers: Headers) -> None:
+        assert isinstance(message, m.Hint)
+        self._arrivals.hint(message, headers)
+
+    def _on_trailers(self, message: m.Message, headers: Headers) -> None:
+        assert isinstance(message, m.Trailers)
+        self._arrivals.trailers(message, headers)
+
+    def _on_failed(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Failed)
+        retry = max(0, message.retry)
+        self._arrivals.end(message.component, message.status, message.reason, retry=retry)
+
+    def _on_expired(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Expired)
+        self._listener.expired(message.component)
+
+    def _on_reset(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Reset)
+        self._arrivals.end(message.component, 502, message.reason)
+
+    def _on_credit(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Credit)
+        self.uploads.grant(message.component, message.bytes)
+
+    def _on_notice(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Notice)
+        self._listener.noticed(message.text)
+
+    def _on_decisions(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Decisions)
+        self.decisions = message.counts
+
+    def _on_ping(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Ping)
+        self.say(m.Pong(message.token))
+
+    def _on_goodbye(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Goodbye)
+        _log.info("the remote proxy said goodbye", reason=message.reason)
+        reason = message.reason[:MAX_REASON]
+        self._link.close(LinkError(f"the remote proxy says: {reason}") if reason else None)
+
+
+def _other_version(error: NoCommonVersion) -> OtherVersion:
+    """For people: which end is to be updated."""
+    if error.peer_is_older:
+        what = (
+            "Update Sluice on the machine of the remote proxy: it speaks an older protocol "
+            f"(version {error.theirs}) than this device ({error.ours})"
+        )
+    else:
+        what = (
+            "Update Sluice on this device: it speaks an older protocol "
+            f"(version {error.ours}) than the remote proxy ({error.theirs})"
+        )
+    return OtherVersion(what, update_peer=error.peer_is_older)

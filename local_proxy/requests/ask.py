@@ -1,0 +1,218 @@
+"""Asks the remote for what a browser wants: the request over the link, and its body behind it.
+
+A navigation opens a document. Must not know: promises, how answers are written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Final, Protocol
+
+from local_proxy.export_drivers.browser.driver import BrowserExport
+from local_proxy.http.error_page import error_page
+from local_proxy.http.model import Request, Response, header
+from local_proxy.kept.wall_clock import wall_clock
+from local_proxy.link.components import Component
+from local_proxy.link.session import LocalSession
+from local_proxy.link.uplink import Uplink
+from local_proxy.promises.browser_caches import BrowserCaches
+from local_proxy.promises.keeper import PromiseKeeper, wants_picture
+from local_proxy.requests.intent import in_frame, is_navigation, saves_data
+from local_proxy.requests.open_documents import Documents
+from local_proxy.sites.sites import Mode
+from transport.sending.outgoing import Outgoing
+from wire.messages import UNATTRIBUTED, Raise, Takes, Treatment
+from wire.skeleton import Kind, Use
+
+MAX_HEADERS: Final = 50_000
+"""Bytes of a request's fields: with its URL they must fit a frame (wire.messages.MAX_MESSAGE)."""
+FIELD: Final = 8
+"""Bytes that HPACK adds to a field at most, for its lengths (RFC 7541, 6.2)."""
+MAX_FIELDS: Final = 1000
+"""Of a request: HPACK counts 32 bytes for each beside its own, and the peer takes 128 KB in all
+(RFC 7541, 4.1; wire.session.MAX_HEADER_BYTES)."""
+TREATMENTS: Final = {Mode.ORIGINAL: Treatment.ORIGINAL, Mode.TEXT_ONLY: Treatment.TEXT_ONLY}
+
+
+class Observer(Protocol):
+    """Who hears of documents (policies, statistics). Must not raise."""
+
+    def document_opened(self, document: int, url: str, *, save_data: bool) -> None: ...
+    def document_came_back(self, document: int, url: str) -> None: ...
+    def document_closed(self, document: int) -> None: ...
+    def component_requested(self, component: Component) -> None: ...
+
+
+class Asking:
+    """The requests of one local proxy, and the documents that they open."""
+
+    def __init__(
+        self,
+        uplink: Uplink,
+        *,
+        documents: Documents,
+        promises: PromiseKeeper,
+        export: BrowserExport,
+        observer: Observer,
+        caches: BrowserCaches,
+    ) -> None:
+        self._uplink = uplink
+        self._documents = documents
+        self._promises = promises
+        self._export = export
+        self._observer = observer
+        self._caches = caches
+        self._uploads: set[asyncio.Task[None]] = set()
+
+    @property
+    def uploading(self) -> int:
+        """Bodies on their way up."""
+        return len(self._uploads)
+
+    def ask(
+        self,
+        session: LocalSession,
+        request: Request,
+        document: int,
+        *,
+        site: str = "",
+        mode: Mode = Mode.ADAPT,
+        expect: Callable[[Component], None] | None = None,
+    ) -> Component:
+        """Ask the remote for it; a navigation opens a document, which belongs to `site`.
+
+        `expect` is given the component before it is asked for.
+        """
+        component_id = session.new_id()
+        navigation = is_navigation(request)
+        component = Component(
+            id=component_id,
+            document=component_id if navigation else document,
+            url=request.url,
+            kind=Kind.TEXT if navigation else Kind.OTHER,
+            use=Use.DOCUMENT if navigation else Use.OTHER,
+        )
+        takes = request.takes
+        if navigation:
+            self._open_document(component, request, site)
+            self._caches.open(component_id, request, site=site)
+            # Its parts come as promises: a browser that was told of them would ask for them, too.
+            takes &= ~Takes.HINTS
+        component.on_hint = request.on_hint
+        if expect is not None:
+            expect(component)
+        session.request(
+            component,
+            method=request.method,
+            headers=request.headers,
+            body=request.body is not None,
+            levels=wants_picture(request),
+            treatment=TREATMENTS.get(mode, Treatment.ADAPTED) if navigation else Treatment.ADAPTED,
+            takes=takes,
+            kept=self._caches.names(component_id, now=wall_clock()) if navigation else None,
+        )
+        self._observer.component_requested(component)
+        if request.body is not None:
+            self._send(request.body, session, component_id)
+        return component
+
+    def _send(self, body: AsyncIterator[bytes], session: LocalSession, component: int) -> None:
+        """Begin to send a request's body."""
+        task = asyncio.ensure_future(_upload(body, session.upload(component), session))
+        self._uploads.add(task)
+        task.add_done_callback(self._uploads.discard)
+
+    def follow(self, request: Request, component: Component) -> None:
+        """Raise it while the client wants it sooner than it first said (RFC 9218, 7).
+
+        What a browser says at first is its own guess at what policies decide here, so it moves
+        nothing; a change means that something happened in the page. Moved back is only what was
+        raised by this.
+        """
+        first, raised = request.urgency, False
+
+        def moved(urgency: int) -> None:
+            nonlocal raised
+            session, sooner = self._uplink.session, urgency < first
+            if session is not None and not component.complete and sooner != raised:
+                raised = sooner
+                session.say(Raise(component.id, int(sooner)))
+
+        request.on_urgency.append(moved)
+
+    def _open_document(self, component: Component, request: Request, site: str) -> None:
+        partition = self._documents.partition(
+            request, framed=in_frame(request), document=component.id
+        )
+        forgotten = self._documents.open(
+            component.id,
+            component.url,
+            now=asyncio.get_running_loop().time(),
+            site=site,
+            partition=partition,
+            client=header(request.headers, "user-agent"),
+        )
+        for old in forgotten:
+            self.close_document(old.id)
+        self._export.open_document(component.id, component.url)
+        self._observer.document_opened(component.id, component.url, save_data=saves_data(request))
+
+    def come_back(self, referer: str) -> int:
+        """The document of a page that was let go, and now asks for something: it is another one.
+
+        Nobody knows whether it is on the screen again, or a tab in the background asks by itself.
+        UNATTRIBUTED if there is none, or no session to number it.
+        """
+        gone, session = self._documents.let_go(referer), self._uplink.session
+        if gone is None or session is None:
+            return UNATTRIBUTED
+        document, now = session.new_id(), asyncio.get_running_loop().time()
+        page = gone.pages[0]
+        for forgotten in self._documents.open(
+            *(document, gone.url),
+            now=now,
+            site=gone.site,
+            partition=page.partition,
+            client=page.client,
+        ):
+            self.close_document(forgotten.id)
+        self._documents.shown(document, False, now=now)
+        self._observer.document_came_back(document, gone.url)
+        return document
+
+    def close_document(self, document: int) -> None:
+        """The document's window is gone."""
+        self._documents.close(document)
+        self._caches.close(document)
+        self._promises.close_document(document)
+        self._export.close_document(document)
+        self._observer.document_closed(document)
+        self._uplink.close_document(document)
+
+
+def too_large(request: Request) -> Response | None:
+    """What answers a request whose fields can't cross the link; None: they can."""
+    if sum(len(name) + len(value) + FIELD for name, value in request.headers) > MAX_HEADERS:
+        return error_page(431, f"The request's header is longer than {MAX_HEADERS} bytes.")
+    if len(request.headers) > MAX_FIELDS:
+        return error_page(431, f"The request's header has more than {MAX_FIELDS} fields.")
+    return None
+
+
+async def _upload(body: AsyncIterator[bytes], up: Outgoing, session: LocalSession) -> None:
+    """A request's body, up the link at the pace of its credit.
+
+    One that breaks off is cut, so that the origin does not take it for whole; its client is
+    answered by the front, which knows what was wrong with it.
+    """
+    try:
+        async for chunk in body:
+            up.write(chunk)
+            await up.room()
+            if up.closed:  # nobody wants the rest, of which there may be no end
+                return
+    except Exception as error:
+        session.cut_upload(up.component, str(error))
+    else:
+        up.finish()

@@ -1,0 +1,75 @@
+"""Reads a request's purpose from its own fields. Pure.
+
+Sources: Fetch metadata (W3C), 2.1; what browsers write where they send none of it. Must not know:
+what was promised, sites' switches, the link.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import urlsplit
+
+from local_proxy.http.model import Request, Response, header
+from local_proxy.promises.keeper import wants_picture
+from policies.api.plan import Subject
+from wire.skeleton import Kind, Use
+
+_DESTINATIONS: Final = {
+    "audio": Kind.MEDIA,
+    "font": Kind.FONT,
+    "script": Kind.SCRIPT,
+    "style": Kind.STYLE,
+    "video": Kind.MEDIA,
+}
+"""Sec-Fetch-Dest that tells the kind (Fetch metadata, 2.1)."""
+
+
+def is_navigation(request: Request) -> bool:
+    """Whether a browser loads a page (or a frame) with this. Plain clients never match."""
+    destination = header(request.headers, "sec-fetch-dest")
+    if destination:
+        return destination in ("document", "iframe", "frame")
+    return (
+        request.method in ("GET", "POST")
+        and header(request.headers, "accept").startswith("text/html")
+        and header(request.headers, "upgrade-insecure-requests") == "1"
+    )
+
+
+def in_frame(request: Request) -> bool:
+    """Whether the page is to be shown inside another one."""
+    return header(request.headers, "sec-fetch-dest") in ("iframe", "frame")
+
+
+def saves_data(request: Request) -> bool:
+    """Whether the user asks for less data (Save Data API, 2.1)."""
+    tokens = header(request.headers, "save-data").lower().split(";")
+    return tokens[0].strip() == "on"
+
+
+def subject_of(request: Request, document: int) -> Subject:
+    """What the plan can know of a request before there is an answer."""
+    if is_navigation(request):
+        return Subject(component=0, document=0, kind=Kind.TEXT, use=Use.DOCUMENT)
+    kind = _DESTINATIONS.get(header(request.headers, "sec-fetch-dest"), Kind.OTHER)
+    if wants_picture(request):
+        kind = Kind.IMAGE
+    elif header(request.headers, "accept").startswith("text/css"):
+        kind = Kind.STYLE
+    return Subject(component=0, document=document, kind=kind, use=Use.OTHER)
+
+
+def is_sheet(request: Request, response: Response) -> bool:
+    """Whether a page gets a style sheet with it, which names itself as Referer of its parts."""
+    if header(response.headers, "content-type").lower().startswith("text/css"):
+        return True
+    asked = header(request.headers, "sec-fetch-dest"), header(request.headers, "accept")
+    return asked[0] == "style" or asked[1].startswith("text/css")
+
+
+def referring_host(request: Request) -> str:
+    """The host of the page that it comes from; empty: none is named."""
+    try:
+        return urlsplit(header(request.headers, "referer")).hostname or ""
+    except ValueError:  # not a URL: anybody can send any Referer
+        return ""

@@ -1,0 +1,207 @@
+"""Puts the status page's snapshot together, and feeds the measured bandwidth to policies."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from local_proxy.kept.store import Sum
+from local_proxy.link.components import Component
+from local_proxy.link.uplink import Uplink
+from local_proxy.policy.runtime import PolicyRuntime
+from local_proxy.status import summary
+from local_proxy.status.history import BandwidthHistory
+from local_proxy.status.snapshot import (
+    DocumentStatus,
+    LinkStatus,
+    NodeStatus,
+    Problem,
+    ShownEstimate,
+    ShownSavings,
+    StatusSnapshot,
+)
+from monitor.estimate import BandwidthEstimate
+from redaction import without_queries
+from transport.link.interface import LinkStatistics
+from version import VERSION
+from wire.messages import BACKGROUND
+from wire.session import header
+
+PROBLEMS: Final = 20
+"""Faults remembered."""
+RENEW: Final = 0.25
+"""Seconds between two looks at the link's estimate, while anything happens."""
+
+
+class Overview:
+    """Counts over all sessions of one local proxy."""
+
+    def __init__(
+        self,
+        uplink: Uplink,
+        runtime: PolicyRuntime,
+        *,
+        saved: Callable[[Component, Sum], None],
+        why_not_udp: Callable[[], str] = lambda: "",
+    ) -> None:
+        """`saved`: told of each component that has come whole. `why_not_udp`: why TCP carries what
+        UDP should; empty: it does not."""
+        self._why_not_udp = why_not_udp
+        self._saved = saved
+        self._uplink = uplink
+        self._runtime = runtime
+        self._start = self._now()
+        self.history = BandwidthHistory(start=self._start)
+        self._origin_bytes = 0
+        self._link_bytes = 0
+        """Both of what is complete, so that they can be compared."""
+        self._before = (0, 0)
+        """Link bytes received and sent by sessions that have ended."""
+        self._problems: deque[tuple[float, str]] = deque(maxlen=PROBLEMS)
+
+    def carried(self, component: Component, amount: int) -> None:
+        """Bytes of a component came over the link; `amount` 0: something else about it changed."""
+        if amount:
+            self.history.record(component.document, amount, now=self._now())
+            component.carried += amount
+            if component.document == BACKGROUND:
+                self.history.label(BACKGROUND, "what browsers fetch for themselves")
+        if component.complete:
+            size = origin_size(component)
+            self._origin_bytes += size
+            self._link_bytes += component.carried
+            requests = int(component.brings is None)  # a document in parts was asked for once
+            pictures = int(_is_picture(component))
+            self._saved(component, Sum(size, component.carried, requests, pictures))
+        if component.failure is not None and component.failure.status != 499:
+            self.problem(f"{component.url}: {component.failure.reason}")
+
+    def opened(self, document: int, url: str) -> None:
+        """A document, for the chart's legend."""
+        self.history.record(document, 0, now=self._now())
+        self.history.label(document, url)
+
+    def problem(self, text: str) -> None:
+        """Something went wrong that people may want to know."""
+        self._problems.append((self._now(), without_queries(text)))
+
+    def session_ended(self, statistics: LinkStatistics) -> None:
+        """Keep the counts of a link that is gone."""
+        received, sent = self._before
+        self._before = (received + statistics.received, sent + statistics.sent)
+
+    async def watch_bandwidth(self) -> None:
+        """Tell policies what the link can do; until cancelled."""
+        last, watch = None, self._uplink.activity.watch()
+        while True:
+            await watch.news(pause=RENEW)
+            session = self._uplink.session
+            estimate = session.link.statistics().incoming if session is not None else None
+            if estimate is not None and estimate != last:
+                last = estimate
+                self._runtime.measured(estimate.rate, confidence=estimate.confidence)
+
+    def snapshot(self) -> StatusSnapshot:
+        """All that the status page shows."""
+        now = self._now()
+        view = self._runtime.view
+        documents = summary.documents(view)
+        link, session = self._link(now), self._uplink.session
+        return StatusSnapshot(
+            version=VERSION,
+            uptime=now - self._start,
+            link=link,
+            history=self.history.status(now=now),
+            savings=ShownSavings(origin_bytes=self._origin_bytes, link_bytes=self._link_bytes),
+            pictures=summary.pictures(session.decisions) if session is not None else [],
+            documents=documents,
+            tree=_tree(documents, view.schedulers.get((), "")),
+            policies=summary.policies(self._runtime.statistics()),
+            problems=[Problem(now - at, text) for at, text in reversed(self._problems)],
+        )
+
+    def _link(self, now: float) -> LinkStatus:
+        state = self._uplink.state()
+        session = self._uplink.session
+        received, sent = self._before
+        status = LinkStatus(
+            connected=state.connected,
+            seconds=now - state.since,
+            remote=state.remote,
+            reason=state.reason,
+            received=received,
+            sent=sent,
+        )
+        if session is None:
+            return status
+        link = session.link.statistics()
+        return LinkStatus(
+            connected=state.connected,
+            seconds=now - state.since,
+            remote=state.remote,
+            reason=state.reason,
+            down=_estimate(link.incoming, now),
+            up=_estimate(link.outgoing, now),
+            received=received + link.received,
+            sent=sent + link.sent,
+            delay=link.delay,
+            min_delay=link.min_delay,
+            transport=link.transport,
+            instead=self._why_not_udp() if link.transport == "tcp" else "",
+        )
+
+    @staticmethod
+    def _now() -> float:
+        return asyncio.get_running_loop().time()
+
+
+def origin_size(component: Component) -> int:
+    """Bytes the origin's body had: what it announced, else what came, decoded."""
+    if component.brings is not None:
+        return component.brings
+    if component.head is not None:
+        announced = header(component.head.headers, "content-length")
+        if announced.isdecimal():
+            return int(announced)
+    return component.received
+
+
+def _is_picture(component: Component) -> bool:
+    head = component.head
+    return head is not None and header(head.headers, "content-type").startswith("image/")
+
+
+def _estimate(estimate: BandwidthEstimate | None, now: float) -> ShownEstimate | None:
+    if estimate is None:
+        return None
+    return ShownEstimate(estimate.rate, now - estimate.at, estimate.confidence, estimate.source)
+
+
+def _tree(documents: list[DocumentStatus], root: str) -> NodeStatus:
+    """The transmission hierarchy as far as the local side knows it: names, shares, what waits."""
+    application = NodeStatus(
+        name="browser",
+        state="ready",
+        children=[
+            NodeStatus(
+                name=str(document.id),
+                state="waiting" if all(c.complete for c in document.components) else "ready",
+                scheduler=document.scheduler,
+                weight=document.weight,
+                children=[
+                    NodeStatus(
+                        name=str(component.id),
+                        state="ready",
+                        kind=component.kind,
+                        backlog=max((component.length or 0) - component.received, 0),
+                    )
+                    for component in document.components
+                    if not component.complete
+                ],
+            )
+            for document in documents
+        ],
+    )
+    return NodeStatus(name="", state="ready", scheduler=root, children=[application])

@@ -1,0 +1,38 @@
+"""The default: useful content soonest, wherever the user looks.
+
+Composed of the small ones: text of all documents first; of the rest, most to the document in front;
+within each document every picture coarse before any is fine; and among pictures first what is under
+the pointer or on the screen. What browsers fetch for themselves comes behind all of it. Who asks to
+save data gets coarser pictures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from policies.api import Command, Event, Policy, SessionView
+from policies.builtin.attention import Attention
+from policies.builtin.background import Background
+from policies.builtin.focus import Focus
+from policies.builtin.save_data import SaveData
+from policies.builtin.text_first import TextFirst
+
+
+class Default:
+    """`share` of the link, 0 to 1, goes to the document in front."""
+
+    name = "default"
+
+    def __init__(self, *, share: float = 0.8) -> None:
+        coarse = "low_fidelity_first"
+        self._parts: tuple[Policy, ...] = (
+            TextFirst(inner="wf2q_plus"),
+            Focus(share=share, front=coarse, back=coarse, root=None),
+            Attention(),
+            Background(),
+            SaveData(),
+        )
+
+    def react(self, event: Event, view: SessionView) -> Iterable[Command]:
+        for part in self._parts:
+            yield from part.react(event, view)

@@ -1,0 +1,101 @@
+"""Focus: the document in front gets most of the link (HATS, 4.1.2, figure 7).
+
+By default 80 %, shared out by WF2Q+, which gives a share that is not used to who can use it: while
+only one document has anything to send, it has the whole link, in front or not. Documents in the
+background get their pictures at low fidelity first; the one in front in order, whole.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from hats.tree.node import MAX_WEIGHT
+from policies.api import (
+    ROOT,
+    Command,
+    DocumentClosed,
+    DocumentOpened,
+    DocumentView,
+    Event,
+    FocusChanged,
+    SessionOpened,
+    SessionView,
+    SetScheduler,
+    SetWeight,
+    application_path,
+    document_path,
+)
+
+
+class Focus:
+    """`share` of the link, 0 to 1, goes to the document in front, and to its application."""
+
+    name = "focus"
+
+    def __init__(
+        self,
+        *,
+        share: float = 0.8,
+        front: str = "in_order",
+        back: str = "low_fidelity_first",
+        root: str | None = "wf2q_plus",
+    ) -> None:
+        """`front` and `back` are schedulers of documents; `root` None leaves the root alone."""
+        if not 0 < share < 1:
+            raise ValueError(f"share {share}: must lie between 0 and 1")
+        self._odds = round(share / (1 - share), 6)
+        self._front, self._back, self._root = front, back, root
+        self._open: dict[int, str] = {}
+        """Documents, and whose they are."""
+        self._counts: Counter[str] = Counter()
+        """Documents by application."""
+        self._ahead: DocumentView | None = None
+        """The one that weighs more than the others."""
+
+    def react(self, event: Event, view: SessionView) -> Iterable[Command]:
+        match event:
+            case SessionOpened() if self._root is not None:
+                yield SetScheduler(ROOT, self._root)
+            case DocumentOpened(document, _, application):
+                self._opened(document, application)
+                yield SetScheduler(application_path(application), "wf2q_plus")
+                if view.front != document and document in view.documents:
+                    yield SetScheduler(document_path(application, document), self._back)
+            case DocumentClosed(document):
+                self._closed(document)
+                yield from self._share_out(view)
+            case FocusChanged():
+                yield from self._share_out(view)
+
+    def _share_out(self, view: SessionView) -> Iterable[Command]:
+        """Says only what changes: everybody weighs 1 but who is in front."""
+        before = self._ahead
+        front = view.documents.get(view.front) if view.front is not None else None
+        self._ahead = front
+        if before is not None and before.id in view.documents and before.id != view.front:
+            yield SetWeight(before.path, 1.0)
+            yield SetScheduler(before.path, self._back)
+        if before is not None and (front is None or front.application != before.application):
+            yield SetWeight((before.application,), 1.0)
+        if front is not None:
+            rivals = len(self._counts) - 1
+            yield SetWeight((front.application,), self._weight(rivals))
+            yield SetWeight(front.path, self._weight(self._counts[front.application] - 1))
+            yield SetScheduler(front.path, self._front)
+
+    def _weight(self, rivals: int) -> float:
+        """The weight of who is in front: the share against all rivals together."""
+        return min(self._odds * max(rivals, 1), MAX_WEIGHT)
+
+    def _opened(self, document: int, application: str) -> None:
+        if document not in self._open:
+            self._open[document] = application
+            self._counts[application] += 1
+
+    def _closed(self, document: int) -> None:
+        application = self._open.pop(document, None)
+        if application is not None:
+            self._counts[application] -= 1
+            if not self._counts[application]:
+                del self._counts[application]

@@ -1,0 +1,447 @@
+"""One component from the origin into the tree: fetch, adapt, hand over.
+
+Whatever is not understood passes through untouched; an adaptation that fails yields the origin's
+bytes. Prefetched and requested components go the same way. A tunnel is a component too, opaque.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from functools import partial
+from typing import Final
+
+import structlog
+
+from policies.api.plan import Decision
+from remote_proxy.jobs.held_pictures import GatheredBytes
+from remote_proxy.jobs.job import Job, is_download, kind_of
+from remote_proxy.jobs.picture_work import PictureWork
+from remote_proxy.jobs.services import Sender, Services
+from remote_proxy.origin.client import FetchRequest, OriginResponse
+from remote_proxy.origin.decoder import decode
+from remote_proxy.origin.response_fields import (
+    fits,
+    keepable,
+    no_transform,
+    storable,
+    told,
+    with_credentials,
+)
+from remote_proxy.origin.resumed_body import Rest, begins_there, conditional
+from remote_proxy.origin.tunnel import dial, pump
+from remote_proxy.promises.document_import import import_parts
+from remote_proxy.reach.failures import Failure, OriginError
+from scheduling.plan import picture_options
+from transcoders.make.low import Low
+from transcoders.make.registry import Picture, PictureOptions
+from transcoders.picture import alone
+from transcoders.text import DENSE, FAST, TextEncoder, compressible, quality_for
+from transport.sending.incoming import StreamCut
+from transport.sending.outgoing import Introduction, Outgoing
+from transport.sending.talk import Talk
+from wire import messages as m
+from wire.session import Headers, header
+from wire.skeleton import Kind, Use
+
+SMALL: Final = 4096
+"""Bytes below which a picture is left alone (HATS, section 4.1.1); so many are gathered before
+the length counts."""
+TEXTS: Final = frozenset((Kind.TEXT, Kind.STYLE, Kind.SCRIPT))
+MAX_REASON: Final = 2000
+"""Characters of a failure's reason: what was asked for may be in it, and it must fit a frame."""
+FIRST: Final = 4096
+"""Bytes of a text that are coded alone, so that the link has something to carry while the rest is
+coded: dense coding takes 20 ms for a page."""
+LONG: Final = 65536
+"""Bytes of a text that no page asked for, from which on it counts as a download: else a text of a
+gigabyte would hold up every picture."""
+PIECE: Final = 65536
+"""Bytes handed to a coder at a time, so that the event loop is never held for long."""
+_log = structlog.get_logger("sluice.remote")
+
+
+class Delivery:
+    """One job, from the request to the origin to the last byte in the tree."""
+
+    def __init__(self, job: Job, sender: Sender, services: Services) -> None:
+        self.job = job
+        self._sender = sender
+        self._services = services
+        self._outgoing: Outgoing | None = None
+        self._preface: list[Introduction] = []
+        self._rest = Rest(job.resume)
+        self._document = job.document
+        """Whose node it goes under."""
+        self._kind = job.kind
+        """Known before its response; None: that will tell."""
+
+    async def run(self) -> None:
+        """Deliver. Failures of the origin are told to the local proxy, never raised."""
+        try:
+            if self.job.method == "CONNECT":
+                await self._tunnel()
+            else:
+                await self._fetch()
+        except OriginError as error:
+            self._fail(error.status, str(error), retry=error.retry)
+        except StreamCut as error:
+            self._fail(499, str(error))
+        except BaseException:
+            self._sender.outbox.drop(self.job.component)
+            self._sender.tree.forget(self.job.component)
+            raise
+
+    async def _fetch(self) -> None:
+        job = self.job
+        body = job.upload.read() if job.upload is not None else None
+        sender = self._sender
+        headers = conditional(job.headers, job.resume)
+        request = FetchRequest(
+            *(job.method, job.url, headers, body),
+            device=sender.device,
+            count=sender.count,
+            interim=self._hint if job.takes & m.Takes.HINTS else None,
+            trailers=bool(job.takes & m.Takes.TRAILERS),
+        )
+        if self._kind is Kind.IMAGE or header(job.headers, "accept").startswith("image/"):
+            await self._services.rush.over(sender.device)
+        response = await self._services.origin.fetch(request)
+        if job.resume is not None and begins_there(response.status, response.headers, job.resume):
+            self._rest = Rest(None)
+        packaging = self._sender.packaging
+        try:
+            if packaging.takes(job, response):
+                await packaging.deliver(job, response, otherwise=self._respond)
+            else:
+                await self._respond(response)
+        finally:
+            response.close()
+
+    async def _tunnel(self) -> None:
+        job = self.job
+        assert job.upload is not None
+        origin, loop = self._services.origin, asyncio.get_running_loop()
+        tls = origin.tls if job.tls else None
+        reader, writer = await dial(job.url, origin.reach, device=self._sender.device, tls=tls)
+        self._sender.say(m.Head(job.component, 200, b""), [])
+        leaf = self._sender.tree.tunnel(job.component)
+        self._outgoing = self._sender.outbox.open(job.component, leaf)
+        talk = Talk(now=loop.time())
+
+        def coming(amount: int) -> None:
+            talks = talk.say(amount, now=loop.time(), rate=self._sender.rate)
+            self._sender.tree.set_talk(job.component, talks)
+
+        try:
+            await pump(
+                reader, writer, job.upload, self._outgoing, coming=coming, count=self._sender.count
+            )
+        except OSError as error:
+            self._fail(502, str(error))
+
+    async def _respond(self, response: OriginResponse) -> None:
+        content_type = header(response.headers, "content-type").partition(";")[0].strip().lower()
+        if is_download(self.job, response.headers, content_type):
+            self._document, self._kind = m.UNATTRIBUTED, Kind.OTHER
+        if self.job.method == "HEAD" or response.status in (204, 304):
+            self._head(response, response.headers, length=response.length)
+            self._open(self._kind or Kind.OTHER).finish()
+        elif compressible(content_type) and response.status != 206:
+            await self._text(response, content_type)
+        elif self._may_have_levels(content_type, response):
+            await self._picture(response, content_type)
+        else:
+            await self._as_it_is(response, content_type, b"")
+
+    def _may_have_levels(self, content_type: str, response: OriginResponse) -> bool:
+        return (
+            self.job.levels
+            and not self.job.withheld  # its head is wanted before its body is here
+            and response.status == 200
+            and content_type.startswith("image/")
+            and not self._decision(Kind.IMAGE, response.length).untouched
+            and self._worth_adapting(response.length)
+            and not no_transform(response.headers)
+            and not no_transform(self.job.headers)
+            and not header(response.headers, "content-encoding")
+        )
+
+    def _worth_adapting(self, size: int | None) -> bool:
+        """Where it is a question of time alone, and all that decides is known."""
+        decision, sender = self._decision(Kind.IMAGE, size), self._sender
+        if size is None or self._rest.begun or decision.reduces:
+            return True
+        return sender.economy.adapts(
+            size, ahead=sender.ahead, rate=sender.expected, worth=decision.worth
+        )
+
+    def _decision(self, kind: Kind, length: int | None) -> Decision:
+        job = self.job
+        return self._sender.plan.decide(job.component, job.document, kind, job.use, length)
+
+    # -- three ways ----------------------------------------------------------------------------
+
+    async def _text(self, response: OriginResponse, content_type: str) -> None:
+        """Decode what the origin coded, read it for sub-resources, code it for the link."""
+        importer = self._sender.promising.importer(self.job, response)
+        headers, body = decode(response.headers, response.body)
+        length = response.length if headers == response.headers else None
+        self._head(response, headers, length=length, coding="br")
+        outgoing = self._open(self._kind or kind_of(content_type))
+        if not outgoing.closed:
+            outgoing.on_close = self._services.rush.begins()
+        encoder = TextEncoder(quality=self._quality(response.length))
+        async for chunk in body:
+            for piece in _pieces(chunk, first=FIRST if not outgoing.written else PIECE):
+                if importer is not None:
+                    await import_parts(importer, piece)  # first: its fetches run while it is coded
+                if new := self._rest.after(piece):
+                    outgoing.write(await self._encoded(encoder, new))
+            if self._document == m.UNATTRIBUTED and outgoing.written > LONG:
+                self._sender.tree.set_transfer(self.job.component)
+            await outgoing.room()
+        self._rest.end()
+        if importer is not None:
+            importer.close()
+        outgoing.write(encoder.finish())
+        if headers == response.headers:  # else they may tell of bytes that the client does not get
+            self._trail(response)
+        outgoing.finish()
+
+    def _quality(self, length: int | None) -> int:
+        """How densely a text of that length is coded: less so where others wait for the coders."""
+        rate, waiting = self._sender.expected, self._services.coding.waiting
+        gains = self._sender.economy.waits_for_coders(length, rate=rate, waiting=waiting)
+        return quality_for(rate) if gains else FAST
+
+    async def _encoded(self, encoder: TextEncoder, piece: bytes) -> bytes:
+        """Coded bytes; dense coding leaves the event loop free."""
+        if encoder.quality >= DENSE:
+            work = partial(encoder.encode, piece)
+            return await self._services.coding.run(work, whose=self._sender.device)
+        await asyncio.sleep(0)  # a parser may have been slow; others get their turn
+        return encoder.encode(piece)
+
+    async def _picture(self, response: OriginResponse, content_type: str) -> None:
+        """Collect the picture, make its levels; too large or not improved: as it is."""
+        data = bytearray()
+        with self._sender.gathered.hold() as held:
+            if await self._gather(response, content_type, held, data):
+                await self._levels(response, content_type, bytes(data))
+                return
+        await self._as_it_is(response, content_type, bytes(data))
+
+    async def _gather(
+        self, response: OriginResponse, content_type: str, held: GatheredBytes, data: bytearray
+    ) -> bool:
+        """Wait for all of a picture; False: levels are not for it, after as much as `data` has."""
+        try:
+            async for chunk in response.body:
+                data += chunk
+                if not self._may_gather(held, len(chunk), content_type, data):
+                    return False
+        except OriginError:
+            if data and self._outgoing is None and not self.job.promised:
+                self._head(response, response.headers, length=response.length)
+                self._open(Kind.IMAGE).write(self._rest.after(bytes(data)))
+            raise
+        return True
+
+    def _may_gather(
+        self, held: GatheredBytes, more: int, content_type: str, data: bytearray
+    ) -> bool:
+        """Whether the rest of a picture is to be waited for."""
+        transcoders = self._services.transcoders
+        if not transcoders.wants(content_type, bytes(data[:PIECE]), max(len(data), SMALL)):
+            return False
+        if held.add(more):
+            return True
+        self._sender.refusals.add("gathered memory")
+        return False
+
+    async def _levels(self, response: OriginResponse, content_type: str, data: bytes) -> None:
+        """All of the picture is here."""
+        options = self._options(response, len(data))
+        there, steps = self._rest.skip, self._may_come_in_steps()
+        work = PictureWork(
+            data,
+            content_type,
+            options,
+            sender=self._sender,
+            transcoders=self._services.transcoders,
+            rush=self._services.rush,
+            rest=self._rest,
+            steps=steps,
+            private=with_credentials(self.job.headers, response.headers),
+            worth=self._decision(Kind.IMAGE, len(data)).worth,
+        )
+        low = await work.low()
+        if low is not None and options.stop != low.level.name:
+            self._begin(response, there, low)
+        picture = await work.finished(low)
+        if picture is None:
+            self._head(response, response.headers, length=len(data))
+            outgoing = self._open(Kind.IMAGE)
+            outgoing.write(self._rest.after(data))
+        else:
+            picture = picture if steps else alone(picture)
+            outgoing = self._go_on(response, picture, there)
+            outgoing.write(self._rest.after(await work.recipe(picture) or b""))
+        self._rest.end()
+        outgoing.finish()
+
+    def _options(self, response: OriginResponse, size: int) -> PictureOptions:
+        sender = self._sender
+        whole = self._may_come_in_steps() and self._goes_level_by_level()
+        sketch = whole and sender.accepts(m.SKETCH)
+        again = storable(response.headers)
+        return picture_options(
+            self._decision(Kind.IMAGE, size),
+            width=self.job.width,
+            height=self.job.height,
+            accept=header(self.job.headers, "accept"),
+            arithmetic=whole and sender.accepts(m.ARITHMETIC),
+            sketch=sketch and not sender.tree.grows(self._document),
+            webp=sketch,  # who enlarges sketches shows one whole file after the other
+            recipes=again and sender.accepts(m.RECIPES),
+            scans=again and sender.accepts(m.SCANS),
+            kept=keepable(response.headers),
+        )
+
+    def _begin(self, response: OriginResponse, there: int, low: Low) -> None:
+        """The low level goes while the rest is made. `there`: bytes that the device has."""
+        self._introduce(m.Levels(self.job.component, [low.level], 0), None)
+        self._head(response, response.headers, length=None)
+        outgoing = self._open(Kind.IMAGE)
+        self._mark(low.alone(), there)
+        outgoing.write(self._rest.after(low.data))
+
+    def _go_on(self, response: OriginResponse, picture: Picture, there: int) -> Outgoing:
+        """All levels are known."""
+        levels, size = list(picture.levels), len(picture.data)
+        message = m.Levels(
+            self.job.component, levels, size, picture.coding, identical=picture.identical
+        )
+        outgoing = self._outgoing
+        if outgoing is None:
+            self._introduce(message, None)
+            self._head(response, response.headers, length=None)
+            outgoing = self._open(Kind.IMAGE)
+            begun = 0
+        else:
+            outgoing.introduce(message)
+            begun = picture.levels[0].end
+        self._mark(picture, there)
+        outgoing.write(self._rest.after(picture.data[begun:]))
+        return outgoing
+
+    def _mark(self, picture: Picture, there: int) -> None:
+        """Tell the tree where the picture is worth more than before."""
+        ends = [*picture.untold, *(level.end for level in picture.levels)]
+        steps = ends
+        if picture.first_step:  # where nothing can take the sketch's place
+            steps = [picture.first_step, *(end for end in ends[1:] if end > picture.first_step)]
+        self._sender.tree.set_marks(
+            self._document,
+            self.job.component,
+            [end - there for end in ends if end > there],
+            [end - there for end in steps if end > there],
+        )
+
+    def _may_come_in_steps(self) -> bool:
+        """Whether an answer may end before the picture is final: the document shows it, and scripts
+        that made it do not wait to read its pixels."""
+        job = self.job
+        return job.resume is not None or self._sender.promising.shows(job.document, job.url)
+
+    def _goes_level_by_level(self) -> bool:
+        """Whether the device will show it as one whole file after the other: the import driver
+        found it in an <img>. Any other goes to the browser byte by byte as it comes."""
+        return self.job.use is Use.ELEMENT
+
+    async def _as_it_is(self, response: OriginResponse, content_type: str, begun: bytes) -> None:
+        """The origin's bytes, untouched; `begun` were read already."""
+        self._head(response, response.headers, length=response.length)
+        outgoing = self._open(self._kind or kind_of(content_type))
+        if response.length is not None:
+            there = min(self._rest.skip, response.length)
+            self._sender.tree.hierarchy.set_size(outgoing.leaf, response.length - there)
+        outgoing.write(self._rest.after(begun))
+        async for chunk in response.body:
+            outgoing.write(self._rest.after(chunk))
+            await outgoing.room()
+        self._rest.end()
+        self._trail(response)
+        outgoing.finish()
+
+    # -- the link's side -----------------------------------------------------------------------
+
+    def _head(
+        self, response: OriginResponse, headers: Headers, *, length: int | None, coding: str = ""
+    ) -> None:
+        headers = told(headers)
+        if not fits(headers):
+            raise OriginError(Failure.PROTOCOL, "the response's header is too large")
+        head = m.Head(
+            self.job.component,
+            response.status,
+            b"",
+            length=-1 if length is None else length,
+            coding=coding,
+        )
+        self._introduce(head, headers)
+
+    def _hint(self, status: int, headers: Headers) -> None:
+        """An interim answer of the origin: said at once."""
+        headers = told(headers)
+        if fits(headers):
+            self._sender.say(m.Hint(self.job.component, status, b""), headers)
+
+    def _trail(self, response: OriginResponse) -> None:
+        """What the origin said behind the body."""
+        if fields := response.trailers():
+            self._sender.say(m.Trailers(self.job.component, b""), fields)
+
+    def _introduce(self, message: m.Message, headers: Headers | None) -> None:
+        """Say it: at once where a browser waits for it or it is text, else when its turn comes."""
+        if self.job.promised and self.job.kind not in TEXTS and not self.job.withheld:
+            self._preface.append((message, headers))
+        else:
+            self._sender.say(message, headers)
+
+    def _open(self, kind: Kind) -> Outgoing:
+        """Enter the tree (a promised component has been there since its promise)."""
+        job = self.job
+        self._sender.obedience.entered(job, kind)
+        order = self._sender.obedience.place(job, kind)
+        leaf = self._sender.tree.leaf(self._document, job.component, kind=kind.value, order=order)
+        self._outgoing = self._sender.outbox.open(job.component, leaf, preface=self._preface)
+        return self._outgoing
+
+    def _fail(self, status: int, reason: str, *, retry: int = 0) -> None:
+        """Tell the local proxy; what has begun is sent as far as it came, and ends in a reset, so
+        that nobody takes it for whole.
+
+        A promise of which nothing has left is taken back: its browser asks anew, perhaps with more
+        luck.
+        """
+        component, reason = self.job.component, reason[:MAX_REASON]
+        _log.info("a fetch failed", url=self.job.url, reason=reason)
+        outgoing = self._outgoing
+        if outgoing is not None and (outgoing.taken or not self.job.promised):
+            outgoing.cut(m.Reset(component, reason))
+            return
+        self._sender.outbox.drop(component)
+        self._sender.tree.forget(component)
+        if outgoing is None:
+            self._sender.say(m.Failed(component, status, reason, retry))
+        else:
+            self._sender.say(m.Reset(component, reason))
+
+
+def _pieces(chunk: bytes, *, first: int) -> Iterator[bytes]:
+    """The chunk cut into pieces: one of `first` bytes, the others of PIECE."""
+    yield chunk[:first]
+    for at in range(first, len(chunk), PIECE):
+        yield chunk[at : at + PIECE]

@@ -1,0 +1,83 @@
+"""Keeps a session fitted to its link: quantum, timers, what schedulers are told of the rate.
+
+Looks while something crosses the link or a timer runs, and rests with the link.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from scheduling.commands import Obedience
+from scheduling.tree import Tree
+from transport.link.activity import Activity
+from transport.link.interface import Link
+from transport.sending.outbox import TreeOutbox
+from wire import messages as m
+
+RENEW: Final = 0.25
+"""Seconds between two looks at the link's estimate."""
+
+
+class Fitting:
+    """For one session."""
+
+    def __init__(
+        self,
+        link: Link,
+        tree: Tree,
+        obedience: Obedience,
+        outbox: TreeOutbox,
+        *,
+        rate: Callable[[], float | None],
+        say: Callable[[m.Message], None],
+    ) -> None:
+        """`rate`: bytes/second; None: not measured yet."""
+        self.activity = Activity()
+        """To be told of all that is said, comes, or is there to be sent."""
+        self._link = link
+        self._tree = tree
+        self._obedience = obedience
+        self._outbox = outbox
+        self._rate = rate
+        self._say = say
+        self._usual = 0
+        """Bytes of a quantum that suits the link where the loop is in time; 0: nothing is known."""
+
+    async def run(self, also: Callable[[], None]) -> None:
+        """Until cancelled. `also` is called at each look."""
+        watch, sent = self.activity.watch(), 0
+        while True:
+            late = await watch.news(pause=RENEW)
+            also()
+            rate = self._rate()
+            if rate is None:
+                self._raise_quantum()
+            else:
+                self._fit(rate, late)
+            moves = self._outbox.payload_sent != sent
+            sent = self._outbox.payload_sent
+            if moves or (rate is not None and self._obedience.deadlines):
+                self.activity.happened()  # it goes on by itself
+
+    def _fit(self, rate: float, late: float) -> None:
+        self._tree.hierarchy.bandwidth_changed(rate)
+        now = asyncio.get_running_loop().time()
+        for component in self._obedience.expire(now, rate=rate):
+            self._say(m.Expired(component))
+        if not self._obedience.fixed_quantum:
+            chunks = self._link.statistics().chunks
+            self._usual = chunks.quantum(rate)
+            self._tree.multiplexer.quantum = chunks.quantum(rate, late=late)
+
+    def _raise_quantum(self) -> None:
+        """Where sources are slower than the link it is never filled, so never measured; what it
+        carries of them says enough not to cut it small."""
+        statistics = self._link.statistics()
+        if statistics.outgoing is None or self._obedience.fixed_quantum:
+            return
+        rate, multiplexer = statistics.outgoing.rate, self._tree.multiplexer
+        least = statistics.chunks.quantum_at_least(rate, cap=statistics.cap)
+        # Not what a late loop has made larger: it may be in time again, and the link slow.
+        multiplexer.quantum = self._usual = max(self._usual or multiplexer.quantum, least)

@@ -1,0 +1,102 @@
+"""The services that deliveries share across devices, and that each needs of its session.
+
+Knows origins, transcoders and sessions by their ports; not what is delivered, or how.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from remote_proxy.documents.packages import Packaging
+from remote_proxy.jobs.economy import WORTH, Economy
+from remote_proxy.jobs.held_pictures import Gathered
+from remote_proxy.jobs.refusals import Refusals
+from remote_proxy.jobs.rush import Rush
+from remote_proxy.origin.client import Origin
+from remote_proxy.promises.promise import Promising
+from remote_proxy.reach.limits import Devices
+from scheduling.commands import Obedience
+from scheduling.plan import Plan
+from scheduling.tree import Tree
+from transcoders.make.registry import Transcoders
+from transcoders.work.workers import Workers
+from transport.sending.outbox import TreeOutbox
+from wire import messages as m
+from wire.session import Headers
+
+CODERS: Final = 2
+"""Texts that are coded densely at a time, at 2.4 MB/s: as much as a dozen links take, each of which
+carries 200 kB/s at most where it is worth while (transcoders/text.py)."""
+READERS: Final = 2
+"""Steps in reading office documents at a time: 10 ms to 1 s each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What deliveries share, across devices. Threads of each sort of work are its own, and devices
+    share them fairly (transcoders/work/workers.py): nothing runs in asyncio's, which know no
+    turns."""
+
+    origin: Origin
+    transcoders: Transcoders
+    devices: Devices = field(default_factory=Devices)
+    coding: Workers = field(
+        default_factory=lambda: Workers(workers=CODERS, waiting=None, name="texts")
+    )
+    """Codes texts densely. Who waits is a request, of which each device has so many."""
+    rush: Rush = field(default_factory=Rush)
+    """Lets texts go before pictures where the loop is late."""
+    worth: float = WORTH
+    """Seconds that a picture would be waited for, from which on it is adapted."""
+    reading: Workers = field(
+        default_factory=lambda: Workers(workers=READERS, waiting=None, name="documents")
+    )
+    """Reads office documents."""
+
+    async def close(self) -> None:
+        """End the work."""
+        await self.rush.close()
+        await self.transcoders.close()
+        await self.coding.close()
+        await self.reading.close()
+
+
+class Sender(Protocol):
+    """What a delivery needs of its session."""
+
+    tree: Tree
+    plan: Plan
+    outbox: TreeOutbox
+    obedience: Obedience
+    promising: Promising
+    packaging: Packaging
+    gathered: Gathered
+    refusals: Refusals
+    economy: Economy
+
+    @property
+    def rate(self) -> float | None:
+        """Bytes/second of the link; None: not measured yet."""
+
+    @property
+    def expected(self) -> float | None:
+        """Bytes/second to reckon with, measured now or before; None: nothing is known."""
+
+    @property
+    def queued(self) -> int:
+        """Bytes that the link could take now."""
+
+    @property
+    def ahead(self) -> int:
+        """Those, and of pictures that are being adapted."""
+
+    @property
+    def device(self) -> str:
+        """Names the device."""
+
+    def accepts(self, coding: str) -> bool: ...
+
+    def say(self, message: m.Message, headers: Headers | None = None) -> None: ...
+    def count(self, amount: int) -> None:
+        """Bytes have passed. Raises OriginError where they are too many."""

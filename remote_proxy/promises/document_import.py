@@ -1,0 +1,192 @@
+"""From a document's bytes to prefetches: runs import drivers and applies the prefetch rules.
+
+One `DocumentImport` per document: the page's driver, those of its style sheets, and the rules with
+their bounds. It fetches nothing itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final, Protocol
+
+import structlog
+
+from remote_proxy.import_drivers.css import CssImport
+from remote_proxy.import_drivers.found import Found
+from remote_proxy.import_drivers.html import HtmlImport
+from remote_proxy.promises.prefetch import Document, Prefetch, Prefetcher, referrer_policy
+from remote_proxy.promises.protections import Embedding, Headers, Integrity
+from wire.session import header
+from wire.skeleton import Kind, Use
+
+HTML_TYPE: Final = "text/html"
+"""Pages of XML are not read: they are other texts to a browser than to a reader of HTML."""
+READ: Final = 4096
+"""Bytes handed to an import driver at a time; others get their turn in between. The worst page or
+sheet takes it 2.5 us a byte."""
+LONGEST: Final = 0.1
+"""Processor seconds that the parts of a text are looked for: those of a megabyte of style sheets or
+five of HTML. Eight megabytes of zeros, 64 KB as they come, took .9; and each round of the loop was
+longer by a piece of them, so that pages of all devices took two to three times as long."""
+_log = structlog.get_logger("sluice.remote")
+
+
+class Driver(Protocol):
+    """What import drivers have in common; they never raise."""
+
+    def feed(self, data: bytes) -> list[Found]: ...
+    def close(self) -> list[Found]: ...
+
+
+class Importer:
+    """A driver at work on one component's bytes. Where it takes too long the rest is not read, and
+    what waited for the end is not fetched: the browser asks for it."""
+
+    def __init__(
+        self,
+        driver: Driver,
+        found: Callable[[list[Found]], None],
+        integrity: str = "",
+        *,
+        clock: Callable[[], float] = time.thread_time,
+    ) -> None:
+        """`integrity`: what the bytes must be for their finds to count. `clock`: processor seconds:
+        a machine that others keep busy reads as much as another."""
+        self._clock = clock
+        self._left = LONGEST
+        self._driver = driver
+        self._found = found
+        self._integrity = Integrity(integrity)
+        self._held: list[Found] = []
+
+    def feed(self, data: bytes) -> None:
+        """Bytes of the component as they come, at most 64 KB at a time."""
+        if self._left <= 0:
+            return
+        began = self._clock()
+        self._integrity.feed(data)
+        self._held += self._driver.feed(data)
+        if not self._integrity.open:
+            self._release()
+        self._left -= self._clock() - began
+
+    def close(self) -> None:
+        """The component is complete."""
+        if self._left <= 0:
+            return
+        self._held += self._driver.close()
+        if self._integrity.holds():
+            self._release()
+
+    def _release(self) -> None:
+        held, self._held = self._held, []
+        self._found(held)
+
+
+class DocumentImport:
+    """All that is known of one document's parts."""
+
+    def __init__(self, document: Document, wanted: Callable[[list[Prefetch]], None]) -> None:
+        """`wanted` is told what to fetch, in document order."""
+        self.frames: dict[str, Embedding] = {}
+        """Where the document has frames, by their URL."""
+        self._document = document
+        self._wanted = wanted
+        self._rules = Prefetcher(document)
+        self._sheets: dict[str, Found] = {}
+        self._sheet_policies: dict[str, str] = {}
+        self._waiting: list[Found] = []
+        self._page = HtmlImport(
+            document.url,
+            content_type=header(list(document.response_headers), "content-type"),
+            accept=header(list(document.request_headers), "accept"),
+            policies=document.protections.policies,
+            top_level=not document.embedding.ancestors,
+        )
+
+    def page(self) -> Importer:
+        """For the page's own bytes."""
+        return Importer(self._page, self._consider)
+
+    def links(self, url: str) -> bool:
+        """Whether the document has a style sheet of that URL, in effect."""
+        return url in self._sheets
+
+    def sheet(self, url: str, headers: Headers) -> Importer | None:
+        """For a style sheet of the document that came with these headers; None: it is none, or
+        is not going to take effect."""
+        found = self._sheets.get(url)
+        if found is None or not self._document.protections.show_sheet(found, headers):
+            return None
+        self._sheet_policies[url] = referrer_policy(headers)
+        driver = CssImport(
+            url,
+            self._page.encoding,
+            content_type=header(list(headers), "content-type"),
+            names=self._page.names,
+            browser=self._page.browser,
+        )
+        return Importer(driver, self._of_sheet, found.terms.integrity)
+
+    def shows(self, url: str) -> bool:
+        """Whether the document's markup or styles show the picture at this address."""
+        return url in self._page.names.shown
+
+    def _of_sheet(self, finds: list[Found]) -> None:
+        """What sheets ask for waits until all policies of the page are known."""
+        if self._page.scope.head_over:
+            self._consider(finds)
+        else:
+            self._waiting += finds
+
+    def _consider(self, finds: list[Found]) -> None:
+        if self._waiting and self._page.scope.head_over:
+            waiting, self._waiting = self._waiting, []
+            finds = waiting + finds
+        wanted = []
+        for one in finds:
+            found = self._by_now(one)
+            self._remember(found)
+            verdict = self._rules.consider(found)
+            if isinstance(verdict, Prefetch):
+                wanted.append(verdict)
+            else:
+                _log.debug("not prefetched", url=found.url, reason=verdict.value)
+        if wanted:
+            self._wanted(wanted)
+
+    def _by_now(self, found: Found) -> Found:
+        """A style asks when it is used, under the policies of then."""
+        if not found.terms.style:
+            return found
+        scope = self._page.scope
+        policy = self._sheet_policies.get(found.terms.sheet, "")
+        terms = replace(found.terms, metas=scope.metas, sheet_policy=policy)
+        return replace(found, referrer_policy=scope.referrer_policy, terms=terms)
+
+    def _remember(self, found: Found) -> None:
+        """Frames, style sheets, pictures, whoever will fetch them; found.MAX_FOUND bounds them."""
+        protections = self._document.protections
+        if found.kind is Kind.IMAGE:
+            if found.terms.applies:
+                self._page.names.show(found.url)
+            return
+        if found.use is Use.DOCUMENT:
+            embedding = protections.embedding_of(found)
+            before = self.frames.get(found.url)
+            self.frames[found.url] = embedding if before is None else before.stricter(embedding)
+            return
+        applies = found.kind is Kind.STYLE and found.terms.applies and not found.lazy
+        if applies and not protections.forbid(found):
+            self._sheets.setdefault(found.url, found)
+
+
+async def import_parts(importer: Importer, piece: bytes) -> None:
+    """Let an import driver read it, a little at a time."""
+    for at in range(0, len(piece), READ):
+        if at:
+            await asyncio.sleep(0)
+        importer.feed(piece[at : at + READ])

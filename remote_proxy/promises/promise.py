@@ -1,0 +1,198 @@
+"""Promises: what a document needs is fetched without being asked, and the local proxy told so.
+
+Joins import drivers and prefetch rules (importing.py) with the tree and the wire. The promise is
+said before the first byte of what it promises, so that no request for it crosses the link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Final
+
+from remote_proxy.jobs.job import Job
+from remote_proxy.origin.client import OriginResponse
+from remote_proxy.promises.document_import import HTML_TYPE, DocumentImport, Importer
+from remote_proxy.promises.prefetch import Document, Prefetch
+from remote_proxy.promises.protections import TOP, Embedding, shown
+from scheduling.commands import Obedience
+from scheduling.plan import Plan
+from scheduling.tree import Tree
+from wire import messages as m
+from wire.names import known_names, name_of, names_in
+from wire.session import Headers, Session, header
+from wire.skeleton import Kind, Use
+
+MAX_SKELETON: Final = 32_768
+"""Bytes of parts in one Skeleton message: half a frame, the shared headers have the rest."""
+MAX_SHARED: Final = 16_384
+"""Bytes of request headers that promises share; with more of them nothing is promised."""
+_NO_TEXT: Final = frozenset((Kind.IMAGE, Kind.MEDIA, Kind.FONT))
+_MAKERS: Final = frozenset(("origin", "referer", "sec-fetch-site"))
+"""Fields by which a device tells whose request it is. Where the browser's own will have none of
+them, as under `no-referrer`, a promise could not be given to it: any page may ask without them."""
+PART: Final = 48
+"""Bytes of a part besides its URL, generously."""
+MAX_DOCUMENTS: Final = 32
+"""Documents of one page, itself and its frames, that are read for what they need."""
+_IN_FRAMES: Final = frozenset(("iframe", "frame", "object", "embed", "fencedframe"))
+
+
+@dataclass(slots=True)
+class _Page:
+    """A page with its frames."""
+
+    imports: list[DocumentImport] = field(default_factory=list)
+    promised: dict[int, DocumentImport] = field(default_factory=dict)
+    """Who asked for each style sheet and frame that is promised, by component."""
+
+
+class Promising:
+    """The promises of one session."""
+
+    def __init__(
+        self,
+        session: Session,
+        tree: Tree,
+        plan: Plan,
+        obedience: Obedience,
+        *,
+        start: Callable[[Job], None],
+        may: Callable[[str], bool],
+        spare: Callable[[], int],
+    ) -> None:
+        """`start` begins a delivery. Whether a URL `may` come unasked, and how many to `spare`."""
+        self._session = session
+        self._tree = tree
+        self._plan = plan
+        self._obedience = obedience
+        self._start = start
+        self._may = may
+        self._spare = spare
+        self._pages: dict[int, _Page] = {}
+
+    def importer(self, job: Job, response: OriginResponse) -> Importer | None:
+        """Who reads a text for sub-resources: pages and the style sheets of documents."""
+        if job.method != "GET" or response.status != 200:
+            return None
+        essence = header(response.headers, "content-type").partition(";")[0].strip().lower()
+        if job.use is Use.DOCUMENT and essence == HTML_TYPE:
+            return self._document(job, response)
+        if essence == "text/css":
+            owner = self._owner(job)
+            return owner.sheet(job.url, response.headers) if owner is not None else None
+        return None
+
+    def shows(self, document: int, url: str) -> bool:
+        """Whether the document itself, or a frame of it, shows this picture; else a script of it
+        has asked for it."""
+        page = self._pages.get(document)
+        return page is not None and any(imports.shows(url) for imports in page.imports)
+
+    def _document(self, job: Job, response: OriginResponse) -> Importer | None:
+        embedding = self._embedding(job)
+        if embedding is None or not shown(response.headers, embedding):
+            return None
+        page = self._pages.setdefault(job.document, _Page())
+        if len(page.imports) >= MAX_DOCUMENTS:
+            return None
+        known = known_names(job.resume)
+        stale: frozenset[bytes] = frozenset()
+        if job.kept is not None:
+            known |= names_in(job.kept.fresh)
+            stale = names_in(job.kept.stale)
+        imports = DocumentImport(
+            Document(job.url, job.headers, response.headers, embedding=embedding),
+            lambda wanted: self._promise(job, imports, wanted, known, stale),
+        )
+        page.imports.append(imports)
+        return imports.page()
+
+    def _owner(self, job: Job) -> DocumentImport | None:
+        """The document that a style sheet belongs to; None: it can't be told."""
+        page = self._pages.get(job.document)
+        if page is None:
+            return None
+        if (owner := page.promised.pop(job.component, None)) is not None:
+            return owner
+        owners = [one for one in page.imports if one.links(job.url)]
+        return owners[0] if len(owners) == 1 else None
+
+    def _embedding(self, job: Job) -> Embedding | None:
+        """Where a document stands; None: in some frame, of which nothing is known."""
+        page = self._pages.get(job.document)
+        owner = page.promised.pop(job.component, None) if page is not None else None
+        if owner is not None:
+            return owner.frames.get(job.url)
+        found: Embedding | None = None
+        for imports in (one for page in self._pages.values() for one in page.imports):
+            if (one := imports.frames.get(job.url)) is not None:
+                found = one if found is None else found.stricter(one)
+        framed = job.promised or header(job.headers, "sec-fetch-dest") in _IN_FRAMES
+        return TOP if found is None and not framed else found
+
+    def close_document(self, document: int) -> None:
+        """Nothing more is found in it."""
+        self._pages.pop(document, None)
+
+    def _promise(
+        self, page: Job, asking: DocumentImport, wanted: list[Prefetch], known: frozenset[bytes],
+        stale: frozenset[bytes],
+    ) -> None:  # fmt: skip
+        fresh = [one for one in wanted if name_of(one.url) not in known and self._pushes(page, one)]
+        jobs = [
+            Job.prefetch(
+                one,
+                component=self._session.new_component(),
+                document=page.document,
+                treatment=page.treatment,
+                withheld=name_of(one.url) in stale,
+            )
+            for one in fresh[: self._spare()]
+        ]
+        open_page = self._pages.get(page.document)
+        for job in jobs:
+            if open_page is not None and (job.kind is Kind.STYLE or job.use is Use.DOCUMENT):
+                open_page.promised[job.component] = asking
+        for headers, same in groupby(jobs, key=lambda job: job.headers):
+            if sum(len(name) + len(value) for name, value in headers) > MAX_SHARED:
+                continue
+            for batch in _batches(list(same)):
+                self._promise_alike(page.document, batch, headers)
+
+    def _promise_alike(self, document: int, jobs: list[Job], headers: Headers) -> None:
+        """Promises that share their request headers, in a message that fits a frame."""
+        self._session.enqueue(m.Skeleton(document, [job.part for job in jobs], True), headers)
+        for job in jobs:
+            kind = job.kind or Kind.OTHER
+            self._obedience.entered(job, kind)
+            order = self._obedience.place(job, kind)
+            if job.withheld:
+                self._tree.hold(job.component, on=True)
+            self._tree.promise(document, job.component, kind=kind.value, order=order)
+            self._start(job)
+
+    def _pushes(self, page: Job, prefetch: Prefetch) -> bool:
+        """Whether site and plan let it come unasked. Component 0: it has no number yet."""
+        found = prefetch.found
+        if not any(name in _MAKERS for name, _ in prefetch.headers):
+            return False
+        if page.treatment is m.Treatment.TEXT_ONLY and found.kind in _NO_TEXT:
+            return False
+        if self._plan.decide(0, page.document, found.kind, found.use).fetch != "push":
+            return False
+        return self._may(prefetch.url)
+
+
+def _batches(jobs: list[Job]) -> Iterator[list[Job]]:
+    """The jobs in order, cut where their URLs would fill a Skeleton message."""
+    batch: list[Job] = []
+    size = 0
+    for job in jobs:
+        size += len(job.url) + PART
+        if batch and size > MAX_SKELETON:
+            yield batch
+            batch, size = [], len(job.url) + PART
+        batch.append(job)
+    yield batch

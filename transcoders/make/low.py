@@ -1,0 +1,65 @@
+"""The low level that is made first: a sketch or a version, which goes in front of all the rest.
+
+It can be shown while the finer levels are still being made: 7 ms for a photo's, where they take
+35 ms, a PNG's half a second. Knows levels; does not know how either is made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from msgspec import structs
+
+from transcoders.arithmetic import first_step
+from transcoders.formats.sniff import sniff
+from transcoders.picture import Picture
+from wire.skeleton import Level
+
+
+@dataclass(frozen=True, slots=True)
+class Low:
+    """What is sent before anything else is known of a picture."""
+
+    data: bytes
+    level: Level
+    """All of `data`."""
+    width: int
+    height: int
+    """Pixels of the picture as stored."""
+
+    def alone(self) -> Picture:
+        """A picture of which nothing finer will be made."""
+        return Picture(
+            self.data, (self.level,), self.width, self.height, lossless=False, identical=False
+        )
+
+
+def as_it_is(data: bytes, low: Low) -> Picture:
+    """The origin's bytes behind their low level: what can always be sent."""
+    kind = sniff(data)
+    assert kind is not None
+    level = Level("original", 0, len(data), kind.value)
+    size = low.width, low.height
+    return in_front(low, Picture(data, (level,), *size, lossless=True, identical=True))
+
+
+def in_front(low: Low, picture: Picture) -> Picture:
+    """The picture with that in place of its own low level."""
+    size = len(low.data)
+    moved = [
+        structs.replace(one, start=one.start + size, end=one.end + size)
+        for one in picture.levels
+        if one.name != "low"
+    ]
+    step = size + _first_step(picture) if low.level.sketch and len(picture.levels) > 1 else 0
+    data = low.data + picture.data
+    return replace(picture, data=data, levels=(low.level, *moved), first_step=step)
+
+
+def _first_step(picture: Picture) -> int:
+    """How much of it shows as much as the prefix that the sketch replaces."""
+    if picture.coding:
+        step = first_step(picture.data, len(picture.data))
+        if step is not None:
+            return step.known
+    return picture.levels[0].end

@@ -1,0 +1,397 @@
+"""How much may be under way: an end-to-end gate fed by the receiver's reports.
+
+What has left the multiplexer can't be re-ordered, so as little as possible should be under way:
+what the path holds, plus a margin that keeps the link busy between two reports. TCP's own view is
+blind to what a tunnel or an accelerator buffers, so the receiver reports what arrived and when.
+
+    cap = the most delivered within one least delay (over the last two) + margin
+          + what has arrived while its reports wait for the way back, which an upload may fill
+
+    start   the cap doubles each round until a whole round is late, or a burst tells the rate
+            (of padding, if nobody has asked yet: transport/stream/probe.py)
+    rise    the delay sits at its minimum while the cap blocks: the margin grows x2, x4, x8
+    drop    the delay leaves its band: older maxima are forgotten
+    recover far below what was delivered lately, with nothing queued, the cap doubles each round
+    drain   every few seconds the queue runs empty once, to learn the least delay anew
+    freeze  while the application sends less than the cap, the cap keeps its value
+
+Bursts are paced at the delivered rate, so that a queue smaller than the path holds does not
+overflow (transport/gate/pacer.py); faster while the margin grows, or a rate once measured too low,
+as after an outage, would stay for good.
+
+Pure: `now` is an argument, reports are numbers. It knows nothing of sockets and frames.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from monitor.estimate import BandwidthEstimate
+from monitor.progress import ReportedProgress
+from monitor.sensors.delivered_rate import RateFilter
+from monitor.sensors.dispersion import Dispersion
+from monitor.sensors.path_delay import DelayFilter
+from transport.gate.drains import Drains
+from transport.gate.first_reports import FirstReports
+from transport.gate.margin import TARGET, Margin
+from transport.gate.pacer import Pacer
+from transport.gate.queue_watch import Band, QueueVerdict
+from transport.gate.report_spacing import REPORT_EVERY, REPORT_EVERY_THIN, THIN
+from transport.gate.sent_log import Ledger
+from transport.gate.statistics import GateStatistics, Phase
+from transport.gate.what_limited import LimitedBy
+from transport.link.connection import DeliveryReport
+
+_START_QUANTA: Final = 4
+"""Quanta under way at the start."""
+_MOST_GROWTH: Final = 3
+"""Doublings of the margin while the gate blocks an empty queue: x8."""
+_EMPTY: Final = 0.5
+"""Of the target: a queue below it counts as empty."""
+_MOST_EMPTY: Final = 0.0075
+"""Seconds: a queue above it does not. Where a quantum takes long, far less than the target keeps a
+link busy, and a margin that grew nevertheless would be a whole quantum that waits."""
+_WIDE: Final = 1.5
+"""Quanta: a margin above covers several."""
+_MOST_NOISE: Final = 0.12
+"""Seconds by which our own quanta may make delays vary without being jitter."""
+_MOST_HELD: Final = 0.05
+"""Seconds by which held reports may do so."""
+_URGENT_QUANTA: Final = 4
+"""Quanta by which urgent bytes may exceed the cap."""
+_LATE: Final = 15.0
+"""Seconds for which it is known what the path has carried: far below that, with nothing queued,
+what is under way doubles each round, as at the start."""
+_STALLED: Final = 1.0
+"""Seconds, or four delays, without a report: one quantum goes to ask for one."""
+
+
+class Gate:
+    """The controller of one direction, at its sender."""
+
+    def __init__(self, *, now: float, quantum: int) -> None:
+        """`quantum` in bytes; it may be changed at any time."""
+        self.quantum = quantum
+        self.asks = True
+        """A quantum goes to ask for a report that does not come; else the connection asks."""
+        self._since = now
+        self._ledger = Ledger(now=now)
+        self._reported_at = now
+        self._delay = DelayFilter()
+        """Its window: seconds within which `delivered` counts."""
+        self._rate = RateFilter()
+        self._dispersion = Dispersion()
+        self._pacer = Pacer()
+        self._phase = Phase.START
+        self._delivered = 0.0
+        self._burst_at = float("-inf")
+        """When a burst of padding had been sent."""
+        self._start_cap = 0.0  # bytes; 0: a few quanta
+        self._first = FirstReports()
+        self._margin = Margin()
+        self._limits = LimitedBy(now=now)
+        self._band = Band()
+        self._drains = Drains(now=now)
+        self._level_since = now
+        """Since when nothing of our own making moves the queue."""
+        self._most_of_late, self._most_at = 0.0, now
+        """The most that was delivered in a window, and when."""
+        self._drops = 0
+
+    # -- what happened ------------------------------------------------------------------------
+
+    def on_sent(self, now: float, nbytes: int) -> None:
+        """`nbytes` were handed to the transport."""
+        self._limits.sent(now, last_sent_at=self._ledger.last_sent_at, window=self._delay.window)
+        if not self.under_way:
+            self._pacer.reset()
+        self._ledger.sent(now, nbytes)
+        rate = self.rate
+        if rate and self._phase is not Phase.START:
+            gain = 1 << self._margin.growth
+            self._pacer.sent(now, nbytes, rate=rate * gain, burst=self.margin)
+
+    def on_report(self, now: float, received: int, clock: int) -> None:
+        """The peer's progress: bytes modulo 2^32, clock in CLOCK_TICK modulo 2^24.
+
+        Raises PeerError if it can't be: going backwards, or beyond what was sent.
+        """
+        progress = self._ledger.report(now, received, clock)
+        if progress is not None:
+            self._hear(now, progress)
+
+    def on_delivered(self, now: float, news: DeliveryReport) -> None:
+        """The connection itself says what has arrived. Raises PeerError as `on_report` does."""
+        progress = self._ledger.delivered(news)
+        if progress.sent_at >= self._since:  # what was sent before says nothing of the link now
+            self._hear(now, progress)
+
+    def _hear(self, now: float, progress: ReportedProgress) -> None:
+        sent_at = progress.sent_at
+        if self._limits.gate:
+            self._margin.reported(now - self._reported_at, progress.gained)
+        self._reported_at = now
+        self._limits.reported(now, sent_at=sent_at)
+        if self._first.add(now, progress, quantum=self.quantum):
+            self._judge_first()
+        held = REPORT_EVERY_THIN if self.rate < THIN else REPORT_EVERY
+        self._delay.add(
+            now,
+            loop=now - sent_at,
+            one_way=progress.arrived_at - sent_at,
+            smaller=self._smaller(progress),
+            steady=self._is_level(now),
+            noise=min(_MOST_NOISE, self._serialisation / 2 + 2 * held),  # parts: half as often
+            held=_MOST_HELD,  # the cap has what the way back does to most reports
+        )
+        repaired = self._rate.add(
+            progress.arrived_at,
+            progress.received,
+            window=self._delay.window,
+            sent_at=sent_at,
+            waited=sent_at - progress.first_sent_at + self._delay.excess,
+            took=progress.size / self.rate if self.rate else 0.0,
+        )
+        if repaired:
+            self._delay.forget_round()
+        if self._phase is Phase.START:
+            self._starting(now, progress)
+        else:
+            self._running(now)
+
+    def burst_ends(self, now: float) -> None:
+        """What was sent until now tells as much as if the cap had ended it."""
+        self._burst_at = now
+
+    # -- what may happen ----------------------------------------------------------------------
+
+    def may_send(self, now: float, nbytes: int, urgent: bool = False) -> bool:
+        """May `nbytes` go now? Asking and hearing no is what tells the gate that it limits."""
+        under_way = self.under_way
+        if urgent:
+            return under_way + nbytes <= self.cap(now) + _URGENT_QUANTA * self.quantum
+        if under_way and under_way + nbytes > self.cap(now) and now < self._stalled_at():
+            self._limits.refused_by_cap(now)
+            return False
+        if under_way and self._pacer.time() > now:
+            self._limits.refused_by_pacer(now, until=self._pacer.time())
+            return False
+        return True
+
+    def next_time(self, now: float) -> float | None:
+        """When to ask again though nothing happened; None: only a report can open the gate."""
+        if not self.under_way:
+            return now
+        if self.under_way + self.quantum <= self.cap(now):
+            return max(now, self._pacer.time())
+        times = [self._stalled_at()]
+        if now < self._drains.end:
+            times.append(self._drains.end)
+        due = max(now, min(times))
+        return None if due == float("inf") else due
+
+    def cap(self, now: float) -> float:
+        """Bytes that may be under way."""
+        if self._phase is Phase.START:
+            return max(self._start_cap, float(_START_QUANTA * self.quantum))
+        if now < self._drains.end:
+            return max(float(self.quantum), self._delivered - self._depth)
+        more = self.margin * (1 << self._margin.growth)
+        if self._margin.growth and self._delivered < self._most_of_late / 2:
+            more = max(more, self._delivered)  # on a long path a margin is a small part of it
+        return self._delivered + more + self._unheard_of
+
+    @property
+    def starting(self) -> bool:
+        """Whether nothing is known of the link yet."""
+        return self._phase is Phase.START
+
+    @property
+    def under_way(self) -> int:
+        """Bytes sent and not reported."""
+        return self._ledger.under_way
+
+    @property
+    def margin(self) -> float:
+        """Bytes above what the path holds."""
+        return self._margin.nbytes(rate=self.rate, quantum=self.quantum)
+
+    @property
+    def rate(self) -> float:
+        """Bytes/second delivered at most; 0 while unknown."""
+        return self._delivered / self._delay.window
+
+    def estimate(self, now: float) -> BandwidthEstimate | None:
+        """What the link carries; sure only if the gate limited within the last rounds."""
+        if not self._delivered:
+            return None
+        silent = now - max(self._limits.blocked_at, self._reported_at - 4 * self._delay.round)
+        sure = 1.0 if silent <= 4 * self._delay.round else max(0.1, 1.0 - silent / 30.0)
+        if self._phase is Phase.START:
+            sure = min(sure, 0.3)
+        return BandwidthEstimate(self.rate, self._reported_at, sure, "reports")
+
+    def statistics(self, now: float) -> GateStatistics:
+        return GateStatistics(
+            phase=Phase.DRAIN if now < self._drains.end else self._phase,
+            under_way=self.under_way,
+            cap=self.cap(now),
+            margin=self.margin,
+            growth=self._margin.growth,
+            delivered=self._delivered,
+            seen=self._dispersion.at_least if self.starting else self.rate,
+            min_delay=self._delay.minimum,
+            delay=self._delay.latest,
+            excess=self._delay.excess,
+            jitter=self._delay.jitter,
+            drops=self._drops,
+            drains=self._drains.count,
+        )
+
+    def __repr__(self) -> str:
+        return f"<Gate {self._phase.value} under way {self.under_way} rate {self.rate:.0f}>"
+
+    # -- the controller -----------------------------------------------------------------------
+
+    def _starting(self, now: float, progress: ReportedProgress) -> None:
+        """Double each round while the queue stays empty; leave as soon as the rate is known."""
+        self._delivered = max(self._delivered, self._rate.most_delivered())
+        delay, message = self._delay, self.quantum
+        capacity = self._dispersion.add(
+            progress, new_round=delay.round_ended, one_way=delay.one_way, message=message
+        )
+        padding = progress.sent_at <= self._burst_at
+        if capacity is not None and (padding or self._limits.gate):
+            self._delivered = max(self._delivered, capacity * self._delay.window)
+            self._leave_start(now)
+        elif padding and not self.under_way:
+            self._start_cap = 2 * self.cap(now)
+        elif self._delay.round_ended:
+            queue = self._target + self._serialisation
+            if self._delay.least_excess > queue:
+                self._leave_start(now)
+            elif self._limits.gate and self._delay.excess <= queue:
+                self._start_cap = 2 * self.cap(now)
+
+    def _leave_start(self, now: float) -> None:
+        self._phase = Phase.STEADY
+        self._judge_first()
+        self._level_since = now + 2 * self._delay.round
+        self._drains.put_off(now, window=self._delay.window, idle=self._drained)
+
+    def _judge_first(self) -> None:
+        """The rate, or the quantum, is known: so is what the first delays say of the path.
+
+        Where the margin is well above a quantum, it covers by how much small messages were sooner.
+        """
+        rate = self.rate
+        delays = self._first.judge(quantum=self.quantum, smaller=self._smaller)
+        if self.margin < _WIDE * self.quantum:
+            self._delay.begin_anew(delays)
+            self._delivered = rate * self._delay.window
+
+    def _running(self, now: float) -> None:
+        """One report in the steady state."""
+        self._watch_for_drop(now)
+        if self._delivered >= self._most_of_late or now > self._most_at + _LATE:
+            self._most_of_late, self._most_at = self._delivered, now
+        most = self._rate.most_delivered()
+        if most > self._delivered or (
+            self._limits.gate and self._limits.full(self._delay.window) and self._is_level(now)
+        ):
+            self._delivered = most
+        if self._delay.round_ended and now >= self._drains.end:
+            self._grow(now)
+            if self._limits.gate and self._drains.due(
+                now, window=self._delay.window, idle=self._drained, empty_at=self._limits.resumed_at
+            ):
+                self._drain(now)
+
+    def _grow(self, now: float) -> None:
+        """After a round."""
+        queue = min(_MOST_EMPTY, _EMPTY * self._target) + _EMPTY * self._delay.jitter_there
+        empty = self._delay.least_excess < queue
+        if empty and self._limits.gate and self._is_level(now):
+            # A margin that is not used can grow without end, and overflow the queue all at once.
+            self._margin.step(most=_MOST_GROWTH if self._limits.cap else 1)
+        else:
+            self._margin.rest()
+
+    def _watch_for_drop(self, now: float) -> None:
+        excess, jitter = self._delay.excess, self._delay.jitter_there
+        overfull = self.under_way > self.cap(now)
+        if excess > self._target + jitter:
+            self._margin.growth = 0
+        verdict = self._band.judge(
+            now,
+            excess=excess,
+            jitter=jitter,
+            target=self._target,
+            window=self._delay.window,
+            rate=self.rate,
+            overfull=overfull,
+        )
+        if verdict is QueueVerdict.LONGER:
+            self._accept_longer_path(now)
+        elif verdict is QueueVerdict.SLOWER and self._is_level(now):
+            self._drop(now, max(self._delay.window / 2, excess))
+
+    def _drop(self, now: float, span: float) -> None:
+        """The link has become slower: it was busy for all of `span`, which tells its rate."""
+        self._drops += 1
+        self._rate.forget_before(self._rate.clock - span)
+        self._delivered = self._rate.delivered(self._delay.window)
+        self._level_since = now + self._delay.window / 2
+
+    def _accept_longer_path(self, now: float) -> None:
+        """Nothing of ours is queued, yet the delay stays: another route at the old rate."""
+        self._delay.forget_before(now - self._delay.window)
+        self._delivered = self._band.rate * self._delay.window
+        self._limits.resumed_at = now
+
+    def _drain(self, now: float) -> None:
+        self._margin.growth = 0
+        self._drains.begin(now, window=self._delay.window, idle=self._drained)
+        self._level_since = self._drains.end + 2 * self._delay.round
+
+    # -- small facts --------------------------------------------------------------------------
+
+    @property
+    def _target(self) -> float:
+        """Seconds of queue that the margin makes."""
+        return self.margin / self.rate if self.rate else TARGET
+
+    @property
+    def _depth(self) -> float:
+        """Bytes by which a drain's cap is below what the path holds."""
+        return self._margin.nbytes(rate=self.rate, quantum=self.quantum, late=0.0)
+
+    @property
+    def _drained(self) -> float:
+        """Seconds for which a drain leaves the link idle, its cap being filled by whole quanta."""
+        return (self._depth + self.quantum) / self.rate if self.rate else TARGET
+
+    @property
+    def _unheard_of(self) -> float:
+        """Bytes that have arrived, whose reports wait behind other things on their way back.
+
+        The margin covers what reports wait for each other.
+        """
+        return self.rate * max(0.0, self._delay.late_back - self._margin.spacing / 2)
+
+    @property
+    def _serialisation(self) -> float:
+        return self.quantum / self.rate if self.rate else 0.0
+
+    def _smaller(self, progress: ReportedProgress) -> float:
+        return self._margin.smaller(progress, rate=self.rate, quantum=self.quantum)
+
+    def _is_level(self, now: float) -> bool:
+        return self._phase is not Phase.START and now >= self._level_since
+
+    def _stalled_at(self) -> float:
+        """When to send a quantum that asks for a report, should none come until then."""
+        if not self.asks:
+            return float("inf")
+        patience = max(_STALLED, 4 * (self._delay.latest or 0.0))
+        return max(self._reported_at, self._ledger.last_sent_at) + patience

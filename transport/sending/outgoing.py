@@ -1,0 +1,173 @@
+"""A component on its way out: bytes that wait for their turn, as the tree counts them.
+
+Bytes live here, their number lives in the tree (hats sees lengths only). What the receiver gave no
+credit for is kept back from the tree, so a stalled reader stops its own leaf and nobody else's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from hats.tree.hierarchy import Hierarchy
+from hats.tree.node import Node
+from wire.credit import SendCredit
+from wire.messages import Message
+from wire.session import Headers
+
+HIGH_WATER: Final = 256 * 1024
+"""Bytes a component may hold before its source is asked to wait: 5 s of a 384 kbit/s link."""
+
+Introduction = tuple[Message, Headers | None]
+"""A control message, and the headers of its block if it has one."""
+
+
+class Budget:
+    """Bytes that all components of one device may hold together. Sources wait while it's spent."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.used = 0
+        self._freed = asyncio.Event()
+
+    def add(self, amount: int) -> None:
+        """`amount` more bytes are held; negative when they left."""
+        self.used += amount
+        if amount < 0:
+            self._freed.set()
+
+    async def room(self, amount: int = 1) -> None:
+        """Until `amount` more bytes fit. One that fits never waits for others."""
+        while self.used and self.used + amount > self.limit:
+            self._freed.clear()
+            await self._freed.wait()
+
+
+class Outgoing:
+    """The bytes of one component between its source and the link."""
+
+    def __init__(
+        self,
+        component: int,
+        leaf: Node,
+        hierarchy: Hierarchy,
+        budget: Budget,
+        *,
+        wake: Callable[[], None],
+    ) -> None:
+        self.component = component
+        self.leaf = leaf
+        self.written = 0
+        """Bytes the source has delivered so far."""
+        self.taken = 0
+        """Bytes that went to the link."""
+        self.preface: tuple[Introduction, ...] = ()
+        """Messages to say right before the next byte."""
+        self.on_close: Callable[[], None] = lambda: None
+        """Told once all of it has gone, or it was dropped."""
+        self.epilogue: Message | None = None
+        """Said behind the last byte in place of the end: the source broke off."""
+        self._hierarchy = hierarchy
+        self._budget = budget
+        self._wake = wake
+        self._credit = SendCredit()
+        self._chunks: deque[bytes] = deque()
+        self._offset = 0
+        self._offered = 0
+        self._finished = False
+        self._closed = False
+        self._drained = asyncio.Event()
+
+    @property
+    def held(self) -> int:
+        """Bytes written that have not gone to the link."""
+        return self.written - self.taken
+
+    @property
+    def closed(self) -> bool:
+        """What is written goes nowhere: it was dropped, or all of it has been sent."""
+        return self._closed
+
+    def write(self, data: bytes) -> None:
+        """Bytes from the source. Ignored once the component is closed."""
+        if self._closed or not data:
+            return
+        self._chunks.append(data)
+        self.written += len(data)
+        self._budget.add(len(data))
+        self._offer()
+
+    def finish(self) -> None:
+        """The source has delivered all."""
+        if self._closed or self._finished:
+            return
+        self._finished = True
+        self._offer()
+
+    def cut(self, message: Message) -> None:
+        """The source broke off: what it has delivered is sent, then this instead of an end."""
+        self.epilogue = message
+        self.finish()
+
+    def grant(self, amount: int) -> None:
+        """The receiver can take `amount` bytes more. Raises PeerError for absurd amounts."""
+        self._credit.grant(amount)
+        if not self._closed:
+            self._offer()
+
+    def introduce(self, message: Message) -> None:
+        """Said right before the next byte, unless it takes the place of one that still waits."""
+        waiting = tuple(one for one in self.preface if type(one[0]) is not type(message))
+        self.preface = ((message, None), *waiting)
+
+    def take(self, length: int) -> bytes:
+        """The next `length` bytes: the tree has granted them."""
+        parts = []
+        need = length
+        while need:
+            chunk = self._chunks[0]
+            part = chunk[self._offset : self._offset + need]
+            parts.append(part)
+            need -= len(part)
+            self._offset += len(part)
+            if self._offset == len(chunk):
+                self._chunks.popleft()
+                self._offset = 0
+        self.taken += length
+        self._budget.add(-length)
+        if self.held < HIGH_WATER:
+            self._drained.set()
+        return b"".join(parts)
+
+    async def room(self) -> None:
+        """Until the source may deliver more, by this component's mark and the device's budget."""
+        while self.held >= HIGH_WATER and not self._closed:
+            self._drained.clear()
+            await self._drained.wait()
+        if not self._closed:
+            await self._budget.room()
+
+    def close(self) -> None:
+        """Drop what waits; whoever writes or waits for room goes on and is ignored."""
+        if self._closed:
+            return
+        self._closed = True
+        self._budget.add(-self.held)
+        self._chunks.clear()
+        self._drained.set()
+        self.on_close()
+
+    def _offer(self) -> None:
+        """Tell the tree of what is here and covered by credit."""
+        amount = min(self.written - self._offered, self._credit.available)
+        if amount:
+            self._credit.spend(amount)
+            self._offered += amount
+            self._hierarchy.enqueue(self.leaf, amount)
+        if self._finished and self._offered == self.written:
+            self._hierarchy.finish(self.leaf)
+        elif not amount:
+            return
+        self._wake()

@@ -1,0 +1,330 @@
+"""One end of a link, without its socket: frames, gate and reports put together.
+
+An edge (transport/stream/stream_link.py, emulation/memory/memory.py) moves the bytes and keeps the
+time:
+
+    chunk = endpoint.next_chunk(now)        when the transport can take bytes
+    frames = endpoint.receive(now, data)    when bytes came
+    endpoint.next_time(now)                 when to try again though nothing happened
+
+Reports are not counted, neither as sent nor as received: a report must not call for another. Over
+a connection that knows itself what has arrived there are none (`carried_by`, `delivered`).
+
+The stream of frames outlives the connection that carries it: `lost` when a connection broke, then
+`resume` with what the peer has. What it lacks is sent again, to the byte; the gate begins anew,
+because the new connection may take another way.
+
+Pure. It does not know what a component is, nor what carries the bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from monitor.estimate import BandwidthEstimate
+from monitor.sensors.delivered_rate import RateFilter
+from transport.gate.controller import Gate
+from transport.gate.report_spacing import REPORT_EVERY, REPORT_EVERY_THIN, THIN
+from transport.link.connection import DeliveryReport
+from transport.link.interface import LinkStatistics, Outbox
+from transport.link.quantum import Chunks
+from transport.stream.long_run import Run
+from transport.stream.probe import RESUMED, Probe
+from transport.stream.retained import Retained
+from wire.errors import PeerError
+from wire.frames import CLOCK_TICK, END, PADDING, Control, Data, FrameReader, FrameWriter, Report
+
+REPORT_SIZE: Final = len(FrameWriter().encode(Report(0, 0)))
+"""Bytes of a report frame."""
+_INCOMING_WINDOW: Final = 0.25
+"""Seconds over which arrivals make a rate."""
+_BUSY: Final = 0.2
+"""Seconds of arrivals without a pause after which their rate says that the link is thin."""
+_PAUSE: Final = 0.1
+"""Seconds without arrivals: above the 73 ms that 512 bytes take at 56 kbit/s."""
+_OUTAGE: Final = 4.0
+"""Seconds without a sign of a peer that owes one, after which the same link is another one."""
+_MANY: Final = 4
+"""Reports that come at once, because this end was late: the newest tells enough, but for a gate
+that still searches."""
+_UNOPENED: Final = 16_384
+"""Bytes of a record of TLS at most: reported as they come, but lost to the peer where the
+connection breaks before the record's end. So much of what was reported is kept."""
+
+
+class Endpoint:
+    """The protocol core of a link's end."""
+
+    def __init__(self, outbox: Outbox, *, now: float) -> None:
+        self.gate = Gate(now=now, quantum=outbox.quantum)
+        self._probe = Probe()
+        self.ended = False
+        """The peer has closed on purpose."""
+        self.chunks = Chunks()
+        """What goes out together, once the link's rate is known: until then a single frame does,
+        since as little as possible may be under way."""
+        self._reporting = True
+        """The ends report to each other; else the connection knows what has arrived."""
+        self._outbox = outbox
+        self._run = Run()
+        self._retained = Retained()
+        self._resumed_from = 0
+        self._asked_at = now
+        """Bytes that the peer had when the present connection began."""
+        self._replayed = 0
+        self._padding_sent = self._padding_received = 0
+        self._writer = FrameWriter()
+        self._reader = FrameReader()
+        self.stirred = False
+        """What came last may let something go that could not before; else what `next_time` said
+        still holds."""
+        self._sent = 0
+        self._received = 0
+        self._reports_received = 0
+        self._spoken_to = False
+        """The peer has said something: nobody is sent padding who may be a stranger."""
+        self._arriving = 0
+        self._heard_at = now
+        """When the peer's bytes came last, reports too."""
+        self._owed_since = now
+        """Since when something is under way without a break."""
+        self._arrived_at = now
+        self._busy_since = now
+        self._reported = 0
+        self._reported_at = float("-inf")
+        self._report_every = REPORT_EVERY
+        """Seconds, as of the last one."""
+        self._incoming = RateFilter()
+        self._incoming_at = now
+
+    def carried_by(self, *, chunks: Chunks, reports: bool) -> None:
+        """The connection that there is now sends such chunks; `reports`: the ends must report."""
+        self.chunks = chunks
+        self._reporting = self.gate.asks = reports
+        if chunks.whole:  # a burst of whole segments is more than an idle modem should be asked
+            self._probe = Probe(())
+
+    def next_chunk(self, now: float) -> bytes | None:
+        """Bytes to send now, at most a report and some frames; None: nothing may or wants to go.
+
+        What it returns counts as sent: the edge must send all of it, in order.
+        """
+        self._asked_at = now
+        report = b"" if self._retained.cut else self._report(now)
+        frame = self._replay(now) if self._retained.replaying else self._frame(now)
+        if not report and not frame:
+            return None
+        if frame:
+            if not self.gate.under_way:
+                self._owed_since = now
+            self.gate.on_sent(now, len(frame))
+        self._sent += len(report) + len(frame)
+        return report + frame
+
+    def receive(self, now: float, data: bytes, *, arriving: int = 0) -> list[Data | Control]:
+        """The session's frames in `data`. Raises PeerError if the peer broke the protocol.
+
+        `arriving`: bytes that have come behind `data` and can't be read before others have.
+        """
+        frames: list[Data | Control] = []
+        reports: list[Report] = []
+        # Of the rest of a record, whose part alone could wait longer, the report goes sooner.
+        told_when = self._countable > self._reported and bool(self._arriving) <= bool(arriving)
+        self._heard_at = now
+        self._received += len(data)
+        self._arriving = arriving
+        for frame in self._reader.feed(data):
+            if isinstance(frame, Report):
+                reports.append(frame)
+            elif frame == END:
+                self.ended = True
+                break
+            elif isinstance(frame, Data) and frame.component == PADDING:
+                self._padding_received += len(frame.payload)
+            else:
+                frames.append(frame)
+                self._spoken_to = True
+        self._reports_received += len(reports)
+        for report in reports if len(reports) < _MANY or self.gate.starting else reports[-1:]:
+            self.gate.on_report(now, report.received - self._resumed_from, report.clock)
+            self._retained.reported(report.received - _UNOPENED)
+        if self._countable > self._reported:
+            if now - self._arrived_at > _PAUSE:
+                self._busy_since = now
+            self._arrived_at = now
+        self.stirred = bool(reports or frames) or not told_when or now >= self._report_due
+        return frames
+
+    def delivered(self, now: float, news: DeliveryReport) -> None:
+        """The connection says what has arrived over there."""
+        if self.silent(now) > _OUTAGE:
+            self._begin_anew(now)
+        self._heard_at = now
+        self.gate.on_delivered(now, news)
+        self._retained.reported(self._resumed_from + news.in_order - _UNOPENED)
+
+    def _begin_anew(self, now: float) -> None:
+        """The same connection after an outage: what was measured before and during it is void."""
+        under_way, quantum, asks = self.gate.under_way, self.gate.quantum, self.gate.asks
+        self.gate = Gate(now=now, quantum=quantum)
+        self.gate.asks = asks
+        self.gate.on_sent(now, under_way)
+
+    def end(self) -> None:
+        """The peer's bytes have ended. Raises PeerError in the middle of a frame."""
+        if self._reader.buffered:
+            raise PeerError(f"the peer's bytes end {self._reader.buffered} bytes into a frame")
+
+    def lost(self) -> int:
+        """The connection broke: bytes of the peer's stream that are here, to tell it.
+
+        Of a report that was cut off the rest will not come: reports are not sent again.
+        """
+        self._arriving = 0
+        self._received -= self._reader.drop_cut_report()
+        return self._countable
+
+    def resume(self, now: float, received: int) -> None:
+        """A new connection; the peer has `received` bytes of ours. Raises PeerError if not."""
+        self._replayed += self._retained.rewind(received)
+        self._resumed_from = received
+        self.gate = Gate(now=now, quantum=self._outbox.quantum)
+        self._reporting = True
+        self._probe = Probe(RESUMED)
+        self._reported = self._countable
+        self._incoming = RateFilter()
+        self._heard_at = self._arrived_at = self._busy_since = now
+
+    def silent(self, now: float) -> float:
+        """Seconds without a byte of the peer while it owes a report; 0: it owes none."""
+        return now - max(self._heard_at, self._owed_since) if self.gate.under_way else 0.0
+
+    def quiet(self, now: float) -> float:
+        """Seconds since the peer's bytes came, or news of our own."""
+        return now - self._heard_at
+
+    def next_time(self, now: float) -> float | None:
+        """When to ask `next_chunk` again though nothing happened."""
+        # As the gate saw it when it was asked: what it waited for may have come to pass since.
+        asked_at = self._asked_at
+        due = self.gate.next_time(asked_at)
+        times = [due] if due is not None and due > asked_at else []
+        if self._countable > self._reported:
+            times.append(max(now, self._report_due))
+        return min(times, default=None)
+
+    def statistics(self, now: float) -> LinkStatistics:
+        gate = self.gate.statistics(now)
+        return LinkStatistics(
+            sent=self._sent,
+            received=self._received,
+            under_way=gate.under_way,
+            cap=gate.cap,
+            min_delay=gate.min_delay,
+            delay=gate.delay,
+            outgoing=self.gate.estimate(now),
+            incoming=self.incoming(),
+            seen=gate.seen,
+            replayed=self._replayed,
+            padding_sent=self._padding_sent,
+            padding_received=self._padding_received,
+            chunks=self.chunks,
+        )
+
+    def incoming(self) -> BandwidthEstimate | None:
+        """The rate of arrivals. Never sure: a receiver can't tell a slow link from a lazy peer."""
+        rate = self._incoming.most_delivered() / _INCOMING_WINDOW
+        return BandwidthEstimate(rate, self._incoming_at, 0.5, "receiver") if rate else None
+
+    @property
+    def _countable(self) -> int:
+        """Bytes received but for reports."""
+        unread = max(0, self._arriving - REPORT_SIZE)  # a report may be the first of it
+        read = self._received - self._reports_received * REPORT_SIZE
+        return read - self._reader.cut_report + unread
+
+    def _report(self, now: float) -> bytes:
+        """A report if progress was made, the last one is long enough ago, and the peer needs it."""
+        countable = self._countable
+        if countable == self._reported or now < self._report_due:
+            return b""
+        self._reported, self._reported_at = countable, now
+        at = self._arrived_at
+        self._incoming.add(at, countable, window=_INCOMING_WINDOW, sent_at=at)
+        self._incoming_at = self._arrived_at
+        self._report_every = REPORT_EVERY_THIN if self._is_thin(now) else REPORT_EVERY
+        if not self._reporting:
+            return b""
+        ticks = round(self._arrived_at / CLOCK_TICK)
+        return self._writer.encode(Report(countable, ticks))
+
+    @property
+    def _report_due(self) -> float:
+        """When the next report may go, should there be progress."""
+        # A protected report is half as large again: of a part of a record every other one will do.
+        return self._reported_at + self._report_every * (2 if self._arriving else 1)
+
+    def _is_thin(self, now: float) -> bool:
+        """Whether reports would fill one of the directions."""
+        incoming, outgoing = self.incoming(), self.gate.estimate(now)
+        busy = self._arrived_at - self._busy_since > _BUSY
+        return (busy and incoming is not None and incoming.rate < THIN) or (
+            outgoing is not None and outgoing.confidence > 0.5 and outgoing.rate < THIN
+        )
+
+    def _replay(self, now: float) -> bytes:
+        """What the peer did not get of the connection before, in the pieces that it was sent in."""
+        self.gate.quantum = self._outbox.quantum
+        return self._retained.next_again() if self.gate.may_send(now, self.gate.quantum) else b""
+
+    def _frame(self, now: float) -> bytes:
+        """What goes now: a chunk where the gate is open, else at most what may pass a closed one.
+
+        A small chunk waits for nothing but the gate, which opens for a whole one.
+        """
+        quantum = self._outbox.quantum
+        self.gate.quantum = quantum * (1 if self.gate.starting else self.chunks.frames)
+        if self.gate.may_send(now, self.gate.quantum):
+            return self._chunk(now, quantum) or self._padding(now)
+        if self.gate.may_send(now, 1, urgent=True):
+            frame = self._outbox.next_frame(now=now, urgent=True)
+            return b"" if frame is None else self._encoded(frame, quantum)
+        return b""
+
+    def _chunk(self, now: float, quantum: int) -> bytes:
+        """Frames, chosen now: one, or as many as share a chunk.
+
+        A record opens when all of it has come. A component's end is waited for: what follows goes
+        by itself, unless the record would have little in it. So does the first quantum of what
+        ends a lasting run (transport/stream/long_run.py).
+        """
+        frames, turned = b"", False
+        while len(frames) < self.gate.quantum - quantum // 2:
+            frame = self._outbox.next_frame(now=now, urgent=False)
+            if frame is None:
+                break
+            frames += self._encoded(frame, quantum)
+            turned |= self._run.sent(now, frame)
+            if isinstance(frame, Data) and (turned or (frame.last and len(frames) > quantum // 2)):
+                break
+        return frames
+
+    def _padding(self, now: float) -> bytes:
+        """While nothing is known of the link and nothing wants to go: what makes it known."""
+        gate = self.gate
+        if not gate.starting or not self._spoken_to:
+            return b""
+        piece = self._probe.next_piece(under_way=gate.under_way, quantum=gate.quantum)
+        if not piece:
+            return b""
+        if self._probe.ends_burst:
+            gate.burst_ends(now)
+        self._padding_sent += len(piece)
+        return self._encoded(Data(PADDING, piece), self._outbox.quantum)
+
+    def _encoded(self, frame: Data | Control, quantum: int) -> bytes:
+        """The frame's bytes, and before them the quantum's size where that has changed."""
+        prefix = self._writer.quantum(quantum) if isinstance(frame, Data) else b""
+        encoded = prefix + self._writer.encode(frame)
+        self._retained.add(encoded)
+        return encoded
