@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from tests.house.test_dependencies import ROOT
+from tests.house.test_rooms import ROOT
 
 _STUB = re.compile(r"(\S+ )?\S+('s|s')\.( |$)|(Of|Those|That) ")
 """Whose a thing is, or which one of some, but not what it is."""
