@@ -1,7 +1,7 @@
 """One device's session: messages of the local proxy in, components out.
 
 Coordinates and nothing more: the tree orders (tree.py), deliveries fetch and adapt (delivery.py),
-policies are obeyed (obedience.py), documents' parts promised (promising.py), the outbox sends
+policies are obeyed (commands.py), documents' parts promised (promise.py), the outbox sends
 (transport/sending/outbox.py). One task per delivery, all in one group that ends with the link.
 """
 

@@ -1,8 +1,7 @@
 """The model of HTTP between a front and the proxy core, whatever version the front speaks.
 
-A front (http1.py; later http2.py) owns sockets and syntax. The core owns meaning: it never sees a
-socket, a front never sees a component.
-"""
+A front (front.py; later connection.py) owns sockets and syntax. The core owns meaning: it never
+sees a socket, a front never sees a component."""
 
 from __future__ import annotations
 

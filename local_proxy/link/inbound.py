@@ -1,6 +1,6 @@
 """Follows what is on its way in over one link, from a component's first word to its last byte.
 
-Messages about components become what arrivals.py makes of one; here is the table of all, what is
+Messages about components become what arrival.py makes of one; here is the table of all, what is
 said back about them (credit, cancellation, closed documents), and what becomes of them when the
 link breaks. Must not know: requests, uploads, fronts.
 """

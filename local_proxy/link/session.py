@@ -1,6 +1,6 @@
 """The local side of one link: requests and commands out, components in.
 
-Says what is asked and tells one listener what happened; arriving.py fills `Component` objects as
+Says what is asked and tells one listener what happened; inbound.py fills `Component` objects as
 their bytes come. Knows nothing of HTTP fronts, promises or policies (core.py joins them).
 """
 

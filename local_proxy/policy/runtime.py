@@ -1,6 +1,6 @@
 """Runs policies in a session: events in, commands out, and no policy can hurt the session.
 
-Policies react in a thread of their own (policy_worker.py), one event of one policy at a time, while
+Policies react in a thread of their own (worker.py), one event of one policy at a time, while
 the loop goes on. What a reaction asks for is checked and sent as soon as it is there; nothing is
 gathered up, so it changes the very next quantum. A policy that raises, answers nonsense or takes
 longer than a second is switched off, what it set is undone, and the others go on; if none is left,

@@ -1,7 +1,7 @@
 """The origin's own bytes of a picture that came with levels, where the device can have them.
 
 A page that shows a picture and fetches it, too, need not have it cross the link twice. This is the
-one place that says for which pictures that holds. Must not know: who may have them (promises.py).
+one place that says for which pictures that holds. Must not know: who may have them (rules.py).
 """
 
 from __future__ import annotations

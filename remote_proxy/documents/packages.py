@@ -1,4 +1,4 @@
-"""Office documents in parts: gathered and read here, sent by package_delivery.py.
+"""Office documents in parts: gathered and read here, sent by delivery.py.
 
 What is no document, or can't be read, is passed through untouched, as soon as that is known. Knows
 gathering and the session's bounds; what is in a document is for `office` to say.

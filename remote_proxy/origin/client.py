@@ -1,9 +1,9 @@
 """The origin client: one request to one server, as the browser would have made it.
 
 aiohttp does HTTP/1.1, TLS and pooling; this module decides what may go wrong and for how long. It
-follows no redirects, keeps no cookies, decodes nothing (see decoding.py), re-writes no URL. The
-guard says what may be reached (reaching.py). A body that stops short raises, so that nobody takes
-it for whole (receiving.py). Sources: RFC 9110, 7.6.1 (hop-by-hop), RFC 9112, 6 (message length);
+follows no redirects, keeps no cookies, decodes nothing (see decoder.py), re-writes no URL. The
+guard says what may be reached (connector.py). A body that stops short raises, so that nobody takes
+it for whole (response.py). Sources: RFC 9110, 7.6.1 (hop-by-hop), RFC 9112, 6 (message length);
 design, goal 2: no fixed timeout fires while bytes still move.
 """
 

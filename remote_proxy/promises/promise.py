@@ -1,8 +1,7 @@
 """Promises: what a document needs is fetched without being asked, and the local proxy told so.
 
-Joins import drivers and prefetch rules (importing.py) with the tree and the wire. The promise is
-said before the first byte of what it promises, so that no request for it crosses the link.
-"""
+Joins import drivers and prefetch rules (document_import.py) with the tree and the wire. The promise
+is said before the first byte of what it promises, so that no request for it crosses the link."""
 
 from __future__ import annotations
 

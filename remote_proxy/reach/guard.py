@@ -3,7 +3,7 @@ Pure.
 
 Whoever can make it fetch (a device, but any page that a device opens too) would otherwise reach
 whatever this machine reaches: its own services, its neighbours, its cloud's keys. Names are judged
-twice, as names and by each address they resolve to; connecting is the edge's (reaching.py). Says
+twice, as names and by each address they resolve to; connecting is the edge's (connector.py). Says
 in each refusal what the operator may do about it. Sources: OWASP, Server-Side Request Forgery;
 Fetch, 2.9 (bad ports).
 """

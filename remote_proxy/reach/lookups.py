@@ -3,7 +3,7 @@
 A name that nobody answers for takes many seconds, and a page can ask for a hundred of them. So a
 device's lookups wait for its own only; what several of its requests ask for is looked up once; and
 that a name has no address is believed for a moment, and so is where it is. What is found is judged
-elsewhere (reaching.py), each time that it is used.
+elsewhere (connector.py), each time that it is used.
 """
 
 from __future__ import annotations

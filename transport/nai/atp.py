@@ -2,7 +2,7 @@
 
 The parts know nothing of each other: the tree (queues.py) and what can be in time (admission.py),
 which contest.py keeps alike, appointments (timers.py), how fast (estimator.py), what carries it
-(carrier.py). This one asks each at the right moment:
+(carriers/interface.py). This one asks each at the right moment:
 
     submit -> admission -> tree -> (turn: a segment at a time, while estimator and carrier allow)
                  '-> refused     turn -> timers: late;  a new estimate -> admission: early

@@ -2,7 +2,7 @@
 
   // Part of driver.js, in whose scope it is. What was shown in steps no browser keeps: once it is
   // final it is asked for again, of the local proxy alone, as the page asked for it, so that another
-  // visit finds it (keeping.py).
+  // visit finds it (browser_copies.py).
   const final = table(); // address -> {id, keep}
   let storing = 0;
 

@@ -2,7 +2,7 @@
 
 h11 takes trailers that end in bare line feeds, control characters in chunk extensions, and sizes
 that no machine holds. Whoever stands beside this proxy may read such bytes otherwise, so they are
-refused, as in http1_head.py. Must not know: sockets, h11, what the body says.
+refused, as in head.py. Must not know: sockets, h11, what the body says.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One HTTP/1.1 client: its requests, one after the other, and their answers (RFC 9112).
 
-Who accepts connections is elsewhere (http1.py), what a request's head may be too (http1_head.py).
+Who accepts connections is elsewhere (front.py), what a request's head may be too (head.py).
 """
 
 from __future__ import annotations

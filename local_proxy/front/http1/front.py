@@ -1,7 +1,7 @@
 """The HTTP/1.1 proxy front: browsers' connections in, the core's answers out (RFC 9110, 9112).
 
 Owns framing, limits and the life of a connection: one task each, requests in order. Each request
-gets an h11 connection of its own, so that every head passes the strict check of http1_head.py
+gets an h11 connection of its own, so that every head passes the strict check of head.py
 before h11 sees it. Must not know: components, documents, the slow link.
 """
 

@@ -1,8 +1,8 @@
 """The HTTP/2 front: one connection of a browser, many streams, one writer (RFC 9113).
 
 A connection's life: it reads, sees to it that nobody floods it or lingers, and says goodbye. What
-h2 makes of the bytes becomes of streams in http2_table.py; http2_writer.py decides whose turn it is
-to be written; each request is served by a task of its own (http2_exchange.py). Must not know:
+h2 makes of the bytes becomes of streams in table.py; writer.py decides whose turn it is
+to be written; each request is served by a task of its own (exchange.py). Must not know:
 components, documents, the slow link, what carries the bytes.
 """
 

@@ -88,7 +88,7 @@ def connect_target(fields: Fields) -> tuple[str, int] | None:
     if (b":method", b"CONNECT") not in fields:
         return None
     pseudo, _ = _split(fields)
-    if pseudo.keys() != _CONNECT:  # RFC 9113, 8.5; extended CONNECT: http2_websocket.py
+    if pseudo.keys() != _CONNECT:  # RFC 9113, 8.5; extended CONNECT: websocket.py
         raise Malformed("a CONNECT names its authority and nothing else")
     _check_size(fields, b"")
     return split_authority(pseudo[b":authority"].decode("latin-1"))

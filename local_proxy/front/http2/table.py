@@ -1,6 +1,6 @@
 """The streams of one HTTP/2 connection: what h2 says becomes of them what it must (RFC 9113, 5).
 
-h2 knows the frames, http2_streams.py one stream; this has the table of them, begins an exchange for
+h2 knows the frames, streams.py one stream; this has the table of them, begins an exchange for
 each and ends it when its client resets it. Must not know: sockets, how long a client may take.
 """
 

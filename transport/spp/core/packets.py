@@ -19,7 +19,7 @@ from transport.spp.core import varint
 from wire.errors import LocalError, PeerError
 
 SEALED: Final = 0x50
-"""The kind of all datagrams but those of the handshake (handshake.py)."""
+"""The kind of all datagrams but those of the handshake (exchange.py)."""
 CONNECTION_ID: Final = 4
 """Bytes. It finds the connection among those of a socket; it proves nothing."""
 TAG: Final = 16

@@ -6,7 +6,7 @@
     link.send(b"...")
     for payload in await link.receive(): ...
 
-What runs then: link.py; what shares a socket: port.py; who a peer is: handshake.py, door.py.
+What runs then: link.py; what shares a socket: port.py; who a peer is: exchange.py, door.py.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ Keys are replaced without a word on the wire: packet n is under generation n / 2
 generation's secret follows from the one before by HKDF and not the other way round (RFC 9001, 6).
 Of forgeries a generation lasts 2^36 (RFC 9001, 6.6), after which the connection ends.
 
-Pure. It knows not where the secrets come from (handshake.py).
+Pure. It knows not where the secrets come from (exchange.py).
 """
 
 from __future__ import annotations
