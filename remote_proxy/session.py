@@ -36,8 +36,9 @@ from transport.sending.outbox import TreeOutbox
 from transport.sending.outgoing import Budget
 from wire import messages as m
 from wire.errors import NoCommonVersion, PeerError, WireError
+from wire.fields import Headers
 from wire.frames import Control, Data
-from wire.session import Headers, Session, SessionState, Side
+from wire.session import Session, SessionState, Side
 
 AGENT: Final = "sluice"
 SWEEP: Final = 32

@@ -18,16 +18,8 @@ import msgspec
 
 from wire import messages as m
 from wire.errors import LocalError, NoCommonVersion, PeerError
+from wire.fields import Headers
 from wire.packing import packed, unpacked
-
-Headers = list[tuple[str, str]]
-"""Names in lower case, in order, repeated as they came."""
-
-
-def header(headers: Headers, name: str) -> str:
-    """The value of a field, repeated ones joined with ", " (RFC 9110, 5.3); "" when absent."""
-    return ", ".join(value for key, value in headers if key == name)
-
 
 MAX_HEADER_BYTES: Final = 128 * 1024
 """Bytes of one decoded header block; a peer that sends more is in error."""

@@ -7,8 +7,8 @@ from email.message import Message
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from local_proxy.http.model import Headers, header
 from office.outline import DocumentKind
+from wire.fields import Headers, header
 
 MAX_NAME: Final = 120
 """Characters; file systems take 255 bytes."""

@@ -15,7 +15,6 @@ from local_proxy.documents.incoming import BROKEN, CHANGED, IncomingDocument, Un
 from local_proxy.documents.naming import file_name
 from local_proxy.documents.sparse_file import Folder, SparseFile
 from local_proxy.documents.whole import Whole
-from local_proxy.http.model import Headers, header
 from local_proxy.link.components import Component, ComponentFailed
 from local_proxy.link.resumption import LOST
 from local_proxy.link.session import LocalSession
@@ -25,6 +24,7 @@ from local_proxy.sites.sites import Mode
 from office.outline import DocumentKind
 from policies.api import events as e
 from wire.errors import PeerError
+from wire.fields import Headers, header
 from wire.messages import Package, Raise, Takes, Treatment
 from wire.package import Held
 from wire.skeleton import Kind, Use

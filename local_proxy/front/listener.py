@@ -12,7 +12,6 @@ from typing import Final
 
 import structlog
 
-from local_proxy.front.http1.connection import FrontLimits
 from local_proxy.front.http1.front import Admits, FrontStatistics, Http1Front
 from local_proxy.front.http2.connection import Http2Connection
 from local_proxy.front.http2.flood import PREFACE
@@ -22,6 +21,7 @@ from local_proxy.front.tls.connects import Https
 from local_proxy.front.tls.tls_stream import TlsStream
 from local_proxy.http.client_socket import ClientSocket
 from local_proxy.http.client_stream import ClientStream
+from local_proxy.http.front_limits import FrontLimits
 from local_proxy.http.model import Core
 
 log = structlog.get_logger(__name__)

@@ -20,10 +20,11 @@ import structlog
 
 from local_proxy.front.clients import is_here
 from local_proxy.front.users import user_at
-from local_proxy.http.model import Request, Response, header
+from local_proxy.http.model import Request, Response
 from local_proxy.kept.threads import USERS
 from pairing.errors import PairingError
 from pairing.files import read_private, write_private
+from wire.fields import header
 
 FIELD: Final = "x-sluice-key"
 COOKIE: Final = "sluice-key"

@@ -10,19 +10,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from wire.fields import Headers, header
 from wire.messages import Takes
 
-Headers = list[tuple[str, str]]
-"""Names in lower case, in order, repeated as they came."""
 MAX_AGE: Final = float(1 << 31)
 """Seconds that stand for any more (RFC 9111, 1.2.2)."""
 _MAX_AGE: Final = re.compile(r'(?:^|[,\s])max-age\s*=\s*"?(\d+)', re.IGNORECASE)
-
-
-def header(headers: Headers, name: str, default: str = "") -> str:
-    """The value of a field, repeated ones joined with ", " (RFC 9110, 5.3)."""
-    values = [value for key, value in headers if key == name]
-    return ", ".join(values) if values else default
 
 
 def directives(headers: Headers) -> frozenset[str]:

@@ -14,9 +14,9 @@ from local_proxy.link.components import Component, ComponentFailed
 from transcoders.exact.recipe import MAX_BYTES
 from transcoders.text import TextDecoder
 from wire.credit import ReceiveCredit
+from wire.fields import Headers
 from wire.messages import Kept, Treatment
 from wire.package import Held
-from wire.session import Headers
 
 MAX_UNREAD: Final = 1 << 20
 """Bytes of a component without levels that may wait unread before its sender is stopped."""

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from local_proxy.http.model import Headers, header
+from wire.fields import Headers, header
 from wire.messages import Package
 from wire.skeleton import Kind, Level, Part, Use
 

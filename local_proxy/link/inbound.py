@@ -18,8 +18,8 @@ from transcoders.text import TextError
 from transport.link.interface import LinkError, LinkExpired, PeerFault
 from wire import messages as m
 from wire.errors import PeerError
+from wire.fields import Headers
 from wire.frames import Data
-from wire.session import Headers
 from wire.skeleton import Kind, Part, Use
 
 MAX_ARRIVALS: Final = 16_384

@@ -13,8 +13,8 @@ from typing import Final
 from local_proxy.link.arrival import Arrival
 from local_proxy.link.components import Component, OriginHead
 from wire import messages as m
+from wire.fields import Headers, header
 from wire.names import name_of
-from wire.session import Headers, header
 
 CHANGED: Final = "the response has changed while the link was down"
 LOST: Final = "the link to the remote proxy was lost"

@@ -23,9 +23,10 @@ from transport.link.interface import Link, LinkError, OtherVersion, PeerFault
 from transport.sending.outgoing import Outgoing
 from wire import messages as m
 from wire.errors import NoCommonVersion, WireError
+from wire.fields import Headers
 from wire.frames import Control, Data
 from wire.package import Held
-from wire.session import Headers, Session, SessionState, Side
+from wire.session import Session, SessionState, Side
 
 AGENT: Final = "sluice"
 MAX_REASON: Final = 500

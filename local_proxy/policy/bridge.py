@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from local_proxy.http.model import Headers
 from local_proxy.kept.wall_clock import wall_clock
 from local_proxy.link.components import Component
 from local_proxy.link.session import LocalSession
@@ -23,6 +22,7 @@ from policies.api import events as e
 from policies.api.commands import Cancel, Command
 from policies.host.to_wire import message_for
 from transport.link.interface import LinkError
+from wire.fields import Headers
 from wire.messages import BACKGROUND, UNATTRIBUTED, Fetch
 from wire.skeleton import LEVELS
 

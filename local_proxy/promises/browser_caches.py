@@ -18,8 +18,9 @@ from enum import Enum
 from typing import Final
 from urllib.parse import urlsplit
 
-from local_proxy.http.model import Headers, Request, directives, header, max_age
+from local_proxy.http.model import Request, directives, max_age
 from local_proxy.promises.freshness import constant, freshness, tells_freshness
+from wire.fields import Headers, header
 from wire.messages import Kept
 from wire.names import MAX_NAMES, name_of, names_in
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-from local_proxy.http.model import MAX_AGE, Headers, directives, header, max_age
+from local_proxy.http.model import MAX_AGE, directives, max_age
+from wire.fields import Headers, header
 
 HEURISTIC: Final = 0.1
 """Of the time since Last-Modified (RFC 9111, 4.2.2)."""

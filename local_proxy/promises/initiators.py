@@ -16,8 +16,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from local_proxy.http.model import Headers, Request, header
+from local_proxy.http.model import Request
 from web.sites import origin_of, relation, site_of
+from wire.fields import Headers, header
 
 MAX_LENT: Final = 4096
 """Addresses of sheets remembered; those not given for longest go first."""

@@ -12,7 +12,7 @@ from typing import Final
 
 import structlog
 
-from local_proxy.http.model import Headers, Request, Response, directives, header
+from local_proxy.http.model import Request, Response, directives
 from local_proxy.link.components import Component, ComponentFailed
 from local_proxy.promises.initiators import Initiators
 from local_proxy.promises.rules import (
@@ -24,6 +24,7 @@ from local_proxy.promises.rules import (
     Whose,
     may_use,
 )
+from wire.fields import Headers, header
 from wire.skeleton import Use
 
 _log = structlog.get_logger("sluice.local")

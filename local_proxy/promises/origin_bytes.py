@@ -7,8 +7,9 @@ one place that says for which pictures that holds. Must not know: who may have t
 from __future__ import annotations
 
 from local_proxy.export_drivers.browser.pictures import own_bytes
-from local_proxy.http.model import Headers, Response
+from local_proxy.http.model import Response
 from local_proxy.link.components import Component, OriginHead
+from wire.fields import Headers
 from wire.skeleton import Level
 
 

@@ -34,9 +34,10 @@ from email.utils import parsedate_to_datetime
 from enum import Enum
 from typing import Final
 
-from local_proxy.http.model import Headers, directives, header, max_age
+from local_proxy.http.model import directives, max_age
 from local_proxy.promises.freshness import age_on_arrival, left_when_made
 from web.sites import origin_of
+from wire.fields import Headers, header
 
 LIFETIME: Final = 300.0
 """Seconds a promise may wait for its request; Chromium gave pushed responses as long."""

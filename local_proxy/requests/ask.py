@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 from local_proxy.export_drivers.browser.driver import BrowserExport
 from local_proxy.http.error_page import error_page
-from local_proxy.http.model import Request, Response, header
+from local_proxy.http.model import Request, Response
 from local_proxy.kept.wall_clock import wall_clock
 from local_proxy.link.components import Component
 from local_proxy.link.session import LocalSession
@@ -22,13 +22,10 @@ from local_proxy.requests.intent import in_frame, is_navigation, saves_data
 from local_proxy.requests.open_documents import Documents
 from local_proxy.sites.sites import Mode
 from transport.sending.outgoing import Outgoing
+from wire.fields import MAX_REQUEST, header, size
 from wire.messages import UNATTRIBUTED, Raise, Takes, Treatment
 from wire.skeleton import Kind, Use
 
-MAX_HEADERS: Final = 50_000
-"""Bytes of a request's fields: with its URL they must fit a frame (wire.messages.MAX_MESSAGE)."""
-FIELD: Final = 8
-"""Bytes that HPACK adds to a field at most, for its lengths (RFC 7541, 6.2)."""
 MAX_FIELDS: Final = 1000
 """Of a request: HPACK counts 32 bytes for each beside its own, and the peer takes 128 KB in all
 (RFC 7541, 4.1; wire.session.MAX_HEADER_BYTES)."""
@@ -193,8 +190,8 @@ class Asking:
 
 def too_large(request: Request) -> Response | None:
     """What answers a request whose fields can't cross the link; None: they can."""
-    if sum(len(name) + len(value) + FIELD for name, value in request.headers) > MAX_HEADERS:
-        return error_page(431, f"The request's header is longer than {MAX_HEADERS} bytes.")
+    if size(request.headers) > MAX_REQUEST:
+        return error_page(431, f"The request's header is longer than {MAX_REQUEST} bytes.")
     if len(request.headers) > MAX_FIELDS:
         return error_page(431, f"The request's header has more than {MAX_FIELDS} fields.")
     return None

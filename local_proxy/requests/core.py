@@ -19,7 +19,7 @@ from local_proxy.export_drivers.browser.pictures import whole_now
 from local_proxy.export_drivers.markup import page_marks
 from local_proxy.export_drivers.preview.previews import NoPreview, Previews
 from local_proxy.http.error_page import error_page
-from local_proxy.http.model import Duplex, Headers, Request, Response, directives, header
+from local_proxy.http.model import Duplex, Request, Response, directives
 from local_proxy.kept.wall_clock import wall_clock
 from local_proxy.link.components import Component, ComponentFailed, OriginHead
 from local_proxy.link.resumption import LOST
@@ -38,6 +38,7 @@ from local_proxy.sites.sites import Mode, Sites
 from local_proxy.sites.switches import Switches
 from local_proxy.status.setup import is_own
 from policies.api.plan import Decision, Subject
+from wire.fields import Headers, header
 from wire.messages import BACKGROUND, UNATTRIBUTED, Fetch, Takes
 from wire.skeleton import LEVELS, Kind, Use
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import urlsplit
 
-from local_proxy.http.model import Request, Response, header
+from local_proxy.http.model import Request, Response
 from local_proxy.promises.keeper import wants_picture
 from policies.api.plan import Subject
+from wire.fields import header
 from wire.skeleton import Kind, Use
 
 _DESTINATIONS: Final = {

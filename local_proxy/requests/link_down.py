@@ -12,7 +12,8 @@ from string import Template
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from local_proxy.http.model import Request, Response, header
+from local_proxy.http.model import Request, Response
+from wire.fields import header
 
 RETRY: Final = 5
 """Seconds between two attempts. Nothing crosses the link for one."""

@@ -10,7 +10,8 @@ import struct
 from typing import Final
 
 from local_proxy.http.error_page import error_page
-from local_proxy.http.model import Headers, Request, Response, header
+from local_proxy.http.model import Request, Response
+from wire.fields import Headers, header
 from wire.skeleton import Kind
 
 UNLOADED: Final = frozenset((Kind.IMAGE, Kind.MEDIA, Kind.FONT))

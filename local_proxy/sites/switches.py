@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from local_proxy.http.model import Request, Response, header
+from local_proxy.http.model import Request, Response
 from local_proxy.link.components import Component
 from local_proxy.requests.intent import in_frame, is_navigation, referring_host, subject_of
 from local_proxy.requests.open_documents import Documents
 from local_proxy.sites.placeholder import UNLOADED, kind_of, unloaded
 from local_proxy.sites.sites import Mode, Sites
+from wire.fields import header
 
 
 class Switches:

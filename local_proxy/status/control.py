@@ -17,11 +17,12 @@ from urllib.parse import parse_qs, urlsplit
 import msgspec
 
 from local_proxy.front.tls.connects import Https
-from local_proxy.http.model import Request, header
+from local_proxy.http.model import Request
 from local_proxy.kept.savings import Savings
 from local_proxy.kept.store import LocalStore, Unavailable
 from local_proxy.kept.threads import STORE
 from local_proxy.sites.sites import Mode, Sites
+from wire.fields import header
 
 READ: Final = ("/sites.json", "/savings.json")
 CHANGE: Final = ("/sites", "/sites/forget", "/savings/erase")

@@ -26,8 +26,8 @@ from monitor.estimate import BandwidthEstimate
 from redaction import without_queries
 from transport.link.interface import LinkStatistics
 from version import VERSION
+from wire.fields import header
 from wire.messages import BACKGROUND
-from wire.session import header
 
 PROBLEMS: Final = 20
 """Faults remembered."""

@@ -17,11 +17,12 @@ import msgspec
 import structlog
 
 from local_proxy.front.owner import Owner
-from local_proxy.http.model import Handler, Headers, Request, Response
+from local_proxy.http.model import Handler, Request, Response
 from local_proxy.status.control import CHANGE, READ, ControlPage
 from local_proxy.status.metrics import CONTENT_TYPE, exposition
 from local_proxy.status.setup import PLACES, Setup
 from local_proxy.status.snapshot import HistoryStatus, StatusSnapshot
+from wire.fields import Headers
 
 INTERVAL: Final = 0.5
 """Seconds between two events of a stream."""

@@ -35,8 +35,9 @@ from transcoders.text import TextEncoder
 from transport.sending.outbox import TreeOutbox
 from transport.sending.outgoing import Outgoing
 from wire import messages as m
+from wire.fields import Headers
 from wire.package import ranges_of
-from wire.session import Headers, Session
+from wire.session import Session
 from wire.skeleton import Kind, Level, Use
 
 SMALL: Final = 16_384

@@ -15,7 +15,7 @@ from office.sorting import RASTERS
 from office.zip_directory import Directory
 from remote_proxy.documents.fetch import Gathering
 from transcoders.make.thumbnail import natural_size
-from wire.session import Headers
+from wire.fields import Headers
 
 HEAD: Final = 65_536
 """Bytes of a picture in which its size is looked for: metadata of 40 KB in front are usual."""

@@ -17,7 +17,7 @@ from office.extents import Range
 from remote_proxy.documents.spool import PIECE, Changed, Spool
 from remote_proxy.origin.client import OriginResponse
 from remote_proxy.reach.failures import Failure, OriginError
-from wire.session import Headers, header
+from wire.fields import Headers, header
 
 AHEAD: Final = 131_072
 """Bytes ahead of the response within which asking by range would not be sooner."""

@@ -29,7 +29,7 @@ from remote_proxy.origin.client import FetchRequest, Origin, OriginResponse
 from transcoders.make.registry import Transcoders
 from transcoders.work.workers import Workers
 from wire import messages as m
-from wire.session import Headers, header
+from wire.fields import Headers, header
 
 MAX_FILE: Final = 128 << 20
 """Bytes of a document; a larger one passes through."""

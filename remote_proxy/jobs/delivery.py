@@ -41,7 +41,7 @@ from transport.sending.incoming import StreamCut
 from transport.sending.outgoing import Introduction, Outgoing
 from transport.sending.talk import Talk
 from wire import messages as m
-from wire.session import Headers, header
+from wire.fields import Headers, header
 from wire.skeleton import Kind, Use
 
 SMALL: Final = 4096

@@ -9,7 +9,7 @@ from remote_proxy.origin.decoder import ACCEPT_ENCODING
 from remote_proxy.promises.prefetch import Prefetch
 from transport.sending.incoming import Incoming
 from wire import messages as m
-from wire.session import Headers, header
+from wire.fields import Headers, header
 from wire.skeleton import Kind, Part, Use
 
 

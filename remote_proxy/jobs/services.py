@@ -23,7 +23,7 @@ from transcoders.make.registry import Transcoders
 from transcoders.work.workers import Workers
 from transport.sending.outbox import TreeOutbox
 from wire import messages as m
-from wire.session import Headers
+from wire.fields import Headers
 
 CODERS: Final = 2
 """Texts that are coded densely at a time, at 2.4 MB/s: as much as a dozen links take, each of which

@@ -31,8 +31,8 @@ from remote_proxy.reach.connector import ASKING, GuardedConnector, Reach, Traced
 from remote_proxy.reach.failures import Failure, OriginError, translated
 from remote_proxy.reach.guard import Guard
 from remote_proxy.reach.limits import Count
+from wire.fields import Headers, of_connection, without
 
-Headers = list[tuple[str, str]]
 """Names in lower case, in order, repeated as they came."""
 
 _HOP_BY_HOP: Final = frozenset(
@@ -292,13 +292,7 @@ def _plain(length: str) -> str:
 
 def end_to_end(headers: Headers) -> Headers:
     """Without the fields that concern one connection only (RFC 9110, 7.6.1)."""
-    named = {
-        token.strip().lower()
-        for name, value in headers
-        if name == "connection"
-        for token in value.split(",")
-    }
-    return [(name, value) for name, value in headers if name not in _HOP_BY_HOP | named]
+    return without(headers, _HOP_BY_HOP | of_connection(headers))
 
 
 def _beside(request: FetchRequest) -> one_answer.Beside:

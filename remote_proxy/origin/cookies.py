@@ -8,20 +8,18 @@ guess wastes a prefetch: the local proxy compares the field before it uses the p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import Final
 
 from remote_proxy.import_drivers.urls import split
-
-Headers = Sequence[tuple[str, str]]
+from wire.fields import Fields
 
 _MAX_SET: Final = 50
 """Set-Cookie fields of one response that are followed."""
 
 
-def cookie_after(document_url: str, request: Headers, response: Headers, url: str) -> str | None:
+def cookie_after(document_url: str, request: Fields, response: Fields, url: str) -> str | None:
     """The Cookie field for a request to the document's origin; None: it cannot be known.
 
     `request`, `response`: headers of the document, names in lower case.

@@ -14,8 +14,8 @@ from typing import Final, Protocol
 import brotli
 import zstandard
 
-from remote_proxy.origin.client import Headers
 from remote_proxy.reach.failures import Failure, OriginError
+from wire.fields import Headers
 
 MAX_DECODED: Final = 256 << 20
 """Bytes of one decoded body."""

@@ -18,7 +18,8 @@ from typing import Any, Final
 from aiohttp import BaseConnector, ClientPayloadError
 from aiohttp.client_proto import ResponseHandler
 
-from remote_proxy.origin.trailers import Headers, TrailerReader
+from remote_proxy.origin.trailers import TrailerReader
+from wire.fields import Headers
 
 _END: Final = b"\r\n\r\n"
 MAX_INTERIM: Final = 8

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from wire.session import Headers, header
+from wire.fields import MAX_RESPONSE, Headers, header, size
 
-MAX_HEADERS: Final = 60_000
-"""Bytes of a response's header fields: with its message they must fit a frame (MAX_MESSAGE)."""
 UNTOLD: Final = frozenset(("alt-svc",))
 """Fields that stay here: another way to the origin (HTTP/3, RFC 7838) would lead past the proxies,
 over the slow link and unadapted."""
-FIELD: Final = 8
-"""Bytes that HPACK adds to a field at most, for its lengths (RFC 7541, 6.2)."""
 
 
 def told(headers: Headers) -> Headers:
@@ -22,7 +18,7 @@ def told(headers: Headers) -> Headers:
 
 def fits(headers: Headers) -> bool:
     """Whether they can cross the link."""
-    return sum(len(name) + len(value) + FIELD for name, value in headers) <= MAX_HEADERS
+    return size(headers) <= MAX_RESPONSE
 
 
 def keepable(headers: Headers) -> bool:

@@ -13,7 +13,7 @@ from typing import Final
 
 from remote_proxy.reach.failures import Failure, OriginError
 from wire import messages as m
-from wire.session import Headers, header
+from wire.fields import Headers, header
 
 _CONTENT_RANGE: Final = re.compile(r"bytes (\d+)-\d+/(?:\d+|\*)")
 

@@ -10,8 +10,7 @@ import re
 from typing import Final
 
 from wire.chunked import ChunkedLines, LineTooLong
-
-Headers = list[tuple[str, str]]
+from wire.fields import Headers
 
 MAX_BYTES: Final = 16384
 """Of all trailers together: nobody has a use for more."""

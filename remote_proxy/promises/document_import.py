@@ -18,8 +18,8 @@ from remote_proxy.import_drivers.css import CssImport
 from remote_proxy.import_drivers.found import Found
 from remote_proxy.import_drivers.html import HtmlImport
 from remote_proxy.promises.prefetch import Document, Prefetch, Prefetcher, referrer_policy
-from remote_proxy.promises.protections import Embedding, Headers, Integrity
-from wire.session import header
+from remote_proxy.promises.protections import Embedding, Integrity
+from wire.fields import Fields, header
 from wire.skeleton import Kind, Use
 
 HTML_TYPE: Final = "text/html"
@@ -115,7 +115,7 @@ class DocumentImport:
         """Whether the document has a style sheet of that URL, in effect."""
         return url in self._sheets
 
-    def sheet(self, url: str, headers: Headers) -> Importer | None:
+    def sheet(self, url: str, headers: Fields) -> Importer | None:
         """For a style sheet of the document that came with these headers; None: it is none, or
         is not going to take effect."""
         found = self._sheets.get(url)

@@ -10,7 +10,6 @@ those that Chromium 156 was seen to send. Pure: no socket, no clock.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
@@ -20,10 +19,8 @@ from remote_proxy.import_drivers.scope import REFERRER_POLICIES
 from remote_proxy.import_drivers.urls import origin
 from remote_proxy.origin.cookies import cookie_after
 from remote_proxy.promises.protections import TOP, Embedding, Protections, destination
+from wire.fields import Fields
 from wire.skeleton import Kind, Use
-
-Headers = Sequence[tuple[str, str]]
-"""Names in lower case."""
 
 MAX_PREFETCHES: Final = 256
 """Of one document."""
@@ -58,9 +55,9 @@ class Document:
     """The document whose parts are prefetched."""
 
     url: str
-    request_headers: Headers
+    request_headers: Fields
     """What the browser sent for it."""
-    response_headers: Headers
+    response_headers: Fields
     """What the origin answered."""
     sees_tls: bool = False
     """The local proxy sees requests inside TLS, so that https promises of http pages can be met."""
@@ -234,12 +231,12 @@ def _referer_by(policy: str, source: str, url: str) -> str:
     return full if same else "" if downgrade else short
 
 
-def _policy_of(headers: Headers) -> str:
+def _policy_of(headers: Fields) -> str:
     """The last policy of the Referrer-Policy header that is known, or the default."""
     return referrer_policy(headers) or _DEFAULT_POLICY
 
 
-def referrer_policy(headers: Headers) -> str:
+def referrer_policy(headers: Fields) -> str:
     """The last policy of the Referrer-Policy header that is known, or empty."""
     named = [
         word.strip().lower()
@@ -273,5 +270,5 @@ def _fetch_metadata(found: Found) -> list[tuple[str, str]]:
     return fields
 
 
-def _first(headers: Headers, name: str) -> str:
+def _first(headers: Fields, name: str) -> str:
     return next((value for key, value in headers if key == name), "")

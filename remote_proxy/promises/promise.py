@@ -19,8 +19,9 @@ from scheduling.commands import Obedience
 from scheduling.plan import Plan
 from scheduling.tree import Tree
 from wire import messages as m
+from wire.fields import Headers, header
 from wire.names import known_names, name_of, names_in
-from wire.session import Headers, Session, header
+from wire.session import Session
 from wire.skeleton import Kind, Use
 
 MAX_SKELETON: Final = 32_768

@@ -14,17 +14,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from remote_proxy.import_drivers.found import Found
 from remote_proxy.import_drivers.urls import origin
 from web.content_security import ContentPolicy, header_policies
+from wire.fields import Fields
 from wire.skeleton import Kind, Use
-
-Headers = Sequence[tuple[str, str]]
-"""Names in lower case."""
 
 MAX_DEPTH: Final = 4
 """Frames within frames whose documents are fetched unasked; a browser asks for deeper ones."""
@@ -75,7 +72,7 @@ def destination(found: Found) -> str:
 class Protections:
     """The protections of one document."""
 
-    def __init__(self, url: str, headers: Headers, embedding: Embedding = TOP) -> None:
+    def __init__(self, url: str, headers: Fields, embedding: Embedding = TOP) -> None:
         """`headers`: of its response."""
         self._url = url
         self._headers = headers
@@ -137,7 +134,7 @@ class Protections:
             self._isolated,
         )
 
-    def show_sheet(self, found: Found, headers: Headers) -> bool:
+    def show_sheet(self, found: Found, headers: Fields) -> bool:
         """Whether a style sheet with these response headers takes effect, by its headers."""
         if not found.terms.applies or origin(found.url) == origin(self._url):
             return found.terms.applies
@@ -148,7 +145,7 @@ class Protections:
         return resource == "cross-origin" or (not resource and not self._isolated)
 
 
-def shown(headers: Headers, embedding: Embedding) -> bool:
+def shown(headers: Fields, embedding: Embedding) -> bool:
     """Whether a browser shows a document with these response headers, and does not save it."""
     disposition = _value(headers, "content-disposition").partition(";")[0].strip()
     if disposition not in ("", "inline"):
@@ -201,6 +198,6 @@ def _both(one: frozenset[str] | None, other: frozenset[str] | None) -> frozenset
     return one & other
 
 
-def _value(headers: Headers, name: str) -> str:
+def _value(headers: Fields, name: str) -> str:
     """A field's value in lower case, repeated ones joined, which then are none that is known."""
     return ",".join(value.strip().lower() for key, value in headers if key == name)

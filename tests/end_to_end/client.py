@@ -10,7 +10,7 @@ from typing import Any
 
 import h11
 
-from local_proxy.http.model import Headers
+from wire.fields import Headers
 
 Address = tuple[str, int]
 

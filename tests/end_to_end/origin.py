@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from local_proxy.http.model import Headers
 from tests.end_to_end.listening import Address, listening
+from wire.fields import Headers
 
 
 @dataclass

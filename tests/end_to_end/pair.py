@@ -22,7 +22,6 @@ from configuration import LocalSettings
 from emulation.memory.secured import paired_twice
 from emulation.relay.relay import Relay
 from local_proxy.front.tls.authority import Authority
-from local_proxy.http.model import Headers
 from local_proxy.kept.store import LocalStore
 from local_proxy.link.components import Component
 from local_proxy.link.which_remote import Remote as PairedRemote
@@ -52,7 +51,6 @@ __all__ = (
     "Client",
     "FakeOrigin",
     "Handler",
-    "Headers",
     "Pair",
     "Remote",
     "all_three",

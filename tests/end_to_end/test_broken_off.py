@@ -22,7 +22,6 @@ from tests.end_to_end.pair import (
     Broken,
     FakeOrigin,
     Handler,
-    Headers,
     Pair,
     Remote,
     all_three,
@@ -31,6 +30,7 @@ from tests.end_to_end.pair import (
     until,
 )
 from tests.end_to_end.test_http2 import ask, client_of
+from wire.fields import Headers
 
 RATE = 400_000
 """Bytes/second of the link: slow enough that the remote holds most when the origin breaks off."""

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from local_proxy.http.model import Headers
 from local_proxy.link.components import Component
 from tests.end_to_end.client import _PAGES
 from tests.end_to_end.pair import Answer, Pair, all_three, run, until
 from tests.end_to_end.test_arithmetic_link import started
+from wire.fields import Headers
 
 SCREEN = Path(__file__).parents[2] / "demo" / "site" / "news" / "img" / "screen.png"
 PAGE = b"<!doctype html><link rel=stylesheet href=/s.css><p>Text<img src=/a.png>"

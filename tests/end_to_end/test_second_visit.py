@@ -12,7 +12,6 @@ from bench.browsers.bidi import EXECUTABLE as FIREFOX
 from bench.browsers.bidi import launched as firefox
 from bench.browsers.cdp import find_chromium
 from local_proxy.front.tls.authority import Authority
-from local_proxy.http.model import Headers
 from local_proxy.promises.browser_caches import Belief
 from tests.end_to_end.pair import (
     Asked,
@@ -27,6 +26,7 @@ from tests.end_to_end.pair import (
 from tests.end_to_end.roots import Root
 from tests.end_to_end.test_https_chromium import picture, tab_through
 from tests.end_to_end.test_https_pages import slow_pair
+from wire.fields import Headers
 
 PAGE = b"""<!doctype html><title>page</title><link rel=stylesheet href=/style.css>
 <body><script src=/script.js></script><img src=/picture.jpg width=400 height=300>"""

@@ -11,12 +11,12 @@ import pytest
 
 from bench.browsers.cdp import find_chromium, launch
 from local_proxy.front.tls.authority import Authority
-from local_proxy.http.model import Headers
 from tests.end_to_end.pair import Answer, Asked, FakeOrigin, Pair, pair, run, until
 from tests.end_to_end.roots import Root
 from tests.end_to_end.test_chromium import shows
 from tests.end_to_end.test_https_chromium import taking
 from web.sites import origin_of, relation
+from wire.fields import Headers
 
 AGENT = [("user-agent", "Chrome/1"), ("accept-language", "en")]
 FRESH = [("cache-control", "max-age=600")]

@@ -13,8 +13,9 @@ from local_proxy.front.tls.authority import Authority
 from local_proxy.front.tls.connects import Https
 from local_proxy.kept.store import FILE, LocalStore
 from local_proxy.sites.sites import Mode, Sites
-from tests.end_to_end.pair import Answer, Asked, FakeOrigin, Headers, Pair, all_three, run, until
+from tests.end_to_end.pair import Answer, Asked, FakeOrigin, Pair, all_three, run, until
 from tests.local_proxy.site import progressive
+from wire.fields import Headers
 
 PAGE = (
     b"<!doctype html><html><head><link rel=stylesheet href=/s.css><title>t</title></head>"

@@ -9,9 +9,9 @@ import os
 
 import pytest
 
-from local_proxy.http.model import Headers
 from tests.end_to_end.pair import Asked, all_three, run, until
 from tests.end_to_end.test_page_load import PHOTO
+from wire.fields import Headers
 
 PAGE = b"<!doctype html><html><head><title>t</title></head><body>hello</body></html>"
 NO_TRANSFORM = ("cache-control", "max-age=60, no-transform")

@@ -19,10 +19,11 @@ import pytest
 from local_proxy.export_drivers.markup.csp import MetaPolicies, adjust_headers
 from local_proxy.export_drivers.markup.injection import Injector
 from local_proxy.front.http1.chunks import ChunkCheck
-from local_proxy.front.http1.head import RefusedRequest, check_head, head_end
+from local_proxy.front.http1.head import check_head, head_end
 from local_proxy.front.http2.priority import parse_priority
 from local_proxy.front.tls.client_hello import parse_client_hello
 from local_proxy.http.model import max_age
+from local_proxy.http.request_rules import RefusedRequest
 from redaction import without_queries
 from remote_proxy.import_drivers.candidates import parse_srcset
 from remote_proxy.import_drivers.css import CssImport

@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Coroutine
 
 from emulation.memory.memory import MemoryLink
-from local_proxy.http.model import Headers, Response
+from local_proxy.http.model import Response
 from local_proxy.link.components import Component
 from local_proxy.link.session import LocalSession
 from transport.link.interface import LinkError
 from wire import messages as m
+from wire.fields import Headers
 from wire.frames import Control
 from wire.skeleton import Level
 

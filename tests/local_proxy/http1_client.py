@@ -6,8 +6,8 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 
-from local_proxy.front.http1.connection import FrontLimits
 from local_proxy.front.http1.front import Http1Front
+from local_proxy.http.front_limits import FrontLimits
 from tests.local_proxy.small_core import SmallCore
 
 GET = b"GET http://host.test/%b HTTP/1.1\r\nHost: host.test\r\n\r\n"

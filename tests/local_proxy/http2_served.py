@@ -7,9 +7,9 @@ import contextlib
 import socket
 from collections.abc import Awaitable, Callable, Coroutine
 
-from local_proxy.front.http1.connection import FrontLimits
 from local_proxy.front.http1.front import FrontStatistics
 from local_proxy.front.listener import Front
+from local_proxy.http.front_limits import FrontLimits
 from tests.local_proxy.http2_client import Client, Fields
 from tests.local_proxy.small_core import SmallCore
 

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from PIL import Image
 
 from local_proxy.export_drivers.browser.driver import BrowserExport
-from local_proxy.http.model import Duplex, Headers, Request, Response, header
+from local_proxy.http.model import Duplex, Request, Response
 from local_proxy.link.components import Component, OriginHead
 from transcoders.make.low import in_front
 from transcoders.picture import Picture
 from transcoders.sketch import draw, enlarged, stretched
+from wire.fields import Headers, header
 from wire.skeleton import Kind, Level, Use
 
 

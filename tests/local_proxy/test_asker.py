@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from local_proxy.export_drivers.browser.asker import Asker, shows
-from local_proxy.http.model import Headers, Request, header
+from local_proxy.http.model import Request
 from tests.local_proxy.export_world import (
     IMAGE,
     PREFIXES,
@@ -17,6 +17,7 @@ from tests.local_proxy.export_world import (
     run,
     text_of,
 )
+from wire.fields import Headers, header
 
 COOKIE, OTHER = ("cookie", "sid=user"), ("cookie", "sid=guest")
 ORIGIN, ELSEWHERE = ("origin", "http://a.test"), ("origin", "http://b.test")

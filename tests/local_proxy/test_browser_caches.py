@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_proxy.http.model import Headers, Request
+from local_proxy.http.model import Request
 from local_proxy.promises.browser_caches import Belief, BrowserCaches
+from wire.fields import Headers
 from wire.names import MAX_NAMES, NAME, name_of, names_in
 
 HOST = "http://a.test"

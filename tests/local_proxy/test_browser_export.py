@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from local_proxy.http.model import Request, Response, header
+from local_proxy.http.model import Request, Response
 from local_proxy.link.components import ComponentFailed
 from tests.local_proxy.export_world import (
     DATA,
@@ -22,6 +22,7 @@ from tests.local_proxy.export_world import (
     text_of,
     turns,
 )
+from wire.fields import header
 from wire.skeleton import Use
 
 KEEP = {"accept": IMAGE[0][1], "cors": False}

@@ -9,11 +9,12 @@ import pytest
 
 from local_proxy.export_drivers.browser.driver import BrowserExport
 from local_proxy.export_drivers.browser.level_files import AT_ONCE, HELD, LevelFiles, NoFile
-from local_proxy.http.model import Request, Response, header
+from local_proxy.http.model import Request, Response
 from local_proxy.link.components import Component, ComponentFailed, OriginHead
 from tests.local_proxy.ends import DATA, END, IMAGE, JPEG, LEVELS, URL, run, text_of, turns
 from tests.local_proxy.export_world import Driver, driver_in
 from tests.local_proxy.site import Quiet
+from wire.fields import header
 from wire.skeleton import Kind, Use
 
 

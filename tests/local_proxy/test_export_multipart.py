@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from local_proxy.export_drivers.browser.driver import BrowserExport
-from local_proxy.http.model import Request, Response, header
+from local_proxy.http.model import Request, Response
 from local_proxy.link.components import ComponentFailed
 from tests.local_proxy.export_world import (
     DATA,
@@ -21,6 +21,7 @@ from tests.local_proxy.export_world import (
     stream,
     text_of,
 )
+from wire.fields import header
 from wire.skeleton import Level
 
 

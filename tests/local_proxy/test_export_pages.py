@@ -7,7 +7,7 @@ import re
 import pytest
 
 from local_proxy.export_drivers.markup.page_marks import VARY
-from local_proxy.http.model import Request, Response, header
+from local_proxy.http.model import Request, Response
 from tests.local_proxy.export_world import (
     IMAGE,
     PREFIXES,
@@ -18,6 +18,7 @@ from tests.local_proxy.export_world import (
     stream,
     text_of,
 )
+from wire.fields import header
 
 
 @pytest.mark.parametrize(

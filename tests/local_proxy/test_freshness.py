@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_proxy.http.model import Headers
 from local_proxy.promises.freshness import Freshness, constant, freshness, keepable, tells_freshness
+from wire.fields import Headers
 
 NOW = 1_700_000_000.0
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from local_proxy.front.http1.connection import FrontLimits
+from local_proxy.http.front_limits import FrontLimits
 from local_proxy.http.model import Request, Response
 from tests.local_proxy.http1_client import GET, Dial, ask, response, served, stream
 from tests.local_proxy.small_core import SmallCore, hello

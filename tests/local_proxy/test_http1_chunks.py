@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from local_proxy.front.http1.chunks import MAX_ASIDE, ChunkCheck
-from local_proxy.front.http1.head import RefusedRequest
+from local_proxy.http.request_rules import RefusedRequest
 from wire.chunked import MAX_LINE
 
 NEXT = b"GET /next HTTP/1.1\r\nHost: a\r\n\r\n"

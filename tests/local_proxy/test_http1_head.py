@@ -7,15 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_proxy.front.http1.head import (
+from local_proxy.front.http1.head import check_head, head_end, to_request
+from local_proxy.http.request_rules import (
     MAX_HEAD,
     RefusedRequest,
     absolute_url,
-    check_head,
     end_to_end,
-    head_end,
     split_authority,
-    to_request,
 )
 
 GOOD = b"GET http://host.test/a HTTP/1.1\r\nHost: host.test\r\nAccept: image/*\r\n\r\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from local_proxy.front.http1.connection import FrontLimits
+from local_proxy.http.front_limits import FrontLimits
 from local_proxy.http.model import Response
 from tests.local_proxy.http1_client import GET, Dial, response, served
 from tests.local_proxy.small_core import Echo, SmallCore

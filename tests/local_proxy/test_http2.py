@@ -10,7 +10,7 @@ from h2.errors import ErrorCodes
 from h2.events import PingAckReceived
 from h2.settings import SettingCodes
 
-from local_proxy.front.http1.connection import FrontLimits
+from local_proxy.http.front_limits import FrontLimits
 from local_proxy.http.model import Request, Response
 from tests.local_proxy.http2_served import BASE, POST, Dial, served, upload
 from tests.local_proxy.small_core import SmallCore, hello

@@ -20,9 +20,9 @@ from hyperframe.frame import (
     WindowUpdateFrame,
 )
 
-from local_proxy.front.http1.connection import FrontLimits
 from local_proxy.front.http2.flood import PREFACE
 from local_proxy.front.listener import Front
+from local_proxy.http.front_limits import FrontLimits
 from local_proxy.http.model import Request, Response
 from tests.local_proxy.http2_client import Fields
 from tests.local_proxy.http2_served import BASE, CONNECT, Dial, raw_frame, served

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from local_proxy.front.http1.connection import FrontLimits
 from local_proxy.front.http2.connection import Http2Connection
 from local_proxy.front.http2.flood import PREFACE, Flood, FrameMeter
+from local_proxy.http.front_limits import FrontLimits
 from local_proxy.http.model import Duplex, Request, Response
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_proxy.http.model import Headers, Request
+from local_proxy.http.model import Request
 from local_proxy.promises.initiators import MAX_FRAMES, MAX_LENT, Lent, Partition
 from local_proxy.requests.open_documents import Documents
+from wire.fields import Headers
 
 A, B = "https://www.a.example", "https://b.example"
 NETWORK = "https://static.network.example"

@@ -6,7 +6,7 @@ import pytest
 
 from local_proxy.export_drivers.browser.page import PictureRequest, PictureStep
 from local_proxy.export_drivers.markup.csp import ConnectSources
-from local_proxy.http.model import Headers, Request, Response, header
+from local_proxy.http.model import Request, Response
 from local_proxy.link.components import Component
 from tests.local_proxy.export_world import (
     DATA,
@@ -19,6 +19,7 @@ from tests.local_proxy.export_world import (
     run,
     text_of,
 )
+from wire.fields import Headers, header
 
 ACCEPT = IMAGE[0][1]
 

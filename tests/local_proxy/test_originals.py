@@ -11,12 +11,13 @@ from msgspec import msgpack
 from local_proxy.export_drivers.browser.driver import BrowserExport
 from local_proxy.export_drivers.browser.level_files import RESTORED_AT_ONCE, LevelFiles, NoFile
 from local_proxy.export_drivers.browser.page import BrowserPage, PictureRequest, PictureStep
-from local_proxy.http.model import Request, Response, header
+from local_proxy.http.model import Request, Response
 from local_proxy.link.announced_levels import Told
 from local_proxy.link.components import Component, OriginHead
 from tests.local_proxy.export_world import IMAGE, JPEG, URL, World, run, text_of, turns
 from wire import messages as m
 from wire.errors import PeerError
+from wire.fields import header
 from wire.skeleton import Kind, Level, Use
 
 WEBP = "image/webp"

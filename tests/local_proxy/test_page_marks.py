@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from local_proxy.export_drivers.markup.page_marks import asked, marked
-from local_proxy.http.model import Headers, header
+from wire.fields import Headers, header
 
 DATE = "Mon, 23 Nov 2026 10:00:00 GMT"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import pytest
 
-from local_proxy.http.model import Headers
 from local_proxy.promises.rules import (
     LIFETIME,
     Promised,
@@ -14,6 +13,7 @@ from local_proxy.promises.rules import (
     Whose,
     may_use,
 )
+from wire.fields import Headers
 
 URL = "http://site.test/a.png"
 SENT: Headers = [("user-agent", "B"), ("accept-language", "en"), ("accept", "image/*")]

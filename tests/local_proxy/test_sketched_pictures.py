@@ -12,7 +12,7 @@ from emulation.memory.memory import LinkModel, MemoryLink, memory_links
 from emulation.memory.virtual_time import run as run_virtually
 from local_proxy.export_drivers.browser.driver import BrowserExport
 from local_proxy.export_drivers.browser.level_files import LevelFiles, NoFile
-from local_proxy.http.model import Request, Response, header
+from local_proxy.http.model import Request, Response
 from local_proxy.link.components import Component, OriginHead
 from local_proxy.link.resumption import Memory
 from local_proxy.link.session import LocalSession
@@ -20,6 +20,7 @@ from tests.local_proxy.ends import Ear, Remote, run, text_of, turns
 from tests.local_proxy.export_world import Driver, driver_in
 from tests.local_proxy.site import Quiet
 from wire import messages as m
+from wire.fields import header
 from wire.frames import Control, Data
 from wire.skeleton import Kind, Level, Part, Use
 

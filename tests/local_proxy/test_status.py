@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hats.disciplines.registry import create
 from hats.tree.hierarchy import Hierarchy
 from local_proxy.commands.status import render
-from local_proxy.http.model import Request, Response, header
+from local_proxy.http.model import Request, Response
 from local_proxy.policy.runtime import PolicyStatistics
 from local_proxy.requests.link_down import link_down
 from local_proxy.status import summary
@@ -35,6 +35,7 @@ from policies.api import DocumentOpened, Event, Kind, Progress, SessionOpened, S
 from policies.builtin.default import Default
 from policies.testing import replay
 from remote_proxy.jobs.economy import AdaptationReason
+from wire.fields import header
 from wire.skeleton import Part
 
 LINK = LinkStatus(connected=True, seconds=3.0, remote="relay:7443", received=1000, sent=50)

@@ -12,7 +12,7 @@ import pytest
 from emulation.memory.memory import LinkModel, memory_links
 from emulation.memory.virtual_time import run as run_virtually
 from local_proxy.export_drivers.browser.level_files import LevelFiles
-from local_proxy.http.model import Request, header
+from local_proxy.http.model import Request
 from local_proxy.link.announced_levels import Told
 from local_proxy.link.components import Component, ComponentFailed
 from local_proxy.link.resumption import Memory
@@ -32,6 +32,7 @@ from tests.local_proxy.test_sketched_pictures import (
     World,
 )
 from wire import messages as m
+from wire.fields import header
 from wire.frames import Control, Data
 from wire.skeleton import Kind, Level, Part, Use
 

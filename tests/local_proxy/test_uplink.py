@@ -7,12 +7,12 @@ from itertools import pairwise
 
 from emulation.memory.memory import LinkModel, MemoryLink, memory_links
 from emulation.memory.virtual_time import run as run_virtually
-from local_proxy.http.model import Headers
 from local_proxy.link.components import Component
 from local_proxy.link.session import LocalSession
 from local_proxy.link.uplink import BACKOFF, DISTRUST, Uplink
 from transport.link.interface import Link, LinkError, NotTrusted
 from wire import messages as m
+from wire.fields import Headers
 from wire.frames import Control
 
 

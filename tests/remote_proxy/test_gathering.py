@@ -13,7 +13,7 @@ from remote_proxy.documents.spool import Changed, Spool
 from remote_proxy.origin.client import OriginResponse
 from remote_proxy.reach.failures import Failure, OriginError
 from tests.watched import run
-from wire.session import Headers
+from wire.fields import Headers
 
 DATA = bytes(range(256)) * 40
 

@@ -14,8 +14,8 @@ from typing import Final
 from hats.tree.hierarchy import Hierarchy
 from hats.tree.node import Node
 from wire.credit import SendCredit
+from wire.fields import Headers
 from wire.messages import Message
-from wire.session import Headers
 
 HIGH_WATER: Final = 256 * 1024
 """Bytes a component may hold before its source is asked to wait: 5 s of a 384 kbit/s link."""

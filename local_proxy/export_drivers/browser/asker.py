@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from local_proxy.http.model import Request, header
+from local_proxy.http.model import Request
+from wire.fields import header
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,10 @@ from typing import Final
 
 from local_proxy.export_drivers.browser.engines import in_gecko
 from local_proxy.export_drivers.browser.page import BrowserPage, PictureRequest
-from local_proxy.http.model import Headers, Request, Response, header, split_url
+from local_proxy.http.model import Request, Response, split_url
 from local_proxy.link.components import OriginHead
 from local_proxy.promises.freshness import keepable
+from wire.fields import Headers, header
 
 MARK: Final = "content-language"
 MAX_VALUE: Final = 128

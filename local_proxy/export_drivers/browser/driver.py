@@ -24,10 +24,11 @@ from local_proxy.export_drivers.markup import script_powers
 from local_proxy.export_drivers.markup.csp import DRIVER_PATH
 from local_proxy.export_drivers.markup.driver_tag import tagged
 from local_proxy.export_drivers.markup.script_powers import ScriptPowers
-from local_proxy.http.model import Handler, Request, Response, header, split_url
+from local_proxy.http.model import Handler, Request, Response, split_url
 from local_proxy.link.components import Component
 from local_proxy.requests.intent import is_navigation
 from local_proxy.tracking_drivers.browser import Tracker
+from wire.fields import header
 
 
 @dataclass(frozen=True, slots=True)

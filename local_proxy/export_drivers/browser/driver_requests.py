@@ -21,8 +21,9 @@ from local_proxy.export_drivers.browser.pages import Pages
 from local_proxy.export_drivers.browser.refetch import Refetch
 from local_proxy.export_drivers.markup.csp import CHANNEL_PATH, DRIVER_PATH
 from local_proxy.http.error_page import error_page
-from local_proxy.http.model import Request, Response, header, split_url
+from local_proxy.http.model import Request, Response, split_url
 from local_proxy.tracking_drivers.browser import MAX_BEACON, Tracker, parse_beacon, report
+from wire.fields import header
 
 _LEVEL: Final = re.compile(r"[?&]sluice-level=([\w-]{1,64})\.(\d{1,12})\.(\w{1,16})$")
 _PRIVATE: Final = (

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from local_proxy.http.model import Request, header
+from local_proxy.http.model import Request
+from wire.fields import header
 
 _STRETCHING: Final = re.compile(r"(Chrome|Firefox)/(\d{1,6})\b")
 _SINCE: Final = {"Chrome": 120, "Firefox": 128}

@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from local_proxy.http.model import Headers
+from wire.fields import Headers
 
 HEADERS: Final = ("content-security-policy", "content-security-policy-report-only")
 DRIVER_PATH: Final = "/.well-known/sluice/driver.js"

@@ -14,7 +14,8 @@ from local_proxy.export_drivers.browser.page import BrowserPage
 from local_proxy.export_drivers.markup.csp import ConnectSources, MetaPolicies, adjust_headers
 from local_proxy.export_drivers.markup.injection import Injector, injectable, script_tag
 from local_proxy.export_drivers.markup.page_marks import marked
-from local_proxy.http.model import Headers, Response, directives, header
+from local_proxy.http.model import Response, directives
+from wire.fields import Headers, header
 
 _TOUCHED: Final = frozenset(
     ("content-length", "accept-ranges", "content-md5", "digest", "repr-digest", "content-digest")

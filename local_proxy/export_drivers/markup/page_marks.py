@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from local_proxy.http.model import Headers, header
+from wire.fields import Headers, header
 
 VARY: Final = "sec-fetch-dest, upgrade-insecure-requests, service-worker-navigation-preload"
 """Fields by which browsers tell the loading of a page from a script's request (the first is not

@@ -17,8 +17,9 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Final
 
-from local_proxy.http.model import header, split_url
+from local_proxy.http.model import split_url
 from local_proxy.link.components import Component
+from wire.fields import header
 from wire.skeleton import Kind
 
 READERS: Final = (

@@ -10,7 +10,8 @@ preview that was saved under the file's name would be worse than none.
 
 from __future__ import annotations
 
-from local_proxy.http.model import Request, directives, header
+from local_proxy.http.model import Request, directives
+from wire.fields import header
 
 
 def may_be_previewed(request: Request) -> bool:

@@ -22,7 +22,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import structlog
 
-from local_proxy.http.model import Headers, Request, Response, header
+from local_proxy.http.model import Request, Response
+from wire.fields import Headers, header
 
 PATH: Final = "/documents/open/"
 MAX_BODY: Final = 512

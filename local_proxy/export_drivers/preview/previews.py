@@ -25,9 +25,10 @@ from local_proxy.export_drivers.preview.asking import may_be_previewed
 from local_proxy.export_drivers.preview.page import page, policy
 from local_proxy.export_drivers.preview.showing import Showing
 from local_proxy.http.error_page import error_page
-from local_proxy.http.model import Handler, Headers, Request, Response, split_url
+from local_proxy.http.model import Handler, Request, Response, split_url
 from local_proxy.link.components import Component, ComponentFailed
 from local_proxy.link.resumption import LOST
+from wire.fields import Headers
 from wire.messages import Takes
 
 PATH: Final = CHANNEL_PATH + "preview/"

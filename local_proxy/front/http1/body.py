@@ -8,8 +8,8 @@ from __future__ import annotations
 import h11
 
 from local_proxy.front.http1.chunks import ChunkCheck
-from local_proxy.front.http1.head import RefusedRequest
 from local_proxy.http.client_stream import ClientStream
+from local_proxy.http.request_rules import RefusedRequest
 
 
 class RequestBody:

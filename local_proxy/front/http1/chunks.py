@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from local_proxy.front.http1.head import RefusedRequest
+from local_proxy.http.request_rules import RefusedRequest
 from wire.chunked import ChunkedLines, LineTooLong
 
 MAX_ASIDE: Final = 16384

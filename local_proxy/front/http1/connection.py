@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 import h11
@@ -15,42 +14,23 @@ import structlog
 
 from local_proxy.front.http1.body import RequestBody, chunked, refusal, too_large
 from local_proxy.front.http1.chunks import ChunkCheck
-from local_proxy.front.http1.head import (
-    MAX_HEAD,
-    RefusedRequest,
-    check_head,
-    end_to_end,
-    head_end,
-    split_authority,
-    to_request,
-)
+from local_proxy.front.http1.head import check_head, head_end, to_request
 from local_proxy.front.http1.upgrade import Switched, asks, open_websocket, switch
 from local_proxy.front.places import Room
 from local_proxy.front.tls.connects import Connects
 from local_proxy.http.client_stream import ClientStream
 from local_proxy.http.error_page import error_page, phrase
-from local_proxy.http.model import Core, Headers, Request, Response
+from local_proxy.http.front_limits import FrontLimits
+from local_proxy.http.model import Core, Request, Response
 from local_proxy.http.pump import pump
+from local_proxy.http.request_rules import MAX_HEAD, RefusedRequest, end_to_end, split_authority
 from local_proxy.http.responses import bodyless, dispose, keeps_length
+from wire.fields import Headers
 
 log = structlog.get_logger(__name__)
 
 _LINGER: Final = 1.0
 """Seconds in which a refused client may read our answer before the connection is reset."""
-
-
-@dataclass(frozen=True, slots=True)
-class FrontLimits:
-    """What one front grants its clients."""
-
-    connections: int = 512
-    """At a time; who gives way to whom: local_proxy/front/places.py."""
-    head_time: float = 30.0
-    """Seconds from a request's first byte to the end of its head."""
-    idle_time: float = 300.0
-    """Seconds that a connection may wait for a request, or a half-closed tunnel for bytes."""
-    body: int = 1 << 32
-    """Bytes of a request's body; answered 413 above."""
 
 
 class FrontState(Protocol):

@@ -14,11 +14,12 @@ from typing import Final
 
 import structlog
 
-from local_proxy.front.http1.connection import FrontLimits, Http1Connection
+from local_proxy.front.http1.connection import Http1Connection
 from local_proxy.front.places import Room
 from local_proxy.front.tls.connects import Connects, Https
 from local_proxy.http.client_socket import ClientSocket
 from local_proxy.http.client_stream import ClientStream, Serve
+from local_proxy.http.front_limits import FrontLimits
 from local_proxy.http.model import Core
 
 log = structlog.get_logger(__name__)

@@ -16,9 +16,10 @@ from urllib.parse import urlsplit
 
 import h11
 
-from local_proxy.front.http1.head import MAX_HEAD, end_to_end
 from local_proxy.http.error_page import error_page
-from local_proxy.http.model import Core, Duplex, Headers, Request, Response
+from local_proxy.http.model import Core, Duplex, Request, Response
+from local_proxy.http.request_rules import MAX_HEAD, end_to_end
+from wire.fields import Headers
 
 PROTOCOL: Final = "websocket"
 _UNTOLD: Final = ("alt-svc", "content-length")

@@ -18,7 +18,6 @@ from h2 import events as e
 from h2.errors import ErrorCodes
 from h2.exceptions import ProtocolError
 
-from local_proxy.front.http1.connection import FrontLimits
 from local_proxy.front.http2.exchange import FrontTally, Http2Exchange
 from local_proxy.front.http2.flood import Flood, FrameMeter
 from local_proxy.front.http2.settings import CONNECTION_WINDOW, server_side
@@ -26,6 +25,7 @@ from local_proxy.front.http2.table import Over, StreamTable
 from local_proxy.front.places import Room
 from local_proxy.front.tls.connects import Connects
 from local_proxy.http.client_stream import ClientStream
+from local_proxy.http.front_limits import FrontLimits
 from local_proxy.http.model import Core
 
 log = structlog.get_logger(__name__)

@@ -15,11 +15,10 @@ from typing import Final, Protocol
 import structlog
 from h2.errors import ErrorCodes
 
-from local_proxy.front.http1.head import RefusedRequest
 from local_proxy.front.http1.upgrade import open_websocket
 from local_proxy.front.http2 import websocket
 from local_proxy.front.http2.head import (
-    Fields,
+    EncodedFields,
     Malformed,
     connect_target,
     content_length,
@@ -34,9 +33,11 @@ from local_proxy.front.http2.head import (
 from local_proxy.front.http2.streams import Http2Stream
 from local_proxy.front.tls.connects import Connects
 from local_proxy.http.error_page import error_page
-from local_proxy.http.model import Core, Headers, Request, Response
+from local_proxy.http.model import Core, Request, Response
 from local_proxy.http.pump import pump
+from local_proxy.http.request_rules import RefusedRequest
 from local_proxy.http.responses import bodyless, dispose
+from wire.fields import Headers
 
 log = structlog.get_logger(__name__)
 
@@ -67,7 +68,7 @@ class Http2Exchange:
     origin: str | None
     """The only origin that the connection was made for; None: any (a proxy's connection)."""
 
-    async def run(self, stream: Http2Stream, fields: Fields) -> None:
+    async def run(self, stream: Http2Stream, fields: EncodedFields) -> None:
         """Serve one request. Raises nothing; cancelled when the client resets the stream."""
         try:
             await self._serve(stream, fields)
@@ -83,7 +84,7 @@ class Http2Exchange:
         finally:
             stream.close()
 
-    async def _serve(self, stream: Http2Stream, fields: Fields) -> None:
+    async def _serve(self, stream: Http2Stream, fields: EncodedFields) -> None:
         request = None
         try:
             if websocket.asks(fields):
@@ -104,7 +105,7 @@ class Http2Exchange:
 
     # -- requests ----------------------------------------------------------------------------
 
-    async def _answer(self, stream: Http2Stream, request: Request, fields: Fields) -> None:
+    async def _answer(self, stream: Http2Stream, request: Request, fields: EncodedFields) -> None:
         self.tally.requests += 1
         length = content_length(fields)
         if length is not None and length > self.body:
@@ -146,7 +147,7 @@ class Http2Exchange:
         finally:
             await way.close()
 
-    async def _websocket(self, stream: Http2Stream, fields: Fields) -> None:
+    async def _websocket(self, stream: Http2Stream, fields: EncodedFields) -> None:
         """RFC 8441, 5: a tunnel once the server has agreed."""
         key = secrets.token_bytes(16)
         request = websocket.to_websocket(fields, origin=self.origin, key=key)
@@ -255,7 +256,7 @@ async def _write_body(stream: Http2Stream, body: AsyncIterator[bytes], response:
         await stream.write_last(b"")
 
 
-def _trailers(response: Response) -> Fields:
+def _trailers(response: Response) -> EncodedFields:
     try:
         return trailer_fields(response.trailers()) if response.trailers is not None else []
     except ValueError as error:

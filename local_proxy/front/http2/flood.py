@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from local_proxy.front.http1.head import MAX_HEAD
+from local_proxy.http.request_rules import MAX_HEAD
 
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 MAX_BLOCK: Final = 2 * MAX_HEAD

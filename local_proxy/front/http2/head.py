@@ -10,7 +10,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from local_proxy.front.http1.head import (
+from local_proxy.front.http2.priority import parse_priority
+from local_proxy.http.error_page import error_page
+from local_proxy.http.model import Request, Response
+from local_proxy.http.request_rules import (
     LENGTH,
     MAX_HEAD,
     RefusedRequest,
@@ -20,13 +23,11 @@ from local_proxy.front.http1.head import (
     split_authority,
     takes_trailers,
 )
-from local_proxy.front.http2.priority import parse_priority
-from local_proxy.http.error_page import error_page
-from local_proxy.http.model import Headers, Request, Response
 from local_proxy.http.responses import bodyless, keeps_length
+from wire.fields import Headers
 from wire.messages import MAX_URL, Takes
 
-Fields = list[tuple[bytes, bytes]]
+EncodedFields = list[tuple[bytes, bytes]]
 
 FIELD_OVERHEAD: Final = 4
 """Bytes that a field takes in HTTP/1.1 beside name and value, so that limits are the same."""
@@ -41,14 +42,14 @@ _FORBIDDEN: Final = frozenset(
 )
 """Connection-specific fields (RFC 9113, 8.2.2); te is checked apart."""
 _CONSUMED: Final = frozenset(("host", "expect", "priority", "cookie"))
-"""Fields that are handed on in another form, or that were said to us alone."""
+"""EncodedFields that are handed on in another form, or that were said to us alone."""
 
 
 class Malformed(Exception):
     """The stream is reset (PROTOCOL_ERROR), the connection goes on."""
 
 
-def to_request(fields: Fields, *, origin: str | None = None) -> Request:
+def to_request(fields: EncodedFields, *, origin: str | None = None) -> Request:
     """The request for the core, without its body. Raises Malformed or Refused.
 
     `origin`: the only one that this connection was made for (https://host[:port]); None: any.
@@ -83,7 +84,7 @@ def to_request(fields: Fields, *, origin: str | None = None) -> Request:
     )
 
 
-def connect_target(fields: Fields) -> tuple[str, int] | None:
+def connect_target(fields: EncodedFields) -> tuple[str, int] | None:
     """Host and port of a CONNECT; None: it is another method. Raises Malformed or Refused."""
     if (b":method", b"CONNECT") not in fields:
         return None
@@ -94,7 +95,7 @@ def connect_target(fields: Fields) -> tuple[str, int] | None:
     return split_authority(pseudo[b":authority"].decode("latin-1"))
 
 
-def content_length(fields: Fields) -> int | None:
+def content_length(fields: EncodedFields) -> int | None:
     """Bytes of the body, if the client says so. Raises Malformed."""
     lengths = {value for name, value in fields if name == b"content-length"}
     if not lengths:
@@ -104,24 +105,24 @@ def content_length(fields: Fields) -> int | None:
     return int(next(iter(lengths)))
 
 
-def user_agent(fields: Fields) -> str:
+def user_agent(fields: EncodedFields) -> str:
     """Who asks, in its own words."""
     return b", ".join(value for name, value in fields if name == b"user-agent").decode("latin-1")
 
 
-def expects_continue(fields: Fields) -> bool:
+def expects_continue(fields: EncodedFields) -> bool:
     """Whether the client waits for word before it sends the body (RFC 9110, 10.1.1)."""
     return any(name == b"expect" and value.lower() == b"100-continue" for name, value in fields)
 
 
-def check_trailers(fields: Fields) -> None:
+def check_trailers(fields: EncodedFields) -> None:
     """Checks a request's trailers, which are dropped (RFC 9110, 6.5.1). Raises Malformed."""
     pseudo, _ = _split(fields)
     if pseudo:
         raise Malformed("a pseudo-field among the trailers")
 
 
-def response_fields(response: Response, method: str) -> Fields:
+def response_fields(response: Response, method: str) -> EncodedFields:
     """The head as it is written. Raises ValueError if the server's fields can't be."""
     headers: Headers = []
     for name, value in end_to_end(response.headers):
@@ -134,18 +135,18 @@ def response_fields(response: Response, method: str) -> Fields:
     return [(b":status", b"%d" % response.status), *_encoded(headers)]
 
 
-def head_fields(status: int, headers: Headers) -> Fields:
+def head_fields(status: int, headers: Headers) -> EncodedFields:
     """A head that says nothing of a body. Raises ValueError if the server's fields can't be
     written."""
     return [(b":status", b"%d" % status), *_encoded(end_to_end(headers))]
 
 
-def trailer_fields(headers: Headers) -> Fields:
+def trailer_fields(headers: Headers) -> EncodedFields:
     """A response's trailers as they are written. Raises ValueError if they can't be."""
     return _encoded(end_to_end(headers))
 
 
-def _encoded(headers: Headers) -> Fields:
+def _encoded(headers: Headers) -> EncodedFields:
     fields = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
     for field, content in fields:
         if not _NAME.fullmatch(field) or not _VALUE.fullmatch(content):
@@ -158,10 +159,10 @@ def unwritable() -> Response:
     return error_page(502, "The server's answer has a malformed header.")
 
 
-def _split(fields: Fields) -> tuple[dict[bytes, bytes], Fields]:
+def _split(fields: EncodedFields) -> tuple[dict[bytes, bytes], EncodedFields]:
     """Pseudo-fields and the others, each well-formed (RFC 9113, 8.2, 8.3)."""
     pseudo: dict[bytes, bytes] = {}
-    regular: Fields = []
+    regular: EncodedFields = []
     for name, value in fields:
         if not _VALUE.fullmatch(value):
             raise Malformed("a field's value has forbidden characters")
@@ -184,14 +185,14 @@ def _split(fields: Fields) -> tuple[dict[bytes, bytes], Fields]:
     return pseudo, regular
 
 
-def _check_size(fields: Fields, target: bytes) -> None:
+def _check_size(fields: EncodedFields, target: bytes) -> None:
     if len(target) > MAX_URL:
         raise RefusedRequest(414, f"The address is longer than {MAX_URL} bytes.")
     if sum(len(name) + len(value) + FIELD_OVERHEAD for name, value in fields) > MAX_HEAD:
         raise RefusedRequest(431, f"The request's header is longer than {MAX_HEAD} bytes.")
 
 
-def _authority(pseudo: dict[bytes, bytes], regular: Fields) -> str:
+def _authority(pseudo: dict[bytes, bytes], regular: EncodedFields) -> str:
     """RFC 9113, 8.3.1: host may stand for :authority, and must not contradict it."""
     hosts = {value.lower() for name, value in regular if name == b"host"}
     authority = pseudo.get(b":authority")

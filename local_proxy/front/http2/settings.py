@@ -8,7 +8,7 @@ from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.settings import SettingCodes, Settings
 
-from local_proxy.front.http1.head import MAX_HEAD
+from local_proxy.http.request_rules import MAX_HEAD
 
 MAX_STREAMS: Final = 256
 """Streams at a time: as many as Chromium ever opens on one connection."""

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from h2.errors import ErrorCodes
 
-from local_proxy.front.http2.head import Fields
+from local_proxy.front.http2.head import EncodedFields
 from local_proxy.front.http2.priority import ResponsePriority
 
 Leave = Callable[[], object]
@@ -31,7 +31,7 @@ class StreamCarrier(Protocol):
     def peer_address(self) -> tuple[str, int] | None:
         """Address and port of the client; None: unknown."""
 
-    def send_head(self, stream: Http2Stream, fields: Fields, *, end: bool) -> None:
+    def send_head(self, stream: Http2Stream, fields: EncodedFields, *, end: bool) -> None:
         """A field section, in front of all bytes. Raises ConnectionError."""
 
     def has_output(self, stream: Http2Stream) -> None:
@@ -145,7 +145,7 @@ class Http2Stream:
         if not self.lost and not (self.finished and self.ended):
             self._carrier.reset(self, code)
 
-    def send_head(self, fields: Fields, *, end: bool = False) -> None:
+    def send_head(self, fields: EncodedFields, *, end: bool = False) -> None:
         """A field section, with our end if the body is empty. Raises ConnectionResetError."""
         self._check()
         self._carrier.send_head(self, fields, end=end)
@@ -156,13 +156,13 @@ class Http2Stream:
         self._check()
         self._carrier.send_head(self, [(b":status", b"100")], end=False)
 
-    def inform(self, fields: Fields) -> None:
+    def inform(self, fields: EncodedFields) -> None:
         """An interim response; nothing, once the final one has begun."""
         if not (self._begun or self.lost or self.finished):
             self._carrier.send_head(self, fields, end=False)
 
-    async def write_trailers(self, fields: Fields) -> None:
-        """Fields behind the body, and our end. Raises ConnectionResetError."""
+    async def write_trailers(self, fields: EncodedFields) -> None:
+        """EncodedFields behind the body, and our end. Raises ConnectionResetError."""
         self._check()
         await self.drained()
         self._carrier.send_head(self, fields, end=True)

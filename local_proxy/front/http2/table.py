@@ -20,7 +20,7 @@ from hyperframe.frame import ExtensionFrame
 
 from local_proxy.front.http2.exchange import Http2Exchange
 from local_proxy.front.http2.flood import FrameMeter
-from local_proxy.front.http2.head import Fields, Malformed, check_trailers
+from local_proxy.front.http2.head import EncodedFields, Malformed, check_trailers
 from local_proxy.front.http2.priority import (
     DEFAULT,
     DEFAULT_WEIGHT,
@@ -106,7 +106,7 @@ class StreamTable:
             handler(self, event, now)
 
     def _on_request(self, event: e.RequestReceived, now: float) -> None:
-        fields: Fields = list(event.headers)
+        fields: EncodedFields = list(event.headers)
         number = event.stream_id
         early = self._early.pop(number, None)
         stream = Http2Stream(self, number, _priority(fields) if early is None else early)
@@ -228,7 +228,7 @@ class StreamTable:
 
     # -- local_proxy.front.http2.streams.Carrier ---------------------------------------------------
 
-    def send_head(self, stream: Http2Stream, fields: Fields, *, end: bool) -> None:
+    def send_head(self, stream: Http2Stream, fields: EncodedFields, *, end: bool) -> None:
         try:
             self._http.send_headers(stream.number, fields, end_stream=end)
         except ProtocolError as error:
@@ -254,6 +254,6 @@ class StreamTable:
         self._stop(stream)
 
 
-def _priority(fields: Fields) -> ResponsePriority:
+def _priority(fields: EncodedFields) -> ResponsePriority:
     said = b", ".join(value for name, value in fields if name == b"priority")
     return parse_priority(said.decode("latin-1")) if said else DEFAULT

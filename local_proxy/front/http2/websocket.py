@@ -10,11 +10,12 @@ import base64
 import hashlib
 from typing import Final
 
-from local_proxy.front.http1.head import RefusedRequest
 from local_proxy.front.http1.upgrade import PROTOCOL, Switched
-from local_proxy.front.http2.head import Fields, Malformed, to_request
+from local_proxy.front.http2.head import EncodedFields, Malformed, to_request
 from local_proxy.http.error_page import error_page
-from local_proxy.http.model import Headers, Request, Response, header
+from local_proxy.http.model import Request, Response
+from local_proxy.http.request_rules import RefusedRequest
+from wire.fields import Headers, header
 
 _NAME: Final = b":protocol"
 _GUID: Final = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
@@ -22,7 +23,7 @@ _GUID: Final = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _OURS: Final = ("sec-websocket-key", "sec-websocket-accept")
 
 
-def asks(fields: Fields) -> bool:
+def asks(fields: EncodedFields) -> bool:
     """Whether this is an extended CONNECT, of whatever protocol (RFC 8441, 4)."""
     return (b":method", b"CONNECT") in fields and any(name == _NAME for name, _ in fields)
 
@@ -36,7 +37,7 @@ def leaves_fields_out(program: str) -> bool:
     return "Gecko/" in program
 
 
-def to_websocket(fields: Fields, *, origin: str | None, key: bytes) -> Request:
+def to_websocket(fields: EncodedFields, *, origin: str | None, key: bytes) -> Request:
     """The request for the switch. Raises Malformed or Refused. `key`: 16 random bytes."""
     protocols = [value for name, value in fields if name == _NAME]
     if len(protocols) != 1 or not any(name == b":authority" for name, _ in fields):
