@@ -29,9 +29,9 @@ class PictureOptions:
     avif: bool = False
     """Who will see it takes AVIF, for coarse versions."""
     arithmetic: bool = False
-    """Who gets it can undo arithmetic coding of a JPEG (transcoders/arithmetic.py)."""
+    """Who gets it can undo arithmetic coding of a JPEG (transcoders/make/arithmetic.py)."""
     sketch: bool = False
-    """Who gets it can enlarge a sketch (transcoders/sketch.py)."""
+    """Who gets it can enlarge a sketch (transcoders/make/sketch.py)."""
     recipes: bool = False
     """Who gets it makes the origin's bytes again of a PNG's pixels (transcoders/exact)."""
     scans: bool = False

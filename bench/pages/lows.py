@@ -16,10 +16,11 @@ from typing import Any, Final
 from PIL import Image, ImageOps
 
 from bench.browsers.visual import similarity
-from transcoders.arithmetic import ArithmeticDecoder
 from transcoders.make.registry import Transcoders
+from transcoders.make.sketch import draw
 from transcoders.picture import Picture, PictureOptions
-from transcoders.sketch import draw, enlarged
+from transcoders.undo.arithmetic import ArithmeticDecoder
+from transcoders.undo.sketch import enlarged
 
 PLAIN: Final = "prefix or version"
 CODED: Final = "coded"

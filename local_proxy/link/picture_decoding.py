@@ -5,11 +5,11 @@ Knows what this device can undo; not which picture is whose.
 
 from __future__ import annotations
 
-from transcoders.arithmetic import ArithmeticDecoder
-from transcoders.exact.coder import ExactDecoder
-from transcoders.exact.originals import OriginalDecoder
 from transcoders.formats.sniff import Format
-from transcoders.sketch import Enlarger
+from transcoders.undo.arithmetic import ArithmeticDecoder
+from transcoders.undo.exact_forms import ExactDecoder
+from transcoders.undo.originals import OriginalDecoder
+from transcoders.undo.sketch import Enlarger
 from wire.messages import ARITHMETIC, EXACT, RECIPES, SCANS, SKETCH
 
 

@@ -14,8 +14,9 @@ from local_proxy.export_drivers.browser.driver import BrowserExport
 from local_proxy.http.model import Duplex, Request, Response
 from local_proxy.link.components import Component, OriginHead
 from transcoders.make.low import in_front
+from transcoders.make.sketch import draw
 from transcoders.picture import Picture
-from transcoders.sketch import draw, enlarged, stretched
+from transcoders.undo.sketch import enlarged, stretched
 from wire.fields import Headers, header
 from wire.skeleton import Kind, Level, Use
 

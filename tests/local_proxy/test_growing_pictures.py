@@ -17,11 +17,11 @@ from local_proxy.http.model import Request, Response
 from local_proxy.link.components import Component, ComponentFailed, OriginHead
 from tests.local_proxy.ends import run, turns
 from tests.local_proxy.site import Quiet
-from transcoders.arithmetic import LEAST, ArithmeticDecoder, first_step
 from transcoders.formats.scans import END
 from transcoders.make.jpeg import SNAP
 from transcoders.make.registry import Transcoders
 from transcoders.picture import Picture, PictureOptions, up_to
+from transcoders.undo.arithmetic import LEAST, ArithmeticDecoder, first_step
 from wire.skeleton import Kind, Use
 
 JPEGTRAN = shutil.which("jpegtran")

@@ -16,11 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from transcoders.arithmetic import ArithmeticDecoder, Undecodable, levels, scan_script
 from transcoders.formats.scans import END, parse
+from transcoders.make.arithmetic import levels, scan_script
 from transcoders.make.jpeg import inspect
 from transcoders.make.registry import Picture, PictureOptions, Transcoders
 from transcoders.picture import Unfit
+from transcoders.undo.arithmetic import ArithmeticDecoder, Undecodable
 from transcoders.work.workers import Workers
 from wire.messages import ARITHMETIC
 
@@ -216,7 +217,7 @@ def test_a_tool_that_hangs_is_given_up(tmp_path: Path) -> None:
 
 
 def test_the_probe_does_not_wait_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transcoders.arithmetic.PATIENCE", 0.2)
+    monkeypatch.setattr("transcoders.make.arithmetic.PATIENCE", 0.2)
     assert not with_decoder(lambda decoder: decoder.probe(), tool(tmp_path, "exec sleep 60"))
 
 

@@ -17,12 +17,13 @@ from msgspec import structs
 from PIL import Image
 
 from transcoders.exact import deflating, rows
-from transcoders.exact.coder import LEAST, WORTH, ExactDecoder, Undone
+from transcoders.exact.coder import LEAST, WORTH, Undone
 from transcoders.exact.deflating import ZlibSettings, settings_of
 from transcoders.exact.form import BodyKind, Form, Header, opened, packed
 from transcoders.exact.rows import split
 from transcoders.make.registry import Transcoders
 from transcoders.picture import Unfit
+from transcoders.undo.exact_forms import ExactDecoder
 
 JPEGTRAN = shutil.which("jpegtran")
 FRONT, BEHIND = b"PK\x03\x04 a header", b"a gap"

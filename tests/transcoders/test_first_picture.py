@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from transcoders.sketch import draw
+from transcoders.make.sketch import draw
 
 PROGRAM = """
 import sys
@@ -20,7 +20,7 @@ photo, diagram, sketch = (Path(name).read_bytes() for name in sys.argv[1:])
 print(*sorted({{name for name in sys.modules if name.startswith("PIL")}} - before))
 """
 REMOTE = """
-from transcoders.sketch import draw
+from transcoders.make.sketch import draw
 from transcoders.formats.sniff import Format
 from transcoders.make.still import version
 draw(photo)
@@ -28,7 +28,7 @@ for avif in (False, True):
     version(diagram, Format.PNG, max_pixels=1 << 22, avif=avif)
 """
 LOCAL = """
-from transcoders.sketch import enlarged, stretched
+from transcoders.undo.sketch import enlarged, stretched
 stretched(sketch, 640, 427)
 enlarged(sketch, 640, 427)
 """

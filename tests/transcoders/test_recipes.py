@@ -19,12 +19,13 @@ from tests.transcoders.png_files import CHANNELS, DEPTHS, Png, chunk
 from transcoders.exact.coder import Undone
 from transcoders.exact.filtering import filtered
 from transcoders.exact.jpeg_writer import guess
-from transcoders.exact.originals import OriginalDecoder, OriginalEncoder, promising
+from transcoders.exact.originals import OriginalEncoder, promising
 from transcoders.formats.pixels import encode, open_still, plain
 from transcoders.formats.scans import parse
 from transcoders.formats.sniff import Format, sniff
 from transcoders.make.registry import Transcoders
 from transcoders.picture import PictureOptions
+from transcoders.undo.originals import OriginalDecoder
 from transcoders.work.workers import Workers
 
 JPEGTRAN = shutil.which("jpegtran")

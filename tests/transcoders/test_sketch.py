@@ -15,19 +15,12 @@ import pytest
 from PIL import Image, ImageChops, ImageOps, ImageStat
 
 from bench.pages.lows import CODED, PLAIN, SKETCH, compared, lows
-from transcoders import sketch
 from transcoders.formats.scans import parse
+from transcoders.make import sketch
 from transcoders.make.registry import Transcoders
+from transcoders.make.sketch import MAX_SHARE, draw
 from transcoders.picture import Picture, PictureOptions, Unfit
-from transcoders.sketch import (
-    MAX_BYTES,
-    MAX_PIXELS,
-    MAX_SHARE,
-    Enlarger,
-    draw,
-    enlarged,
-    stretched,
-)
+from transcoders.undo.sketch import MAX_BYTES, MAX_PIXELS, Enlarger, enlarged, stretched
 from transcoders.work.workers import Busy
 from wire.skeleton import Level
 

@@ -9,7 +9,6 @@ Must not know documents.
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from typing import Final
 
@@ -17,17 +16,15 @@ import msgspec
 
 from transcoders.exact.form import MAX_BYTES, BodyKind, Form, Header, opened, packed
 from transcoders.picture import Unfit
-from transcoders.work.workers import Busy, FilterFailed, Slot, Workers
+from transcoders.work.workers import Slot
 
 WORTH: Final = 0.98
 """Share of the bytes above which it is not worth the device's time."""
 LEAST: Final = 8192
 """Bytes from which it may be."""
-MAX_WAITING: Final = 1024
-"""Forms in line on the device; a link that is slow enough for them brings a few a second."""
 MEMORY_KB: Final = 80_000
 """What jpegtran may take for coefficients."""
-_HOW: Final = ((), ("-optimize",), ("-progressive",))
+HOW: Final = ((), ("-optimize",), ("-progressive",))
 
 
 class Undone(Exception):
@@ -70,48 +67,16 @@ class ExactEncoder:
         assert self._jpegtran is not None
         command = (self._jpegtran, "-copy", "all", "-arithmetic")
         body = await slot.filter(command, content, limit=len(content))
-        for how in range(len(_HOW)):
-            if await _huffman(self._jpegtran, body, how, slot, limit=2 * len(content)) == content:
+        for how in range(len(HOW)):
+            if (
+                await huffman_coded(self._jpegtran, body, how, slot, limit=2 * len(content))
+                == content
+            ):
                 return Form(msgspec.structs.replace(header, how=how), body)
         raise Unfit("jpegtran makes another file of it")
 
 
-class ExactDecoder:
-    """The local proxy's half: makes the bytes again, one form at a time."""
-
-    def __init__(self, jpegtran: str | None, *, timeout: float = 30.0) -> None:
-        """`timeout`: seconds for one form, without waiting in line."""
-        self._jpegtran = jpegtran
-        self._timeout = timeout
-        self._workers = Workers(workers=1, waiting=MAX_WAITING)
-
-    async def undone(self, data: bytes, *, size: int) -> bytes:
-        """The `size` bytes that it is the form of. Raises Undone."""
-        try:
-            async with self._workers.slot() as slot, asyncio.timeout(self._timeout):
-                form = await slot.call(partial(Form.decoded, data))
-                if form.header.kind is BodyKind.SCANS:
-                    content = await self._content(form, slot, limit=size + MAX_BYTES)
-                else:
-                    content = await slot.call(form.content)
-                made = await slot.call(partial(form.around, content))
-        except (Unfit, FilterFailed, Busy, TimeoutError) as error:
-            raise Undone(str(error) or type(error).__name__) from error
-        if len(made) != size:
-            raise Undone(f"{len(made)} bytes where {size} are missing")
-        return made
-
-    async def _content(self, form: Form, slot: Slot, *, limit: int) -> bytes:
-        how = form.header.how
-        if self._jpegtran is None or not 0 <= how < len(_HOW):
-            raise Unfit("jpegtran is not installed, or of another time")
-        return await _huffman(self._jpegtran, form.body, how, slot, limit=limit)
-
-    async def close(self) -> None:
-        """Take no more."""
-        await self._workers.close()
-
-
-async def _huffman(jpegtran: str, body: bytes, how: int, slot: Slot, *, limit: int) -> bytes:
-    command = (jpegtran, "-maxmemory", str(MEMORY_KB), "-copy", "all", *_HOW[how])
+async def huffman_coded(jpegtran: str, body: bytes, how: int, slot: Slot, *, limit: int) -> bytes:
+    """What jpegtran makes of an arithmetic-coded body. Raises FilterFailed."""
+    command = (jpegtran, "-maxmemory", str(MEMORY_KB), "-copy", "all", *HOW[how])
     return await slot.filter(command, body, limit=limit)

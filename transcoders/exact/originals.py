@@ -8,7 +8,6 @@ Must not know components, levels.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import tempfile
 from collections.abc import Iterator
@@ -17,21 +16,19 @@ from typing import Final
 
 from PIL import Image
 
-from transcoders.exact.coder import MEMORY_KB, Undone
+from transcoders.exact.coder import MEMORY_KB
 from transcoders.exact.deflating import likely
 from transcoders.exact.jpeg_writer import JpegWriter, guess
-from transcoders.exact.png_writer import PngWriter, writer_of
-from transcoders.exact.recipe import MAX_BYTES, Otherwise, Recipe
+from transcoders.exact.png_writer import writer_of
+from transcoders.exact.recipe import MAX_BYTES, Recipe
 from transcoders.exact.rows import deflated
 from transcoders.formats.pixels import opened
 from transcoders.formats.sniff import Format, sniff
 from transcoders.picture import Unfit
-from transcoders.work.workers import Busy, FilterFailed, Slot, Workers
+from transcoders.work.workers import Slot
 
 MAX_PIXELS: Final = 8_000_000
 """Of a WebP: as many as the remote proxy makes one of (lossless.EFFORT)."""
-MAX_WAITING: Final = 256
-"""Pictures in line on the device: all of a page that has just been finished."""
 SLACK: Final = 1 << 20
 """Bytes by which what jpegtran writes may be larger than the file: metadata that is elsewhere."""
 
@@ -71,7 +68,7 @@ class OriginalEncoder:
         writer = await slot.call(partial(guess, data))
         if writer is None or self._jpegtran is None:
             raise Unfit("nobody knows how it was written, or can write it again")
-        written = await _written(self._jpegtran, form, writer, slot, limit=2 * len(data) + SLACK)
+        written = await written_by(self._jpegtran, form, writer, slot, limit=2 * len(data) + SLACK)
         return await slot.call(partial(_jpeg_recipe, data, written, writer))
 
 
@@ -84,57 +81,12 @@ def _jpeg_recipe(data: bytes, written: bytes, writer: JpegWriter) -> bytes:
 
 def _png_recipe(data: bytes, form: bytes) -> bytes:
     writer, rows = writer_of(data)
-    if writer.plain(_pixels(form)) != rows:
+    if writer.plain(webp_pixels(form)) != rows:
         raise Unfit("its pixels do not make its rows again")
     return Recipe.of(data, png=writer).encoded()  # that its rows make the file, writer_of found
 
 
-class OriginalDecoder:
-    """The local proxy's half: a bounded number at a time."""
-
-    def __init__(self, jpegtran: str | None, *, workers: int = 2, timeout: float = 20.0) -> None:
-        """`timeout`: seconds for one picture, waiting in line included."""
-        self._jpegtran = jpegtran
-        self._workers = Workers(workers=workers, waiting=MAX_WAITING)
-        self._timeout = timeout
-        self.otherwise: set[Format] = set()
-        """What this device's zlib or jpegtran has written otherwise than the remote proxy's."""
-
-    async def original(self, form: bytes, recipe: bytes) -> bytes:
-        """The origin's bytes, by the form that is here. Raises Undone."""
-        try:
-            async with asyncio.timeout(self._timeout), self._workers.slot() as slot:
-                told = await slot.call(partial(Recipe.decoded, recipe))
-                if told.png is not None:
-                    return await slot.call(partial(_png, told, told.png, form))
-                assert told.jpeg is not None
-                return await self._jpeg(told, told.jpeg, form, slot)
-        except (Unfit, FilterFailed, Busy, TimeoutError, OSError) as error:
-            if isinstance(error, Otherwise):
-                self.otherwise.add(Format.JPEG if told.png is None else Format.PNG)
-            raise Undone(str(error) or type(error).__name__) from error
-
-    async def _jpeg(self, told: Recipe, writer: JpegWriter, form: bytes, slot: Slot) -> bytes:
-        if self._jpegtran is None:
-            raise Unfit("jpegtran is not installed")
-        limit = 2 * max(told.size, len(form)) + SLACK
-        written = await _written(self._jpegtran, form, writer, slot, limit=limit)
-        return await slot.call(lambda: told.check(writer.jpeg(written, size=told.size)))
-
-    async def close(self) -> None:
-        """Take no more. What waits ends as Undone."""
-        await self._workers.close()
-
-
-def _png(told: Recipe, writer: PngWriter, form: bytes) -> bytes:
-    try:
-        pixels = _pixels(form)
-    except Exception as error:  # Pillow raises a dozen kinds, SyntaxError among them
-        raise Unfit(f"no WebP: {error}") from error
-    return told.check(writer.png(pixels))
-
-
-def _pixels(form: bytes) -> Image.Image:
+def webp_pixels(form: bytes) -> Image.Image:
     with opened(form, Format.WEBP) as image:
         if image.width * image.height > MAX_PIXELS:
             raise Unfit(f"{image.width} x {image.height} pixels")
@@ -142,7 +94,7 @@ def _pixels(form: bytes) -> Image.Image:
         return image.copy()
 
 
-async def _written(
+async def written_by(
     jpegtran: str, form: bytes, writer: JpegWriter, slot: Slot, *, limit: int
 ) -> bytes:
     """What jpegtran makes of the form. Raises Unfit, FilterFailed, OSError."""

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 from msgspec import structs
 
-from transcoders.arithmetic import first_step
 from transcoders.formats.sniff import sniff
 from transcoders.picture import Picture
+from transcoders.undo.arithmetic import first_step
 from wire.skeleton import Level
 
 

@@ -12,16 +12,16 @@ from collections.abc import AsyncIterator
 from functools import partial
 from typing import Final
 
-from transcoders.arithmetic import ArithmeticEncoder
 from transcoders.exact.coder import ExactEncoder
 from transcoders.exact.originals import OriginalEncoder, promising
 from transcoders.formats.sniff import Format, sniff
 from transcoders.make import jpeg, lossless, still
+from transcoders.make.arithmetic import ArithmeticEncoder
 from transcoders.make.low import Low, as_it_is, in_front
 from transcoders.make.reencode import Encoded, reencode
+from transcoders.make.sketch import MAX_SHARE, draw
 from transcoders.make.thumbnail import thumbnail
 from transcoders.picture import Picture, PictureOptions, Unfit
-from transcoders.sketch import MAX_SHARE, draw
 from transcoders.work.workers import FilterFailed, Slot, Workers
 from wire.skeleton import Level
 

@@ -13,7 +13,7 @@ from local_proxy.export_drivers.browser.level_files import NoFile
 from local_proxy.http.model import Response
 from local_proxy.http.responses import dispose
 from local_proxy.link.components import Component, ComponentFailed, OriginHead
-from transcoders.arithmetic import first_step
+from transcoders.undo.arithmetic import first_step
 from wire.fields import Headers, header
 from wire.skeleton import Level
 
