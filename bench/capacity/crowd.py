@@ -25,7 +25,7 @@ from bench.origins.site import Address, spawn
 from bench.pairs.processes import resident, text
 from configuration import LocalSettings
 from emulation.lines.profiles import Profile
-from local_proxy.link.which_remote import ServedRemote as Known
+from local_proxy.link.which_remote import Remote as Known
 from local_proxy.main import LocalProxy
 from pairing.identity import device_identity
 from pairing.invitation import Invitation

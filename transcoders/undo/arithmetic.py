@@ -2,7 +2,7 @@
 
 The device writes the scans of a level as the remote did, one for one
 (transcoders/make/arithmetic.py says why). Knows jpegtran and scans; does not know who asks for a
-level, or when. """
+level, or when."""
 
 from __future__ import annotations
 
