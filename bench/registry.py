@@ -194,8 +194,9 @@ SCENARIOS: Final = (
         "recordings",
         "every frame of twenty page loads, as digests: whether two trees behave alike",
         "bench.scenarios.links.recordings",
-        takes=8,
-        quick_takes=8,
+        takes=13,
+        quick_takes=4,
+        quick={"scale": 0.25},
         virtual=True,
     ),
     Scenario(

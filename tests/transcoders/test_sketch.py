@@ -16,11 +16,17 @@ from PIL import Image, ImageChops, ImageOps, ImageStat
 
 from bench.pages.lows import CODED, PLAIN, SKETCH, compared, lows
 from transcoders.formats.scans import parse
-from transcoders.make import sketch
 from transcoders.make.registry import Transcoders
 from transcoders.make.sketch import MAX_SHARE, draw
 from transcoders.picture import Picture, PictureOptions, Unfit
-from transcoders.undo.sketch import MAX_BYTES, MAX_PIXELS, Enlarger, enlarged, stretched
+from transcoders.undo.sketch import (
+    MAX_BYTES,
+    MAX_PIXELS,
+    MAX_WAITING,
+    Enlarger,
+    enlarged,
+    stretched,
+)
 from transcoders.work.workers import Busy
 from wire.skeleton import Level
 
@@ -351,7 +357,7 @@ def test_sizes_are_checked_before_anything_is_decoded() -> None:
 def test_too_many_in_line_are_turned_away_and_the_others_served() -> None:
     async def run() -> None:
         enlarger = Enlarger(workers=1)
-        count = sketch.MAX_WAITING + 4
+        count = MAX_WAITING + 4
         work = (enlarger.enlarge(SOUND, 80, 60) for _ in range(count))
         found = await asyncio.gather(*work, return_exceptions=True)
         await enlarger.close()
