@@ -1,0 +1,1 @@
+"""Admission: whether what has a deadline can still keep it. Pure."""

@@ -1,0 +1,1 @@
+"""Monitors bandwidth: estimates, and the progress they are made of. Pure."""

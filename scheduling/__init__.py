@@ -1,0 +1,1 @@
+"""One device's schedule: its tree, and what plans, commands and deadlines do to it. Pure."""

@@ -1,0 +1,1 @@
+"""Browsers, screens and people before them, as benches drive and film them."""

@@ -1,0 +1,1 @@
+"""Loads of pages: how they are measured, and what one came to."""

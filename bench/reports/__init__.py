@@ -1,0 +1,1 @@
+"""Reports: figures, charts and films of what was measured, and their comparison."""

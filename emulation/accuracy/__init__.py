@@ -1,0 +1,1 @@
+"""Measures whether emulated links are what their profiles say."""

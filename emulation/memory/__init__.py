@@ -1,0 +1,1 @@
+"""Links between ends in one process, for virtual time."""

@@ -1,0 +1,1 @@
+"""A relay that emulates a link between TCP connections, without root."""

@@ -1,0 +1,1 @@
+"""Worlds: hosts joined by emulated links, in namespaces or on this machine."""

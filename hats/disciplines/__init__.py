@@ -1,0 +1,1 @@
+"""Disciplines: each way in which a node of the tree chooses among its children. Pure."""

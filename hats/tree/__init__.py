@@ -1,0 +1,1 @@
+"""The transmission hierarchy (HATS, 3.2.1). Pure."""

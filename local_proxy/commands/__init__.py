@@ -1,0 +1,1 @@
+"""Commands of the device that talk to a local proxy which runs."""

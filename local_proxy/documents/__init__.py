@@ -1,0 +1,1 @@
+"""Office documents in parts, on the device: asked for, put together, told of."""

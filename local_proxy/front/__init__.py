@@ -1,0 +1,1 @@
+"""The port for browsers: who is admitted, and which protocol they speak."""

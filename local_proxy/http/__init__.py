@@ -1,0 +1,1 @@
+"""The model of HTTP that all fronts and the core share."""

@@ -1,0 +1,1 @@
+"""Keeps on disk what outlives a run: savings, choices, refusals."""

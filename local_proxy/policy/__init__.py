@@ -1,0 +1,1 @@
+"""Runs policies on the device: what they hear, and what they command."""

@@ -1,0 +1,1 @@
+"""Promises on the device: which request one may answer."""

@@ -1,0 +1,1 @@
+"""A browser's request: what it is for, and where its answer comes from."""

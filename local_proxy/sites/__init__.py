@@ -1,0 +1,1 @@
+"""Switches of sites: adapted, original, text-only, tunnel."""

@@ -1,0 +1,1 @@
+"""Sensors: each makes one figure of what a receiver reports. Pure."""

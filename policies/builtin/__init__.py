@@ -1,0 +1,1 @@
+"""The policies that come with Sluice."""

@@ -1,0 +1,1 @@
+"""Hosts policies: loads them, asks them in order, keeps what they command. Pure."""

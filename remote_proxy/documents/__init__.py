@@ -1,0 +1,1 @@
+"""Office documents in parts, at the remote: fetched, cut, announced."""

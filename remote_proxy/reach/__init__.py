@@ -1,0 +1,1 @@
+"""Where the remote may connect, and how it does."""

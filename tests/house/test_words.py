@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 from tests.house.test_rooms import ROOT
@@ -13,12 +14,18 @@ _STUB = re.compile(r"(\S+ )?\S+('s|s')\.( |$)|(Of|Those|That) ")
 """Whose a thing is, or which one of some, but not what it is."""
 
 
+def _skipped(path: Path) -> bool:
+    """Whether it is nobody's source."""
+    top = path.relative_to(ROOT).parts[0]
+    return top.startswith(".") or top in ("build", "dist")
+
+
 def docstrings() -> Iterator[tuple[str, ast.AST, str]]:
     """Each with its place."""
     for path in sorted(ROOT.rglob("*.py")):
-        name = path.relative_to(ROOT)
-        if name.parts[0].startswith(".") or name.parts[0] in ("build", "dist"):
+        if _skipped(path):
             continue
+        name = path.relative_to(ROOT)
         for node in ast.walk(ast.parse(path.read_bytes())):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 text = ast.get_docstring(node)
@@ -71,3 +78,10 @@ def test_a_public_name_means_one_thing() -> None:
         if len(modules) > 1 and not any(alike.issuperset(modules) for alike in ALIKE)
     }
     assert twice == {}
+
+
+def test_every_room_says_what_it_is_for() -> None:
+    rooms = [path for path in ROOT.rglob("__init__.py") if not _skipped(path)]
+    assert len(rooms) > 60
+    silent = [path for path in rooms if not ast.get_docstring(ast.parse(path.read_bytes()))]
+    assert silent == []

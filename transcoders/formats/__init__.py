@@ -1,0 +1,1 @@
+"""Formats of pictures: what is in their bytes."""

@@ -1,0 +1,1 @@
+"""Makes levels of pictures, at the remote."""

@@ -1,0 +1,1 @@
+"""Undoes on the device what was done to pictures for the link."""

@@ -1,0 +1,1 @@
+"""Workers: bounded, and shared fairly by owners."""

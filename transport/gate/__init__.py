@@ -1,0 +1,1 @@
+"""The gate: how much of a direction may be under way."""

@@ -1,0 +1,1 @@
+"""Paths: which transport a link takes, and when this machine's addresses change."""

@@ -1,0 +1,1 @@
+"""Sending: components between their sources and the link, with credit."""

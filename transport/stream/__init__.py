@@ -1,0 +1,1 @@
+"""A link as a stream of frames that outlives its connections."""

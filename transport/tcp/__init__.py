@@ -1,0 +1,1 @@
+"""TCP: sockets, TLS on them, connections of a link."""

@@ -1,0 +1,1 @@
+"""A link's connection over SPP."""

@@ -1,0 +1,1 @@
+"""Scenarios of faults, attacks, load and endurance."""

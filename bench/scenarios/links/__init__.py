@@ -1,0 +1,1 @@
+"""Scenarios of links, and of how the gate uses them."""

@@ -1,0 +1,1 @@
+"""Scenarios of page loads in browsers."""

@@ -1,0 +1,1 @@
+"""The export driver of browsers: pictures that are coarse first and refined in place."""

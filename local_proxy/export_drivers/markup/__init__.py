@@ -1,0 +1,1 @@
+"""Reads and changes a page's markup on its way to the browser."""

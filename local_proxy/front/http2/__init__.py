@@ -1,0 +1,1 @@
+"""HTTP/2 towards browsers (RFC 9113)."""

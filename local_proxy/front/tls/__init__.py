@@ -1,0 +1,1 @@
+"""TLS towards browsers, by the device's own authority."""

@@ -1,0 +1,1 @@
+"""NAI over plain TCP, as the ATP paper compares with it."""

@@ -1,0 +1,1 @@
+"""Carriers of ATP's segments: TCP, SPP."""

@@ -1,0 +1,1 @@
+"""Estimators of what a carrier takes."""

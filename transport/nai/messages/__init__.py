@@ -1,0 +1,1 @@
+"""Messages with timers at their sender: queues, contest, departure."""

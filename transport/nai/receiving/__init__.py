@@ -1,0 +1,1 @@
+"""Messages at their receiver."""

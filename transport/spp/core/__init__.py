@@ -1,0 +1,1 @@
+"""One end of an SPP connection without its socket. It knows neither clock nor tasks."""

@@ -1,0 +1,1 @@
+"""SPP on sockets."""

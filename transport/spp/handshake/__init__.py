@@ -1,0 +1,1 @@
+"""SPP's handshake and keys: who may have a connection."""

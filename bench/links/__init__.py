@@ -1,1 +1,0 @@
-"""Link emulators behind one interface."""
