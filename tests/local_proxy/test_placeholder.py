@@ -1,4 +1,4 @@
-"""What stands for a text-only site's pictures has their size and next to no bytes."""
+"""Stand-ins for a text-only site's pictures have their size and next to no bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a request is for by its own fields, who may ask, what its browser can do."""
+"""A request tells its purpose by its own fields, and what its browser can do."""
 
 from __future__ import annotations
 

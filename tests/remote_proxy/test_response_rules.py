@@ -1,4 +1,4 @@
-"""What goes over the link of a response: its fields, what they allow, the rest after a break."""
+"""A response crosses the link: its fields, what they allow, the rest after a break."""
 
 from __future__ import annotations
 

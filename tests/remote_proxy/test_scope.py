@@ -1,4 +1,4 @@
-"""What a page's earlier elements say for those behind them."""
+"""A page's earlier elements speak for those behind them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What policies command changes the very next quantum."""
+"""Commands of policies change the very next quantum."""
 
 from __future__ import annotations
 
