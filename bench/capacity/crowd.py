@@ -18,10 +18,11 @@ from typing import Any, Final
 import aiohttp
 
 from bench.capacity.lines import lines
-from bench.capacity.pairs import ServedRemote, remote, visits
+from bench.capacity.pairs import ServedRemote, remote
 from bench.origins import scripted
 from bench.origins.endpoint import PageAccess, no_link
 from bench.origins.site import Address, spawn
+from bench.origins.visits import visits
 from bench.pairs.processes import resident, text
 from configuration import LocalSettings
 from emulation.lines.profiles import Profile

@@ -11,9 +11,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from bench.capacity.pairs import Process, device, remote, through, visits
+from bench.capacity.pairs import Process, device, remote, through
 from bench.origins import scripted
 from bench.origins.site import Address, spawn
+from bench.origins.visits import visits
 from bench.pairs.processor_time import fixed_work
 from emulation.lines.profiles import Profile
 from emulation.relay.relay import Relay

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
-import zlib
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
 
 from bench.origins.endpoint import PageAccess, no_link
 from bench.origins.site import Address
@@ -22,10 +19,6 @@ from emulation.relay.relay import Relay
 from pairing.invitation import Invitation
 from pairing.kept import keep
 from pairing.store import PairingStore
-
-_JPEG: Final = b"\xff\xd8"
-_PNG_HEADER: Final = 33
-"""Bytes of a signature and the first chunk, behind which others may stand (PNG, 5.6)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,30 +87,3 @@ def through(process: Process, origin: Address) -> PageAccess:
         statistics=no_link,
         proxy=f"http://{text(process.address)}",
     )
-
-
-@contextlib.contextmanager
-def visits(page: Path, count: int) -> Iterator[Path]:
-    """A site with the page under so many addresses, each with pictures of its own bytes: nothing
-    is answered from what another visit brought, or spared by what was made for it."""
-    with TemporaryDirectory(prefix="sluice-capacity-") as name:
-        folder = Path(name)
-        for visit in range(count):
-            shutil.copytree(page, folder / str(visit))
-            for file in (folder / str(visit)).rglob("*.*"):
-                if file.suffix in (".jpg", ".png"):
-                    file.write_bytes(commented(file.read_bytes(), str(visit).encode()))
-        yield folder
-
-
-def commented(picture: bytes, comment: bytes) -> bytes:
-    """A JPEG or PNG with a comment: other bytes, but neither other pixels nor another treatment.
-
-    Bytes behind a JPEG's end would not do: such files are never re-arranged.
-    """
-    if picture.startswith(_JPEG):
-        said = b"\xff\xfe" + (len(comment) + 2).to_bytes(2) + comment
-        return _JPEG + said + picture[len(_JPEG) :]
-    content = b"tEXt" + b"Comment\0" + comment
-    chunk = (len(content) - 4).to_bytes(4) + content + zlib.crc32(content).to_bytes(4)
-    return picture[:_PNG_HEADER] + chunk + picture[_PNG_HEADER:]

@@ -37,7 +37,7 @@ _NOISE: Final = re.compile(r"relay_late|attempts|conditions|chatter|over_time|ma
 ASSUMED: Final = 0.15
 """Share of a single run's figure by which two like runs differ on a machine with two processors."""
 ASSUMED_SECONDS: Final = 0.3
-"""The same of times: two direct loads of a page differ by as much (scenarios/page_load.py)."""
+"""The same of times: two direct loads of a page differ by as much (scenario `page-load`)."""
 _LEAST: Final = 0.01
 """Share of a figure below which nobody calls it a difference."""
 

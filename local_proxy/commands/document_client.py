@@ -161,7 +161,7 @@ async def following(
 ) -> AsyncIterator[FollowedSource | FollowedWhole]:
     """Have the local proxy there open a document; it is open as long as the block lasts.
 
-    `state`: the local proxy's folder (status/client.py). Raises NoAnswer without a local proxy,
+    `state`: the local proxy's folder (status.py). Raises NoAnswer without a local proxy,
     Failed without a document.
     """
     stream = _Stream(host, port, state)

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from bench.capacity import bulk, crowd, download, idle, pages
-from bench.capacity.pairs import commented
+from bench.origins.visits import commented
 from bench.pairs.processor_time import Spent, fixed_work, spent
 from bench.scenarios.faults import capacity
 from bench.scenarios.pages.page_load import SITE

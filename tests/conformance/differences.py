@@ -21,7 +21,7 @@ _CODING: Final = "the device undoes the codings: its link to the browser is no s
 _TAG: Final = "the page's bytes have the driver's tag in them, about 80 bytes"
 _BFCACHE: Final = (
     "Firefox keeps no page with an open channel; to be mended: "
-    "local_proxy/export_drivers/driver.js opens it again after a return"
+    "local_proxy/export_drivers/browser/driver.js opens it again after a return"
 )
 DIFFERENCES: Final = (
     Difference(
@@ -51,7 +51,7 @@ DIFFERENCES: Final = (
     Difference(
         "timing", "no entry of ours tells more than a few", "*", False,
         "to be mended: the channel's and the beacons' requests have an entry each "
-        "(local_proxy/export_drivers/driver.js)",
+        "(local_proxy/export_drivers/browser/driver.js)",
     ),
     Difference(
         "ranges", "a photo in markup is kept by the browser", "*", False,

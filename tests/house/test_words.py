@@ -12,6 +12,9 @@ from tests.house.test_rooms import ROOT
 
 _STUB = re.compile(r"(\S+ )?\S+('s|s')\.( |$)|(Of|Those|That) ")
 """Whose a thing is, or which one of some, but not what it is."""
+_MENTIONED = re.compile(r"(?<![\w/.<-])((?:[a-z_0-9]+/)+[a-z_0-9]+\.(?:py|js|toml|html))\b")
+_EXAMPLES: Final = {"bench/scenarios/coarse_soon.py"}
+"""docs/benches.md has the reader write it."""
 
 
 def _skipped(path: Path) -> bool:
@@ -85,3 +88,17 @@ def test_every_room_says_what_it_is_for() -> None:
     assert len(rooms) > 60
     silent = [path for path in rooms if not ast.get_docstring(ast.parse(path.read_bytes()))]
     assert silent == []
+
+
+def test_files_that_texts_name_are_there() -> None:
+    files = [path for path in ROOT.rglob("*.*") if not _skipped(path) and path.is_file()]
+    known = {path.relative_to(ROOT).as_posix() for path in files}
+    folders = {name.split("/")[0] for name in known}
+    absent = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in files
+        if path.suffix in (".py", ".md", ".toml")
+        for name in _MENTIONED.findall(path.read_text("utf-8"))
+        if name.split("/")[0] in folders and name not in known | _EXAMPLES
+    ]
+    assert absent == []

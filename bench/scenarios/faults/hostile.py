@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import shutil
 import statistics
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +21,7 @@ from typing import Any, Final
 from bench.attacks.crowd import attacking
 from bench.origins.endpoint import PageAccess
 from bench.origins.site import Address, spawn
+from bench.origins.visits import visits
 from bench.pages.page_load import PageStudy, load, study
 from bench.pairs.peers import command, relay
 from bench.pairs.processes import text
@@ -49,24 +49,25 @@ async def run(
     """The scenario. `seconds` of attacks; `quiet_loads` before them."""
     link = profile(profile_name)
     rows: list[dict[str, Any]] = []
-    async with (
-        _site(quiet_loads + int(seconds / EVERY) + 1) as folder,
-        spawn(folder) as site,
-        _pair(link_of=link) as (attacked, through),
-    ):
-        base = f"http://{text(site)}/"
-        known = await study(PageAccess(base, through.statistics), "0/index.html")
-        reader = _Reader(replace(through, base=base), known)
-        for _ in range(quiet_loads):
-            rows.append(await reader.load("in peace"))
-        hostile = attacked.hostile
-        async with attacking(attacked.addresses, seed=hostile.seed, pin=hostile.pin) as attacks:
-            clock = asyncio.get_running_loop().time
-            end = clock() + seconds
-            while clock() < end:
-                began = clock()
-                rows.append(await reader.load("under attack"))
-                await asyncio.sleep(max(0.0, began + EVERY - clock()))
+    count = quiet_loads + int(seconds / EVERY) + 2
+    with visits(SITE / "news", count) as folder:
+        async with (
+            spawn(folder) as site,
+            _pair(link_of=link) as (attacked, through),
+        ):
+            base = f"http://{text(site)}/"
+            known = await study(PageAccess(base, through.statistics), "0/index.html")
+            reader = _Reader(replace(through, base=base), known)
+            for _ in range(quiet_loads):
+                rows.append(await reader.load("in peace"))
+            hostile = attacked.hostile
+            async with attacking(attacked.addresses, seed=hostile.seed, pin=hostile.pin) as attacks:
+                clock = asyncio.get_running_loop().time
+                end = clock() + seconds
+                while clock() < end:
+                    began = clock()
+                    rows.append(await reader.load("under attack"))
+                    await asyncio.sleep(max(0.0, began + EVERY - clock()))
     for row in attacks:
         tried = f"{row['tries']:>8} tries, {row['through']} through"
         print(f"{row['attack']:<36}{tried}", row.get("left_out", ""))
@@ -126,16 +127,6 @@ def _times(rows: Sequence[dict[str, Any]], when: str, name: str) -> list[float]:
     """Seconds; infinite where it did not happen."""
     found = [row[name] for row in rows if row["when"] == when]
     return [float("inf") if value is None else value for value in found]
-
-
-@contextlib.asynccontextmanager
-async def _site(visits: int) -> AsyncIterator[Path]:
-    """The news page, once for each visit, so that none is answered from what another brought."""
-    with TemporaryDirectory(prefix="sluice-hostile-") as name:
-        folder = Path(name)
-        for visit in range(visits + 1):
-            await asyncio.to_thread(shutil.copytree, SITE / "news", folder / str(visit))
-        yield folder
 
 
 @contextlib.asynccontextmanager

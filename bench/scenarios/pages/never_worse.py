@@ -14,7 +14,7 @@ import asyncio
 import contextlib
 import shutil
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
@@ -23,6 +23,7 @@ from typing import Any, Final
 
 from bench.origins import portal
 from bench.origins.endpoint import PageAccess
+from bench.origins.visits import visits
 from bench.pages.page_load import PageStudy, load, study
 from bench.pairs.peers import DirectPeer, Peer, SluicePeer, in_world
 from bench.reports.report import Check
@@ -62,7 +63,7 @@ async def run(
 async def _cell(folder: Path, link: str, runs: int, backend: str) -> list[dict[str, Any]]:
     """All loads of one page on one link."""
     rows: list[dict[str, Any]] = []
-    with _copies(folder, runs + 1) as site:
+    with visits(folder, runs + 1) as site:
         peers: list[Peer] = [DirectPeer(), SluicePeer()]
         if shutil.which("nginx"):
             peers.insert(1, DirectHttp2(site))
@@ -90,15 +91,6 @@ async def _load(endpoint: PageAccess, known: PageStudy, peer: str, number: int) 
     said = "  ".join(f"{name} {row[name]}" for name in MEASURES)
     print(f"{peer:<12}{endpoint.backend:<7}{said}")
     return row | {"backend": endpoint.backend}
-
-
-@contextlib.contextmanager
-def _copies(folder: Path, count: int) -> Iterator[Path]:
-    """A page so many times, so that none is answered from what another brought."""
-    with TemporaryDirectory(prefix="sluice-never-worse-") as name:
-        for number in range(count):
-            shutil.copytree(folder, Path(name) / str(number))
-        yield Path(name)
 
 
 def judge(rows: Sequence[dict[str, Any]], cell: str) -> dict[str, Check]:
