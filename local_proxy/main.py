@@ -38,9 +38,12 @@ from local_proxy.policy.runtime import PolicyRuntime
 from local_proxy.policy.worker import PolicyWorker, Worker
 from local_proxy.promises.browser_caches import BrowserCaches
 from local_proxy.promises.keeper import PromiseKeeper
+from local_proxy.requests.ask import Asking
 from local_proxy.requests.core import ProxyCore
+from local_proxy.requests.document_events import DocumentEvents
 from local_proxy.requests.open_documents import Documents
 from local_proxy.sites.sites import Mode, Sites
+from local_proxy.sites.switches import Switches
 from local_proxy.status.control import ControlPage
 from local_proxy.status.overview import Overview
 from local_proxy.status.page import StatusPage
@@ -114,16 +117,17 @@ class LocalProxy:
         self._settings = settings
         clients = Clients(settings.listen, settings.allow_clients)
         loop = asyncio.get_running_loop()
-        self.promises = promises = PromiseKeeper(
+        self.promises = PromiseKeeper(
             self._urge, release=self._release, unwanted=self._unwanted, later=loop.call_later
         )
         self.caches = BrowserCaches()
         self.components = Components()
         self._documents = Documents()
+        self.events = DocumentEvents()
         self.sites = Sites(settings.sites, tunnel=settings.tunnel)
         self._store = store
         self.savings = Savings(store if settings.history else None)
-        bridge = Bridge(self.components, promises, self.caches, now=loop.time)
+        bridge = Bridge(self.components, self.promises, self.caches, self.events, now=loop.time)
         self.tracker: Tracker = bridge
         """Told what users do, by whatever watches them."""
         self._decoding = PictureDecoding(jpegtran, streams=settings.export == "stream")
@@ -147,25 +151,19 @@ class LocalProxy:
         self.previews = Previews(
             self.packages,
             fetch=self._handle,
-            close_document=self._close_document,
+            close_document=self.events.close,
             launch=f"http://{HOST}{launching.PATH}",
         )
         self._launching = launching.Launching(self.previews.address, self._open_document)
-        self.core = ProxyCore(
-            uplink=self.uplink,
-            export=export,
-            promises=promises,
+        self.asking = Asking(
+            self.uplink,
             documents=self._documents,
+            export=export,
             observer=bridge,
-            pages=self._new_pages(loop),
-            plan=self._decide,
-            sites=self.sites,
-            find=self.components.find,
             caches=self.caches,
-            previews=self.previews,
-            patience=settings.patience,
-            notice=settings.notice,
+            events=self.events,
         )
+        self.core = self._new_core(self._new_pages(loop))
         self.https = self._new_https(authority) if authority is not None else None
         """Which https connections are adapted; None: none."""
         self._front = Front(self.core, https=self.https, admits=clients.admits)
@@ -174,8 +172,35 @@ class LocalProxy:
             runtime=self._runtime,
             overview=self._overview,
             documents=self._documents,
-            close_document=self.core.close_document,
             look=export.look,
+        )
+        self.events.on_close(
+            self._documents.close,
+            self.caches.close,
+            self.promises.close_document,
+            export.close_document,
+            bridge.document_closed,
+            self.uplink.close_document,
+        )
+
+    def _new_core(self, pages: StatusPage) -> ProxyCore:
+        switches = Switches(
+            self.sites, self._documents, find=self.components.find, unwanted=self._unwanted
+        )
+        return ProxyCore(
+            uplink=self.uplink,
+            export=self.export,
+            previews=self.previews,
+            promises=self.promises,
+            documents=self._documents,
+            caches=self.caches,
+            switches=switches,
+            asking=self.asking,
+            events=self.events,
+            pages=pages,
+            plan=self._decide,
+            patience=self._settings.patience,
+            notice=self._settings.notice,
         )
 
     def _new_dialer(self, remote: Remote) -> Dialer:
@@ -197,6 +222,7 @@ class LocalProxy:
             Folder(kept),
             bridge,
             hear=self._runtime.hear,
+            close=self.events.close,
             mode=self.sites.mode,
             patience=settings.patience,
             undo=self._decoding.undo,
@@ -323,9 +349,6 @@ class LocalProxy:
         session = self.uplink.session
         if session is not None:
             session.say(Hold(component.id, on=False))
-
-    def _close_document(self, document: int) -> None:
-        self.core.close_document(document)
 
     async def _open_document(self, url: str) -> asyncio.subprocess.Process:
         host, port = self._setup.address

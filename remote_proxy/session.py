@@ -298,7 +298,7 @@ class RemoteSession:
         """Begin a delivery; beyond the device's limits it is refused with a clear answer."""
         if self._tasks is None or self.session.state is not SessionState.OPEN:
             return
-        tunnel = job.method == "CONNECT"
+        tunnel = job.request.method == "CONNECT"
         exceeded = self._usage.begin(now=self._loop.time(), tunnel=tunnel)
         if exceeded is not None:
             _log.info("a limit was met", device=self.device, limit=exceeded.setting)
@@ -328,7 +328,7 @@ class RemoteSession:
         try:
             await delivery.run()
         except Exception:  # one delivery must not end the session
-            _log.exception("delivery failed", url=delivery.job.url)
+            _log.exception("delivery failed", url=delivery.job.request.url)
             self.outbox.drop(component)
             self.say(m.Failed(component, 502, "the remote proxy failed on this response"))
         finally:
@@ -356,7 +356,7 @@ class RemoteSession:
         component = message.component
         self._check_new(component, message)
         upload = None
-        if message.body or message.method == "CONNECT":
+        if message.has_body or message.method == "CONNECT":
             upload = Incoming(lambda more: self.say(m.Credit(component, more)))
         self.start(Job.requested(message, headers, upload))
 

@@ -175,7 +175,7 @@ class Request(Message, tag=16, frozen=True):
     url: str
     headers: bytes
     """HPACK block."""
-    body: bool = False
+    has_body: bool = False
     levels: bool = False
     """The local proxy can show this picture coarse before it is fine."""
     resume: Resume | None = None

@@ -20,7 +20,7 @@ from typing import Final
 
 from PIL import Image
 
-from remote_proxy.origin.client import FetchRequest, Origin, OriginResponse
+from remote_proxy.origin.client import ForwardedRequest, Origin, OriginResponse
 from transcoders.make.low import Low
 from transcoders.make.registry import Transcoders
 from transcoders.make.thumbnail import thumbnail
@@ -104,8 +104,8 @@ class Shelf(Origin):
         super().__init__()
         self._files = {url: file for one in pages for url, file in one.files.items()}
 
-    async def fetch(self, request: FetchRequest) -> OriginResponse:
-        found = self._files.get(request.url)
+    async def fetch(self, forwarded: ForwardedRequest) -> OriginResponse:
+        found = self._files.get(forwarded.request.url)
         file = found or File("text/plain; charset=utf-8", b"there is no such page\n")
         headers = [
             ("content-type", file.content_type),

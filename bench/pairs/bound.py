@@ -15,3 +15,12 @@ def bound(*command: str) -> tuple[str, ...]:
     """What runs `command` so; the process is that of `command`."""
     setpriv = shutil.which("setpriv")
     return (setpriv, "--pdeathsig=TERM", *command) if setpriv else command
+
+
+def giving_way(*command: str) -> tuple[str, ...]:
+    """What runs `command` when nobody else wants the processors (SCHED_IDLE, sched(7)).
+
+    For what stands for another machine, whose work takes no time from this one.
+    """
+    chrt = shutil.which("chrt")
+    return (chrt, "--idle", "0", *command) if chrt else command

@@ -20,7 +20,7 @@ from typing import Final, Protocol, runtime_checkable
 
 from bench.origins.endpoint import PageAccess
 from bench.origins.site import Address, listening, spawn
-from bench.pairs.bound import bound
+from bench.pairs.bound import bound, giving_way
 from emulation.lines.profiles import Profile
 from emulation.relay.relay_world import relay
 from emulation.worlds.cables import World
@@ -209,17 +209,23 @@ async def security(kind: str) -> AsyncIterator[tuple[list[str], list[str], Path]
 
 @asynccontextmanager
 async def command(
-    *arguments: str, environment: Mapping[str, str] | None = None, host: EmulatedHost = HERE
+    *arguments: str,
+    environment: Mapping[str, str] | None = None,
+    host: EmulatedHost = HERE,
+    elsewhere: bool = False,
 ) -> AsyncIterator[Address]:
     """`python sluice.py ...` as a process on `host`; gives where it listens.
 
+    `elsewhere`: it stands for a program on another machine, and takes no time from this one's.
     Raises OSError with its words. Its standard error goes where ours goes only if it fails to
     start: logs would bury the tables.
     """
     # Whoever runs a bench may have settings of their own; they are not what is measured.
     own = {key: value for key, value in os.environ.items() if not key.startswith("SLUICE_")}
+    sluice = sys.executable, str(ROOT / "sluice.py"), *arguments
+    started = giving_way(*sluice) if elsewhere else sluice
     process = await asyncio.create_subprocess_exec(
-        *bound(*host.command(sys.executable, str(ROOT / "sluice.py"), *arguments)),
+        *bound(*host.command(*started)),
         f"--config={os.devnull}",
         cwd=ROOT,
         env={**own, **(environment or {})},

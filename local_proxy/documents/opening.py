@@ -26,6 +26,7 @@ from policies.api import events as e
 from wire.errors import PeerError
 from wire.fields import Headers, header
 from wire.messages import Package, Raise, Takes, Treatment
+from wire.origin_request import OriginRequest
 from wire.package import Held
 from wire.skeleton import Kind, Use
 
@@ -45,7 +46,6 @@ class OpenObserver(Protocol):
     """Who hears of documents (local_proxy.requests.ask.Observer)."""
 
     def document_opened(self, document: int, url: str, *, save_data: bool) -> None: ...
-    def document_closed(self, document: int) -> None: ...
     def component_requested(self, component: Component) -> None: ...
 
 
@@ -73,16 +73,19 @@ class Packages:
         observer: OpenObserver,
         *,
         hear: Callable[[e.Event], None],
+        close: Callable[[int], None],
         mode: Callable[[str], Mode],
         patience: float,
         undo: Undo,
     ) -> None:
-        """`hear`: policies' ears. `mode`: the switch of a host. `patience`: seconds to wait for a
+        """`hear`: policies' ears. `close` is told of a document that is over. `mode`: the switch
+        of a host. `patience`: seconds to wait for a
         link. `undo` makes bytes of their exact form."""
         self._uplink = uplink
         self._folder = folder
         self._observer = observer
         self._hear = hear
+        self._close = close
         self._mode = mode
         self._patience = patience
         self._undo = undo
@@ -145,7 +148,7 @@ class Packages:
         if opened is not None:
             opened.close()
             if opened.document != taken:
-                self._end(opened.document)
+                self._close(opened.document)
             self._folder.remove(opened.file)
 
     def close_all(self) -> None:
@@ -166,11 +169,11 @@ class Packages:
                 head = await answer.component.wait_head()
                 location = header(head.headers, "location")
                 if head.status in _REDIRECTS and location:
-                    self._end(answer.component.id)
+                    self._close(answer.component.id)
                     return _redirected(url, location)
                 return await self._opened(url, answer, _HEADERS)
             except BaseException as error:
-                self._end(answer.component.id)
+                self._close(answer.component.id)
                 if isinstance(error, ComponentFailed) and error.reason == LOST:
                     continue  # where there is no link again in time, asking says so
                 raise
@@ -199,24 +202,11 @@ class Packages:
         component = Component(id_, id_, url, Kind.TEXT, Use.DOCUMENT)
         answer = Answer(component)
         self._observer.document_opened(id_, url, save_data=False)
-        session.request(
-            component,
-            method="GET",
-            headers=headers,
-            body=False,
-            levels=False,
-            treatment=treatment,
-            takes=self.takes,
-            held=held,
-        )
+        request = OriginRequest("GET", url, headers, treatment=treatment, takes=self.takes)
+        session.request(component, request, held=held)
         self._observer.component_requested(component)
         self._hear(e.FocusChanged(id_))
         return answer
-
-    def _end(self, document: int) -> None:
-        """It is over for the session, and for policies."""
-        self._uplink.close_document(document)
-        self._observer.document_closed(document)
 
     async def _opened(self, url: str, answer: Answer, headers: Headers) -> IncomingDocument | Whole:
         component = answer.component
@@ -268,7 +258,7 @@ class Packages:
 
     async def _rest(self, incoming: IncomingDocument, headers: Headers) -> None:
         self._exact &= incoming.exact
-        self._end(incoming.document)
+        self._close(incoming.document)
         try:
             answer = await self._ask(incoming.url, headers, incoming.held())
             incoming.document = answer.component.id
@@ -284,7 +274,7 @@ class Packages:
         else:
             incoming.give_up(CHANGED)
         if incoming.failure:
-            self._end(incoming.document)
+            self._close(incoming.document)
 
     def _look(self, document: int, components: Sequence[Component]) -> None:
         """A person looks at these."""

@@ -1,17 +1,18 @@
 """The model of HTTP between a front and the proxy core, whatever version the front speaks.
 
-A front (front.py; later connection.py) owns sockets and syntax. The core owns meaning: it never
-sees a socket, a front never sees a component."""
+A front owns sockets and syntax. The core owns meaning: it never sees a socket, a front never sees a
+component.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Final, Protocol
 
 from wire.fields import Headers, header
-from wire.messages import Takes
+from wire.origin_request import OriginRequest
 
 MAX_AGE: Final = float(1 << 31)
 """Seconds that stand for any more (RFC 9111, 1.2.2)."""
@@ -40,14 +41,31 @@ def split_url(url: str) -> tuple[str, str, str]:
     return f"{scheme}://{authority}", path, query
 
 
-@dataclass(slots=True)
-class Request:
-    """A request as the front read it; hop-by-hop fields are removed."""
+class ClientUrgency:
+    """How soon a client wants a response, which it may change (RFC 9218, 4.1 and 7)."""
 
-    method: str
-    url: str
-    """Absolute: scheme://host[:port]/path[?query]; never a fragment."""
-    headers: Headers
+    def __init__(self, now: int = 3) -> None:
+        """`now`: 0 (first) to 7."""
+        self.now = now
+        self._heard: list[Callable[[int], None]] = []
+
+    def follow(self, hear: Callable[[int], None]) -> None:
+        """`hear` is told of each change."""
+        self._heard.append(hear)
+
+    def change(self, urgency: int) -> None:
+        """The client wants it sooner or later than it said before."""
+        if urgency != self.now:
+            self.now = urgency
+            for hear in self._heard:
+                hear(urgency)
+
+
+@dataclass(frozen=True, slots=True)
+class Request(OriginRequest):
+    """A request as a front read it: what the origin is to be asked, and the client that asks."""
+
+    _: KW_ONLY
     body: AsyncIterator[bytes] | None = None
     """None: the request has no body. Reading it sends `100 Continue` where the client waits."""
     reached: tuple[str, int] | None = None
@@ -56,18 +74,16 @@ class Request:
     """Address and port of the client; None: unknown."""
     multiplexed: bool = False
     """It shares its connection with any number of others (HTTP/2)."""
-    urgency: int = 3
-    """0 (first) to 7, as the client has it now (RFC 9218, 4.1); the client may change it."""
-    incremental: bool = False
-    """Parts of the response are of use to the client (RFC 9218, 4.2)."""
+    urgency: ClientUrgency = field(default_factory=ClientUrgency)
     original: bool = False
     """It's to have the origin's bytes, whatever else could be done (local_proxy/sites/sites.py)."""
-    takes: Takes = Takes.NOTHING
-    """What the client takes besides the response's head and body."""
     on_hint: Callable[[int, Headers], None] | None = None
     """Called with interim responses, where the client takes them."""
-    on_urgency: list[Callable[[int], None]] = field(default_factory=list)
-    """Called with the new urgency when the client changes it."""
+
+    def for_origin(self) -> OriginRequest:
+        """The part of it that goes to the origin."""
+        said = {one.name: getattr(self, one.name) for one in fields(OriginRequest)}
+        return OriginRequest(**said | {"has_body": self.body is not None})
 
 
 @dataclass(slots=True)

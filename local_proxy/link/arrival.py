@@ -14,8 +14,7 @@ from local_proxy.link.components import Component, ComponentFailed
 from transcoders.exact.recipe import MAX_BYTES
 from transcoders.text import TextDecoder
 from wire.credit import ReceiveCredit
-from wire.fields import Headers
-from wire.messages import Kept, Treatment
+from wire.origin_request import OriginRequest
 from wire.package import Held
 
 MAX_UNREAD: Final = 1 << 20
@@ -28,32 +27,14 @@ SLICE: Final = 256
 """Bytes of coded text that are decoded at a time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The request that a component answers."""
-
-    method: str
-    headers: Headers
-    body: bool
-    levels: bool
-    tls: bool = False
-    treatment: Treatment = Treatment.ADAPTED
-    takes: int = 0
-    kept: Kept | None = None
-    held: Held | None = None
-
-    @property
-    def repeatable(self) -> bool:
-        """Whether asking once more can do no harm (RFC 9110, 9.2.1)."""
-        return self.method in ("GET", "HEAD") and not self.body
-
-
 @dataclass(eq=False, slots=True)
 class Arrival:
     """One component on its way in."""
 
     component: Component
-    asked: Asked
+    request: OriginRequest
+    held: Held | None = None
+    """What is here already of a document that comes in parts."""
     headed: bool = False
     """The session that brings it has said its head."""
     in_parts: bool = False

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
 from local_proxy.link.announced_levels import Told
-from local_proxy.link.arrival import Arrival, Asked, shared_too_long
+from local_proxy.link.arrival import Arrival, shared_too_long
 from local_proxy.link.components import Component, ComponentFailed, OriginHead
 from local_proxy.link.resumption import CHANGED, LOST, NOT_REPEATED, Memory, fits
 from transcoders.text import TextError
@@ -20,6 +20,7 @@ from wire import messages as m
 from wire.errors import PeerError
 from wire.fields import Headers
 from wire.frames import Data
+from wire.origin_request import OriginRequest
 from wire.skeleton import Kind, Part, Use
 
 MAX_ARRIVALS: Final = 16_384
@@ -80,8 +81,10 @@ class Arriving:
             if component.id in self._arrivals:
                 raise PeerError(f"component {component.id} was promised twice")
             levels = component.kind is Kind.IMAGE and treatment is not m.Treatment.ORIGINAL
-            asked = Asked("GET", headers, body=False, levels=levels, treatment=treatment)
-            self.expect(Arrival(component, asked))
+            request = OriginRequest(
+                "GET", component.url, headers, levels=levels, treatment=treatment
+            )
+            self.expect(Arrival(component, request))
 
     def cancel(
         self, component: Component, *, status: int = 499, reason: str = "nobody wanted this"
@@ -118,7 +121,7 @@ class Arriving:
         for arrival in arrivals.values():
             if arrival.last or arrival.failure is not None:
                 continue  # all of it is here, its reader will take it
-            if not arrival.asked.repeatable:
+            if not arrival.request.repeatable:
                 self._lose(arrival, ComponentFailed(504, NOT_REPEATED))
             elif isinstance(error, LinkExpired) or arrival.in_parts:
                 self._lose(arrival, ComponentFailed(504, LOST))
@@ -161,8 +164,8 @@ class Arriving:
         arrival = self._arrivals.get(message.document)
         if arrival is None:
             return []
-        own, asked = arrival.component, arrival.asked
-        if not asked.takes & m.Takes.PACKAGE or own.on_package is None or arrival.headed:
+        own, request = arrival.component, arrival.request
+        if not request.takes & m.Takes.PACKAGE or own.on_package is None or arrival.headed:
             raise PeerError(f"component {own.id} can't come in parts")
         arrival.in_parts = True
         kinds = [slice_.kind for slice_ in message.slices]
@@ -172,7 +175,7 @@ class Arriving:
             use = Use.ELEMENT if kind is Kind.IMAGE else Use.OTHER
             part = Component(id_, own.id, f"{own.url}#{id_}", kind, use, order, promised=True)
             components.append(part)
-        self.promise(components, asked.headers, asked.treatment)
+        self.promise(components, request.headers, request.treatment)
         for part in components:
             self._arrivals[part.id].in_parts = True
         own.on_package(message, components)
@@ -209,7 +212,7 @@ class Arriving:
     def trailers(self, message: m.Trailers, headers: Headers) -> None:
         """Fields behind its body, for who wants them."""
         arrival = self._arrivals.get(message.component)
-        if arrival is not None and arrival.asked.takes & m.Takes.TRAILERS:
+        if arrival is not None and arrival.request.takes & m.Takes.TRAILERS:
             arrival.component.trailers = headers
 
     def end(self, id_: int, status: int, reason: str, *, retry: int = 0) -> None:

@@ -13,8 +13,9 @@ from typing import Final
 from local_proxy.link.arrival import Arrival
 from local_proxy.link.components import Component, OriginHead
 from wire import messages as m
-from wire.fields import Headers, header
+from wire.fields import header
 from wire.names import name_of
+from wire.origin_request import OriginRequest
 
 CHANGED: Final = "the response has changed while the link was down"
 LOST: Final = "the link to the remote proxy was lost"
@@ -40,11 +41,11 @@ class Memory:
         self._treatments: dict[int, m.Treatment] = {}
         self._promised: dict[int, set[bytes]] = {}
 
-    def document_asked(self, document: int, headers: Headers, treatment: m.Treatment) -> None:
+    def document_asked(self, document: int, request: OriginRequest) -> None:
         """A navigation was asked for."""
-        self._accepts[document] = header(headers, "accept")
-        if treatment is not m.Treatment.ADAPTED:
-            self._treatments[document] = treatment
+        self._accepts[document] = header(request.headers, "accept")
+        if request.treatment is not m.Treatment.ADAPTED:
+            self._treatments[document] = request.treatment
 
     def treatment(self, document: int) -> m.Treatment:
         """What was said of it when it was asked for."""
@@ -96,7 +97,7 @@ class Memory:
             known=b"".join(known),
             part=component.part if promised else None,
             accept=self._accepts.get(component.document, "") if promised else "",
-            held=arrival.asked.held,
+            held=arrival.held,
         )
 
 

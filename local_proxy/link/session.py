@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 import structlog
 
-from local_proxy.link.arrival import Arrival, Asked
+from local_proxy.link.arrival import Arrival
 from local_proxy.link.components import Component
 from local_proxy.link.inbound import Arriving, promised
 from local_proxy.link.resumption import Memory
@@ -25,6 +25,7 @@ from wire import messages as m
 from wire.errors import NoCommonVersion, WireError
 from wire.fields import Headers
 from wire.frames import Control, Data
+from wire.origin_request import OriginRequest
 from wire.package import Held
 from wire.session import Session, SessionState, Side
 
@@ -158,51 +159,25 @@ class LocalSession:
         return self.session.new_component()
 
     def request(
-        self,
-        component: Component,
-        *,
-        method: str,
-        headers: Headers,
-        body: bool,
-        levels: bool,
-        tls: bool = False,
-        treatment: m.Treatment = m.Treatment.ADAPTED,
-        takes: int = 0,
-        kept: m.Kept | None = None,
-        held: Held | None = None,
+        self, component: Component, request: OriginRequest, *, held: Held | None = None
     ) -> None:
-        """Ask for a component; its bytes will fill it. More: see wire.messages.Request."""
-        asked = Asked(method, headers, body, levels, tls, treatment, takes, kept, held)
+        """Ask for a component; its bytes will fill it. `held`: what is here of a document."""
         if component.id == component.document:
-            self._memory.document_asked(component.id, headers, treatment)
-        self._arrivals.expect(Arrival(component, asked))
-        resume = m.Resume(0, held=held) if held is not None else None
-        self._ask(component, asked, resume)
+            self._memory.document_asked(component.id, request)
+        arrival = Arrival(component, request, held)
+        self._arrivals.expect(arrival)
+        self._ask(arrival, m.Resume(0, held=held) if held is not None else None)
 
-    def _ask(self, component: Component, asked: Asked, resume: m.Resume | None) -> None:
-        self.say(
-            m.Request(
-                component.id,
-                component.document,
-                asked.method,
-                component.url,
-                b"",
-                body=asked.body,
-                levels=asked.levels,
-                resume=resume,
-                tls=asked.tls,
-                treatment=asked.treatment,
-                takes=asked.takes,
-                kept=asked.kept,
-            ),
-            asked.headers,
-        )
+    def _ask(self, arrival: Arrival, resume: m.Resume | None) -> None:
+        component, request = arrival.component, arrival.request
+        message = request.message(component.id, component.document, resume)
+        self.say(message, request.headers)
 
     def take_over(self) -> None:
         """Ask for the rest of what an earlier session was bringing. Before any other request."""
         for arrival in self._memory.take():
             self._arrivals.expect(arrival)
-            self._ask(arrival.component, arrival.asked, self._memory.resume(arrival))
+            self._ask(arrival, self._memory.resume(arrival))
 
     def upload(self, component: int, *, tunnel: bool = False) -> Outgoing:
         """The way up for a request's body, or the input of a tunnel in which two ends talk."""

@@ -232,7 +232,9 @@ class Uplink:
         self._pulse()
 
     def abandon(self, component: Component) -> None:
-        """Nobody wants it any more, whether a session is bringing it or none."""
+        """Nobody wants the rest of it any more, whether a session is bringing it or none."""
+        if component.complete:
+            return
         session = self.session
         if session is not None:
             session.cancel(component)

@@ -16,6 +16,7 @@ from local_proxy.link.uplink import Uplink
 from local_proxy.policy.runtime import PolicyRuntime
 from local_proxy.promises.browser_caches import Belief, BrowserCaches
 from local_proxy.promises.keeper import PromiseKeeper
+from local_proxy.requests.document_events import DocumentEvents
 from local_proxy.requests.open_documents import Documents
 from local_proxy.status.overview import Overview
 from policies.api import events as e
@@ -69,19 +70,20 @@ class Bridge:
         components: Components,
         promises: PromiseKeeper,
         caches: BrowserCaches,
+        events: DocumentEvents,
         *,
         now: Callable[[], float],
     ) -> None:
         self._components = components
         self._promises = promises
         self._caches = caches
+        self._events = events
         self._now = now
         self._session: LocalSession | None = None
         self._lost = False
         self._uplink: Uplink
         self._runtime: PolicyRuntime
         self._overview: Overview
-        self._close_document: Callable[[int], None]
         self._look: Callable[[Component], None]
         self._documents: Documents
 
@@ -92,7 +94,6 @@ class Bridge:
         runtime: PolicyRuntime,
         overview: Overview,
         documents: Documents,
-        close_document: Callable[[int], None],
         look: Callable[[Component], None],
     ) -> None:
         """The other ends; they need this one to be made, so they come after. Called once.
@@ -104,7 +105,6 @@ class Bridge:
         self._runtime = runtime
         self._overview = overview
         self._documents = documents
-        self._close_document = close_document
 
     # -- local_proxy.link.session.Listener ---------------------------------------------------------
 
@@ -249,7 +249,7 @@ class Bridge:
 
     def closed(self, document: int) -> None:
         """The page was left for good."""
-        self._close_document(document)
+        self._events.close(document)
 
     # -- commands ------------------------------------------------------------------------------
 

@@ -168,7 +168,7 @@ class PromiseKeeper:
     def _give_up(self, withheld: dict[int, Component]) -> None:
         """What nobody has asked about the remote need not hold any longer."""
         for component in withheld.values():
-            if self._withheld.pop(component.id, None) is not None and not component.complete:
+            if self._withheld.pop(component.id, None) is not None:
                 self._unwanted(component)
 
     def close_document(self, document: int) -> None:

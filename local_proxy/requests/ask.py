@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from typing import Final, Protocol
 
 from local_proxy.export_drivers.browser.driver import BrowserExport
@@ -17,7 +18,8 @@ from local_proxy.link.components import Component
 from local_proxy.link.session import LocalSession
 from local_proxy.link.uplink import Uplink
 from local_proxy.promises.browser_caches import BrowserCaches
-from local_proxy.promises.keeper import PromiseKeeper, wants_picture
+from local_proxy.promises.keeper import wants_picture
+from local_proxy.requests.document_events import DocumentEvents
 from local_proxy.requests.intent import in_frame, is_navigation, saves_data
 from local_proxy.requests.open_documents import Documents
 from local_proxy.sites.sites import Mode
@@ -37,7 +39,6 @@ class Observer(Protocol):
 
     def document_opened(self, document: int, url: str, *, save_data: bool) -> None: ...
     def document_came_back(self, document: int, url: str) -> None: ...
-    def document_closed(self, document: int) -> None: ...
     def component_requested(self, component: Component) -> None: ...
 
 
@@ -49,17 +50,17 @@ class Asking:
         uplink: Uplink,
         *,
         documents: Documents,
-        promises: PromiseKeeper,
         export: BrowserExport,
         observer: Observer,
         caches: BrowserCaches,
+        events: DocumentEvents,
     ) -> None:
         self._uplink = uplink
         self._documents = documents
-        self._promises = promises
         self._export = export
         self._observer = observer
         self._caches = caches
+        self._events = events
         self._uploads: set[asyncio.Task[None]] = set()
 
     @property
@@ -90,25 +91,21 @@ class Asking:
             kind=Kind.TEXT if navigation else Kind.OTHER,
             use=Use.DOCUMENT if navigation else Use.OTHER,
         )
-        takes = request.takes
+        asked = replace(request.for_origin(), levels=wants_picture(request))
         if navigation:
             self._open_document(component, request, site)
             self._caches.open(component_id, request, site=site)
-            # Its parts come as promises: a browser that was told of them would ask for them, too.
-            takes &= ~Takes.HINTS
+            asked = replace(
+                asked,
+                treatment=TREATMENTS.get(mode, Treatment.ADAPTED),
+                # Its parts come as promises: a browser told of them would ask for them, too.
+                takes=asked.takes & ~Takes.HINTS,
+                kept=self._caches.names(component_id, now=wall_clock()),
+            )
         component.on_hint = request.on_hint
         if expect is not None:
             expect(component)
-        session.request(
-            component,
-            method=request.method,
-            headers=request.headers,
-            body=request.body is not None,
-            levels=wants_picture(request),
-            treatment=TREATMENTS.get(mode, Treatment.ADAPTED) if navigation else Treatment.ADAPTED,
-            takes=takes,
-            kept=self._caches.names(component_id, now=wall_clock()) if navigation else None,
-        )
+        session.request(component, asked)
         self._observer.component_requested(component)
         if request.body is not None:
             self._send(request.body, session, component_id)
@@ -127,7 +124,7 @@ class Asking:
         nothing; a change means that something happened in the page. Moved back is only what was
         raised by this.
         """
-        first, raised = request.urgency, False
+        first, raised = request.urgency.now, False
 
         def moved(urgency: int) -> None:
             nonlocal raised
@@ -136,7 +133,7 @@ class Asking:
                 raised = sooner
                 session.say(Raise(component.id, int(sooner)))
 
-        request.on_urgency.append(moved)
+        request.urgency.follow(moved)
 
     def _open_document(self, component: Component, request: Request, site: str) -> None:
         partition = self._documents.partition(
@@ -151,7 +148,7 @@ class Asking:
             client=header(request.headers, "user-agent"),
         )
         for old in forgotten:
-            self.close_document(old.id)
+            self._events.close(old.id)
         self._export.open_document(component.id, component.url)
         self._observer.document_opened(component.id, component.url, save_data=saves_data(request))
 
@@ -173,19 +170,10 @@ class Asking:
             partition=page.partition,
             client=page.client,
         ):
-            self.close_document(forgotten.id)
+            self._events.close(forgotten.id)
         self._documents.shown(document, False, now=now)
         self._observer.document_came_back(document, gone.url)
         return document
-
-    def close_document(self, document: int) -> None:
-        """The document's window is gone."""
-        self._documents.close(document)
-        self._caches.close(document)
-        self._promises.close_document(document)
-        self._export.close_document(document)
-        self._observer.document_closed(document)
-        self._uplink.close_document(document)
 
 
 def too_large(request: Request) -> Response | None:

@@ -109,8 +109,9 @@ class PackageDelivery:
         self._view: TextVersion | None = None
         self._there_coarse: frozenset[int] = frozenset()
         """Where pictures begin whose coarse versions are there."""
-        self._adapted = job.treatment is m.Treatment.ADAPTED and not no_transform(document.headers)
-        self._exact = self._forms() if job.takes & m.Takes.EXACT else None
+        treatment = job.request.treatment
+        self._adapted = treatment is m.Treatment.ADAPTED and not no_transform(document.headers)
+        self._exact = self._forms() if job.request.takes & m.Takes.EXACT else None
 
     async def run(self) -> None:
         """Deliver. Failures are told to the local proxy once the parts have been announced."""
@@ -141,7 +142,7 @@ class PackageDelivery:
             if failures is None or others is not None:
                 raise
             error = _first(failures)
-            _log.info("a document's parts stop", url=self._job.url, reason=str(error))
+            _log.info("a document's parts stop", url=self._job.request.url, reason=str(error))
             self._sender.say(m.Failed(digest, error.status, str(error), error.retry))
         except BaseException:
             self._drop()
@@ -156,7 +157,7 @@ class PackageDelivery:
         return Extents(ranges_of(held.ranges, length=self._directory.length))
 
     async def _text_version(self) -> TextVersion | None:
-        if not self._adapted or not self._job.takes & m.Takes.VIEWS:
+        if not self._adapted or not self._job.request.takes & m.Takes.VIEWS:
             return None
         return await self._document.run(partial(text_version, self._document))
 

@@ -25,7 +25,7 @@ from remote_proxy.documents.document import PackageDocument, SlowRunner
 from remote_proxy.documents.fetch import Ask, Gathering
 from remote_proxy.documents.spool import Spool
 from remote_proxy.jobs.job import Job
-from remote_proxy.origin.client import FetchRequest, Origin, OriginResponse
+from remote_proxy.origin.client import ForwardedRequest, Origin, OriginResponse
 from transcoders.make.registry import Transcoders
 from transcoders.work.workers import Workers
 from wire import messages as m
@@ -82,14 +82,14 @@ class Packaging:
         """Whether a response is worth a look: it is wanted in parts, and may be a document."""
         length = response.length or MAX_FILE
         return (
-            bool(job.takes & m.Takes.PACKAGE)
-            and job.method == "GET"
+            bool(job.request.takes & m.Takes.PACKAGE)
+            and job.request.method == "GET"
             and response.status == 200
             and length <= MAX_FILE
             and self._spooled + length <= MAX_SPOOLED
             and not header(response.headers, "content-encoding")
-            and _may_be_document(job.url, response.headers)
-            and not (job.takes & m.Takes.INLINE and _is_to_be_left(response.headers))
+            and _may_be_document(job.request.url, response.headers)
+            and not (job.request.takes & m.Takes.INLINE and _is_to_be_left(response.headers))
         )
 
     async def deliver(
@@ -124,7 +124,7 @@ class Packaging:
         try:
             directory, outline = await _read(gathering, self._run)
         except Unreadable as error:
-            _log.info("a document passes through whole", url=job.url, reason=error.reason)
+            _log.info("a document passes through whole", url=job.request.url, reason=error.reason)
             await otherwise(replace(response, body=gathering.stream()))
             return
         document = PackageDocument(response.headers, gathering, directory, outline, self._run)
@@ -136,13 +136,9 @@ class Packaging:
     def _asking(self, job: Job) -> Ask:
         async def ask(fields: Headers) -> OriginResponse:
             sender = self._sender
-            request = FetchRequest(
-                job.method,
-                job.url,
-                [*job.headers, *fields],
-                device=sender.device,
-                count=sender.count,
-            )
+            headers = [*job.request.headers, *fields]
+            again = replace(job.request, headers=headers, takes=m.Takes.NOTHING)
+            request = ForwardedRequest(again, device=sender.device, count=sender.count)
             return await self._origin.fetch(request)
 
         return ask

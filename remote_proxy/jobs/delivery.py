@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -18,7 +19,7 @@ from remote_proxy.jobs.held_pictures import GatheredBytes
 from remote_proxy.jobs.job import Job, is_download, kind_of
 from remote_proxy.jobs.picture_work import PictureWork
 from remote_proxy.jobs.services import Sender, Services
-from remote_proxy.origin.client import FetchRequest, OriginResponse
+from remote_proxy.origin.client import ForwardedRequest, OriginResponse
 from remote_proxy.origin.decoder import decode
 from remote_proxy.origin.response_fields import (
     fits,
@@ -79,7 +80,7 @@ class Delivery:
     async def run(self) -> None:
         """Deliver. Failures of the origin are told to the local proxy, never raised."""
         try:
-            if self.job.method == "CONNECT":
+            if self.job.request.method == "CONNECT":
                 await self._tunnel()
             else:
                 await self._fetch()
@@ -93,18 +94,16 @@ class Delivery:
             raise
 
     async def _fetch(self) -> None:
-        job = self.job
-        body = job.upload.read() if job.upload is not None else None
-        sender = self._sender
-        headers = conditional(job.headers, job.resume)
-        request = FetchRequest(
-            *(job.method, job.url, headers, body),
+        job, sender = self.job, self._sender
+        asked = replace(job.request, headers=conditional(job.request.headers, job.resume))
+        request = ForwardedRequest(
+            asked,
+            job.upload.read() if job.upload is not None else None,
             device=sender.device,
             count=sender.count,
-            interim=self._hint if job.takes & m.Takes.HINTS else None,
-            trailers=bool(job.takes & m.Takes.TRAILERS),
+            interim=self._hint,
         )
-        if self._kind is Kind.IMAGE or header(job.headers, "accept").startswith("image/"):
+        if self._kind is Kind.IMAGE or header(job.request.headers, "accept").startswith("image/"):
             await self._services.rush.over(sender.device)
         response = await self._services.origin.fetch(request)
         if job.resume is not None and begins_there(response.status, response.headers, job.resume):
@@ -122,8 +121,9 @@ class Delivery:
         job = self.job
         assert job.upload is not None
         origin, loop = self._services.origin, asyncio.get_running_loop()
-        tls = origin.tls if job.tls else None
-        reader, writer = await dial(job.url, origin.reach, device=self._sender.device, tls=tls)
+        tls = origin.tls if job.request.tls else None
+        device = self._sender.device
+        reader, writer = await dial(job.request.url, origin.reach, device=device, tls=tls)
         self._sender.say(m.Head(job.component, 200, b""), [])
         leaf = self._sender.tree.tunnel(job.component)
         self._outgoing = self._sender.outbox.open(job.component, leaf)
@@ -144,7 +144,7 @@ class Delivery:
         content_type = header(response.headers, "content-type").partition(";")[0].strip().lower()
         if is_download(self.job, response.headers, content_type):
             self._document, self._kind = m.UNATTRIBUTED, Kind.OTHER
-        if self.job.method == "HEAD" or response.status in (204, 304):
+        if self.job.request.method == "HEAD" or response.status in (204, 304):
             self._head(response, response.headers, length=response.length)
             self._open(self._kind or Kind.OTHER).finish()
         elif compressible(content_type) and response.status != 206:
@@ -156,14 +156,14 @@ class Delivery:
 
     def _may_have_levels(self, content_type: str, response: OriginResponse) -> bool:
         return (
-            self.job.levels
+            self.job.request.levels
             and not self.job.withheld  # its head is wanted before its body is here
             and response.status == 200
             and content_type.startswith("image/")
             and not self._decision(Kind.IMAGE, response.length).untouched
             and self._worth_adapting(response.length)
             and not no_transform(response.headers)
-            and not no_transform(self.job.headers)
+            and not no_transform(self.job.request.headers)
             and not header(response.headers, "content-encoding")
         )
 
@@ -273,7 +273,7 @@ class Delivery:
             rush=self._services.rush,
             rest=self._rest,
             steps=steps,
-            private=with_credentials(self.job.headers, response.headers),
+            private=with_credentials(self.job.request.headers, response.headers),
             worth=self._decision(Kind.IMAGE, len(data)).worth,
         )
         low = await work.low()
@@ -300,7 +300,7 @@ class Delivery:
             self._decision(Kind.IMAGE, size),
             width=self.job.width,
             height=self.job.height,
-            accept=header(self.job.headers, "accept"),
+            accept=header(self.job.request.headers, "accept"),
             arithmetic=whole and sender.accepts(m.ARITHMETIC),
             sketch=sketch and not sender.tree.grows(self._document),
             webp=sketch,  # who enlarges sketches shows one whole file after the other
@@ -353,7 +353,7 @@ class Delivery:
         """Whether an answer may end before the picture is final: the document shows it, and scripts
         that made it do not wait to read its pixels."""
         job = self.job
-        return job.resume is not None or self._sender.promising.shows(job.document, job.url)
+        return job.resume is not None or self._sender.promising.shows(job.document, job.request.url)
 
     def _goes_level_by_level(self) -> bool:
         """Whether the device will show it as one whole file after the other: the import driver
@@ -427,7 +427,7 @@ class Delivery:
         luck.
         """
         component, reason = self.job.component, reason[:MAX_REASON]
-        _log.info("a fetch failed", url=self.job.url, reason=reason)
+        _log.info("a fetch failed", url=self.job.request.url, reason=reason)
         outgoing = self._outgoing
         if outgoing is not None and (outgoing.taken or not self.job.promised):
             outgoing.cut(m.Reset(component, reason))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from remote_proxy.import_drivers.found import BrowserTraits
@@ -10,6 +11,7 @@ from remote_proxy.promises.prefetch import Prefetch
 from transport.sending.incoming import Incoming
 from wire import messages as m
 from wire.fields import Headers, header
+from wire.origin_request import OriginRequest
 from wire.skeleton import Kind, Part, Use
 
 
@@ -19,11 +21,7 @@ class Job:
 
     component: int
     document: int
-    method: str
-    url: str
-    headers: Headers
-    levels: bool
-    """The local proxy can show a picture coarse first."""
+    request: OriginRequest
     kind: Kind | None = None
     """From the skeleton; None: the response will tell."""
     use: Use = Use.OTHER
@@ -33,55 +31,38 @@ class Job:
     height: int = 0
     upload: Incoming | None = None
     promised: bool = False
-    tls: bool = False
-    """Of a tunnel: TLS is made here."""
     resume: m.Resume | None = None
     """The local proxy has its beginning already."""
-    treatment: m.Treatment = m.Treatment.ADAPTED
-    """Of a document: holds for what it promises."""
-    takes: int = 0
-    """What the client takes besides head and body (wire.messages.Takes)."""
-    kept: m.Kept | None = None
-    """Of a document: what its browser has of its parts."""
     withheld: bool = False
     """Of a promise: its head goes out alone, for the browser is likely to want no more."""
 
     @classmethod
-    def requested(cls, request: m.Request, headers: Headers, upload: Incoming | None) -> Job:
+    def requested(cls, message: m.Request, headers: Headers, upload: Incoming | None) -> Job:
         """The job that a Request asks for."""
-        if request.resume is not None and request.resume.part is not None:
-            return cls._promised_before(request, headers, request.resume, request.resume.part)
-        is_document = request.component == request.document
+        asked = OriginRequest.of(message, headers)
+        if message.resume is not None and message.resume.part is not None:
+            return cls._promised_before(message, asked, message.resume, message.resume.part)
+        is_document = message.component == message.document
         return cls(
-            component=request.component,
-            document=request.document,
-            method=request.method,
-            url=request.url,
-            headers=headers,
-            levels=request.levels,
-            kind=Kind.OTHER if request.document == m.BACKGROUND else None,  # never ahead of text
+            component=message.component,
+            document=message.document,
+            request=asked,
+            kind=Kind.OTHER if message.document == m.BACKGROUND else None,  # never ahead of text
             use=Use.DOCUMENT if is_document else Use.OTHER,
             upload=upload,
-            tls=request.tls,
-            resume=request.resume,
-            treatment=request.treatment,
-            takes=request.takes,
-            kept=request.kept,
+            resume=message.resume,
         )
 
     @classmethod
     def _promised_before(
-        cls, request: m.Request, headers: Headers, resume: m.Resume, part: Part
+        cls, message: m.Request, asked: OriginRequest, resume: m.Resume, part: Part
     ) -> Job:
         """What an earlier session promised, as it was then."""
         accept = BrowserTraits(accept=resume.accept).accept_for(part.kind, part.use)
         return cls(
-            component=request.component,
-            document=request.document,
-            method="GET",
-            url=request.url,
-            headers=[*headers, ("accept", accept), ("accept-encoding", ACCEPT_ENCODING)],
-            levels=_may_have_levels(part.kind, request.treatment),
+            component=message.component,
+            document=message.document,
+            request=_unasked(asked.url, asked.headers, accept, part.kind, asked.treatment),
             kind=part.kind,
             use=part.use,
             order=part.order,
@@ -89,7 +70,6 @@ class Job:
             height=part.height,
             promised=True,
             resume=resume,
-            treatment=request.treatment,
         )
 
     @classmethod
@@ -107,21 +87,15 @@ class Job:
         return cls(
             component=component,
             document=document,
-            method="GET",
-            url=prefetch.url,
-            headers=[
-                *prefetch.headers,
-                ("accept", prefetch.accept),
-                ("accept-encoding", ACCEPT_ENCODING),
-            ],
-            levels=_may_have_levels(found.kind, treatment),
+            request=_unasked(
+                prefetch.url, prefetch.headers, prefetch.accept, found.kind, treatment
+            ),
             kind=found.kind,
             use=found.use,
             order=found.order + 1,  # the page itself is 0
             width=found.width,
             height=found.height,
             promised=True,
-            treatment=treatment,
             withheld=withheld,
         )
 
@@ -130,7 +104,7 @@ class Job:
         """Its line in the skeleton."""
         return Part(
             self.component,
-            self.url,
+            self.request.url,
             self.kind or Kind.OTHER,
             self.use,
             self.order,
@@ -139,8 +113,17 @@ class Job:
         )
 
 
-def _may_have_levels(kind: Kind, treatment: m.Treatment) -> bool:
-    return kind is Kind.IMAGE and treatment is not m.Treatment.ORIGINAL
+def _unasked(
+    url: str, headers: Iterable[tuple[str, str]], accept: str, kind: Kind, treatment: m.Treatment
+) -> OriginRequest:
+    """The request for what nobody has asked for yet, as a browser would write it."""
+    return OriginRequest(
+        "GET",
+        url,
+        [*headers, ("accept", accept), ("accept-encoding", ACCEPT_ENCODING)],
+        levels=kind is Kind.IMAGE and treatment is not m.Treatment.ORIGINAL,
+        treatment=treatment,
+    )
 
 
 def kind_of(content_type: str) -> Kind:

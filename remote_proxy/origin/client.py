@@ -32,6 +32,8 @@ from remote_proxy.reach.failures import Failure, OriginError, translated
 from remote_proxy.reach.guard import Guard
 from remote_proxy.reach.limits import Count
 from wire.fields import Headers, of_connection, without
+from wire.messages import Takes
+from wire.origin_request import OriginRequest
 
 """Names in lower case, in order, repeated as they came."""
 
@@ -83,12 +85,10 @@ class OriginConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class FetchRequest:
-    """What to ask for. `url` is absolute and goes out byte for byte."""
+class ForwardedRequest:
+    """A request on its way to the origin, for a device. Its URL goes out byte for byte."""
 
-    method: str
-    url: str
-    headers: Headers
+    request: OriginRequest
     body: AsyncIterator[bytes] | None = None
     device: str = ""
     """Whose connections to use."""
@@ -96,8 +96,6 @@ class FetchRequest:
     """Of the bytes of bodies, both ways."""
     interim: Callable[[int, Headers], None] | None = None
     """Told of interim answers but 100 and 101, without hop-by-hop fields."""
-    trailers: bool = False
-    """They are wanted, and the origin is told so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,15 +213,16 @@ class Origin:
         await self.pools.close()
         await self.reach.close()
 
-    async def fetch(self, request: FetchRequest) -> OriginResponse:
+    async def fetch(self, forwarded: ForwardedRequest) -> OriginResponse:
         """The head of the response. Raises OriginError."""
         if not self._entered:
             raise RuntimeError("Origin is used outside of its `async with`")
         # A request that may change something never goes out on a connection that the server may
         # be closing at that moment: it could not be repeated.
-        session = self.pools.session(request.device, reuse=request.method in _REPEATABLE)
-        url, body = _url(request.url), request.body
-        beside = _beside(request)
+        request = forwarded.request
+        session = self.pools.session(forwarded.device, reuse=request.method in _REPEATABLE)
+        url, body = _url(request.url), forwarded.body
+        beside = _beside(forwarded)
         one_answer.BESIDE.set(beside)
         asking = TracedRequest()
         ASKING.set(asking)
@@ -233,19 +232,19 @@ class Origin:
                 response = await session.request(
                     _Method(request.method),
                     url,
-                    headers=_outgoing(request),
+                    headers=_outgoing(forwarded),
                     data=body
-                    and uploaded(body, request.headers, clock, self._config, request.count),
+                    and uploaded(body, request.headers, clock, self._config, forwarded.count),
                     allow_redirects=False,
                     trace_request_ctx=clock,
                 )
         if asking.turn is not None:
             asking.turn.answered(stays=response.content_type in _STREAMS)
-        return self._response(request, response, url.raw_host or "", beside.trailers)
+        return self._response(forwarded, response, url.raw_host or "", beside.trailers)
 
     def _response(
         self,
-        request: FetchRequest,
+        forwarded: ForwardedRequest,
         response: aiohttp.ClientResponse,
         host: str,
         trailers: TrailerReader | None,
@@ -261,7 +260,7 @@ class Origin:
             if not (chunked and name == "content-length")
         ]
         headers = [(n, _plain(v) if n == "content-length" else v) for n, v in headers]
-        bodiless = request.method == "HEAD" or response.status in (204, 304)
+        bodiless = forwarded.request.method == "HEAD" or response.status in (204, 304)
         length = 0 if bodiless else None if chunked else response.content_length
         if response.connection is not None and response.connection.protocol is not None:
             # From here on the body's own patience counts (body_of).
@@ -275,7 +274,7 @@ class Origin:
                 response,
                 host,
                 self._config.idle_timeout,
-                request.count,
+                forwarded.count,
                 until_close=length is None and not chunked,
             ),
             length,
@@ -295,15 +294,16 @@ def end_to_end(headers: Headers) -> Headers:
     return without(headers, _HOP_BY_HOP | of_connection(headers))
 
 
-def _beside(request: FetchRequest) -> one_answer.Beside:
-    told = request.interim
+def _beside(forwarded: ForwardedRequest) -> one_answer.Beside:
+    told, takes = forwarded.interim, forwarded.request.takes
 
     def interim(status: int, headers: Headers) -> None:
         assert told is not None
         told(status, [field for field in end_to_end(headers) if field[0] != "content-length"])
 
     return one_answer.Beside(
-        interim if told is not None else None, TrailerReader() if request.trailers else None
+        interim if told is not None and takes & Takes.HINTS else None,
+        TrailerReader() if takes & Takes.TRAILERS else None,
     )
 
 
@@ -326,17 +326,17 @@ def _url(text: str) -> URL:
         raise OriginError(Failure.PROTOCOL, "the address is not one of the web") from None
 
 
-def _outgoing(request: FetchRequest) -> list[tuple[str, str]]:
-    headers = []
+def _outgoing(forwarded: ForwardedRequest) -> list[tuple[str, str]]:
+    request, headers = forwarded.request, []
     for name, value in end_to_end(request.headers):
-        if name == "content-length" and request.body is None and value != "0":
+        if name == "content-length" and forwarded.body is None and value != "0":
             continue
         try:
             # Fields are bytes that were read as Latin-1; aiohttp writes UTF-8.
             headers.append((name, value.encode("latin-1").decode("utf-8")))
         except UnicodeError:
             headers.append((name, value))
-    if request.trailers:  # our own: of this hop (RFC 9110, 10.1.4)
+    if request.takes & Takes.TRAILERS:  # our own: of this hop (RFC 9110, 10.1.4)
         once = request.method not in _REPEATABLE  # its connection is used for nothing else
         headers += [("te", "trailers"), ("connection", "close, TE" if once else "TE")]
     return headers

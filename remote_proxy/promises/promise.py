@@ -74,14 +74,14 @@ class Promising:
 
     def importer(self, job: Job, response: OriginResponse) -> Importer | None:
         """Who reads a text for sub-resources: pages and the style sheets of documents."""
-        if job.method != "GET" or response.status != 200:
+        if job.request.method != "GET" or response.status != 200:
             return None
         essence = header(response.headers, "content-type").partition(";")[0].strip().lower()
         if job.use is Use.DOCUMENT and essence == HTML_TYPE:
             return self._document(job, response)
         if essence == "text/css":
             owner = self._owner(job)
-            return owner.sheet(job.url, response.headers) if owner is not None else None
+            return owner.sheet(job.request.url, response.headers) if owner is not None else None
         return None
 
     def shows(self, document: int, url: str) -> bool:
@@ -99,11 +99,11 @@ class Promising:
             return None
         known = known_names(job.resume)
         stale: frozenset[bytes] = frozenset()
-        if job.kept is not None:
-            known |= names_in(job.kept.fresh)
-            stale = names_in(job.kept.stale)
+        if job.request.kept is not None:
+            known |= names_in(job.request.kept.fresh)
+            stale = names_in(job.request.kept.stale)
         imports = DocumentImport(
-            Document(job.url, job.headers, response.headers, embedding=embedding),
+            Document(job.request.url, job.request.headers, response.headers, embedding=embedding),
             lambda wanted: self._promise(job, imports, wanted, known, stale),
         )
         page.imports.append(imports)
@@ -116,7 +116,7 @@ class Promising:
             return None
         if (owner := page.promised.pop(job.component, None)) is not None:
             return owner
-        owners = [one for one in page.imports if one.links(job.url)]
+        owners = [one for one in page.imports if one.links(job.request.url)]
         return owners[0] if len(owners) == 1 else None
 
     def _embedding(self, job: Job) -> Embedding | None:
@@ -124,12 +124,12 @@ class Promising:
         page = self._pages.get(job.document)
         owner = page.promised.pop(job.component, None) if page is not None else None
         if owner is not None:
-            return owner.frames.get(job.url)
+            return owner.frames.get(job.request.url)
         found: Embedding | None = None
         for imports in (one for page in self._pages.values() for one in page.imports):
-            if (one := imports.frames.get(job.url)) is not None:
+            if (one := imports.frames.get(job.request.url)) is not None:
                 found = one if found is None else found.stricter(one)
-        framed = job.promised or header(job.headers, "sec-fetch-dest") in _IN_FRAMES
+        framed = job.promised or header(job.request.headers, "sec-fetch-dest") in _IN_FRAMES
         return TOP if found is None and not framed else found
 
     def close_document(self, document: int) -> None:
@@ -146,7 +146,7 @@ class Promising:
                 one,
                 component=self._session.new_component(),
                 document=page.document,
-                treatment=page.treatment,
+                treatment=page.request.treatment,
                 withheld=name_of(one.url) in stale,
             )
             for one in fresh[: self._spare()]
@@ -155,7 +155,7 @@ class Promising:
         for job in jobs:
             if open_page is not None and (job.kind is Kind.STYLE or job.use is Use.DOCUMENT):
                 open_page.promised[job.component] = asking
-        for headers, same in groupby(jobs, key=lambda job: job.headers):
+        for headers, same in groupby(jobs, key=lambda job: job.request.headers):
             if sum(len(name) + len(value) for name, value in headers) > MAX_SHARED:
                 continue
             for batch in _batches(list(same)):
@@ -178,7 +178,7 @@ class Promising:
         found = prefetch.found
         if not any(name in _MAKERS for name, _ in prefetch.headers):
             return False
-        if page.treatment is m.Treatment.TEXT_ONLY and found.kind in _NO_TEXT:
+        if page.request.treatment is m.Treatment.TEXT_ONLY and found.kind in _NO_TEXT:
             return False
         if self._plan.decide(0, page.document, found.kind, found.use).fetch != "push":
             return False
@@ -190,9 +190,9 @@ def _batches(jobs: list[Job]) -> Iterator[list[Job]]:
     batch: list[Job] = []
     size = 0
     for job in jobs:
-        size += len(job.url) + PART
+        size += len(job.request.url) + PART
         if batch and size > MAX_SKELETON:
             yield batch
-            batch, size = [], len(job.url) + PART
+            batch, size = [], len(job.request.url) + PART
         batch.append(job)
     yield batch

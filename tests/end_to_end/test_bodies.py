@@ -105,7 +105,7 @@ def test_an_answer_before_the_end_of_the_upload_ends_the_upload() -> None:
             session = both.local.uplink.session
             assert session is not None
             await until(lambda: not session.uploads.outbox.components())
-            await until(lambda: not both.local.core.asking.uploading)
+            await until(lambda: not both.local.asking.uploading)
 
     run(go())
 
@@ -137,7 +137,7 @@ def test_a_client_that_leaves_in_mid_upload_cuts_it_at_the_origin() -> None:
             async with asyncio.timeout(60):
                 await cut.wait()
             await until(lambda: both.session.statistics().deliveries == 0)
-            await until(lambda: not both.local.core.asking.uploading)
+            await until(lambda: not both.local.asking.uploading)
 
     run(go())
 
@@ -158,7 +158,7 @@ def test_a_malformed_upload_is_refused_and_cut_at_the_origin() -> None:
             writer.close()
             await asyncio.gather(writer.wait_closed(), return_exceptions=True)
             await until(lambda: both.session.statistics().deliveries == 0)
-            await until(lambda: not both.local.core.asking.uploading)
+            await until(lambda: not both.local.asking.uploading)
 
     run(go())
 

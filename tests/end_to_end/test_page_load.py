@@ -280,7 +280,7 @@ def test_a_document_that_is_left_frees_both_sides() -> None:
             await until(lambda: origin.counts()["/a.jpg"])
             documents = list(both.local.core._documents)
             await until(lambda: both.session.statistics().deliveries == 1)
-            both.local.core.close_document(documents[0].id)
+            both.local.events.close(documents[0].id)
             await until(lambda: both.session.statistics().deliveries == 0)
             assert both.session.budget.used == 0
             assert both.session.statistics().documents == 0
@@ -309,7 +309,7 @@ def test_a_download_outlives_the_page_that_began_it() -> None:
             async with browser.open(origin.base + "/d.zip", browser.part(page)) as answer:
                 assert await anext(answer.stream) == b"abc"
                 for document in both.local.core._documents:
-                    both.local.core.close_document(document.id)
+                    both.local.events.close(document.id)
                 await asyncio.sleep(0.05)
                 more.set()
                 assert await anext(answer.stream) == b"def"

@@ -53,6 +53,6 @@ def test_random_bytes_at_each_port_come_to_nothing() -> None:
             assert (await both.client.get(origin.base + "/")).body == b"well"
             await until(lambda: both.session.statistics().deliveries == 0)
             assert both.session.budget.used == 0
-            assert not both.local.core.asking.uploading
+            assert not both.local.asking.uploading
 
     run(go())

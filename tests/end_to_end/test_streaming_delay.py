@@ -16,7 +16,7 @@ from emulation.memory import virtual_time
 from emulation.memory.memory import LinkModel
 from local_proxy.http.model import Request, Response
 from remote_proxy.jobs.services import Services
-from remote_proxy.origin.client import FetchRequest, Origin, OriginResponse
+from remote_proxy.origin.client import ForwardedRequest, Origin, OriginResponse
 from transcoders.make.registry import Transcoders
 
 EVERY = 0.5
@@ -34,8 +34,8 @@ class Dripping(Origin):
         self._content_type = content_type
         self.said: list[float] = []
 
-    async def fetch(self, request: FetchRequest) -> OriginResponse:
-        drips = request.url.endswith("/events")
+    async def fetch(self, forwarded: ForwardedRequest) -> OriginResponse:
+        drips = forwarded.request.url.endswith("/events")
         body = self._events() if drips else _flood()
         kind = self._content_type if drips else "application/zip"
         return OriginResponse(200, "OK", [("content-type", kind)], body, None, lambda: None)

@@ -36,7 +36,7 @@ def test_an_unseen_page_is_let_go_and_comes_back_behind_the_one_in_front(
             assert (await both.browser.script(origin.base + "/more", one)).body == b"more"
             assert open_urls(both) == [two]
             assert front is not None
-            both.local.core.close_document(front)
+            both.local.events.close(front)
             assert (await both.browser.script(origin.base + "/more", one)).body == b"more"
             assert open_urls(both) == [one]
             assert both.local._runtime.view.front is None

@@ -105,7 +105,7 @@ class World:
         """What a driver with this key sends to `events` or `beacon`."""
         said = stream(key.encode() + b"\n", body)
         answer = await self.export.own(
-            Request("POST", f"{origin}/.well-known/sluice/{what}", [("origin", origin)], said)
+            Request("POST", f"{origin}/.well-known/sluice/{what}", [("origin", origin)], body=said)
         )
         assert answer is not None
         return answer

@@ -23,7 +23,7 @@ def test_beacons() -> None:
 
         async def send(*chunks: bytes) -> int:
             said = stream(driver.key[:5].encode(), f"{driver.key[5:]}\n".encode(), *chunks)
-            response = await world.export.own(Request("POST", url, [], said))
+            response = await world.export.own(Request("POST", url, [], body=said))
             assert response is not None
             return response.status
 

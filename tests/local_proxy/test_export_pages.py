@@ -62,7 +62,7 @@ def test_keys_belong_to_one_page_and_origin() -> None:
             "POST",
             "http://a.test/.well-known/sluice/events",
             [("origin", "http://b.test")],
-            stream(driver.key.encode()),
+            body=stream(driver.key.encode()),
         )
         for request in (foreign, Request("GET", foreign.url, [])):
             response = await world.export.own(request)

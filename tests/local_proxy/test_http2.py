@@ -37,7 +37,7 @@ def test_a_request_and_its_answer() -> None:
     (request,) = seen
     assert (request.method, request.url) == ("GET", "http://host.test/p?q")
     assert request.headers == [("host", "host.test"), ("accept", "*/*"), ("cookie", "a=1; b=2")]
-    assert (request.multiplexed, request.urgency, request.incremental) == (True, 1, True)
+    assert (request.multiplexed, request.urgency.now) == (True, 1)
     assert request.body is None
 
 

@@ -132,10 +132,10 @@ def test_a_change_of_urgency_reaches_the_core() -> None:
             if len(moved) == 2:
                 changed.set()
 
-        request.on_urgency.append(note)
+        request.urgency.follow(note)
         asked.set()
         await changed.wait()
-        return Response(200, [], str(request.urgency).encode())
+        return Response(200, [], str(request.urgency.now).encode())
 
     async def talk(dial: Dial) -> None:
         client = await dial()

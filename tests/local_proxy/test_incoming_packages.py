@@ -12,7 +12,7 @@ import pytest
 
 from local_proxy.documents.incoming import BROKEN, CHANGED, MAX_HELD, WRONG, IncomingDocument
 from local_proxy.documents.sparse_file import SparseFile
-from local_proxy.link.arrival import Arrival, Asked
+from local_proxy.link.arrival import Arrival
 from local_proxy.link.components import Component
 from local_proxy.link.inbound import Arriving
 from local_proxy.link.resumption import Memory
@@ -23,6 +23,7 @@ from transcoders.exact.coder import Undone
 from wire import messages as m
 from wire.errors import PeerError
 from wire.frames import Data
+from wire.origin_request import OriginRequest
 from wire.package import Slice, flat
 from wire.skeleton import Kind, Level
 
@@ -70,7 +71,7 @@ class World:
         self.own = Component(id_, id_, URL)
         self.own.on_package = self.document.announced
         self.document.begin(self.own)
-        asked = Asked("GET", [], body=False, levels=False, takes=takes)
+        asked = OriginRequest("GET", URL, [], takes=m.Takes(takes))
         self.arriving.expect(Arrival(self.own, asked))
 
     def package(self, slices: Sequence[Slice] = ALL, **other: object) -> None:

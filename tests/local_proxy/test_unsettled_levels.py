@@ -57,7 +57,7 @@ class Unsettled(World):
         """By which the page's driver hears of finer levels."""
         said = stream(f"{key}\n".encode())
         address = "http://a.test/.well-known/sluice/events"
-        found = await self.export.own(Request("POST", address, [], said))
+        found = await self.export.own(Request("POST", address, [], body=said))
         assert found is not None
         assert not isinstance(found.body, bytes)
         assert await events(found.body) == []

@@ -9,8 +9,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
-from remote_proxy.origin.client import FetchRequest, Origin, OriginConfig, OriginResponse
+from remote_proxy.origin.client import ForwardedRequest, Origin, OriginConfig, OriginResponse
 from remote_proxy.reach.guard import Guard
+from wire.origin_request import OriginRequest
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 HERE = Guard(["127.0.0.0/8"])
@@ -74,5 +75,5 @@ async def get(
     url: str, *, config: OriginConfig = QUICK, method: str = "GET"
 ) -> tuple[OriginResponse, bytes]:
     async with Origin(config, guard=HERE) as origin:
-        response = await origin.fetch(FetchRequest(method, url, []))
+        response = await origin.fetch(ForwardedRequest(OriginRequest(method, url, [])))
         return response, b"".join([chunk async for chunk in response.body])

@@ -7,9 +7,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from remote_proxy.origin.client import FetchRequest, Origin, OriginConfig, OriginResponse
+from remote_proxy.origin.client import ForwardedRequest, Origin, OriginConfig, OriginResponse
 from remote_proxy.reach.failures import Failure, OriginError
 from tests.remote_proxy.raw_origin import HERE, HURRIED, QUICK, Serve, get, saying, server
+from wire.origin_request import OriginRequest
 
 
 def outcome(
@@ -105,7 +106,9 @@ def test_nothing_is_added_to_the_request_and_bytes_are_kept() -> None:
             headers = [("x-a", "é".encode().decode("latin-1")), ("x-a", "2"), ("te", "x"),
                        ("connection", "x-b"), ("x-b", "1"), ("host", "other")]  # fmt: skip
             for _ in range(2):
-                response = await origin.fetch(FetchRequest("GET", base + "/", headers))
+                response = await origin.fetch(
+                    ForwardedRequest(OriginRequest("GET", base + "/", headers))
+                )
                 assert [chunk async for chunk in response.body] == []
             return base.partition("//")[2]
 
@@ -158,7 +161,7 @@ def test_the_bytes_before_the_break_arrive() -> None:
         got = b""
         said = saying(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort", pause=0.05)
         async with server(said) as base, Origin(QUICK, guard=HERE) as origin:
-            response = await origin.fetch(FetchRequest("GET", base, []))
+            response = await origin.fetch(ForwardedRequest(OriginRequest("GET", base, [])))
             try:
                 async for chunk in response.body:
                     got += chunk
@@ -180,7 +183,7 @@ def test_a_body_too_long_is_cut_and_not_taken_for_the_next_response() -> None:
         bodies = []
         async with server(said) as base, Origin(QUICK, guard=HERE) as origin:
             for _ in range(2):
-                response = await origin.fetch(FetchRequest("GET", base, []))
+                response = await origin.fetch(ForwardedRequest(OriginRequest("GET", base, [])))
                 bodies.append(b"".join([chunk async for chunk in response.body]))
         return bodies
 
@@ -196,7 +199,7 @@ def test_a_slow_body_and_a_slow_reader_have_all_the_time_they_need() -> None:
             server(saying(head, *[b"x"] * 10, pause=0.05)) as base,
             Origin(QUICK, guard=HERE) as origin,
         ):
-            response = await origin.fetch(FetchRequest("GET", base, []))
+            response = await origin.fetch(ForwardedRequest(OriginRequest("GET", base, [])))
             await asyncio.sleep(1.2)
             async for chunk in response.body:
                 got += chunk
@@ -219,7 +222,7 @@ def test_a_body_is_not_read_ahead_of_its_reader() -> None:
 
     async def run() -> None:
         async with server(serve) as base, Origin(QUICK, guard=HERE) as origin:
-            response = await origin.fetch(FetchRequest("GET", base, []))
+            response = await origin.fetch(ForwardedRequest(OriginRequest("GET", base, [])))
             first = await anext(response.body)
             assert 0 < len(first) <= 1 << 16
             await asyncio.sleep(0.2)
@@ -246,7 +249,9 @@ def test_uploads_arrive_framed_as_announced() -> None:
     async def run() -> None:
         async with server(serve) as base, Origin(QUICK, guard=HERE) as origin:
             for headers in ([("content-length", "4")], []):
-                response = await origin.fetch(FetchRequest("POST", base, headers, body()))
+                response = await origin.fetch(
+                    ForwardedRequest(OriginRequest("POST", base, headers), body())
+                )
                 assert response.status == 204
                 response.close()
 
@@ -263,7 +268,7 @@ def test_an_upload_that_lies_about_its_length_fails(announced: str) -> None:
     async def run() -> None:
         async with server(saying(stay=True)) as base, Origin(QUICK, guard=HERE) as origin:
             headers = [("content-length", announced)]
-            await origin.fetch(FetchRequest("POST", base, headers, body()))
+            await origin.fetch(ForwardedRequest(OriginRequest("POST", base, headers), body()))
 
     with pytest.raises(OriginError) as raised:
         asyncio.run(run())

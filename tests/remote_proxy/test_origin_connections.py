@@ -6,9 +6,10 @@ import asyncio
 
 import pytest
 
-from remote_proxy.origin.client import FetchRequest, Origin, OriginConfig, end_to_end
+from remote_proxy.origin.client import ForwardedRequest, Origin, OriginConfig, end_to_end
 from remote_proxy.reach.failures import Failure, OriginError
 from tests.remote_proxy.raw_origin import HERE, QUICK, get, saying, server
+from wire.origin_request import OriginRequest
 
 
 def test_a_refused_connection() -> None:
@@ -61,7 +62,7 @@ def test_addresses_that_are_none(url: str) -> None:
 def test_loopback_is_closed_unless_it_is_allowed(host: str) -> None:
     async def run() -> None:
         async with Origin(QUICK) as origin:
-            await origin.fetch(FetchRequest("GET", f"http://{host}:8009/", []))
+            await origin.fetch(ForwardedRequest(OriginRequest("GET", f"http://{host}:8009/", [])))
 
     with pytest.raises(OriginError, match=r"allow = ") as raised:
         asyncio.run(run())
@@ -85,7 +86,7 @@ def test_connections_are_used_again_and_bounded_per_host() -> None:
             open_now -= 1
 
     async def one(origin: Origin, base: str) -> None:
-        response = await origin.fetch(FetchRequest("GET", base, []))
+        response = await origin.fetch(ForwardedRequest(OriginRequest("GET", base, [])))
         assert [chunk async for chunk in response.body] == [b"ok"]
 
     async def run() -> None:

@@ -198,7 +198,7 @@ EXAMPLES: list[m.Message] = [
     m.Ping(1),
     m.Pong(2),
     m.Goodbye("x"),
-    m.Request(1, 1, "GET", "http://a.test/", b"", body=True, levels=True),
+    m.Request(1, 1, "GET", "http://a.test/", b"", has_body=True, levels=True),
     m.Cancel(1),
     m.CloseDocument(2),
     m.SetScheduler(["a"], "wf2q_plus", {"x": 1.5}),

@@ -92,8 +92,8 @@ class ArithmeticEncoder:
         """The JPEG in scans that end where levels do, arithmetic-coded.
 
         Straight from the origin's bytes: coding it in Huffman's way first, to compare, took two
-        thirds of its time on top, and all of 112 web photos were smaller so. Raises Unfit where it does
-        not pay, and FilterFailed.
+        thirds of its time on top, and all of 112 web photos were smaller so. Raises Unfit where it
+        does not pay, and FilterFailed.
         """
         size = source.jpeg.width * source.jpeg.height
         if not source.slim or size > MAX_PIXELS:

@@ -147,7 +147,10 @@ async def _pair(*, link_of: Any) -> AsyncIterator[tuple[_Attacked, PageAccess]]:
                 *("local", *listen, "--state", str(here)),
                 *("--remote", text(between.address)),
             ) as local,
-            command("local", *listen, "--state", str(hostile), "--remote", text(remote)) as other,
+            command(
+                *("local", *listen, "--state", str(hostile), "--remote", text(remote)),
+                elsewhere=True,
+            ) as other,
         ):
             addresses = {"remote": remote, "local": local, "hostile_local": other}
             reader = PageAccess("", between.statistics, proxy=f"http://{text(local)}")

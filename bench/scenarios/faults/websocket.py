@@ -98,7 +98,7 @@ async def _load(pair: Pair, beside: str) -> None:
     """The transfer, until it is cancelled."""
     upload = _endless() if beside == "upload" else None
     url = {"download": _FILE, "text": _TEXT, "upload": _SINK}[beside]
-    request = Request("POST" if upload else "GET", url, [("accept", "*/*")], upload)
+    request = Request("POST" if upload else "GET", url, [("accept", "*/*")], body=upload)
     response = await pair.local.core.handle(request)
     assert not isinstance(response.body, bytes), response
     async for _ in response.body:

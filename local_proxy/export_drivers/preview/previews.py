@@ -11,7 +11,7 @@ import asyncio
 import re
 import secrets
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 from urllib.parse import parse_qs, quote
 
@@ -107,18 +107,11 @@ class Previews:
 
     # -- the page ----------------------------------------------------------------------------------
 
-    def prepare(self, request: Request) -> bool:
-        """Whether a document may come in parts for this; then it is asked for so."""
+    def in_parts(self, request: Request) -> Request | None:
+        """The request for a document in parts; None: this one may not come so."""
         if not may_be_previewed(request) or self._packages.full:
-            return False
-        request.takes |= self._packages.takes | Takes.INLINE
-        return True
-
-    @staticmethod
-    def give_up(request: Request) -> None:
-        """It is to be asked once more, for the file itself."""
-        request.takes &= ~(Takes.PACKAGE | Takes.INLINE | Takes.VIEWS | Takes.EXACT)
-        request.original = True
+            return None
+        return replace(request, takes=request.takes | self._packages.takes | Takes.INLINE)
 
     def expect(self, component: Component) -> None:
         """It is about to be asked for."""

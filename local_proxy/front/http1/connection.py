@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Final, Protocol
 
 import h11
@@ -186,15 +187,17 @@ class Http1Connection:
         self, http: h11.Connection, event: h11.Request, check: ChunkCheck | None
     ) -> None:
         self._front.requests += 1
-        request = to_request(event, origin=self._origin)
-        request.reached = self._client.local_address
-        request.peer = self._client.peer_address
+        request = replace(
+            to_request(event, origin=self._origin),
+            reached=self._client.local_address,
+            peer=self._client.peer_address,
+        )
         length = next((int(v) for n, v in event.headers if n == b"content-length"), 0)
         if length > self._limits.body:
             raise too_large()
         body = RequestBody(http, self._client, check, limit=self._limits.body)
         if length or check is not None:
-            request.body = body
+            request = replace(request, body=body)
         else:
             http.next_event()  # the end of a message without a body
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 import structlog
@@ -94,9 +94,12 @@ class Http2Exchange:
             if target is not None:
                 await self._tunnel(stream, *target, client=user_agent(fields))
                 return
-            request = to_request(fields, origin=self.origin)
-            request.reached = stream.local_address
-            request.peer = stream.peer_address
+            request = replace(
+                to_request(fields, origin=self.origin),
+                reached=stream.local_address,
+                peer=stream.peer_address,
+                on_hint=lambda status, headers: _inform(stream, status, headers),
+            )
             await self._answer(stream, request, fields)
         except RefusedRequest as refused:
             self.tally.refused += 1
@@ -110,11 +113,11 @@ class Http2Exchange:
         length = content_length(fields)
         if length is not None and length > self.body:
             raise _too_large()
-        stream.on_urgency = lambda urgency: _reprioritised(request, urgency)
-        request.on_hint = lambda status, headers: _inform(stream, status, headers)
+        stream.on_urgency = request.urgency.change
         body = None
         if not stream.ended or stream.unread:
-            body = request.body = _Body(stream, limit=self.body, waiting=expects_continue(fields))
+            body = _Body(stream, limit=self.body, waiting=expects_continue(fields))
+            request = replace(request, body=body)
         response = await self._handled(request, body)
         await _respond(stream, response, method=request.method)
 
@@ -269,13 +272,6 @@ def _inform(stream: Http2Stream, status: int, headers: Headers) -> None:
     if 101 < status < 200:
         with contextlib.suppress(ValueError, ConnectionError):
             stream.inform(head_fields(status, headers))
-
-
-def _reprioritised(request: Request, urgency: int) -> None:
-    if urgency != request.urgency:
-        request.urgency = urgency
-        for callback in request.on_urgency:
-            callback(urgency)
 
 
 def _too_large() -> RefusedRequest:

@@ -12,7 +12,7 @@ from typing import Final
 
 from local_proxy.front.http2.priority import parse_priority
 from local_proxy.http.error_page import error_page
-from local_proxy.http.model import Request, Response
+from local_proxy.http.model import ClientUrgency, Request, Response
 from local_proxy.http.request_rules import (
     LENGTH,
     MAX_HEAD,
@@ -78,8 +78,7 @@ def to_request(fields: EncodedFields, *, origin: str | None = None) -> Request:
         url,
         [("host", url.split("/", 3)[2]), *kept],
         multiplexed=True,
-        urgency=priority.urgency,
-        incremental=priority.incremental,
+        urgency=ClientUrgency(priority.urgency),
         takes=Takes.HINTS | (Takes.TRAILERS if takes_trailers(headers) else Takes.NOTHING),
     )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from dataclasses import replace
 from typing import Final
 
 from local_proxy.front.http1.upgrade import PROTOCOL, Switched
@@ -48,9 +49,9 @@ def to_websocket(fields: EncodedFields, *, origin: str | None, key: bytes) -> Re
     request = to_request(as_get, origin=origin)
     if protocols[0] != PROTOCOL.encode():
         raise RefusedRequest(501, "Of other protocols than HTTP only WebSocket is spoken here.")
-    request.headers = [(n, v) for n, v in request.headers if n not in _OURS]
-    request.headers.append(("sec-websocket-key", base64.b64encode(key).decode()))
-    return request
+    kept = [(n, v) for n, v in request.headers if n not in _OURS]
+    ours = ("sec-websocket-key", base64.b64encode(key).decode())
+    return replace(request, headers=[*kept, ours])
 
 
 def agreed(answer: Switched, *, key: bytes) -> Headers | None:

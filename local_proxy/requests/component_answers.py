@@ -1,0 +1,143 @@
+"""Makes a response of a component: coarse, the origin's bytes, or a page that says what is wrong.
+
+Knows the export drivers, and that who leaves early needs no more of it. Must not know where a
+component comes from (core.py): from a promise or from a request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Final
+
+from local_proxy.export_drivers.browser.driver import BrowserExport
+from local_proxy.export_drivers.browser.level_files import NoFile
+from local_proxy.export_drivers.browser.pictures import whole_now
+from local_proxy.export_drivers.preview.previews import Previews
+from local_proxy.http.error_page import error_page
+from local_proxy.http.model import Request, Response, directives
+from local_proxy.link.components import Component, ComponentFailed, OriginHead
+from local_proxy.link.resumption import LOST
+from local_proxy.link.uplink import Uplink
+from local_proxy.promises import origin_bytes
+from local_proxy.promises.keeper import wants_picture
+from local_proxy.requests.link_down import link_down
+from wire.fields import Headers
+from wire.messages import Fetch, Takes
+from wire.skeleton import LEVELS, Use
+
+FIRST_OF_ITS_TIER: Final = 1
+"""Urgency of what a script waits for: before its like, and after all that is shown coarse."""
+
+
+class ComponentAnswers:
+    """Answers requests from components, as their bytes come."""
+
+    def __init__(
+        self,
+        uplink: Uplink,
+        export: BrowserExport,
+        previews: Previews,
+        *,
+        again: Callable[[Request, Component], Component | None],
+    ) -> None:
+        """`again` asks the origin once more, for what can't be given as it was promised."""
+        self._uplink = uplink
+        self._export = export
+        self._previews = previews
+        self._ask_again = again
+
+    async def answer(self, request: Request, component: Component) -> Response:
+        """The response. Raises NoPreview where a document is to be asked for once more, whole."""
+        try:
+            head = await component.wait_head()
+            preview = await self._previews.response(request, component)
+            if preview is not None:
+                return preview
+            if component.levels and wants_picture(request):
+                picture = await self._export.picture(component, request)
+                return self._watched(picture, component)
+            if origin_bytes.has(component):
+                self._hasten(component)
+                return self._watched(origin_bytes.response(component, head), component)
+            if component.levels or component.unsettled:
+                return await self._restored(request, component, head)
+        except ComponentFailed as failure:
+            return self.failed(request, failure)
+        except asyncio.CancelledError:
+            self._left(component)
+            raise
+        response = self._plain(request, component, head)
+        untouched = request.original or "no-transform" in directives(request.headers)
+        if component.use is Use.DOCUMENT and not untouched:
+            response = self._export.document_response(component.id, response)
+        return response
+
+    async def _restored(self, request: Request, component: Component, head: OriginHead) -> Response:
+        """The origin's bytes of a picture that crosses the link in others; anew where they can't
+        be made of those."""
+        self._hasten(component)
+        try:
+            await origin_bytes.whole(component)
+            original = await self._export.original(component)
+        except (ComponentFailed, NoFile):
+            return await self._anew(request, component)
+        return self._watched(whole_now(head, original), component)
+
+    async def _anew(self, request: Request, component: Component) -> Response:
+        """The origin's bytes, for who can't be given a picture as it was promised."""
+        if not component.promised:
+            return error_page(502, "The remote proxy coded what it was not asked to.")
+        again = self._ask_again(request, component)
+        return self.link_down(request) if again is None else await self.answer(request, again)
+
+    def _hasten(self, component: Component) -> None:
+        """A program waits for all of a picture, which its policy may have held or left for last."""
+        session = self._uplink.session
+        if session is not None and not component.complete:
+            session.say(Fetch(component.id, LEVELS[-1], urgency=FIRST_OF_ITS_TIER))
+
+    def _plain(self, request: Request, component: Component, head: OriginHead) -> Response:
+        """The origin's own response."""
+        if request.method == "HEAD":
+            return Response(head.status, head.headers)
+        headers: Headers = [
+            (name, value) for name, value in head.headers if name != "content-length"
+        ]
+        response = Response(head.status, headers, _body(component), head.length)
+        if request.takes & Takes.TRAILERS:
+            response.trailers = lambda: component.trailers
+        return self._watched(response, component)
+
+    def _watched(self, response: Response, component: Component) -> Response:
+        """Hear of it when the client leaves before the end."""
+        response.on_done.append(lambda finished: None if finished else self._left(component))
+        return response
+
+    def _left(self, component: Component) -> None:
+        """A client left before the end: nobody else can use what was asked for it alone."""
+        if not component.promised:
+            self._uplink.abandon(component)
+
+    def failed(self, request: Request, failure: ComponentFailed) -> Response:
+        """What tells people why there is no answer."""
+        if failure.reason == LOST:
+            return self.link_down(request)
+        return error_page(failure.status, failure.reason, retry=failure.retry)
+
+    def link_down(self, request: Request) -> Response:
+        """What tells people that there is no link, and what is being done about it."""
+        state = self._uplink.state()
+        seconds = asyncio.get_running_loop().time() - state.since if state.was_up else None
+        return link_down(
+            request,
+            remote=state.remote,
+            reason=state.reason,
+            seconds=seconds,
+            update=state.update,
+        )
+
+
+async def _body(component: Component) -> AsyncIterator[bytes]:
+    async for chunk in component.read():
+        yield chunk
