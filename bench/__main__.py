@@ -4,6 +4,7 @@ python -m bench list
 python -m bench SCENARIO [--quick] [--profile P] [--json FILE] [--report DIR] ...
 python -m bench all [--quick | --virtual] [--report DIR]
 python -m bench compare A.json B.json
+python -m bench figures [REPORT.json ...]
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import structlog
 from bench import everything
 from bench.browsers.cdp import BrowserError
 from bench.registry import listing, scenario
-from bench.reports import compare
+from bench.reports import compare, figures
 from bench.reports.report import write
 from bench.runner import run
 from emulation.lines.profiles import profiles
@@ -29,8 +30,8 @@ from emulation.lines.profiles import profiles
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure.")
-    parser.add_argument("scenario", help="a name from `list`; or `list`, `all`, `compare`")
-    parser.add_argument("files", nargs="*", type=Path, help="of `compare`: two reports")
+    parser.add_argument("scenario", help="a name from `list`; or `list`, `all`, `compare`, `figures`")
+    parser.add_argument("files", nargs="*", type=Path, help="of `compare`, `figures`: reports")
     parser.add_argument("--quick", action="store_true", help="less of it; see `list`")
     parser.add_argument("--virtual", action="store_true", help="of `all`: those in virtual time")
     parser.add_argument("--profile", help="emulated link; see `list`, or trace:PATH")
@@ -131,11 +132,14 @@ def main(words: list[str] | None = None) -> int:
                 return _list()
             case "compare":
                 return _compare(arguments.files)
+            case "figures":
+                print(figures.update(arguments.files))
+                return 0
             case "all":
                 folder = arguments.report or Path("bench-report")
                 return everything.run(folder, quick=arguments.quick, virtual=arguments.virtual)
         if arguments.files:
-            raise ValueError(f"{arguments.files[0]}: only `compare` takes files")
+            raise ValueError(f"{arguments.files[0]}: only `compare` and `figures` take files")
         return _run(arguments)
     except (OSError, ValueError, BrowserError) as error:
         print(f"bench: {error}", file=sys.stderr)

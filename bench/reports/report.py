@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -68,6 +69,7 @@ def report(
         "scenario": scenario,
         "command": " ".join(sys.orig_argv),
         "commit": commit(),
+        "date": datetime.now(UTC).date().isoformat(),
         "seed": seed,
         "profile": profile,
         "virtual": virtual,

@@ -71,6 +71,10 @@ class Player:
         """The timers that are due."""
         return self._run(self._host.expired(now=now), now)
 
+    def expired_early(self, component: int, *, now: float) -> list[Command]:
+        """The remote proxy has suspended a fetch whose timer can't be kept."""
+        return self._run(self._host.expired_early(component), now)
+
     def _run(self, step: HostStep, now: float) -> list[Command]:
         sent = list(step.commands)
         for turn in step.turns:

@@ -1,32 +1,24 @@
-"""A remote proxy in miniature, for simulations: a transmission tree that obeys commands.
+"""A remote proxy in miniature, for simulations: the product's own tree, plan and commands.
 
-Knows sizes only, no bytes: components are there at once and whole. What a plan says about levels
-holds; what it says about quality and layout does not, because nothing is re-encoded.
+What commands do is decided by the code that decides it in a session (scheduling/); only what that
+stands on is made up here. Components are there at once and whole, by their sizes alone. So a plan's
+word about levels and holds counts, its word about quality and layout does not, since nothing is
+re-encoded; and as in a session a picture has the levels that the plan wanted when it was fetched.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from hats.disciplines.registry import create
 from hats.multiplexer import Multiplexer
-from hats.tree.hierarchy import Hierarchy
-from hats.tree.node import Node
-from policies.api import (
-    Cancel,
-    Command,
-    Defer,
-    Fetch,
-    Raise,
-    Resume,
-    SetPlan,
-    SetQuantum,
-    SetScheduler,
-    SetWeight,
-)
-from policies.api.plan import Rule, Subject, decide
-from policies.host.standing import DEFAULT_SCHEDULERS
+from policies.api import Cancel, Command
+from policies.host.to_wire import message_for
+from scheduling.commands import SETTINGS, Obedience
+from scheduling.plan import Plan
+from scheduling.tree import Tree
+from wire import messages as m
 from wire.skeleton import Kind, Use
 
 LEVEL_SHARES: Final = {"low": 1 / 7, "medium": 2 / 7, "high": 4 / 7, "original": 1.0}
@@ -44,6 +36,22 @@ class Item:
     """Bytes."""
     kind: Kind = Kind.IMAGE
 
+    @property
+    def use(self) -> Use:
+        """What the page does with it."""
+        return Use.ELEMENT if self.kind is Kind.IMAGE else Use.OTHER
+
+    @property
+    def levelled(self) -> bool:
+        """Whether it is a picture that is shown coarse first."""
+        return self.kind is Kind.IMAGE and self.size >= MIN_LEVELLED
+
+    def ends(self) -> dict[str, int]:
+        """Bytes at which its levels end."""
+        if not self.levelled:
+            return {"original": self.size}
+        return {name: round(self.size * share) for name, share in LEVEL_SHARES.items()}
+
 
 @dataclass(frozen=True, slots=True)
 class SimulatedPage:
@@ -52,142 +60,114 @@ class SimulatedPage:
     document: int
     items: tuple[Item, ...]
     at: float = 0.0
-    application: str = "browser"
+    package: bool = False
+    """It is a file of an office program, which comes in parts."""
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return f"sim:{self.document}"
+
+    def part_url(self, item: Item) -> str:
+        """Where a component is: inside a file, or at an address of its own."""
+        return f"{self.url}#{item.component}" if self.package else f"sim:{item.component}"
 
 
 @dataclass(slots=True)
-class Leaf:
-    """A component as the simulated remote proxy holds it."""
+class SimulatedLeaf:
+    """A component as the simulated remote proxy holds it (scheduling.commands.Placeable)."""
 
     item: Item
     page: SimulatedPage
     order: int
-    node: Node | None = None
-    queued: int = 0
     sent: int = 0
-    stop: str | None = None
-    """The level that a Fetch asked for, whatever the plan says."""
-    urgency: int = 0
-    deferred: bool = False
-    cancelled: bool = False
 
     @property
-    def levelled(self) -> bool:
-        return self.item.kind is Kind.IMAGE and self.item.size >= MIN_LEVELLED
+    def component(self) -> int:
+        return self.item.component
 
-    def ends(self) -> dict[str, int]:
-        """Bytes at which its levels end."""
-        if not self.levelled:
-            return {"original": self.item.size}
-        return {name: round(self.item.size * share) for name, share in LEVEL_SHARES.items()}
+    @property
+    def document(self) -> int:
+        return self.page.document
+
+    @property
+    def use(self) -> Use:
+        return self.item.use
 
     def reached(self) -> str:
         """The finest level that has been sent."""
-        return next((n for n, end in reversed(self.ends().items()) if end <= self.sent), "")
+        ends = reversed(self.item.ends().items())
+        return next((name for name, end in ends if end <= self.sent), "")
 
 
 class SimulatedRemote:
     """The tree at the far end, and what commands do to it."""
 
-    def __init__(self, *, quantum: int) -> None:
-        self.tree = Hierarchy(root=create(DEFAULT_SCHEDULERS[0]), quantum=quantum)
-        self.multiplexer = Multiplexer(self.tree, quantum=quantum)
-        self.leaves: dict[int, Leaf] = {}
-        self._rules: tuple[Rule, ...] = ()
-        self._quantum = quantum
+    def __init__(self, *, quantum: int, rate: float) -> None:
+        """`quantum`: bytes. `rate`: bytes/second of the link, which is known from the start."""
+        self._tree = Tree(quantum=quantum)
+        self._tree.hierarchy.bandwidth_changed(rate)
+        self._plan = Plan()
+        self._obedience = Obedience(self._tree, self._plan)
+        self._rate = rate
+        self.leaves: dict[int, SimulatedLeaf] = {}
+
+    @property
+    def multiplexer(self) -> Multiplexer:
+        """What the link asks for the next quantum."""
+        return self._tree.multiplexer
 
     def open(self, page: SimulatedPage) -> None:
-        tree = self.tree
-        application = tree.find([page.application]) or tree.attach(
-            tree.root, page.application, scheduler=create(DEFAULT_SCHEDULERS[1]), keep=True
-        )
-        tree.attach(
-            application, str(page.document), scheduler=create(DEFAULT_SCHEDULERS[2]), keep=True
-        )
+        """The document's components are there, all but those that no plan lets come."""
         for order, item in enumerate(page.items):
-            leaf = self.leaves[item.component] = Leaf(item, page, order)
-            self._offer(leaf)
+            decision = self._plan.decide(
+                item.component, page.document, item.kind, item.use, item.size
+            )
+            if decision.fetch != "never":
+                ends = item.ends()
+                self._enter(
+                    SimulatedLeaf(item, page, order), ends.get(decision.level, item.size), ends
+                )
+
+    def _enter(self, leaf: SimulatedLeaf, size: int, ends: dict[str, int]) -> None:
+        item = leaf.item
+        self.leaves[item.component] = leaf
+        self._obedience.entered(leaf, item.kind)
+        order = self._obedience.place(leaf, item.kind)
+        node = self._tree.leaf(
+            leaf.document, item.component, kind=item.kind.value, order=order
+        )
+        self._tree.hierarchy.set_size(node, size)
+        if item.levelled:
+            marks = [end for end in ends.values() if end <= size]
+            self._tree.set_marks(leaf.document, item.component, marks, marks)
+        self._tree.hierarchy.enqueue(node, size)
+        self._tree.hierarchy.finish(node)
 
     def close(self, page: SimulatedPage) -> None:
-        node = self.tree.find([page.application, str(page.document)])
-        if node is not None:
-            self.tree.remove(node)
+        """The document's window is gone."""
         for item in page.items:
-            del self.leaves[item.component]
+            self._forget(item.component)
+        self._tree.close_document(page.document)
 
-    def obey(self, command: Command) -> None:
-        """Carry out a command. What speaks of a node that has left is ignored, as in a session."""
-        tree = self.tree
-        match command:
-            case SetPlan(rules):
-                self._rules = rules
-                for leaf in self.leaves.values():
-                    self._offer(leaf)
-            case SetScheduler(path, name, params) if (node := tree.find(path)) is not None:
-                tree.set_scheduler(node, create(name, params))
-            case SetWeight(path, weight) if (node := tree.find(path)) is not None:
-                tree.set_weight(node, weight)
-            case SetQuantum(path, quantum) if (node := tree.find(path)) is not None:
-                tree.set_quantum(node, quantum or None)
-            case Raise(component, urgency) | Fetch(component, _, urgency) if (
-                component in self.leaves
-            ):
-                leaf = self.leaves[component]
-                leaf.urgency = urgency
-                if isinstance(command, Fetch):
-                    leaf.stop = command.level
-                self._offer(leaf)
-            case Defer(component) | Resume(component) | Cancel(component) if (
-                component in self.leaves
-            ):
-                leaf = self.leaves[component]
-                leaf.deferred = isinstance(command, Defer)
-                leaf.cancelled = leaf.cancelled or isinstance(command, Cancel)
-                self._offer(leaf)
+    def obey(self, command: Command, *, now: float) -> None:
+        """Carry out a command. What speaks of something that has left is ignored."""
+        message = message_for(command)
+        if isinstance(command, Cancel):
+            self._forget(command.component)
+        elif isinstance(message, m.Fetch):
+            self._obedience.fetch(message, running=message.component in self.leaves, now=now)
+        elif isinstance(message, m.Hold):
+            self._obedience.hold(message, running=message.component in self.leaves)
+        elif isinstance(message, SETTINGS):
+            self._obedience.obey(message)
 
-    def _offer(self, leaf: Leaf) -> None:
-        """Bring the leaf's node in line with how far it may be sent, how urgently."""
-        tree, limit = self.tree, self._limit(leaf)
-        attached = leaf.node is not None and leaf.node.attached
-        if leaf.cancelled or limit <= leaf.sent:
-            if attached and leaf.node is not None:
-                tree.remove(leaf.node)
-            leaf.node = None
-            return
-        if leaf.node is None or not attached:
-            parent = tree.find([leaf.page.application, str(leaf.page.document)])
-            assert parent is not None
-            leaf.node = tree.attach(
-                parent, str(leaf.item.component), kind=leaf.item.kind, order=leaf.order,
-                size=leaf.item.size, priority=leaf.urgency, keep=True,
-            )  # fmt: skip
-            if leaf.levelled:
-                ends = [end - leaf.sent for end in leaf.ends().values() if end > leaf.sent]
-                tree.set_marks(leaf.node, ends)
-            leaf.queued = leaf.sent
-        if limit > leaf.queued:
-            tree.enqueue(leaf.node, limit - leaf.queued)
-        elif limit < leaf.queued:
-            tree.unqueue(leaf.node, leaf.queued - limit)
-        leaf.queued = limit
-        tree.set_priority(leaf.node, leaf.urgency)
-        if leaf.deferred:
-            tree.disable(leaf.node, by=tree.root)
-        else:
-            tree.enable(leaf.node, by=tree.root)
+    def expired(self, now: float) -> Iterator[int]:
+        """Components whose fetches can't be in time any more; they are held."""
+        if self._obedience.deadlines:
+            yield from self._obedience.expire(now, rate=self._rate)
 
-    def _limit(self, leaf: Leaf) -> int:
-        """Bytes up to which it may be sent."""
-        item = leaf.item
-        use = Use.ELEMENT if item.kind is Kind.IMAGE else Use.OTHER
-        decision = decide(
-            self._rules,
-            Subject(
-                component=item.component, document=leaf.page.document, kind=item.kind, use=use,
-                length=item.size,
-            ),
-        )  # fmt: skip
-        stop = leaf.stop or ("none" if decision.fetch == "never" else decision.level)
-        if stop == "none":
-            return 0
-        return leaf.ends().get(stop, item.size)
+    def _forget(self, component: int) -> None:
+        if self.leaves.pop(component, None) is not None:
+            self._obedience.forget(component)
+            self._tree.forget(component)

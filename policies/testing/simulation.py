@@ -1,4 +1,4 @@
-"""Simulates what a policy does to a page load: its commands on a real tree, over a simulated link.
+"""Simulates what a policy does to a page load: its commands as a remote proxy obeys them.
 
 The link carries one quantum after the other at a fixed rate and is never idle while the tree has
 something to send; commands take half a round trip to reach it. Origins are instantly fast. That is
@@ -28,8 +28,8 @@ from policies.api import (
     SkeletonGrew,
 )
 from policies.testing import Estimate, Player, Recording, Replay
-from policies.testing.simulated_remote import Item, Leaf, SimulatedPage, SimulatedRemote
-from wire.skeleton import LEVELS, Part, Use
+from policies.testing.simulated_remote import Item, SimulatedLeaf, SimulatedPage, SimulatedRemote
+from wire.skeleton import LEVELS, Part
 
 __all__ = ["Completion", "Item", "Outcome", "SimulatedPage", "simulate"]
 
@@ -99,7 +99,7 @@ class _Run:
         round_trip: float,
     ) -> None:
         self._player = Player(policies)
-        self._remote = SimulatedRemote(quantum=quantum)
+        self._remote = SimulatedRemote(quantum=quantum, rate=rate)
         self._pages = {page.document: page for page in pages}
         self._rate, self._half_trip = rate, round_trip / 2
         self._agenda: list[tuple[float, int, Event | Estimate | Command]] = []
@@ -113,8 +113,7 @@ class _Run:
     def run(self, events: Recording, until: float) -> Outcome:
         self._plan(0.0, SessionOpened())
         for page in self._pages.values():
-            self._plan(page.at, DocumentOpened(page.document, f"sim:{page.document}",
-                                               page.application))  # fmt: skip
+            self._plan(page.at, DocumentOpened(page.document, page.url))
         for at, event in events:
             self._plan(at, event)
         now = idle = 0.0
@@ -147,10 +146,12 @@ class _Run:
         timer = self._player.next_timer()
         if timer is not None and timer <= now:
             self._send(self._player.fire(now=now), now)
+        for component in self._remote.expired(now):
+            self._send(self._player.expired_early(component, now=now), now)
         while self._agenda and self._agenda[0][0] <= now:
             at, _, what = heappop(self._agenda)
             if isinstance(what, Command):
-                self._remote.obey(what)
+                self._remote.obey(what, now=at)
                 continue
             self._play(what, at)
 
@@ -163,7 +164,7 @@ class _Run:
         self._send(self._player.play(event, now=now), now)
         if page is not None:
             parts = tuple(
-                Part(item.component, f"sim:{item.component}", item.kind, Use.OTHER, order)
+                Part(item.component, page.part_url(item), item.kind, item.use, order)
                 for order, item in enumerate(page.items)
             )
             self._send(self._player.play(SkeletonGrew(page.document, parts), now=now), now)
@@ -173,9 +174,9 @@ class _Run:
             if self._half_trip:
                 self._plan(now + self._half_trip, command)
             else:
-                self._remote.obey(command)
+                self._remote.obey(command, now=now)
 
-    def _sent(self, leaf: Leaf, length: int, now: float) -> None:
+    def _sent(self, leaf: SimulatedLeaf, length: int, now: float) -> None:
         leaf.sent += length
         self._outcome.sent.append((now, leaf.page.document, length))
         told = self._outcome.components[leaf.item.component].levels
@@ -184,8 +185,5 @@ class _Run:
             for passed in LEVELS[: LEVELS.index(level) + 1]:
                 told.setdefault(passed, now)
             done = leaf.sent >= leaf.item.size
-            if done and leaf.node is not None:
-                self._remote.tree.remove(leaf.node)
-                leaf.node = None
             progress = Progress(leaf.item.component, leaf.sent, level, done, leaf.item.size)
             self._send(self._player.play(progress, now=now), now)

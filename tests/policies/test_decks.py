@@ -23,7 +23,7 @@ from wire.skeleton import Part, Use
 MODEM = 7_000.0
 TEXTS = (Item(2, 6_000, Kind.TEXT), Item(4, 1_000, Kind.TEXT), Item(6, 1_000, Kind.TEXT))
 PICTURES = tuple(Item(8 + 2 * n, 42_000) for n in range(4))
-DECK = SimulatedPage(1, (*TEXTS, *PICTURES), application="office")
+DECK = SimulatedPage(1, (*TEXTS, *PICTURES), package=True)
 PAGE = SimulatedPage(101, tuple(Item(102 + 2 * n, 20_000) for n in range(3)))
 
 

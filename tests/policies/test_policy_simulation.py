@@ -6,6 +6,7 @@ import pytest
 
 from policies.api import (
     Defer,
+    Fetch,
     FocusChanged,
     Kind,
     Policy,
@@ -14,6 +15,7 @@ from policies.api import (
     ScrolledInView,
     SessionOpened,
     SetPlan,
+    SkeletonGrew,
     TimerExpired,
 )
 from policies.builtin.default import Default
@@ -35,7 +37,7 @@ def test_text_first_halves_the_wait_for_the_slides() -> None:
     """Figure 5: a page full of pictures and a deck, whose text the reader waits for."""
     page = SimulatedPage(1, (Item(2, 8_000, Kind.TEXT), *pictures(4, *[33_000] * 20)))
     text = (Item(102, 470_000, Kind.TEXT),)
-    deck = SimulatedPage(101, (*text, *pictures(104, *[60_000] * 9)), application="office")
+    deck = SimulatedPage(101, (*text, *pictures(104, *[60_000] * 9)), package=True)
     plain = simulate(Equal(), [page, deck], rate=MODEM).reached(text)
     hats = simulate(TextFirst(), [page, deck], rate=MODEM).reached(text)
     assert plain is not None
@@ -142,9 +144,30 @@ def test_what_is_deferred_waits_and_what_is_capped_stops() -> None:
     capped = simulate(Script((0.0, SetPlan((low,)))), [page], rate=10_000)  # type: ignore[arg-type]
     assert capped.reached(page.items, "low") == pytest.approx(40_000 / 7 / 10_000, rel=0.01)
     assert capped.reached(page.items, "medium") is None
-    lifted = simulate(
-        Script((0.0, SetPlan((low,))), (5.0, full)),  # type: ignore[arg-type]
-        [page],
-        rate=10_000,
-    )
-    assert lifted.reached(page.items) == pytest.approx(5 + (4.0 - 4 / 7), rel=0.01)
+    full_from_then = Script((0.0, SetPlan((low,))), (5.0, full))
+    later = SimulatedPage(101, pictures(102, 20_000), at=6.0)
+    lifted = simulate(full_from_then, [page, later], rate=10_000)  # type: ignore[arg-type]
+    assert lifted.reached(page.items, "medium") is None  # it was made as it was wanted then
+    assert lifted.reached(later.items) == pytest.approx(8.0)
+
+
+def test_a_fetch_that_can_not_be_in_time_gives_way_to_the_next() -> None:
+    """ATP, 3.3: both have four seconds; the link carries one of them in that time."""
+    page = SimulatedPage(1, pictures(2, 30_000, 30_000))
+    both = [Fetch(2, "original", 2, 4.0), Fetch(4, "original", 1, 4.0)]
+    told: list[TimerExpired] = []
+
+    class Wanting:
+        name = "wanting"
+
+        def react(self, event: object, view: object) -> object:
+            if isinstance(event, SkeletonGrew):
+                return both
+            if isinstance(event, TimerExpired):
+                told.append(event)
+            return []
+
+    done = simulate(Wanting(), [page], rate=10_000)  # type: ignore[arg-type]
+    assert done.components[2].complete == pytest.approx(3.0, abs=0.1)
+    assert told[:1] == [TimerExpired("fetch:4", early=True)]
+    assert done.components[4].complete is None  # it waits for whoever resumes it

@@ -148,10 +148,27 @@ class TestLimitedBy:
 
     def test_a_path_is_full_a_window_after_the_application_s_last_pause(self) -> None:
         limited = LimitedBy(now=0.0)
-        limited.sent(5.0, last_sent_at=1.0, window=0.4)
+        limited.sent(5.0, last_sent_at=1.0, window=0.4, room=False)
         limited.reported(5.2, sent_at=5.1)
         assert not limited.full(0.4)
         limited.reported(5.6, sent_at=5.5)
+        assert limited.full(0.4)
+
+    @pytest.mark.parametrize(("room", "full"), [(True, False), (False, True)])
+    def test_who_has_something_to_say_now_and_then_never_fills_a_path(
+        self, room: bool, full: bool
+    ) -> None:
+        limited = LimitedBy(now=0.0)
+        for tick in range(100):
+            limited.sent(tick / 50, last_sent_at=(tick - 1) / 50, window=0.4, room=room)
+        limited.reported(2.1, sent_at=1.98)
+        assert limited.full(0.4) is full
+
+    def test_what_goes_on_where_it_was_held_back_is_no_pause(self) -> None:
+        limited = LimitedBy(now=0.0)
+        limited.refused_by_pacer(1.0, until=1.2)
+        limited.sent(1.2, last_sent_at=1.0, window=0.4, room=True)
+        limited.reported(1.5, sent_at=1.4)
         assert limited.full(0.4)
 
 

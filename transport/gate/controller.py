@@ -59,6 +59,8 @@ _MOST_HELD: Final = 0.05
 """Seconds by which held reports may do so."""
 _URGENT_QUANTA: Final = 4
 """Quanta by which urgent bytes may exceed the cap."""
+_ROOM: Final = 0.5
+"""Of the cap: where less is under way, and nothing was held back, there was no more to send."""
 _LATE: Final = 15.0
 """Seconds for which it is known what the path has carried: far below that, with nothing queued,
 what is under way doubles each round, as at the start."""
@@ -102,7 +104,12 @@ class Gate:
 
     def on_sent(self, now: float, nbytes: int) -> None:
         """`nbytes` were handed to the transport."""
-        self._limits.sent(now, last_sent_at=self._ledger.last_sent_at, window=self._delay.window)
+        self._limits.sent(
+            now,
+            last_sent_at=self._ledger.last_sent_at,
+            window=self._delay.window,
+            room=self.under_way < _ROOM * self.cap(now),
+        )
         if not self.under_way:
             self._pacer.reset()
         self._ledger.sent(now, nbytes)

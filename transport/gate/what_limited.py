@@ -6,6 +6,10 @@ what the application had to say. Pure. It knows no bytes, only times by the send
 
 from __future__ import annotations
 
+from typing import Final
+
+_TURN: Final = 0.001
+"""Seconds within which what could go has gone; later it was said later."""
 
 class LimitedBy:
     """The answers of a gate, and what they mean for the bytes that are being reported."""
@@ -29,9 +33,13 @@ class LimitedBy:
     def refused_by_pacer(self, now: float, *, until: float) -> None:
         self.blocked_at, self._held_until = now, until
 
-    def sent(self, now: float, *, last_sent_at: float, window: float) -> None:
-        """Something goes; before that, at `last_sent_at`."""
-        if now - max(last_sent_at, self._held_until) > window / 4:
+    def sent(self, now: float, *, last_sent_at: float, window: float, room: bool) -> None:
+        """Something goes; before that, at `last_sent_at`.
+
+        `room`: half of what may be under way is not. Who talks never pauses, and never fills it.
+        """
+        pause = now - max(last_sent_at, self._held_until)
+        if pause > window / 4 or (room and pause > _TURN):
             self.resumed_at = now
 
     def reported(self, now: float, *, sent_at: float) -> None:

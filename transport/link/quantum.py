@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Final
 
 _COST: Final = 0.08
-"""Of the link. Goodput at 56 and 384 kbit/s is .92 so, little more than docs/figures.md demands;
+"""Of the link. Goodput at 56 and 384 kbit/s is .92 so, little more than docs/measured.md demands;
 with 7 % it is a hundredth more, and an urgent quantum at 56 kbit/s a tenth later."""
 _TIME: Final = 0.005
 """Seconds of the link that a chunk may take anywhere: half of the gate's least margin."""

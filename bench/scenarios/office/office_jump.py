@@ -3,7 +3,7 @@
 From the jump to the first byte of that slide's picture at the device, and how many bytes of other
 components came between. In virtual time, where jumps are told at once, and in a real LibreOffice
 over kernel TCP and TLS, where UNO has to tell first: that is counted apart. Goal: one latency of
-reallocation (docs/figures.md). What a change of focus takes on the very same link is measured too,
+reallocation (docs/measured.md). What a change of focus takes on the very same link is measured too,
 to be looked at beside it.
 """
 
