@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import msgspec
 import typer
 
-from cli.running import REFUSED, notice
-from cli.running import run as run_until_told
+from cli.command import REFUSED, notice
+from cli.command import run as run_until_told
 from cli.settings import settings
 from configuration import LocalSettings, RemoteSettings, split_address
 from version import VERSION

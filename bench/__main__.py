@@ -19,7 +19,7 @@ from typing import Any
 
 import structlog
 
-from bench import everything
+from bench import all_scenarios
 from bench.browsers.cdp import BrowserError
 from bench.registry import listing, scenario
 from bench.reports import compare, figures
@@ -30,7 +30,7 @@ from emulation.lines.profiles import profiles
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure.")
-    parser.add_argument("scenario", help="a name from `list`; or `list`, `all`, `compare`, `figures`")
+    parser.add_argument("scenario", help="a name from `list`; or list, all, compare, figures")
     parser.add_argument("files", nargs="*", type=Path, help="of `compare`, `figures`: reports")
     parser.add_argument("--quick", action="store_true", help="less of it; see `list`")
     parser.add_argument("--virtual", action="store_true", help="of `all`: those in virtual time")
@@ -137,7 +137,7 @@ def main(words: list[str] | None = None) -> int:
                 return 0
             case "all":
                 folder = arguments.report or Path("bench-report")
-                return everything.run(folder, quick=arguments.quick, virtual=arguments.virtual)
+                return all_scenarios.run(folder, quick=arguments.quick, virtual=arguments.virtual)
         if arguments.files:
             raise ValueError(f"{arguments.files[0]}: only `compare` and `figures` take files")
         return _run(arguments)

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from cli.running import REFUSED, notice
+from cli.command import REFUSED, notice
 from configuration import FILE, Settings, SettingsError, load, strays, user_file
 
 Flags = Mapping[str, Mapping[str, Any]]

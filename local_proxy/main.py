@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from local_proxy.documents.opening import Packages
+from local_proxy.documents.packages import Packages
 from local_proxy.documents.page import DocumentsPage
 from local_proxy.documents.sparse_file import Folder
 from local_proxy.export_drivers.browser.driver import BrowserExport
-from local_proxy.export_drivers.preview import launching
+from local_proxy.export_drivers.preview import launch_page
 from local_proxy.export_drivers.preview.previews import Previews
 from local_proxy.front.clients import Clients
 from local_proxy.front.listener import Front
@@ -152,9 +152,9 @@ class LocalProxy:
             self.packages,
             fetch=self._handle,
             close_document=self.events.close,
-            launch=f"http://{HOST}{launching.PATH}",
+            launch=f"http://{HOST}{launch_page.PATH}",
         )
-        self._launching = launching.Launching(self.previews.address, self._open_document)
+        self._launching = launch_page.Launching(self.previews.address, self._open_document)
         self.asking = Asking(
             self.uplink,
             documents=self._documents,
@@ -352,7 +352,7 @@ class LocalProxy:
 
     async def _open_document(self, url: str) -> asyncio.subprocess.Process:
         host, port = self._setup.address
-        return await launching.open_document(url, proxy=f"{host}:{port}")
+        return await launch_page.open_document(url, proxy=f"{host}:{port}")
 
     async def _handle(self, request: Request) -> Response:
         return await self.core.handle(request)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from office.entry_lists import is_picture, is_text, outline
 from office.errors import Unreadable
 from office.outline import DocumentKind, Outline
-from office.sorting import is_picture, is_text, outline
 from office.xml import Attributes, elements, resolved
 from office.zip_directory import Directory
 

@@ -12,9 +12,9 @@ import posixpath
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from office.entry_lists import is_picture, is_text, outline
 from office.errors import Unreadable
 from office.outline import DocumentKind, Outline
-from office.sorting import is_picture, is_text, outline
 from office.xml import Attributes, elements, resolved
 from office.zip_directory import Directory
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from office.beginnings import SIZE, main_text
+from office.entry_lists import RASTERS, is_own
 from office.extents import Range, joined
 from office.odf import FRAME
 from office.outline import Media, Outline, OutlinePage
-from office.sorting import RASTERS, is_own
 from office.text_view.records import VIEWED
 from office.zip_directory import Directory, ZipEntry
 

@@ -6,10 +6,10 @@ nodes that do not exist yet ("*" stands for any name): they are kept and hold fo
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, Final, Literal, TypeVar
 
-from hats.disciplines.registry import create
+from hats.disciplines.registry import INITIAL, create
 from hats.multiplexer import Multiplexer
 from hats.tree.errors import SchedulerError
 from hats.tree.hierarchy import Hierarchy
@@ -28,7 +28,7 @@ TRANSFER: Final = "other"
 TALK_WEIGHT: Final = 8.0
 """Of one, against 1 of the other."""
 MAX_RULES: Final = 256
-"""Standing scheduler and weight rules a device may set."""
+"""Scheduler rules, and weights, that a device may set for nodes which are not there yet."""
 MAX_URGENCY: Final = 1000
 
 Pattern = tuple[str, ...]
@@ -48,7 +48,7 @@ class Tree:
     """The hierarchy, its multiplexer and the standing rules of one device."""
 
     def __init__(self, *, quantum: int) -> None:
-        self.hierarchy = Hierarchy(root=create("wf2q_plus", {}))
+        self.hierarchy = Hierarchy(root=create(INITIAL))
         self.multiplexer = Multiplexer(self.hierarchy, quantum=quantum)
         self._leaves: dict[int, Node] = {}
         self._holds: dict[int, set[Hold]] = {}
@@ -199,8 +199,7 @@ class Tree:
     def set_scheduler(self, pattern: Pattern, name: str, params: dict[str, Any]) -> None:
         """Install a scheduler now and on all later nodes of that name. Raises HatsError."""
         create(name, params)  # refuse before anything changes
-        if pattern not in self._schedulers and len(self._schedulers) >= MAX_RULES:
-            raise SchedulerError(f"more than {MAX_RULES} scheduler rules")
+        self._check_room(self._schedulers, pattern, "scheduler rules")
         self._schedulers.pop(pattern, None)
         self._schedulers[pattern] = (name, params)
         for path, node in self._interiors():
@@ -210,16 +209,27 @@ class Tree:
     def set_weight(self, pattern: Pattern, weight: float) -> None:
         """A share for a node, now and whenever it appears. Raises HatsError."""
         check_weight(weight)
-        if pattern not in self._weights and len(self._weights) >= MAX_RULES:
-            raise SchedulerError(f"more than {MAX_RULES} weights")
+        self._check_room(self._weights, pattern, "weights")
         self._weights.pop(pattern, None)
         self._weights[pattern] = weight
         for path, node in self._interiors():
             if path and matches(pattern, path):
                 self.hierarchy.set_weight(node, weight)
 
+    def _check_room(self, rules: Mapping[Pattern, object], pattern: Pattern, what: str) -> None:
+        """Raises SchedulerError for one rule too many about nodes that are not there.
+
+        What is said of a node that is there leaves with it: however many documents are open, each
+        may have its share.
+        """
+        find = self.hierarchy.find
+        if pattern in rules or len(rules) < MAX_RULES or find(pattern) is not None:
+            return
+        if sum(find(other) is None for other in rules) >= MAX_RULES:
+            raise SchedulerError(f"more than {MAX_RULES} {what} for later nodes")
+
     def _interior(self, parent: Node, path: Pattern) -> Node:
-        name, params = self._rule(self._schedulers, path) or ("wf2q_plus", {})
+        name, params = self._rule(self._schedulers, path) or (INITIAL, {})
         return self.hierarchy.attach(
             parent,
             path[-1],

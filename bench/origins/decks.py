@@ -16,7 +16,7 @@ from typing import Final
 
 from bench.origins.synthetic import PICTURES, File, SyntheticPage
 from bench.pairs.pair import Pair
-from local_proxy.documents.incoming import IncomingDocument
+from local_proxy.documents.incoming_document import IncomingDocument
 
 SMALL: Final = Path(__file__).parents[2] / "tests" / "data" / "office" / "deck.pptx"
 _TYPE: Final = "application/octet-stream"

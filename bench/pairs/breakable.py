@@ -21,7 +21,7 @@ from typing import Final
 from bench.origins.site import Address, listening
 from bench.pairs.bound import bound
 from bench.pairs.peers import LOOPBACK, ROOT, command, security
-from emulation.relay.breaking import BreakingWay
+from emulation.relay.breaking_way import BreakingWay
 from emulation.worlds.namespaces import Namespace, NoNamespaces, namespace
 
 PATIENCE: Final = 600

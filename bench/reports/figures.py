@@ -33,9 +33,10 @@ _FILES: Final = ("--json", "--report", "--har", "--plot")
 _PREFACE: Final = """# Figures
 
 This page is output: `python -m bench figures` makes it of the runs in `docs/figures/`, and
-`python -m bench figures REPORT.json` adds a run (`--json` of any scenario). What the figures mean, and those that were
-taken by hand before: [measured.md](measured.md). Times are seconds from the start of navigation: medians,
-with the least and the most where there were several loads. A goal that was missed says **short**.
+`python -m bench figures REPORT.json` adds a run (`--json` of any scenario). What figures mean, and
+those that were taken by hand before: [measured.md](measured.md). Times are seconds from the start
+of navigation: medians, with the least and the most where there were several loads. A goal that was
+missed says **short**.
 """
 
 Report = Mapping[str, Any]
@@ -90,10 +91,9 @@ def _loads(runs: Iterable[Report]) -> Iterator[dict[str, Any]]:
         row = dict(zip(_GROUP, names, strict=True)) | {"loads": len(group)}
         for title, key in TIMES.items():
             values = [run.get(key) for run in group]
-            if None in values:
-                row[title] = None
-            else:
-                row[title] = [statistics.median(values), min(values), max(values)]
+            known = [value for value in values if value is not None]
+            whole = len(known) == len(values)
+            row[title] = [statistics.median(known), min(known), max(known)] if whole else None
         yield row
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
-from hats.disciplines.staging import Rank, Stage
+from hats.disciplines.stages import Rank, Stage
 from hats.disciplines.tiers import DEFAULT, TierTable
 from hats.disciplines.wf2q_plus import WF2QPlus
 from hats.tree.errors import SchedulerError

@@ -73,6 +73,11 @@ DYNAMIC: Final[Mapping[str, Callable[[Parameters], Scheduler]]] = MappingProxyTy
 )
 
 
+INITIAL: Final = "wf2q_plus"
+"""What every interior node begins with, and goes back to when nobody orders it otherwise: equal
+shares of bytes."""
+
+
 def names() -> tuple[str, ...]:
     """What `create` knows."""
     return (*STATIC, *DYNAMIC)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from hats.disciplines.staging import Rank, Stage
+from hats.disciplines.stages import Rank, Stage
 from hats.disciplines.wf2q_plus import WF2QPlus
 from hats.tree.node import Node
 from hats.tree.scheduler import DynamicScheduler, Scheduler

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hats.tree import watching
+from hats.tree import watchers
 from hats.tree.errors import HierarchyError
 from hats.tree.node import Node
 from hats.tree.readiness import Readiness, add_backlog, changed, pass_marks
@@ -35,7 +35,7 @@ from hats.tree.rules import (
 )
 from hats.tree.scheduler import DynamicScheduler, Scheduler
 from hats.tree.statistics import NodeStatistics, picture
-from hats.tree.watching import DynamicSchedulers
+from hats.tree.watchers import DynamicSchedulers
 
 DEFAULT_QUANTUM = 1024
 """Bytes: 0.6 % of headers; 21 ms at 384 kbit/s (HATS, section 4.2, compares 256 and 1024)."""
@@ -101,7 +101,7 @@ class Hierarchy:
         parent.children[name] = node
         parent.scheduler.attach(node)
         if scheduler is None:
-            watching.changed(node)
+            watchers.changed(node)
         return node
 
     def remove(self, node: Node) -> None:
@@ -203,7 +203,7 @@ class Hierarchy:
             self._prune(leaf.parent)
             return True
         self._readiness.refresh(leaf)
-        watching.changed(leaf)
+        watchers.changed(leaf)
         return False
 
     def set_marks(self, leaf: Node, marks: Sequence[int]) -> None:
@@ -260,7 +260,7 @@ class Hierarchy:
     def set_kind(self, leaf: Node, kind: str) -> None:
         """What the leaf turned out to be."""
         check_leaf(leaf)
-        watching.left(leaf)
+        watchers.left(leaf)
         leaf.kind = kind
         changed(leaf)
 
@@ -339,7 +339,7 @@ class Hierarchy:
             add_backlog(node, -node.backlog)
         node.attached = False
         if node.scheduler is None:
-            watching.left(node)
+            watchers.left(node)
         else:
             self.dynamic.uninstall(node.scheduler)
         self._readiness.refresh(node)
@@ -360,7 +360,7 @@ class Hierarchy:
         """Who disables the node changes; dynamic schedulers above it hear of it, but `told`."""
         node.holds = holds
         concerned = (node,) if node.scheduler is None else tuple(self.leaves(node))
-        for watcher in watching.watchers(node):
+        for watcher in watchers.watchers(node):
             if watcher is not told:
                 for leaf in concerned:
                     watcher.leaf_changed(leaf)

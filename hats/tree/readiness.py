@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from hats.tree import watching
+from hats.tree import watchers
 from hats.tree.node import NO_MARK, Node
 
 
@@ -27,7 +27,7 @@ class Readiness:
         if not leaf.ready:
             self._arrivals += 1
             leaf.arrived = self._arrivals
-        watching.changed(leaf)
+        watchers.changed(leaf)
         self.refresh(leaf)
 
     def refresh(self, node: Node) -> None:
@@ -72,7 +72,7 @@ def changed(node: Node) -> None:
         assert node.parent.scheduler is not None
         node.parent.scheduler.changed(node)
     if node.scheduler is None:
-        watching.changed(node)
+        watchers.changed(node)
 
 
 def pass_marks(leaf: Node) -> None:

@@ -17,7 +17,7 @@ from local_proxy.commands.document_client import (
     following,
 )
 from local_proxy.commands.status import NoAnswer
-from local_proxy.documents.naming import file_name, is_document
+from local_proxy.documents.file_names import file_name, is_document
 from office.source import Source
 
 

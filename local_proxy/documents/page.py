@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import structs
 
-from local_proxy.documents.incoming import IncomingDocument
-from local_proxy.documents.opening import Packages
+from local_proxy.documents.incoming_document import IncomingDocument
+from local_proxy.documents.packages import Packages
 from local_proxy.documents.report import (
     Begun,
     DocumentRefused,

@@ -36,7 +36,7 @@ from policies.api.plan import Rule, resolve
 from policies.api.view import SessionView
 from policies.host.checks import COMMANDS, problem
 from policies.host.model import SessionModel
-from policies.host.standing import StandingCommands
+from policies.host.standing_commands import StandingCommands
 from wire.skeleton import LEVELS
 
 MAX_COMMANDS: Final = 10_000

@@ -134,9 +134,7 @@ class SimulatedRemote:
         self.leaves[item.component] = leaf
         self._obedience.entered(leaf, item.kind)
         order = self._obedience.place(leaf, item.kind)
-        node = self._tree.leaf(
-            leaf.document, item.component, kind=item.kind.value, order=order
-        )
+        node = self._tree.leaf(leaf.document, item.component, kind=item.kind.value, order=order)
         self._tree.hierarchy.set_size(node, size)
         if item.levelled:
             marks = [end for end in ends.values() if end <= size]

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol, TypeVar
 
 from office.contents import beginning, unpacked
+from office.entry_lists import RASTERS
 from office.errors import Unreadable
 from office.outline import Media, Outline
 from office.parts import PicturePart
-from office.sorting import RASTERS
 from office.zip_directory import Directory
 from remote_proxy.documents.fetch import Gathering
 from transcoders.make.thumbnail import natural_size

@@ -15,8 +15,8 @@ from urllib.parse import unquote, urlsplit
 
 import structlog
 
-from office import reading
 from office.contents import unpacked
+from office.entries import read, wanted
 from office.errors import NeedsMore, Unreadable
 from office.outline import DocumentKind, Outline
 from office.zip_directory import Directory, parse
@@ -157,11 +157,11 @@ async def _read(gathering: Gathering, run: SlowRunner) -> tuple[Directory, Outli
             raise _Missing(name)
         return unpacked(entry, spool.read(entry.start, entry.end))
 
-    needed = [entries[name] for name in reading.wanted(directory)]
+    needed = [entries[name] for name in wanted(directory)]
     while True:
         await gathering.need([(entry.start, entry.end) for entry in needed])
         try:
-            return directory, await run(partial(reading.read, directory, content))
+            return directory, await run(partial(read, directory, content))
         except _Missing as missing:
             needed = [entries[missing.name]]
 

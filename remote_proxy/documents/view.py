@@ -12,8 +12,8 @@ import structlog
 
 from office.contents import unpacked
 from office.errors import Unreadable
-from office.text_view.making import records_of
 from office.text_view.records import CONTENT, VIEWED
+from office.text_view.view_records import records_of
 from remote_proxy.documents.document import PackageDocument
 from transcoders.text import FAST, TextEncoder
 

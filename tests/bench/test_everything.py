@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import everything
+from bench import all_scenarios
 from bench.registry import Scenario, scenario
 from bench.reports.compare import compare, read
 
@@ -20,7 +20,7 @@ def test_one_that_cannot_run_leaves_the_others_reports(tmp_path: Path) -> None:
     absent = Scenario("absent", "nothing", "bench.absent", takes=1, quick_takes=50)
     said: list[str] = []
     chosen = [absent, replace(scenario("transcode"), quick_takes=10)]
-    code = everything.run(tmp_path, quick=True, scenarios=chosen, say=said.append)
+    code = all_scenarios.run(tmp_path, quick=True, scenarios=chosen, say=said.append)
     assert code == 2
     assert said[0] == "[1/2] absent                   about 60 s left"
     assert "could not run: bench: no scenario 'absent'" in said[1]
@@ -37,7 +37,8 @@ def test_only_what_runs_in_virtual_time_can_be_asked_for(tmp_path: Path) -> None
     said: list[str] = []
     chosen = [scenario("transcode")]
     assert (
-        everything.run(tmp_path, quick=True, virtual=True, scenarios=chosen, say=said.append) == 0
+        all_scenarios.run(tmp_path, quick=True, virtual=True, scenarios=chosen, say=said.append)
+        == 0
     )
     assert read(tmp_path / "bench.json")["reports"] == {}
 
@@ -51,10 +52,10 @@ time.sleep(600)
 
 
 def test_what_hangs_leaves_nothing_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(everything, "FAREWELL", 0.5)
+    monkeypatch.setattr(all_scenarios, "FAREWELL", 0.5)
     log = tmp_path / "log"
     with log.open("w") as words:
-        assert not everything._run([sys.executable, "-c", HANGS], words, seconds=1.0)
+        assert not all_scenarios._run([sys.executable, "-c", HANGS], words, seconds=1.0)
     status = Path(f"/proc/{int(log.read_text())}/stat")
     deadline = time.monotonic() + 20  # a kill that was sent is obeyed when the machine has a moment
     with contextlib.suppress(FileNotFoundError):  # somebody may not have taken note of its end yet
@@ -65,4 +66,4 @@ def test_what_hangs_leaves_nothing_running(tmp_path: Path, monkeypatch: pytest.M
 
 def test_what_ends_by_itself_is_left_alone(tmp_path: Path) -> None:
     with (tmp_path / "log").open("w") as words:
-        assert everything._run([sys.executable, "-c", "pass"], words, seconds=20.0)
+        assert all_scenarios._run([sys.executable, "-c", "pass"], words, seconds=20.0)

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from bench.__main__ import main
-from bench.browsers.ending import Counter, PageEnd, differences
+from bench.browsers.page_end import Counter, PageEnd, differences
 from bench.browsers.visual import FrameBox, Moment
 from bench.pages.page_load import in_order
 from bench.pages.page_result import PageLoad, earliest_paint

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.browsers.ending import differences, end_of
+from bench.browsers.page_end import differences, end_of
 from bench.browsers.windows import BrowserName, missing, window
 from bench.origins.endpoint import PageAccess, no_link
 from bench.origins.site import serve

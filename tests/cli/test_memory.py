@@ -46,7 +46,7 @@ def test_threads_share_two_arenas() -> None:
 
 RUNS = """
 import gc, remote_proxy.main
-from cli.running import run
+from cli.command import run
 async def main():
     print(gc.get_freeze_count(), len(gc.get_objects()))
 run(main(), verbose=False, log_urls=False)

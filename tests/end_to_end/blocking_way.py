@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from bench.origins.site import Address
-from emulation.relay.breaking import BreakingWay
+from emulation.relay.breaking_way import BreakingWay
 
 
 class BlockingWay:

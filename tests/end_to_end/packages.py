@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from local_proxy.documents.incoming import IncomingDocument
+from local_proxy.documents.incoming_document import IncomingDocument
 from local_proxy.documents.whole import Whole
 from tests.end_to_end.pair import (
     FakeOrigin,

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import random
 
-from emulation.relay.breaking import BreakingWay
+from emulation.relay.breaking_way import BreakingWay
 from remote_proxy.session import RemoteSession
 from tests.end_to_end.pair import Asked, FakeOrigin, Remote, pair, run, until
 from transport.stream.preamble import SIZE, Preamble, What

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench.browsers.cdp import Tab, find_chromium, launch
-from bench.browsers.ending import GOAL, PageEnd, differences, end_of
+from bench.browsers.page_end import GOAL, PageEnd, differences, end_of
 from bench.browsers.windows import window
 from bench.origins.endpoint import PageAccess, no_link
 from bench.origins.site import Address, serve

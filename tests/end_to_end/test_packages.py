@@ -12,7 +12,7 @@ import pytest
 
 from local_proxy.commands.document_client import FollowedSource, following
 from local_proxy.commands.open_document import run as command
-from local_proxy.documents.incoming import CHANGED, IncomingDocument
+from local_proxy.documents.incoming_document import CHANGED, IncomingDocument
 from local_proxy.documents.whole import Whole
 from local_proxy.link.components import ComponentFailed
 from office.source import Source

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from local_proxy.export_drivers.preview.showing import Showing
+from local_proxy.export_drivers.preview.window import Showing
 from tests.end_to_end.packages import content, ended, opened
 from tests.end_to_end.pair import (
     run,

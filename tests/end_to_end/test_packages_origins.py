@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from local_proxy.documents.incoming import IncomingDocument
+from local_proxy.documents.incoming_document import IncomingDocument
 from local_proxy.link.components import ComponentFailed
 from tests.end_to_end.packages import TYPE, content, ended
 from tests.end_to_end.pair import (

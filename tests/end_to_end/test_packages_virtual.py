@@ -11,7 +11,7 @@ from bench.origins.synthetic import File, Shelf, SyntheticPage, page
 from bench.pairs.pair import Pair, memory_pair
 from emulation.memory.memory import LinkModel
 from emulation.memory.virtual_time import run
-from local_proxy.documents.incoming import IncomingDocument
+from local_proxy.documents.incoming_document import IncomingDocument
 from policies.api import Policy
 from policies.builtin.default import Default
 from policies.builtin.equal import Equal

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from local_proxy.documents.incoming import IncomingDocument
-from local_proxy.export_drivers.preview import launching, previews
+from local_proxy.documents.incoming_document import IncomingDocument
+from local_proxy.export_drivers.preview import launch_page, previews
 from tests.end_to_end.client import Browser
 from tests.end_to_end.pair import (
     PLAIN,
@@ -22,7 +22,7 @@ from tests.end_to_end.pair import (
 from tests.end_to_end.preview_windows import TYPE, base_of, events, served, shown
 from tests.office_files import DECK, FILES, LARGE
 
-OPENER = "http://sluice.local" + launching.PATH
+OPENER = "http://sluice.local" + launch_page.PATH
 
 
 def test_a_window_gets_a_preview_that_fills_in_and_the_file_beside_it() -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from bench.browsers.cdp import Tab, find_chromium, launch
 from emulation.relay.relay import Relay
-from local_proxy.export_drivers.preview import launching
+from local_proxy.export_drivers.preview import launch_page
 from local_proxy.front.tls.authority import Authority
 from tests.end_to_end.pair import FakeOrigin, Pair, Remote, pair, run
 from tests.end_to_end.roots import Root
@@ -179,7 +179,7 @@ def test_a_hostile_page_starts_no_program_and_reads_no_preview(tmp_path: Path) -
             origin.serve("/deck.pptx", DECK, TYPE)
             await tab.call("Page.navigate", url=origin.base + "/deck.pptx")
             link = await when(tab, "document.querySelector('nav a[target]')?.href")
-            assert link.startswith("http://sluice.local" + launching.PATH)
+            assert link.startswith("http://sluice.local" + launch_page.PATH)
             # Even one that knows the key: of http pages a script can come to know it.
             origin.serve("/hostile", HOSTILE.replace(b"@OPENER@", link.encode()))
             await tab.call("Page.navigate", url=origin.base + "/hostile")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from local_proxy.export_drivers.preview import launching
+from local_proxy.export_drivers.preview import launch_page
 from tests.end_to_end.client import Answer
 from tests.end_to_end.pair import (
     Pair,
@@ -21,7 +21,7 @@ from tests.end_to_end.pair import (
 from tests.end_to_end.preview_windows import base_of, served
 from tests.office_files import DECK
 
-OPENER = "http://sluice.local" + launching.PATH
+OPENER = "http://sluice.local" + launch_page.PATH
 
 
 @asynccontextmanager
@@ -62,7 +62,7 @@ def test_a_document_opens_in_a_program_by_the_proxy_s_own_page_alone(
             assert not both.local._launching._running
             async with pressing(both, key, body, origin=own) as answer:
                 assert answer.status == 303
-                assert answer.header("location") == launching.PATH + key
+                assert answer.header("location") == launch_page.PATH + key
             started = both.local._launching._running[key]
             await until(lambda: started.code is not None)
             state = await both.client.get(OPENER + key)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from hats.disciplines.fifo import Fifo
-from hats.disciplines.staging import Stage
+from hats.disciplines.stages import Stage
 from hats.disciplines.text_first import TextFirst
 from hats.disciplines.wf2q_plus import WF2QPlus
-from hats.tree import watching
+from hats.tree import watchers
 from hats.tree.hierarchy import Hierarchy
 from hats.tree.node import Node, NodeState
 from hats.tree.readiness import Readiness, add_backlog
@@ -102,10 +102,10 @@ def test_the_schedulers_above_a_leaf_are_known_from_the_highest_down() -> None:
     middle = tree.attach(tree.root, "a", scheduler=Fifo(), keep=True)
     below = tree.attach(middle, "b", scheduler=inner, keep=True)
     leaf = tree.attach(below, "c", kind="text")
-    assert watching.watchers(leaf) == (outer, inner)
-    assert watching.watchers(middle) == (outer,)
+    assert watchers.watchers(leaf) == (outer, inner)
+    assert watchers.watchers(middle) == (outer,)
     tree.set_scheduler(tree.root, Fifo())
-    assert watching.watchers(leaf) == (inner,)
+    assert watchers.watchers(leaf) == (inner,)
 
 
 def test_a_node_is_ready_while_a_child_is() -> None:

@@ -15,7 +15,7 @@ from redaction import hide_queries, without_queries
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = """
 import structlog
-from cli.running import configure_logging
+from cli.command import configure_logging
 configure_logging(verbose=True, log_urls=%s)
 log = structlog.get_logger("test")
 log.info("a fetch failed", url="https://user:pw@a.test/path?q=secret#part", n=3)

@@ -10,7 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from local_proxy.documents.incoming import BROKEN, CHANGED, MAX_HELD, WRONG, IncomingDocument
+from local_proxy.documents.incoming_document import (
+    BROKEN,
+    CHANGED,
+    MAX_HELD,
+    WRONG,
+    IncomingDocument,
+)
 from local_proxy.documents.sparse_file import SparseFile
 from local_proxy.link.arrival import Arrival
 from local_proxy.link.components import Component

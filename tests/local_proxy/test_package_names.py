@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from local_proxy.documents.naming import MAX_NAME, file_name
+from local_proxy.documents.file_names import MAX_NAME, file_name
 from office.outline import DocumentKind
 
 PPTX = DocumentKind.PPTX

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from office.beginnings import main_text
 from office.contents import unpacked
+from office.entries import read
 from office.outline import Outline, OutlinePage
-from office.reading import read
-from office.text_view.making import records_of
 from office.text_view.records import VIEWED, TextView
+from office.text_view.view_records import records_of
 from office.zip_directory import Directory, parse
 
 

@@ -10,9 +10,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from office.contents import unpacked
+from office.entries import read
 from office.extents import Extents
 from office.preview.pages import Preview
-from office.reading import read
 from office.zip_directory import Directory, parse
 
 DATA = Path(__file__).parents[1] / "data" / "office"

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from office.contents import unpacked
+from office.entries import read
 from office.extents import Extents
 from office.outline import Media, Outline
 from office.parts import MAX_RANGES, MAX_TEXTS, PicturePart, Texts, parts_of
-from office.reading import read
 from office.xml import MAX_ELEMENTS, elements
 from office.zip_directory import Directory, Unreadable, parse
 from tests.office_files import FILES, LARGE, mutated

@@ -12,16 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
+from office.entries import read
 from office.errors import Unreadable
 from office.extents import Extents
 from office.outline import DocumentKind
 from office.partial_view import chunks, survey
 from office.parts import PicturePart, RestParts, Texts, Viewed, parts_of
 from office.preview.pages import Preview
-from office.reading import read
 from office.text_view import shorthand
-from office.text_view.making import records_of
 from office.text_view.records import CONTENT, STYLES, VIEWED, Record, TextView
+from office.text_view.view_records import records_of
 from office.zip_directory import parse
 from tests.office.fake_source import FakeSource
 from tests.office.styled_deck import content, page_text, styled_deck, styles

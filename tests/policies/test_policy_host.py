@@ -42,7 +42,7 @@ from policies.api import (
     WatchBandwidth,
 )
 from policies.host.model import MAX_COMPONENTS, MAX_DOCUMENTS, SessionModel
-from policies.host.standing import StandingCommands
+from policies.host.standing_commands import StandingCommands
 from policies.host.to_wire import message_for
 from policies.testing import Player, replay
 from wire import messages
@@ -211,7 +211,7 @@ def apply(state: dict[object, object], commands: list[Command]) -> None:
 
 
 USUAL: dict[object, object] = {
-    ("scheduler", ()): "round_robin", ("scheduler", ("b",)): "round_robin", ("weight", ("b",)): 1.0,
+    ("scheduler", ()): "wf2q_plus", ("scheduler", ("b",)): "wf2q_plus", ("weight", ("b",)): 1.0,
     ("deferred", 2): False, ("deferred", 4): False, ("urgency", 2): 0, "plan": (),
 }  # fmt: skip
 

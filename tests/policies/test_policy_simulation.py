@@ -15,6 +15,7 @@ from policies.api import (
     ScrolledInView,
     SessionOpened,
     SetPlan,
+    SetScheduler,
     SkeletonGrew,
     TimerExpired,
 )
@@ -137,12 +138,14 @@ def test_what_is_deferred_waits_and_what_is_capped_stops() -> None:
     page = SimulatedPage(1, pictures(2, 20_000, 20_000))
     script = Script((0.5, Defer(2)), (3.0, Resume(2)))
     done = simulate(script, [page], rate=10_000)  # type: ignore[arg-type]
-    assert done.components[4].complete == pytest.approx(2.5, abs=0.05)
-    assert done.components[2].complete == pytest.approx(4.5, abs=0.05)
+    # Equal shares of the first half second; then one alone, nothing, and the other.
+    assert done.components[4].complete == pytest.approx(0.5 + 1.75, abs=0.05)
+    assert done.components[2].complete == pytest.approx(3.0 + 1.75, abs=0.05)
 
+    page = SimulatedPage(1, page.items, at=0.1)  # the plan is there before it
     low, full = Rule(kind=Kind.IMAGE, level="low"), SetPlan(())
     capped = simulate(Script((0.0, SetPlan((low,)))), [page], rate=10_000)  # type: ignore[arg-type]
-    assert capped.reached(page.items, "low") == pytest.approx(40_000 / 7 / 10_000, rel=0.01)
+    assert capped.reached(page.items, "low") == pytest.approx(0.1 + 40_000 / 7 / 10_000, rel=0.01)
     assert capped.reached(page.items, "medium") is None
     full_from_then = Script((0.0, SetPlan((low,))), (5.0, full))
     later = SimulatedPage(101, pictures(102, 20_000), at=6.0)
@@ -154,7 +157,11 @@ def test_what_is_deferred_waits_and_what_is_capped_stops() -> None:
 def test_a_fetch_that_can_not_be_in_time_gives_way_to_the_next() -> None:
     """ATP, 3.3: both have four seconds; the link carries one of them in that time."""
     page = SimulatedPage(1, pictures(2, 30_000, 30_000))
-    both = [Fetch(2, "original", 2, 4.0), Fetch(4, "original", 1, 4.0)]
+    both = [
+        SetScheduler(("browser", "1"), "priority"),
+        Fetch(2, "original", 2, 4.0),
+        Fetch(4, "original", 1, 4.0),
+    ]
     told: list[TimerExpired] = []
 
     class Wanting:
@@ -170,4 +177,4 @@ def test_a_fetch_that_can_not_be_in_time_gives_way_to_the_next() -> None:
     done = simulate(Wanting(), [page], rate=10_000)  # type: ignore[arg-type]
     assert done.components[2].complete == pytest.approx(3.0, abs=0.1)
     assert told[:1] == [TimerExpired("fetch:4", early=True)]
-    assert done.components[4].complete is None  # it waits for whoever resumes it
+    assert done.components[4].complete == pytest.approx(6.0, abs=0.1)  # nobody gave it up

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from msgspec import structs
 from PIL import Image
 
-from transcoders.exact import deflating, rows
+from transcoders.exact import rows, zlib_settings
 from transcoders.exact.coder import LEAST, WORTH, Undone
-from transcoders.exact.deflating import ZlibSettings, settings_of
 from transcoders.exact.form import BodyKind, Form, Header, opened, packed
 from transcoders.exact.rows import split
+from transcoders.exact.zlib_settings import ZlibSettings, settings_of
 from transcoders.make.registry import Transcoders
 from transcoders.picture import Unfit
 from transcoders.undo.exact_forms import ExactDecoder
@@ -214,7 +214,7 @@ def test_headers_that_lie_are_refused(header: Header) -> None:
 def test_a_body_that_swells_is_refused() -> None:
     bomb = packed(
         Header(BodyKind.PLAIN, b"", b"", bytes(8), ZlibSettings(6, -15, 8, 0)),
-        bytes(deflating.MAX_PLAIN + 1),
+        bytes(zlib_settings.MAX_PLAIN + 1),
     )
     assert len(bomb.body) < 100_000
     with pytest.raises(Undone, match="more than anything may be"):

@@ -17,9 +17,9 @@ from PIL import Image
 
 from tests.transcoders.png_files import CHANNELS, DEPTHS, Png, chunk
 from transcoders.exact.coder import Undone
-from transcoders.exact.filtering import filtered
 from transcoders.exact.jpeg_writer import guess
 from transcoders.exact.originals import OriginalEncoder, promising
+from transcoders.exact.png_filters import filtered
 from transcoders.formats.pixels import encode, open_still, plain
 from transcoders.formats.scans import parse
 from transcoders.formats.sniff import Format, sniff
@@ -325,5 +325,5 @@ def test_filters_are_those_of_the_standard(draw: st.DataObject) -> None:
 def test_rows_of_many_strips_go_on_where_the_last_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     raw, kinds = random.Random(5).randbytes(3000), bytes(n % 5 for n in range(100))
     whole = filtered(raw, width=30, step=3, kinds=kinds)
-    monkeypatch.setattr("transcoders.exact.filtering.STRIP", 100)
+    monkeypatch.setattr("transcoders.exact.png_filters.STRIP", 100)
     assert filtered(raw, width=30, step=3, kinds=kinds) == whole

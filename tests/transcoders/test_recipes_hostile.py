@@ -21,9 +21,9 @@ from tests.transcoders.png_files import chunk
 from tests.transcoders.test_recipes import chance, needs_jpegtran, original, recipe_of_png, sent
 from transcoders.exact import recipe as recipes
 from transcoders.exact.coder import Undone
-from transcoders.exact.deflating import ZlibSettings
 from transcoders.exact.jpeg_writer import JpegWriter, Mend
 from transcoders.exact.recipe import Recipe
+from transcoders.exact.zlib_settings import ZlibSettings
 from transcoders.picture import Unfit
 from wire.messages import RECIPES
 

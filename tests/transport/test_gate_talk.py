@@ -89,5 +89,5 @@ def test_a_message_behind_a_talk_does_not_make_the_link_slow(
 
     talk.run(has, TALK_ENDS + 2.0)
     learnt = [found for at, found in talk.rates if at < PAGE_ENDS][-1]
-    assert learnt == pytest.approx(rate, rel=0.1)
-    assert min(found for at, found in talk.rates if at > PAGE_ENDS) > 0.8 * rate
+    assert learnt == pytest.approx(rate, rel=0.25)  # a window holds few chunks of a modem
+    assert min(found for at, found in talk.rates if at > PAGE_ENDS) > 0.8 * learnt

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from emulation.relay.breaking import BreakingWay
+from emulation.relay.breaking_way import BreakingWay
 from tests.end_to_end.pair import until
 from tests.transport.ends import Arrivals, Queue
 from transport.link.interface import LinkError

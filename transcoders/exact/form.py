@@ -15,8 +15,8 @@ from typing import Final
 
 import msgspec
 
-from transcoders.exact.deflating import MAX_PLAIN, ZlibSettings, inflated, settings_of
 from transcoders.exact.rows import SIGNATURE, Rows, split
+from transcoders.exact.zlib_settings import MAX_PLAIN, ZlibSettings, inflated, settings_of
 from transcoders.picture import Unfit
 
 JPEG: Final = b"\xff\xd8\xff"

@@ -17,11 +17,11 @@ from typing import Final
 from PIL import Image
 
 from transcoders.exact.coder import MEMORY_KB
-from transcoders.exact.deflating import likely
 from transcoders.exact.jpeg_writer import JpegWriter, guess
 from transcoders.exact.png_writer import writer_of
 from transcoders.exact.recipe import MAX_BYTES, Recipe
 from transcoders.exact.rows import deflated
+from transcoders.exact.zlib_settings import likely
 from transcoders.formats.pixels import opened
 from transcoders.formats.sniff import Format, sniff
 from transcoders.picture import Unfit

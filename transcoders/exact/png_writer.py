@@ -18,9 +18,9 @@ from typing import Final
 import msgspec
 from PIL import Image
 
-from transcoders.exact.deflating import MAX_PLAIN
-from transcoders.exact.filtering import filtered
+from transcoders.exact.png_filters import filtered
 from transcoders.exact.rows import Rows, split
+from transcoders.exact.zlib_settings import MAX_PLAIN
 from transcoders.formats.pixels import open_still, plain
 from transcoders.formats.sniff import Format
 from transcoders.picture import Unfit

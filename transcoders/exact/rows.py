@@ -12,7 +12,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from transcoders.exact.deflating import ZlibSettings, inflated, settings_of
+from transcoders.exact.zlib_settings import ZlibSettings, inflated, settings_of
 from transcoders.picture import Unfit
 
 SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"

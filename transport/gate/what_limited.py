@@ -11,6 +11,7 @@ from typing import Final
 _TURN: Final = 0.001
 """Seconds within which what could go has gone; later it was said later."""
 
+
 class LimitedBy:
     """The answers of a gate, and what they mean for the bytes that are being reported."""
 

@@ -27,7 +27,6 @@ from transport.nai.errors import CarrierError, NaiError
 from transport.nai.estimators.bandwidth import BandwidthWatch, Watches
 from transport.nai.estimators.estimator import Estimator, NaiEstimate
 from transport.nai.messages.contest import Chosen, Contest
-from transport.nai.messages.cutting import Cutting
 from transport.nai.messages.departure import Departure
 from transport.nai.messages.message import (
     Continue,
@@ -42,6 +41,7 @@ from transport.nai.messages.message import (
     nothing,
 )
 from transport.nai.messages.queues import check_queue
+from transport.nai.messages.segments import Cutting
 from transport.nai.messages.standby import Standby
 from transport.nai.receiving.refusals import Known
 from transport.nai.statistics import SenderStatistics, SenderTally

@@ -23,7 +23,7 @@ from bench.origins.site import Address, spawn
 from bench.pairs.breakable import BreakableWorld, far_side, world
 from bench.reports.report import Check
 from bench.scenarios.pages.page_load import SITE
-from emulation.relay.breaking import BreakingWay
+from emulation.relay.breaking_way import BreakingWay
 
 GOAL_TWICE: Final = 64 * 1024
 """Bytes sent twice per fault."""

@@ -27,7 +27,7 @@ from bench.scenarios.links.reallocation import GOALS, median_latency, median_lat
 from emulation.lines.profiles import Profile, profile
 from emulation.memory.memory import LinkModel
 from emulation.memory.virtual_time import run as run_virtually
-from local_proxy.documents.incoming import IncomingDocument
+from local_proxy.documents.incoming_document import IncomingDocument
 from local_proxy.export_drivers.libreoffice.events import Event, EventKind
 from local_proxy.export_drivers.libreoffice.find import Office, find
 from local_proxy.export_drivers.libreoffice.show import show

@@ -8,7 +8,7 @@ from string import Template
 from typing import Final
 from urllib.parse import urlsplit
 
-from local_proxy.documents.incoming import IncomingDocument
+from local_proxy.documents.incoming_document import IncomingDocument
 from office.outline import DocumentKind
 
 _PAGE: Final = Template(files(__package__).joinpath("page.html").read_text("utf-8"))

@@ -18,12 +18,12 @@ from urllib.parse import parse_qs, quote
 import msgspec
 import structlog
 
-from local_proxy.documents.incoming import IncomingDocument
-from local_proxy.documents.opening import Answer, Packages
+from local_proxy.documents.incoming_document import IncomingDocument
+from local_proxy.documents.packages import Answer, Packages
 from local_proxy.export_drivers.markup.csp import CHANNEL_PATH
-from local_proxy.export_drivers.preview.asking import may_be_previewed
+from local_proxy.export_drivers.preview.eligible_requests import may_be_previewed
 from local_proxy.export_drivers.preview.page import page, policy
-from local_proxy.export_drivers.preview.showing import Showing
+from local_proxy.export_drivers.preview.window import Showing
 from local_proxy.http.error_page import error_page
 from local_proxy.http.model import Handler, Request, Response, split_url
 from local_proxy.link.components import Component, ComponentFailed

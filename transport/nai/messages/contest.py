@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 
 from admission.admission import Admission, AdmissionEntry, Protects
 from admission.demand import Demand
-from transport.nai.messages.cutting import Cutting
 from transport.nai.messages.message import NaiMessage
 from transport.nai.messages.queues import Queues
+from transport.nai.messages.segments import Cutting
 
 _LAG: Final = 3
 """Segments by which another queue may be ahead (hats/disciplines/wf2q_plus.py), the one on its way

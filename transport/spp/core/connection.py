@@ -22,7 +22,6 @@ from transport.spp.congestion.interface import Congestion
 from transport.spp.core.acknowledgements import Arrivals
 from transport.spp.core.control import PING, ControlFrames
 from transport.spp.core.farewell import Farewell
-from transport.spp.core.incoming import ReceivedPayloads
 from transport.spp.core.packets import (
     LEAST_ROOM,
     OVERHEAD,
@@ -43,6 +42,7 @@ from transport.spp.core.packets import (
     largest_payload,
 )
 from transport.spp.core.paths import Address, Paths
+from transport.spp.core.received_payloads import ReceivedPayloads
 from transport.spp.core.recovery import SentPacket
 from transport.spp.core.sender import HEADERS, MOST_UNDER_WAY, SppSender
 from transport.spp.core.settings import Delivered, IdleTimeout, SppSettings, Statistics

@@ -9,8 +9,8 @@ from collections import deque
 from typing import Final
 
 from transport.spp.core.acknowledgements import Arrivals
-from transport.spp.core.incoming import ReceivedPayloads
 from transport.spp.core.packets import Floor, PathResponse, WindowFrame, encode
+from transport.spp.core.received_payloads import ReceivedPayloads
 from transport.spp.core.recovery import SentPacket
 
 PING: Final = b"\x01"

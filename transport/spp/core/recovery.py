@@ -14,8 +14,8 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from transport.spp.congestion.round_trip import GRANULARITY, RoundTrip
-from transport.spp.core.outgoing import Piece
 from transport.spp.core.packets import Ack
+from transport.spp.core.sent_payloads import Piece
 from wire.errors import PeerError
 
 PACKET_THRESHOLD: Final = 3

@@ -15,10 +15,10 @@ from transport.spp.congestion.new_reno import NewReno
 from transport.spp.congestion.round_trip import RoundTrip
 from transport.spp.core.control import ControlFrames
 from transport.spp.core.mtu import FLOOR, MtuSearch
-from transport.spp.core.outgoing import SentPayloads
 from transport.spp.core.pacing import PacingBucket, burst
 from transport.spp.core.packets import LEAST_ROOM, Ack
 from transport.spp.core.recovery import Recovery, SentPacket
+from transport.spp.core.sent_payloads import SentPayloads
 from transport.spp.core.settings import Delivered, SppSettings
 
 HEADERS: Final = 28

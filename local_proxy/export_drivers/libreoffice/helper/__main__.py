@@ -28,10 +28,10 @@ import uno  # noqa: F401  (makes com.sun.star importable)
 from com.sun.star.uno import Exception as UnoException
 
 from .album import Album
+from .graphics_on_screen import DocumentReader
 from .program import Program, ProgramFailed
-from .reading import DocumentReader
-from .saving import SaveGate
-from .watching import Watcher
+from .save_gate import SaveGate
+from .watcher import Watcher
 from .window import OfficeWindow, WindowBusy
 
 _GONE = {"do": "gone"}

@@ -9,14 +9,14 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Final
 
-from local_proxy.documents.incoming import IncomingDocument
+from local_proxy.documents.incoming_document import IncomingDocument
 from local_proxy.kept.threads import DOCUMENTS
 from office.contents import unpacked
+from office.entry_lists import RASTERS
 from office.errors import Unreadable
 from office.extents import Extents
 from office.outline import DocumentKind
 from office.preview.pages import Preview, PreviewPage
-from office.sorting import RASTERS
 from office.text_view.records import VIEWED
 
 AT_ONCE: Final = 16

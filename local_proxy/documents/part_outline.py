@@ -5,10 +5,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
+from office.entry_lists import is_text
 from office.errors import Unreadable
 from office.extents import Range
 from office.outline import DocumentKind, Media, Outline, OutlinePage
-from office.sorting import is_text
 from office.zip_directory import Directory, ZipEntry
 from wire.package import Slice, ranges_of
 from wire.skeleton import Kind

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 from urllib.parse import urldefrag, urljoin, urlsplit
 
-from local_proxy.documents.incoming import BROKEN, CHANGED, IncomingDocument, Undo
-from local_proxy.documents.naming import file_name
+from local_proxy.documents.file_names import file_name
+from local_proxy.documents.incoming_document import BROKEN, CHANGED, IncomingDocument, Undo
 from local_proxy.documents.sparse_file import Folder, SparseFile
 from local_proxy.documents.whole import Whole
 from local_proxy.link.components import Component, ComponentFailed

@@ -40,7 +40,7 @@ class Watcher(
         controller = self._model.getCurrentController()
         if self._model.supportsService("com.sun.star.presentation.PresentationDocument"):
             controller.addPropertyChangeListener("CurrentPage", self)
-        elif not window.is_text():  # of a text more is known: reading.py
+        elif not window.is_text():  # of a text more is known: graphics_on_screen.py
             controller.addSelectionChangeListener(self)
         self._model.getUndoManager().addUndoManagerListener(self)
         window.frame.addEventListener(self)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from transport.spp.core.outgoing import COST
 from transport.spp.core.packets import LARGEST_PAYLOAD, PayloadPart
+from transport.spp.core.sent_payloads import COST
 from wire.errors import LocalError, PeerError
 
 LEAST_WINDOW: Final = 4 * (LARGEST_PAYLOAD + COST)

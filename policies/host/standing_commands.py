@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
+from hats.disciplines.registry import INITIAL
 from policies.api.commands import (
     Command,
     Defer,
@@ -28,8 +29,6 @@ from policies.api.plan import Rule
 
 Key = tuple[str, Path | int]
 T = TypeVar("T")
-DEFAULT_SCHEDULERS: Final = ("round_robin", "round_robin", "in_order")
-"""Of the root, of applications, of documents: what the hierarchy starts with (HATS 4.1.1)."""
 _DOCUMENT: Final = 2
 """Names of a document's path."""
 _OF_COMPONENTS: Final = ("deferred", "urgency")
@@ -184,7 +183,7 @@ def _neutral(command: Command) -> Command:
     """What holds where no policy has said otherwise."""
     match command:
         case SetScheduler(path):
-            return SetScheduler(path, DEFAULT_SCHEDULERS[min(len(path), 2)])
+            return SetScheduler(path, INITIAL)
         case SetWeight(path):
             return SetWeight(path, 1.0)
         case SetQuantum(path):

@@ -15,8 +15,8 @@ from office.errors import Unreadable
 from office.outline import DocumentKind
 from office.text_view.records import BODIES, CONTENT, MAX_RECORDS, MAX_VIEW, STYLES, Record
 from office.text_view.styles import PartStyles, attributes
+from office.text_view.view_writer import Used, ViewWriter
 from office.text_view.vocabulary import MAX_VALUE, qualified
-from office.text_view.writing import Used, ViewWriter
 from office.xml import walk
 
 BLOCKS: Final = 2_000

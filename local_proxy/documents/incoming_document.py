@@ -15,8 +15,8 @@ from typing import Any, Final, Protocol
 
 import structlog
 
-from local_proxy.documents.outlining import entries_in, in_place, outline_of
 from local_proxy.documents.part import IncomingPart, PartBroken
+from local_proxy.documents.part_outline import entries_in, in_place, outline_of
 from local_proxy.documents.sparse_file import SparseFile
 from local_proxy.kept.threads import DOCUMENTS
 from local_proxy.link.components import Component
