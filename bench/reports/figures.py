@@ -185,6 +185,8 @@ def update(files: Sequence[Path], *, docs: Path = DOCS) -> Path:
         report = json.loads(file.read_text())
         for one in report.get("reports", {"": report}).values():
             kept = condensed(one)
+            if not kept["checks"] and not kept["loads"]:
+                continue  # there is no figure in it
             (folder / file_name(kept)).write_text(json.dumps(kept, indent=1) + "\n")
     every = [json.loads(file.read_text()) for file in sorted(folder.glob("*.json"))]
     (docs / "figures.md").write_text(page(every))

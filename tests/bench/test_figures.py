@@ -86,6 +86,13 @@ def test_a_new_run_takes_the_place_of_the_one_before_it(tmp_path: Path) -> None:
     assert [one.name for one in (tmp_path / "figures").iterdir()] == ["page-load-384k-news.json"]
 
 
+def test_a_report_without_a_figure_leaves_nothing(tmp_path: Path) -> None:
+    digests = tmp_path / "digests.json"
+    digests.write_text(json.dumps(report(scenario="recordings", runs=[], checks={})))
+    update([digests], docs=tmp_path)
+    assert not list((tmp_path / "figures").iterdir())
+
+
 def test_links_and_pages_are_kept_apart() -> None:
     names = {file_name(condensed(report(profile=link))) for link in ("384k", "1.6M", "")}
     assert len(names) == 3
