@@ -1,0 +1,77 @@
+"""Branch coverage of the pure rooms, each by the unit suites of its own top level.
+
+    python -m tests.house.floors
+
+Runs those suites under coverage, says for each pure room of rooms.toml how much of it they reach,
+and fails below FLOOR. What a room's suites reach of it by way of another room's does not count for
+less: they run together.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from tests.house.test_rooms import ROOT, TABLE
+from tests.house.test_suites import TESTS, modules_imported
+
+FLOOR: Final = 90.0
+"""Percent of lines and branches together."""
+PURE: Final = sorted(room for room, said in TABLE.items() if said.get("pure"))
+SLOW: Final = ("chromium", "firefox", "libreoffice", "previews_programs")
+"""In names of suites that start a program: they reach nothing pure that others do not."""
+
+
+def suites() -> Iterator[Path]:
+    """The test files that import something of a pure room of their own top level."""
+    for file in sorted(TESTS.rglob("test_*.py")):
+        top = file.relative_to(TESTS).parts[0]
+        if any(word in file.name for word in SLOW):
+            continue
+        rooms = {name.rpartition(".")[0] for name in modules_imported(file)}
+        if any(room.split(".")[0] == top and room in PURE for room in rooms):
+            yield file
+
+
+def reached(files: dict[str, Any], room: str) -> float:
+    """Percent of a room's lines and branches, without those of the rooms inside it."""
+    folder = Path(*room.split("."))
+    summaries = [one["summary"] for name, one in files.items() if Path(name).parent == folder]
+    all_of_it = sum(one["num_statements"] + one["num_branches"] for one in summaries)
+    covered = sum(one["covered_lines"] + one["covered_branches"] for one in summaries)
+    return 100.0 * covered / all_of_it if all_of_it else 100.0
+
+
+def main() -> int:
+    """The exit code: 1 where a room is below its floor, or a test fails."""
+    with TemporaryDirectory(prefix="sluice-coverage-") as name:
+        data, report = Path(name, "data"), Path(name, "report.json")
+        run = [sys.executable, "-m", "coverage"]
+        folders = ",".join(sorted({str(Path(*room.split("."))) for room in PURE}))
+        words = ["run", f"--data-file={data}", "--branch", f"--source={folders}", "-m", "pytest"]
+        tested = subprocess.run(
+            [*run, *words, "-q", "-m", "not alone", *map(str, suites())], cwd=ROOT, check=False
+        )
+        if tested.returncode:
+            return 1
+        subprocess.run(
+            [*run, "json", f"--data-file={data}", "-q", "-o", str(report), "--fail-under=0"],
+            cwd=ROOT,
+            check=True,
+        )
+        files = json.loads(report.read_text())["files"]
+    low = 0
+    for room in PURE:
+        percent = reached(files, room)
+        low += percent < FLOOR
+        print(f"{percent:6.1f} %  {room}{'' if percent >= FLOOR else '   below its floor'}")
+    return 1 if low else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
