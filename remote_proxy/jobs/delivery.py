@@ -12,45 +12,39 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-import structlog
-
 from policies.api.plan import Decision
 from remote_proxy.jobs.held_pictures import GatheredBytes
 from remote_proxy.jobs.job import Job, is_download, kind_of
 from remote_proxy.jobs.picture_work import PictureWork
 from remote_proxy.jobs.services import Sender, Services
+from remote_proxy.jobs.way_out import WayOut
 from remote_proxy.origin.client import ForwardedRequest, OriginResponse
 from remote_proxy.origin.decoder import decode
 from remote_proxy.origin.response_fields import (
-    fits,
     keepable,
     no_transform,
     storable,
-    told,
     with_credentials,
 )
 from remote_proxy.origin.resumed_body import Rest, begins_there, conditional
 from remote_proxy.origin.tunnel import dial, pump
 from remote_proxy.promises.document_import import import_parts
-from remote_proxy.reach.failures import Failure, OriginError
+from remote_proxy.reach.failures import OriginError
 from scheduling.plan import picture_options
 from transcoders.make.low import Low
 from transcoders.make.registry import Picture, PictureOptions
 from transcoders.picture import alone
 from transcoders.text import DENSE, FAST, TextEncoder, compressible, quality_for
 from transport.sending.incoming import StreamCut
-from transport.sending.outgoing import Introduction, Outgoing
+from transport.sending.outgoing import Outgoing
 from transport.sending.talk import Talk
 from wire import messages as m
-from wire.fields import Headers, header
+from wire.fields import header
 from wire.skeleton import Kind, Use
 
 SMALL: Final = 4096
 """Bytes below which a picture is left alone (HATS, section 4.1.1); so many are gathered before
 the length counts."""
-TEXTS: Final = frozenset((Kind.TEXT, Kind.STYLE, Kind.SCRIPT))
-MAX_REASON: Final = 2000
-"""Characters of a failure's reason: what was asked for may be in it, and it must fit a frame."""
 FIRST: Final = 4096
 """Bytes of a text that are coded alone, so that the link has something to carry while the rest is
 coded: dense coding takes 20 ms for a page."""
@@ -59,7 +53,6 @@ LONG: Final = 65536
 gigabyte would hold up every picture."""
 PIECE: Final = 65536
 """Bytes handed to a coder at a time, so that the event loop is never held for long."""
-_log = structlog.get_logger("sluice.remote")
 
 
 class Delivery:
@@ -69,11 +62,8 @@ class Delivery:
         self.job = job
         self._sender = sender
         self._services = services
-        self._outgoing: Outgoing | None = None
-        self._preface: list[Introduction] = []
+        self._way = WayOut(job, sender)
         self._rest = Rest(job.resume)
-        self._document = job.document
-        """Whose node it goes under."""
         self._kind = job.kind
         """Known before its response; None: that will tell."""
 
@@ -85,12 +75,11 @@ class Delivery:
             else:
                 await self._fetch()
         except OriginError as error:
-            self._fail(error.status, str(error), retry=error.retry)
+            self._way.fail(error.status, str(error), retry=error.retry)
         except StreamCut as error:
-            self._fail(499, str(error))
+            self._way.fail(499, str(error))
         except BaseException:
-            self._sender.outbox.drop(self.job.component)
-            self._sender.tree.forget(self.job.component)
+            self._way.leave()
             raise
 
     async def _fetch(self) -> None:
@@ -101,7 +90,7 @@ class Delivery:
             job.upload.read() if job.upload is not None else None,
             device=sender.device,
             count=sender.count,
-            interim=self._hint,
+            interim=self._way.hint,
         )
         if self._kind is Kind.IMAGE or header(job.request.headers, "accept").startswith("image/"):
             await self._services.rush.over(sender.device)
@@ -124,9 +113,7 @@ class Delivery:
         tls = origin.tls if job.request.tls else None
         device = self._sender.device
         reader, writer = await dial(job.request.url, origin.reach, device=device, tls=tls)
-        self._sender.say(m.Head(job.component, 200, b""), [])
-        leaf = self._sender.tree.tunnel(job.component)
-        self._outgoing = self._sender.outbox.open(job.component, leaf)
+        outgoing = self._way.open_tunnel()
         talk = Talk(now=loop.time())
 
         def coming(amount: int) -> None:
@@ -135,18 +122,18 @@ class Delivery:
 
         try:
             await pump(
-                reader, writer, job.upload, self._outgoing, coming=coming, count=self._sender.count
+                reader, writer, job.upload, outgoing, coming=coming, count=self._sender.count
             )
         except OSError as error:
-            self._fail(502, str(error))
+            self._way.fail(502, str(error))
 
     async def _respond(self, response: OriginResponse) -> None:
         content_type = header(response.headers, "content-type").partition(";")[0].strip().lower()
         if is_download(self.job, response.headers, content_type):
-            self._document, self._kind = m.UNATTRIBUTED, Kind.OTHER
+            self._way.document, self._kind = m.UNATTRIBUTED, Kind.OTHER
         if self.job.request.method == "HEAD" or response.status in (204, 304):
-            self._head(response, response.headers, length=response.length)
-            self._open(self._kind or Kind.OTHER).finish()
+            self._way.head(response, response.headers, length=response.length)
+            self._way.open(self._kind or Kind.OTHER).finish()
         elif compressible(content_type) and response.status != 206:
             await self._text(response, content_type)
         elif self._may_have_levels(content_type, response):
@@ -187,8 +174,8 @@ class Delivery:
         importer = self._sender.promising.importer(self.job, response)
         headers, body = decode(response.headers, response.body)
         length = response.length if headers == response.headers else None
-        self._head(response, headers, length=length, coding="br")
-        outgoing = self._open(self._kind or kind_of(content_type))
+        self._way.head(response, headers, length=length, coding="br")
+        outgoing = self._way.open(self._kind or kind_of(content_type))
         if not outgoing.closed:
             outgoing.on_close = self._services.rush.begins()
         encoder = TextEncoder(quality=self._quality(response.length))
@@ -198,7 +185,7 @@ class Delivery:
                     await import_parts(importer, piece)  # first: its fetches run while it is coded
                 if new := self._rest.after(piece):
                     outgoing.write(await self._encoded(encoder, new))
-            if self._document == m.UNATTRIBUTED and outgoing.written > LONG:
+            if self._way.document == m.UNATTRIBUTED and outgoing.written > LONG:
                 self._sender.tree.set_transfer(self.job.component)
             await outgoing.room()
         self._rest.end()
@@ -206,7 +193,7 @@ class Delivery:
             importer.close()
         outgoing.write(encoder.finish())
         if headers == response.headers:  # else they may tell of bytes that the client does not get
-            self._trail(response)
+            self._way.trail(response)
         outgoing.finish()
 
     def _quality(self, length: int | None) -> int:
@@ -242,9 +229,9 @@ class Delivery:
                 if not self._may_gather(held, len(chunk), content_type, data):
                     return False
         except OriginError:
-            if data and self._outgoing is None and not self.job.promised:
-                self._head(response, response.headers, length=response.length)
-                self._open(Kind.IMAGE).write(self._rest.after(bytes(data)))
+            if data and self._way.outgoing is None and not self.job.promised:
+                self._way.head(response, response.headers, length=response.length)
+                self._way.open(Kind.IMAGE).write(self._rest.after(bytes(data)))
             raise
         return True
 
@@ -281,8 +268,8 @@ class Delivery:
             self._begin(response, there, low)
         picture = await work.finished(low)
         if picture is None:
-            self._head(response, response.headers, length=len(data))
-            outgoing = self._open(Kind.IMAGE)
+            self._way.head(response, response.headers, length=len(data))
+            outgoing = self._way.open(Kind.IMAGE)
             outgoing.write(self._rest.after(data))
         else:
             picture = picture if steps else alone(picture)
@@ -302,7 +289,7 @@ class Delivery:
             height=self.job.height,
             accept=header(self.job.request.headers, "accept"),
             arithmetic=whole and sender.accepts(m.ARITHMETIC),
-            sketch=sketch and not sender.tree.grows(self._document),
+            sketch=sketch and not sender.tree.grows(self._way.document),
             webp=sketch,  # who enlarges sketches shows one whole file after the other
             recipes=again and sender.accepts(m.RECIPES),
             scans=again and sender.accepts(m.SCANS),
@@ -311,9 +298,9 @@ class Delivery:
 
     def _begin(self, response: OriginResponse, there: int, low: Low) -> None:
         """The low level goes while the rest is made. `there`: bytes that the device has."""
-        self._introduce(m.Levels(self.job.component, [low.level], 0), None)
-        self._head(response, response.headers, length=None)
-        outgoing = self._open(Kind.IMAGE)
+        self._way.introduce(m.Levels(self.job.component, [low.level], 0))
+        self._way.head(response, response.headers, length=None)
+        outgoing = self._way.open(Kind.IMAGE)
         self._mark(low.alone(), there)
         outgoing.write(self._rest.after(low.data))
 
@@ -323,11 +310,11 @@ class Delivery:
         message = m.Levels(
             self.job.component, levels, size, picture.coding, identical=picture.identical
         )
-        outgoing = self._outgoing
+        outgoing = self._way.outgoing
         if outgoing is None:
-            self._introduce(message, None)
-            self._head(response, response.headers, length=None)
-            outgoing = self._open(Kind.IMAGE)
+            self._way.introduce(message)
+            self._way.head(response, response.headers, length=None)
+            outgoing = self._way.open(Kind.IMAGE)
             begun = 0
         else:
             outgoing.introduce(message)
@@ -342,9 +329,7 @@ class Delivery:
         steps = ends
         if picture.first_step:  # where nothing can take the sketch's place
             steps = [picture.first_step, *(end for end in ends[1:] if end > picture.first_step)]
-        self._sender.tree.set_marks(
-            self._document,
-            self.job.component,
+        self._way.mark(
             [end - there for end in ends if end > there],
             [end - there for end in steps if end > there],
         )
@@ -362,8 +347,8 @@ class Delivery:
 
     async def _as_it_is(self, response: OriginResponse, content_type: str, begun: bytes) -> None:
         """The origin's bytes, untouched; `begun` were read already."""
-        self._head(response, response.headers, length=response.length)
-        outgoing = self._open(self._kind or kind_of(content_type))
+        self._way.head(response, response.headers, length=response.length)
+        outgoing = self._way.open(self._kind or kind_of(content_type))
         if response.length is not None:
             there = min(self._rest.skip, response.length)
             self._sender.tree.hierarchy.set_size(outgoing.leaf, response.length - there)
@@ -372,72 +357,8 @@ class Delivery:
             outgoing.write(self._rest.after(chunk))
             await outgoing.room()
         self._rest.end()
-        self._trail(response)
+        self._way.trail(response)
         outgoing.finish()
-
-    # -- the link's side -----------------------------------------------------------------------
-
-    def _head(
-        self, response: OriginResponse, headers: Headers, *, length: int | None, coding: str = ""
-    ) -> None:
-        headers = told(headers)
-        if not fits(headers):
-            raise OriginError(Failure.PROTOCOL, "the response's header is too large")
-        head = m.Head(
-            self.job.component,
-            response.status,
-            b"",
-            length=-1 if length is None else length,
-            coding=coding,
-        )
-        self._introduce(head, headers)
-
-    def _hint(self, status: int, headers: Headers) -> None:
-        """An interim answer of the origin: said at once."""
-        headers = told(headers)
-        if fits(headers):
-            self._sender.say(m.Hint(self.job.component, status, b""), headers)
-
-    def _trail(self, response: OriginResponse) -> None:
-        """What the origin said behind the body."""
-        if fields := response.trailers():
-            self._sender.say(m.Trailers(self.job.component, b""), fields)
-
-    def _introduce(self, message: m.Message, headers: Headers | None) -> None:
-        """Say it: at once where a browser waits for it or it is text, else when its turn comes."""
-        if self.job.promised and self.job.kind not in TEXTS and not self.job.withheld:
-            self._preface.append((message, headers))
-        else:
-            self._sender.say(message, headers)
-
-    def _open(self, kind: Kind) -> Outgoing:
-        """Enter the tree (a promised component has been there since its promise)."""
-        job = self.job
-        self._sender.obedience.entered(job, kind)
-        order = self._sender.obedience.place(job, kind)
-        leaf = self._sender.tree.leaf(self._document, job.component, kind=kind.value, order=order)
-        self._outgoing = self._sender.outbox.open(job.component, leaf, preface=self._preface)
-        return self._outgoing
-
-    def _fail(self, status: int, reason: str, *, retry: int = 0) -> None:
-        """Tell the local proxy; what has begun is sent as far as it came, and ends in a reset, so
-        that nobody takes it for whole.
-
-        A promise of which nothing has left is taken back: its browser asks anew, perhaps with more
-        luck.
-        """
-        component, reason = self.job.component, reason[:MAX_REASON]
-        _log.info("a fetch failed", url=self.job.request.url, reason=reason)
-        outgoing = self._outgoing
-        if outgoing is not None and (outgoing.taken or not self.job.promised):
-            outgoing.cut(m.Reset(component, reason))
-            return
-        self._sender.outbox.drop(component)
-        self._sender.tree.forget(component)
-        if outgoing is None:
-            self._sender.say(m.Failed(component, status, reason, retry))
-        else:
-            self._sender.say(m.Reset(component, reason))
 
 
 def _pieces(chunk: bytes, *, first: int) -> Iterator[bytes]:
