@@ -14,13 +14,14 @@ from typing import Final
 
 import structlog
 
+from monitor.announcements import Announcements
 from remote_proxy.documents.packages import Packaging
 from remote_proxy.jobs.delivery import Delivery
 from remote_proxy.jobs.economy import Economy
 from remote_proxy.jobs.held_pictures import Gathered
 from remote_proxy.jobs.job import Job
 from remote_proxy.jobs.link_fit import Fitting
-from remote_proxy.jobs.link_rate import LinkRate
+from remote_proxy.jobs.link_rate import CONFIDENT, LinkRate
 from remote_proxy.jobs.refusals import Refusals
 from remote_proxy.jobs.services import Services
 from remote_proxy.promises.promise import Promising
@@ -123,6 +124,7 @@ class RemoteSession:
             rate=lambda: self.rate,
             say=self.say,
         )
+        self._announcements = Announcements()
         self._usage = services.devices.of("")
         self.packaging = Packaging(self, services.origin, services.transcoders, services.reading)
         self.refusals = Refusals()
@@ -430,12 +432,24 @@ class RemoteSession:
     def _tell(self) -> None:
         """What the device's people may want to know."""
         self._tell_refusals()
+        self._tell_bandwidth()
         if not self.accepts(m.DECISIONS):
             return
         counts = self.economy.news(self._loop.time())
         if counts is not None:
             self.say(m.Decisions(dict(counts)))
         elif self.economy.untold:
+            self._fitting.activity.happened()  # there will be another look
+
+    def _tell_bandwidth(self) -> None:
+        """What the device's policies go by: only this end knows what its gate has found."""
+        estimate = self._link.statistics().outgoing
+        if estimate is None or estimate.confidence < CONFIDENT or not self.accepts(m.BANDWIDTH):
+            return
+        due = self._announcements.due(estimate, self._loop.time())
+        if due is not None:
+            self.say(m.Carries(round(due.rate), round(100 * due.confidence)))
+        elif self._announcements.untold(estimate):
             self._fitting.activity.happened()  # there will be another look
 
     def _tell_refusals(self) -> None:

@@ -43,6 +43,8 @@ GROWING: Final = "growing"
 """The remote that accepts it is told of documents by Growing."""
 NOTICES: Final = "notices"
 """Who accepts it is told by Notice what its device should know."""
+BANDWIDTH: Final = "bandwidth"
+"""Who accepts it is told by Carries what the sender's gate has found that the link carries."""
 DECISIONS: Final = "decisions"
 """Who accepts it is told by Decisions what was decided about its pictures."""
 
@@ -98,7 +100,7 @@ class Hello(Message, tag=1, frozen=True):
     """The id from which the remote numbers what it promises: earlier ones are taken."""
     accepts: list[str] = []
     """What of PACKED, ARITHMETIC, SKETCH, EXACT, RECIPES, SCANS it can undo, and whether it takes
-    GROWING, NOTICES, DECISIONS."""
+    GROWING, NOTICES, DECISIONS, BANDWIDTH."""
     patience: int = 0
     """Seconds for which the sender tries to get a lost link back; 0: it does not say."""
 
@@ -379,6 +381,16 @@ class Decisions(Message, tag=42, frozen=True):
     """By reason, in few letters: remote_proxy/jobs/economy.py names them. Others may come."""
 
 
+class Carries(Message, tag=43, frozen=True):
+    """What the link carries towards whoever is told, as its sender has measured it. Only for who
+    accepts it (BANDWIDTH)."""
+
+    rate: int
+    """Bytes/second."""
+    sure: int
+    """Percent: 0 a guess, 100 measured while the link was busy."""
+
+
 class Packed(Message, tag=38, frozen=True):
     """A skeleton or a package, deflated; only for who accepts it (PACKED). See wire/packing.py."""
 
@@ -392,7 +404,7 @@ _Any = (
     Hello | Credit | Reset | Ping | Pong | Goodbye | Request | Cancel | CloseDocument
     | SetScheduler | SetWeight | SetQuantum | SetPlan | Raise | Hold | Fetch | Growing | Head
     | Levels | Skeleton | Failed | Hint | Trailers | Packed | Expired
-    | Package | Notice | Decisions
+    | Package | Notice | Decisions | Carries
 )  # fmt: skip
 
 _encoder = msgspec.msgpack.Encoder()

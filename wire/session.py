@@ -78,7 +78,7 @@ _FROM: Final[dict[Side, tuple[type[m.Message], ...]]] = {
     ),
     Side.REMOTE: (
         *_BOTH, m.Head, m.Levels, m.Skeleton, m.Failed, m.Hint, m.Trailers, m.Expired, m.Package,
-        m.Notice, m.Decisions,
+        m.Notice, m.Decisions, m.Carries,
     ),
 }  # fmt: skip
 _WITH_HEADERS: Final = (m.Request, m.Head, m.Skeleton, m.Hint, m.Trailers)

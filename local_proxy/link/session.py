@@ -18,6 +18,8 @@ from local_proxy.link.components import Component
 from local_proxy.link.inbound import Arriving, promised
 from local_proxy.link.resumption import Memory
 from local_proxy.link.uploads import Uploads
+from monitor.announcements import ToldBandwidth
+from monitor.estimate import BandwidthEstimate
 from transport.link.activity import Activity
 from transport.link.interface import Link, LinkError, OtherVersion, PeerFault
 from transport.sending.outgoing import Outgoing
@@ -87,9 +89,10 @@ class LocalSession:
             device=device,
             first_component=first_id,
             first_promise=memory.next_promise,
-            accepts=(*accepts, m.NOTICES, m.DECISIONS),
+            accepts=(*accepts, m.NOTICES, m.DECISIONS, m.BANDWIDTH),
             patience=math.ceil(patience),
         )
+        self._bandwidth = ToldBandwidth()
         self.decisions: Mapping[str, int] = {}
         """How many pictures were adapted or left alone, by the remote's reason."""
         self.uploads = Uploads(self.session, wake=link.wake)
@@ -115,6 +118,7 @@ class LocalSession:
             m.Credit: self._on_credit,
             m.Notice: self._on_notice,
             m.Decisions: self._on_decisions,
+            m.Carries: self._on_carries,
             m.Ping: self._on_ping,
             m.Pong: lambda message, headers: None,
             m.Goodbye: self._on_goodbye,
@@ -192,6 +196,11 @@ class LocalSession:
         """Bytes/second towards the remote; None: not measured yet."""
         estimate = self._link.statistics().outgoing
         return None if estimate is None else estimate.rate
+
+    def bandwidth(self, now: float) -> BandwidthEstimate | None:
+        """What the link carries towards this device, as the remote has measured it; None: it has
+        not yet."""
+        return self._bandwidth.at(now)
 
     def cut_upload(self, component: int, reason: str) -> None:
         """The rest of a body that was going up will not come."""
@@ -313,6 +322,11 @@ class LocalSession:
     def _on_decisions(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Decisions)
         self.decisions = message.counts
+
+    def _on_carries(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Carries)
+        now = asyncio.get_running_loop().time()
+        self._bandwidth.hear(max(1, message.rate), min(max(0, message.sure), 100) / 100, now)
 
     def _on_ping(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Ping)

@@ -94,13 +94,13 @@ class Overview:
 
     async def watch_bandwidth(self) -> None:
         """Tell policies what the link can do; until cancelled."""
-        last, watch = None, self._uplink.activity.watch()
+        told, watch = None, self._uplink.activity.watch()
         while True:
             await watch.news(pause=RENEW)
             session = self._uplink.session
-            estimate = session.link.statistics().incoming if session is not None else None
-            if estimate is not None and estimate != last:
-                last = estimate
+            estimate = session.bandwidth(self._now()) if session is not None else None
+            if estimate is not None and estimate.at != told:
+                told = estimate.at
                 self._runtime.measured(estimate.rate, confidence=estimate.confidence)
 
     def snapshot(self) -> StatusSnapshot:
@@ -142,7 +142,7 @@ class Overview:
             seconds=now - state.since,
             remote=state.remote,
             reason=state.reason,
-            down=_estimate(link.incoming, now),
+            down=_estimate(session.bandwidth(now), now),
             up=_estimate(link.outgoing, now),
             received=received + link.received,
             sent=sent + link.sent,

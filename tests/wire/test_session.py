@@ -212,6 +212,7 @@ EXAMPLES: list[m.Message] = [
     m.Growing(1),
     m.Notice("3 pictures left out"),
     m.Decisions({"slow": 12, "soon": 3}),
+    m.Carries(48_000, 75),
     m.Package(1, 90, 70, "pptx", 1, 2, [Slice(Kind.TEXT, [0, 70], [1, 1])]),
     m.Head(1, 200, b"", 5, "br", ""),
     m.Levels(2, [Level("low", 0, 5, "image/jpeg", b"\xff\xd9")], 50),

@@ -1,0 +1,75 @@
+"""When the sender of a link tells the other end what it carries. Pure.
+
+Both ends want to know, and only the sender's gate does: a receiver sees what was sent to it, which
+is what somebody had to say. So the sender says it when it has changed, and seldom enough to cost
+nothing to speak of. Sources: ATP, 4.2 (a receiver is told, it does not guess).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from monitor.estimate import BandwidthEstimate
+
+CHANGE: Final = 0.1
+"""Of the rate, from which on it is news."""
+SURER: Final = 0.25
+"""Of confidence, from which on it is news."""
+EVERY: Final = 0.25
+"""Seconds between two announcements at least."""
+SHARE: Final = 0.002
+"""Of the link, that announcements may take."""
+FADES: Final = 120.0
+"""Seconds of rest after which what was measured is a guess."""
+LEAST_SURE: Final = 0.1
+"""Of the confidence that it had."""
+SIZE: Final = 24
+"""Bytes of one, its frame and its share of a record included."""
+
+
+class Announcements:
+    """Of one link, by its sender."""
+
+    def __init__(self) -> None:
+        self._told: BandwidthEstimate | None = None
+        self._told_at = float("-inf")
+
+    def due(self, estimate: BandwidthEstimate | None, now: float) -> BandwidthEstimate | None:
+        """The estimate, if it is to be told now; None: it is no news, or too soon."""
+        if estimate is None or now < self._told_at + max(EVERY, SIZE / (SHARE * estimate.rate)):
+            return None
+        if not self._is_news(estimate):
+            return None
+        self._told, self._told_at = estimate, now
+        return estimate
+
+    def untold(self, estimate: BandwidthEstimate | None) -> bool:
+        """Whether there is something to tell, now or when it may be told."""
+        return estimate is not None and self._is_news(estimate)
+
+    def _is_news(self, estimate: BandwidthEstimate) -> bool:
+        told = self._told
+        return (
+            told is None
+            or abs(estimate.rate - told.rate) >= CHANGE * told.rate
+            or estimate.confidence >= told.confidence + SURER
+        )
+
+
+class ToldBandwidth:
+    """What the other end of a link has said of it, as it is to be believed later on."""
+
+    def __init__(self) -> None:
+        self._told: BandwidthEstimate | None = None
+
+    def hear(self, rate: float, confidence: float, now: float) -> None:
+        """It was said now: bytes/second, and how sure, 0 to 1."""
+        self._told = BandwidthEstimate(rate, now, confidence, "gate")
+
+    def at(self, now: float) -> BandwidthEstimate | None:
+        """The same as far as it can be believed now: the rate stands, what is sure fades."""
+        told = self._told
+        if told is None:
+            return None
+        sure = told.confidence * max(LEAST_SURE, 1.0 - (now - told.at) / FADES)
+        return BandwidthEstimate(told.rate, told.at, sure, told.source)

@@ -1,0 +1,107 @@
+"""What policies hear of the link in a running pair, in virtual time: what it carries, not what was
+said over it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+import pytest
+
+from bench.origins.synthetic import Shelf, page, prepared
+from bench.pairs.pair import memory_pair
+from emulation.memory.memory import LinkModel, MemoryLink
+from emulation.memory.virtual_time import run
+from policies.api import (
+    BandwidthChanged,
+    Command,
+    Event,
+    SessionOpened,
+    SessionView,
+    WatchBandwidth,
+)
+from policies.builtin.default import Default
+from policies.builtin.modal import Modal
+from remote_proxy.jobs.services import Services
+
+RATE = 200_000.0
+"""Bytes/second towards the device."""
+LINK = LinkModel(rate_up=50_000, rate_down=RATE, delay=0.04)
+
+
+class Listening:
+    """Hears of every change by a tenth."""
+
+    name = "listening"
+
+    def __init__(self) -> None:
+        self.heard: list[float] = []
+
+    def react(self, event: Event, view: SessionView) -> Iterable[Command]:
+        if isinstance(event, SessionOpened):
+            yield WatchBandwidth(low=1e9)
+        if isinstance(event, BandwidthChanged):
+            self.heard.append(event.rate)
+            yield WatchBandwidth(low=0.9 * event.rate, high=1.1 * event.rate)
+
+
+@pytest.mark.parametrize("rest", [1.0, 60.0, 600.0])
+def test_a_small_answer_after_a_rest_does_not_make_the_link_slow(rest: float) -> None:
+    large = page("http://page.test/", text=6_000, large=600_000)
+    small = page("http://small.test/", text=60, large=0)
+    policy, made = Listening(), prepared([large])
+
+    async def go() -> None:
+        services = Services(Shelf([large, small]), made)
+        async with memory_pair(LINK, services, [Default(), policy]) as pair:
+            await pair.load(large.url)
+            for _ in range(3):
+                await asyncio.sleep(rest)
+                await pair.load(small.url)
+
+    run(go())
+    assert policy.heard, "nothing was said of the link"
+    assert min(policy.heard) > 0.85 * RATE
+    assert max(policy.heard) < 1.15 * RATE
+
+
+@pytest.mark.parametrize("factor", [0.1, 10.0])
+def test_a_change_of_the_link_is_heard_of_within_two_seconds_of_use(factor: float) -> None:
+    pages = [page(f"http://{name}.test/", text=6_000, large=900_000) for name in "ab"]
+    policy, made = Listening(), prepared(pages)
+
+    async def go() -> float:
+        async with memory_pair(LINK, Services(Shelf(pages), made), [Default(), policy]) as pair:
+            await pair.load(pages[0].url)
+            await asyncio.sleep(60)
+            link = pair.remote.link
+            assert isinstance(link, MemoryLink)
+            link.outgoing.set_rate(factor * RATE)
+            loading = asyncio.ensure_future(pair.load(pages[1].url))
+            await asyncio.sleep(2.0)
+            heard = policy.heard[-1]
+            loading.cancel()
+            return heard
+
+    assert run(go()) == pytest.approx(factor * RATE, rel=0.15)
+
+
+def test_a_policy_that_leaves_pictures_out_lets_them_come_again() -> None:
+    """The mode of a link on which only a word was said stays that of the link (ATP, 4.2)."""
+    large = page("http://page.test/", text=6_000, large=300_000)
+    small = page("http://small.test/", text=60, large=0)
+    made = prepared([large])
+
+    async def go() -> int:
+        services = Services(Shelf([large, small]), made)
+        async with memory_pair(LINK, services, [Default(), Modal()]) as pair:
+            await pair.load(large.url)
+            for _ in range(3):
+                await asyncio.sleep(60)
+                await pair.load(small.url)
+            before = pair.remote.link.statistics().sent
+            await pair.load(large.url)
+            await asyncio.sleep(10)
+            return pair.remote.link.statistics().sent - before
+
+    assert run(go()) > 250_000, "its pictures came"

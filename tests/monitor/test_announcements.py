@@ -1,0 +1,71 @@
+"""Tests of when a link's sender tells the other end what it carries, and how far it is believed."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.announcements import EVERY, SHARE, SIZE, Announcements, ToldBandwidth
+from monitor.estimate import BandwidthEstimate
+
+FAST = 1e6
+
+
+def found(rate: float, *, sure: float = 1.0) -> BandwidthEstimate:
+    return BandwidthEstimate(rate, 0.0, sure, "reports")
+
+
+def test_the_first_finding_is_told_at_once() -> None:
+    announcements, first = Announcements(), found(FAST)
+    assert announcements.due(None, 0.0) is None
+    assert announcements.due(first, 0.0) == first
+
+
+@pytest.mark.parametrize(
+    ("then", "sure", "news"),
+    [(1.05e6, 1.0, False), (0.95e6, 1.0, False), (1.11e6, 1.0, True), (0.89e6, 1.0, True),
+     (1e6, 0.8, True), (1e6, 0.7, False)],
+)  # fmt: skip
+def test_a_tenth_of_the_rate_is_news_and_so_is_who_has_become_surer(
+    then: float, sure: float, news: bool
+) -> None:
+    announcements = Announcements()
+    announcements.due(found(FAST, sure=0.5 if then == FAST else 1.0), 0.0)
+    later = found(then, sure=sure)
+    assert announcements.untold(later) is news
+    assert (announcements.due(later, 10.0) is not None) is news
+
+
+def test_small_steps_are_told_once_they_add_up() -> None:
+    announcements, told = Announcements(), []
+    for step in range(50):
+        due = announcements.due(found(FAST * 1.02**step), float(step))
+        told += [due.rate] if due is not None else []
+    assert all(later >= 1.1 * sooner for sooner, later in pairwise(told))
+    assert told[-1] > FAST * 1.02**44
+
+
+@given(st.lists(st.tuples(st.floats(0.0, 1.0), st.floats(100.0, 1e8)), max_size=200))
+def test_it_is_never_told_more_often_than_a_link_can_bear(
+    steps: list[tuple[float, float]],
+) -> None:
+    announcements, now, last = Announcements(), 0.0, float("-inf")
+    for pause, rate in steps:
+        now += pause
+        if announcements.due(found(rate), now) is not None:
+            assert now - last >= EVERY * 0.999
+            assert SHARE * rate * (now - last) * 1.001 >= SIZE
+            last = now
+
+
+def test_what_was_told_is_believed_less_and_less_but_never_lower() -> None:
+    told = ToldBandwidth()
+    assert told.at(0.0) is None
+    told.hear(FAST, 1.0, 10.0)
+    ages = [told.at(10.0 + age) for age in (0.0, 30.0, 60.0, 1e6)]
+    assert [one.rate for one in ages if one is not None] == [FAST] * 4
+    sure = [one.confidence for one in ages if one is not None]
+    assert sure == sorted(sure, reverse=True) and sure[0] == 1.0 and sure[-1] == pytest.approx(0.1)
