@@ -1,4 +1,4 @@
-"""What policies hear of the link in a running pair, in virtual time: what it carries, not what was
+"""Policies hear of the link in a running pair, in virtual time: what it carries, not what was
 said over it."""
 
 from __future__ import annotations
