@@ -52,9 +52,13 @@ class Session(FakeSender):
     def slices(self) -> list[Slice]:
         return [one for package in self.told(m.Package) for one in package.slices]
 
-    async def bring(self, data: bytes, job_: Job, **how: OriginError) -> None:
-        """A delivery to its end; the device takes what there is."""
-        async with gathered(data, **how) as document:
+    async def bring(
+        self, data: bytes, job_: Job, *, breaks: OriginError | None = None, texts: bool = False
+    ) -> None:
+        """A delivery to its end; the device takes what there is. `texts`: they are here already."""
+        async with gathered(data, breaks=breaks) as document:
+            if texts:
+                await document.gathering.everything()
             delivery = PackageDelivery(job_, document, self, self.transcoders)
             running = asyncio.ensure_future(delivery.run())
             while not running.done():
@@ -195,14 +199,14 @@ def test_a_view_of_long_texts_comes_instead_of_them_and_they_come_too() -> None:
 
     async def main() -> None:
         session = Session()
-        await session.bring(data, job(takes=m.Takes.PACKAGE | m.Takes.VIEWS))
+        await session.bring(data, job(takes=m.Takes.PACKAGE | m.Takes.VIEWS), texts=True)
         (number,) = (n for n, one in enumerate(session.slices) if one.view)
         view = session.slices[number]
         component = session.told(m.Package)[0].first + 2 * number
         assert len(brotli.decompress(session.came[component])) == view.view
         assert session.file(len(data)) == data
         without = Session()
-        await without.bring(data, job(takes=m.Takes.PACKAGE))
+        await without.bring(data, job(takes=m.Takes.PACKAGE), texts=True)
         assert not any(one.view for one in without.slices)
 
     run(main())
