@@ -13,7 +13,7 @@ MEASURED = BandwidthEstimate(48_000.0, 12.5, 1.0, "reports")
 
 
 def test_what_is_measured_alike_is_the_same() -> None:
-    assert MEASURED == BandwidthEstimate(rate=48_000.0, at=12.5, confidence=1.0, source="reports")
+    assert BandwidthEstimate(rate=48_000.0, at=12.5, confidence=1.0, source="reports") == MEASURED
     assert len({MEASURED, pickle.loads(pickle.dumps(MEASURED))}) == 1
 
 

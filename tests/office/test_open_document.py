@@ -13,7 +13,10 @@ from tests.office.small_documents import zipped
 
 IMAGE = '<draw:image xlink:href="{}"/>'
 BODY = (
-    "<draw:page>" + IMAGE.format("Pictures/b.png") + IMAGE.format("./Pictures/b.png") + "</draw:page>"
+    "<draw:page>"
+    + IMAGE.format("Pictures/b.png")
+    + IMAGE.format("./Pictures/b.png")
+    + "</draw:page>"
     '<draw:page><draw:object xlink:href="./Object 1"/>'
     + IMAGE.format("./ObjectReplacements/Object 1")
     + IMAGE.format("Pictures/b.png")

@@ -27,7 +27,9 @@ def deck(document: Opened) -> OdfDeck:
     return OdfDeck(document.parts(), document.outline, document.pictures)
 
 
-def presentation(body: str, *, width: str = "20cm", master: str = "", automatic: str = "") -> Opened:
+def presentation(
+    body: str, *, width: str = "20cm", master: str = "", automatic: str = ""
+) -> Opened:
     styles = MASTER.format(PAGE.format(width), master)
     return open_document("presentation", body, automatic=automatic, styles=styles)
 

@@ -147,7 +147,9 @@ def test_tables_without_end_are_cut() -> None:
     for _ in range(MAX_DEPTH + 2):
         inner = f"<table><table-row><table-cell>{inner}</table-cell></table-row></table>"
     assert "deepest" not in shown(inner)
-    assert "deepest" in shown("<table><table-row><table-cell><p>deepest</p></table-cell></table-row></table>")
+    assert "deepest" in shown(
+        "<table><table-row><table-cell><p>deepest</p></table-cell></table-row></table>"
+    )
 
 
 @pytest.mark.parametrize(

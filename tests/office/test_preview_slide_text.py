@@ -32,9 +32,7 @@ def p(text: str, *, properties: str = "", run: str = "") -> str:
 
 def test_a_size_is_the_nearest_that_is_said() -> None:
     layout = body('<lstStyle><lvl1pPr><defRPr sz="3000" b="1"/></lvl1pPr></lstStyle>')
-    master = parsed(
-        b'<s><lvl1pPr algn="ctr"><defRPr sz="2000" i="1"/></lvl1pPr></s>', "titleStyle"
-    )
+    master = parsed(b'<s><lvl1pPr algn="ctr"><defRPr sz="2000" i="1"/></lvl1pPr></s>', "titleStyle")
     assert f"font-size:{DEFAULT:g}pt" in shown(p("plain"))
     html = shown(p("text"), layout, styles=master)
     assert html == '<p style="font-size:30pt;text-align:center"><i><b>text</b></i></p>'

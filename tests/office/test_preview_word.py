@@ -52,9 +52,7 @@ def test_lists_count_by_levels() -> None:
         return p("x", f'<numPr><ilvl val="{level}"/><numId val="1"/></numPr>')
 
     html = shown(item(0) + item(1) + item(1) + item(0) + item(1) + item(2))
-    bullets = [
-        block.partition('class="bullet">')[2].partition("<")[0] for block in html
-    ]
+    bullets = [block.partition('class="bullet">')[2].partition("<")[0] for block in html]
     assert bullets == ["1.", "a.", "b.", "2.", "a.", ""]
     assert html[1].startswith('<p class="l1 item">')
     unknown = shown(p("x", '<numPr><numId val="9"/></numPr>'))

@@ -155,9 +155,7 @@ def test_a_part_has_only_so_many_styles(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_values_are_reduced_and_those_that_are_too_long_are_left_out() -> None:
     said = {"svg:x": "1in", "draw:name": "n" * (MAX_VALUE + 1), "other": "1"}
-    assert kept(said, {"svg:x": length, "draw:name": same, "svg:y": length}) == (
-        ("svg:x", "25mm"),
-    )
+    assert kept(said, {"svg:x": length, "draw:name": same, "svg:y": length}) == (("svg:x", "25mm"),)
 
 
 def test_attributes_are_escaped() -> None:

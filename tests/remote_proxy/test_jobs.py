@@ -24,9 +24,7 @@ def asked(component: int, document: int, **more: object) -> m.Request:
 
 def promised(treatment: m.Treatment = m.Treatment.ADAPTED, *, withheld: bool = False) -> Job:
     prefetch = Prefetch(PICTURE.url, HEADERS, "image/webp,*/*", PICTURE)
-    return Job.prefetch(
-        prefetch, component=8, document=5, treatment=treatment, withheld=withheld
-    )
+    return Job.prefetch(prefetch, component=8, document=5, treatment=treatment, withheld=withheld)
 
 
 def test_what_a_window_asks_for_is_a_document_and_what_a_page_asks_for_is_not() -> None:

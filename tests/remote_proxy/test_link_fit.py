@@ -11,10 +11,10 @@ from remote_proxy.jobs.link_fit import RENEW, Fitting
 from scheduling.commands import Obedience
 from scheduling.plan import Plan
 from scheduling.tree import Tree
+from tests.remote_proxy.test_fitted_quantum import QuietLink
 from transport.link.quantum import Chunks
 from transport.sending.outbox import TreeOutbox
 from transport.sending.outgoing import Budget
-from tests.remote_proxy.test_fitted_quantum import QuietLink
 from wire import messages as m
 from wire.session import Session, Side
 

@@ -38,9 +38,7 @@ class Channel:
     open: bool = True
     asked: list[tuple[str, int, int]] = field(default_factory=list)
 
-    async def getaddrinfo(
-        self, host: str, family: int, port: int, *, type: int
-    ) -> Found:
+    async def getaddrinfo(self, host: str, family: int, port: int, *, type: int) -> Found:
         assert self.open and type == socket.SOCK_STREAM
         self.asked.append((host, family, port))
         await asyncio.sleep(1.0)

@@ -42,7 +42,9 @@ class Tunnel:
         return self.down.take(self.down.held)
 
 
-async def reached(base: str, *, guard: Guard = HERE) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def reached(
+    base: str, *, guard: Guard = HERE
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     reach = Reach(guard)
     try:
         return await dial(base.partition("//")[2], reach, device="phone")
