@@ -116,7 +116,7 @@ def test_pictures_of_a_text_come_as_it_names_them_and_last_those_of_its_headers(
 def test_a_package_that_is_no_document_of_ours_is_refused() -> None:
     with pytest.raises(Unreadable, match="which part is the document"):
         deck({"_rels/.rels": relations(("r1", "officeDocument", "gone.xml"))})
-    with pytest.raises(Unreadable, match="another kind: .*visio"):
+    with pytest.raises(Unreadable, match=r"another kind: .*visio"):
         outlined(open_xml(MAIN, "visio.drawing", DECK))
     with pytest.raises(Unreadable, match="is no XML"):
         deck({"ppt/slides/_rels/slide1.xml.rels": "<Relationships>"})

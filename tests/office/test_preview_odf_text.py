@@ -19,7 +19,8 @@ OWN = """<c><automatic-styles>
 </automatic-styles></c>"""
 NAMED = """<s><styles>
 <style name="P1" family="paragraph"><text-properties font-size="99pt"/></style>
-<style name="Base" family="paragraph"><text-properties font-size="20pt" font-style="italic"/></style>
+<style name="Base" family="paragraph">
+ <text-properties font-size="20pt" font-style="italic"/></style>
 <default-style family="paragraph"><text-properties font-size="8pt" color="#112233"/></default-style>
 </styles><master-styles><master-page name="M" page-layout-name="x"/></master-styles></s>"""
 STYLES = OdfStyles(parsed(OWN.encode(), "content"), parsed(NAMED.encode(), "styles"))
@@ -143,13 +144,14 @@ def test_sections_are_read_through_and_what_was_deleted_is_not() -> None:
 
 
 def test_tables_without_end_are_cut() -> None:
-    inner = "<p>deepest</p>"
-    for _ in range(MAX_DEPTH + 2):
-        inner = f"<table><table-row><table-cell>{inner}</table-cell></table-row></table>"
-    assert "deepest" not in shown(inner)
-    assert "deepest" in shown(
-        "<table><table-row><table-cell><p>deepest</p></table-cell></table-row></table>"
-    )
+    def nested(depth: int) -> str:
+        inner = "<p>deepest</p>"
+        for _ in range(depth):
+            inner = f"<table><table-row><table-cell>{inner}</table-cell></table-row></table>"
+        return shown(inner)
+
+    assert "deepest" in nested(MAX_DEPTH)
+    assert "deepest" not in nested(MAX_DEPTH + 2)
 
 
 @pytest.mark.parametrize(

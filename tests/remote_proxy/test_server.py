@@ -1,4 +1,4 @@
-"""Tests of the listening end: a session for each link, so many devices, and a goodbye for others."""
+"""Tests of the listening end: a session for each link, so many devices, a goodbye for others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of how a PNG was written: its pixels can be the very file again, or it is said they can't."""
+"""Tests of how a PNG was written: its pixels can be the very file again, or it is refused."""
 
 from __future__ import annotations
 
@@ -64,9 +64,7 @@ def test_a_png_of_any_kind_is_the_very_file_again(one: Png) -> None:
     assert writer.png(pixels(one)) == data
 
 
-def test_colours_that_a_palette_has_twice_are_told_apart_and_cost_nothing_where_they_are_not() -> (
-    None
-):
+def test_colours_that_a_palette_has_twice_are_told_apart() -> None:
     twice = Png(4, 1, 3, 2, [(0,), (1,), (3,), (2,)], palette=PALETTE)
     writer, _ = writer_of(twice.file(level=6))
     assert writer.changed
