@@ -1,4 +1,4 @@
-"""The device's hierarchy by names: holds of two kinds, rules for nodes to come, forgetting."""
+"""Tests of the hierarchy by names: holds of two kinds, rules for nodes to come, forgetting."""
 
 from __future__ import annotations
 
