@@ -7,7 +7,7 @@ import contextlib
 import resource
 import sys
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -90,7 +90,6 @@ async def serving(settings: ServerSettings) -> AsyncIterator[str]:
     )
     store = PairingStore(Path(settings.state))
     paired = PairedDevices(store) if settings.security == "tls" else None
-    transcoders = Transcoders(workers=settings.workers, shared=settings.shared)
     try:
         tls = client_context(settings.ca_file)
     except NoRoots as error:
@@ -99,8 +98,10 @@ async def serving(settings: ServerSettings) -> AsyncIterator[str]:
         _log.warning("no root certificates here: https sites will fail; install ca-certificates")
     config = OriginConfig(per_host=settings.max_connections_per_host, total=limits.connections)
     _may_open_files()
-    async with Origin(config, guard=guard, tls=tls) as origin:
+    async with Origin(config, guard=guard, tls=tls) as origin, AsyncExitStack() as ends:
+        transcoders = Transcoders(workers=settings.workers, shared=settings.shared)
         services = Services(origin, transcoders, Devices(limits), worth=settings.worth)
+        ends.push_async_callback(services.close)
         server = RemoteServer(
             services,
             quantum=settings.quantum,
@@ -109,6 +110,7 @@ async def serving(settings: ServerSettings) -> AsyncIterator[str]:
             patience=settings.patience,
             devices=settings.devices,
         )
+        ends.push_async_callback(server.close)
         try:
             listening = await server.listen(
                 host.strip("[]"), int(port), security=paired.security if paired else None
@@ -125,8 +127,6 @@ async def serving(settings: ServerSettings) -> AsyncIterator[str]:
         finally:
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
-            await server.close()
-            await services.close()
 
 
 def _may_open_files() -> None:

@@ -141,6 +141,11 @@ class Tree:
         """All that are in the tree now."""
         return [leaf for leaf in self._leaves.values() if leaf.attached]
 
+    @property
+    def known(self) -> set[int]:
+        """Components of which anything is kept, in the tree or not."""
+        return {*self._leaves, *self._holds, *self._steps}
+
     def forget(self, component: int) -> None:
         """The component leaves, sent or not."""
         self._holds.pop(component, None)

@@ -22,7 +22,7 @@ WORTH: Final = 0.9
 """Share of its bytes above which it is left as it is."""
 _WINDOW: Final = -15
 """Raw deflate, 32 KiB."""
-_DICTIONARY: Final = b"".join(
+DICTIONARY: Final = b"".join(
     (
         b".gif.svg.webp.woff2.avif.js.css.png.jpg",
         b"/media//fonts//uploads//wp-content//scripts//styles//js//css//assets//static//images//img/",
@@ -43,14 +43,14 @@ def packed(message: m.Message) -> m.Message:
     encoded = m.encode(structs.replace(message, headers=b"") if headers else message)
     if len(encoded) < LEAST:
         return message
-    deflate = zlib.compressobj(9, zlib.DEFLATED, _WINDOW, zdict=_DICTIONARY)
+    deflate = zlib.compressobj(9, zlib.DEFLATED, _WINDOW, zdict=DICTIONARY)
     data = deflate.compress(encoded) + deflate.flush()
     return m.Packed(data, headers) if len(data) <= WORTH * len(encoded) else message
 
 
 def unpacked(message: m.Packed) -> m.Skeleton | m.Package:
     """What is in it. Raises PeerError if that is neither, or does not fit a frame."""
-    inflate = zlib.decompressobj(_WINDOW, zdict=_DICTIONARY)
+    inflate = zlib.decompressobj(_WINDOW, zdict=DICTIONARY)
     try:
         encoded = inflate.decompress(message.data, m.MAX_MESSAGE + 1)
     except zlib.error as error:

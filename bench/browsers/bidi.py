@@ -81,7 +81,7 @@ class BidiTab:
 
     def __init__(self, browser: BidiBrowser, context: str) -> None:
         self.browser = browser
-        self._context = context
+        self.context = context
         self.complaints: list[str] = []
         """Console errors, warnings, uncaught exceptions, and loads that failed."""
 
@@ -98,28 +98,28 @@ class BidiTab:
         """Lay out as if the window were this large, CSS pixels; one device pixel each."""
         await self.browser.call(
             "browsingContext.setViewport",
-            context=self._context,
+            context=self.context,
             viewport={"width": width, "height": height},
             devicePixelRatio=1.0,
         )
 
     async def go(self, url: str) -> None:
         """Navigate and wait for the load event."""
-        context = self._context
+        context = self.context
         await self.browser.call(
             "browsingContext.navigate", context=context, url=url, wait="complete"
         )
 
     async def back(self) -> None:
         """To the page before this one, when it shows."""
-        await self.browser.call("browsingContext.traverseHistory", context=self._context, delta=-1)
+        await self.browser.call("browsingContext.traverseHistory", context=self.context, delta=-1)
 
     async def evaluate(self, expression: str) -> Any:
         """The value of a primitive, after any promise that it is."""
         result = await self.browser.call(
             "script.evaluate",
             expression=expression,
-            target={"context": self._context},
+            target={"context": self.context},
             awaitPromise=True,
         )
         if result["type"] == "exception":
@@ -131,7 +131,7 @@ class BidiTab:
         await asyncio.sleep(0.04)
 
     async def screenshot(self) -> bytes:
-        shot = await self.browser.call("browsingContext.captureScreenshot", context=self._context)
+        shot = await self.browser.call("browsingContext.captureScreenshot", context=self.context)
         return base64.b64decode(shot["data"])
 
 

@@ -95,6 +95,16 @@ class WF2QPlus(Scheduler):
         """Ready and lingering children; `_weight_sum` is theirs."""
         self._weight_sum = 0
 
+    @property
+    def entries(self) -> int:
+        """Entries of its heaps, stale ones too."""
+        return len(self._eligible) + len(self._later) + len(self._lingering)
+
+    @property
+    def accounted(self) -> int:
+        """Children by whose weights V runs: the ready and the lingering."""
+        return self._accounted
+
     def attach(self, child: Node) -> None:
         self._flows[child] = _Flow(child)
 

@@ -27,6 +27,11 @@ class NodeHeap:
         self._entries: dict[Node, Entry] = {}
         self._heap: list[Entry] = []
 
+    @property
+    def entries(self) -> int:
+        """How many it holds, stale ones too."""
+        return len(self._heap)
+
     def put(self, node: Node, key: Key) -> None:
         """Insert the node or move it to another key."""
         entries, heap = self._entries, self._heap

@@ -63,7 +63,7 @@ async def run(
             if document.failure:
                 raise OpenFailed(document.failure)
             if document.complete:
-                out(f"kept as {_keep(document.path, into or Path(document.name))}")
+                out(f"kept as {keep(document.path, into or Path(document.name))}")
     except (NoAnswer, OpenFailed, OSError) as error:
         out(f"sluice: {error}")
         return 1
@@ -146,7 +146,7 @@ class DocumentProgress:
             self._say(text)
 
 
-def _keep(path: Path, into: Path) -> Path:
+def keep(path: Path, into: Path) -> Path:
     """Copy it, and never over another file."""
     target = into
     number = 1

@@ -19,7 +19,7 @@ MAX_CANDIDATES: Final = 200
 """Of one srcset; a browser takes more, a page never offers more."""
 
 _SPACE: Final = " \t\n\f\r"
-_DESCRIPTOR: Final = re.compile(r"(-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?)([wxh])", re.IGNORECASE)
+_DESCRIPTOR: Final = re.compile(r"(-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)([wxh])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def _candidate(url: str, descriptors: list[str]) -> Candidate | None:
         if not 0 <= value < 1e9:
             return None
         if matched[2] == "w":
-            if not value:
+            if not value or not matched[1].isdecimal():
                 return None
             width = int(value)
         elif matched[2] == "x":

@@ -112,6 +112,11 @@ class Connections:
         self._lines: dict[Server, _Line] = {}
         self._serial = count()
 
+    @property
+    def idle(self) -> bool:
+        """Nothing is under way, nobody waits, and nothing is remembered of any server."""
+        return not self._used and not self._lines
+
     async def turn(self, server: Server) -> Turn:
         """A turn, once it is its own. Raises OriginError where that takes too long."""
         await self.wait_for_turn(server)

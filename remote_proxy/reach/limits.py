@@ -215,6 +215,11 @@ class Devices:
         self._limits = limits or Limits()
         self._known: OrderedDict[str, Usage] = OrderedDict()
 
+    @property
+    def known(self) -> int:
+        """How many are remembered."""
+        return len(self._known)
+
     def of(self, device: str) -> Usage:
         """The usage of the device by this name."""
         usage = self._known.setdefault(device, Usage(self._limits))

@@ -36,6 +36,18 @@ Key = tuple[str, int, socket.AddressFamily]
 Found = list[ResolveResult] | OSError | OriginError
 
 
+@dataclass(frozen=True, slots=True)
+class LookupStatistics:
+    """A snapshot for logs and tests, of all devices together."""
+
+    devices: int
+    """Of which anything is remembered."""
+    under_way: int
+    """Names that are looked up, or wait for that."""
+    unknown: int
+    """Names that are believed to have no address."""
+
+
 @dataclass(slots=True, eq=False)
 class _Lookup:
     """One name on its way; `task` gives what was found and never raises."""
@@ -105,6 +117,15 @@ class Lookups:
         if isinstance(found, Exception):
             raise _again(found)
         return found
+
+    def statistics(self) -> LookupStatistics:
+        """Counts for logs and tests."""
+        lines = self._lines.values()
+        return LookupStatistics(
+            len(lines),
+            sum(len(line.under_way) for line in lines),
+            sum(len(line.failed) for line in lines),
+        )
 
     async def close(self) -> None:
         """End all of them."""

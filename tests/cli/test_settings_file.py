@@ -182,10 +182,10 @@ def test_roots_that_a_stranger_may_write_are_not_trusted(tmp_path: Path) -> None
 
 
 def test_a_document_is_not_kept_through_a_link_that_lies_there(tmp_path: Path) -> None:
-    from local_proxy.commands.open_document import _keep
+    from local_proxy.commands.open_document import keep
 
     document, elsewhere = tmp_path / "document", tmp_path / "elsewhere"
     document.write_bytes(b"a deck")
     (tmp_path / "deck.pptx").symlink_to(elsewhere)
-    assert _keep(document, tmp_path / "deck.pptx") == tmp_path / "deck (1).pptx"
+    assert keep(document, tmp_path / "deck.pptx") == tmp_path / "deck (1).pptx"
     assert not elsewhere.exists()

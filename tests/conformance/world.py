@@ -123,7 +123,7 @@ async def _firefox(door: Door, site: Site, folder: Path) -> AsyncIterator[Tab]:
         async def go(url: str) -> None:
             # Not until it is complete: some pages go on to others by themselves.
             await browser.call(
-                "browsingContext.navigate", context=tab._context, url=url, wait="none"
+                "browsingContext.navigate", context=tab.context, url=url, wait="none"
             )
 
         yield Tab(go, tab.evaluate, folder)

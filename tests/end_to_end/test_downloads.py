@@ -4,42 +4,13 @@ from __future__ import annotations
 
 import random
 
-import pytest
-
 from remote_proxy.jobs.delivery import LONG
-from remote_proxy.jobs.job import Job, is_download
 from tests.end_to_end.pair import all_three, run, until
 from wire import messages as m
 
 TEXT = random.Random(3).randbytes(20 * LONG).hex().encode()
 """Of which coding can't make little."""
 ATTACHED = [("content-disposition", 'attachment; filename="a"')]
-
-
-@pytest.mark.parametrize(
-    ("window", "headers", "content_type", "expected"),
-    [
-        (True, [], "text/html", False),
-        (True, [], "application/pdf", False),
-        (True, [], "application/json", False),
-        (True, [], "image/png", False),
-        (True, [], "video/mp4", False),
-        (True, [], "", False),
-        (True, [], "application/octet-stream", True),
-        (True, [], "application/zip", True),
-        (True, ATTACHED, "text/html", True),
-        (True, [("content-disposition", " Attachment")], "text/csv", True),
-        (True, [("content-disposition", "inline; filename=a.pdf")], "application/pdf", False),
-        (False, ATTACHED, "application/zip", True),
-        (False, [], "application/octet-stream", False),  # a page's script asked for it
-        (False, [], "application/wasm", False),
-    ],
-)
-def test_a_download_is_what_a_browser_puts_away(
-    window: bool, headers: list[tuple[str, str]], content_type: str, expected: bool
-) -> None:
-    request = m.Request(5, 5 if window else 3, "GET", "http://a.test/a", b"")
-    assert is_download(Job.requested(request, [], None), headers, content_type) is expected
 
 
 def test_a_download_that_a_page_began_is_not_the_pages() -> None:

@@ -31,4 +31,4 @@ def test_stale_entries_do_not_pile_up() -> None:
     heap = NodeHeap()
     for turn in range(1000):
         heap.put(NODES[turn % 8], (turn,))
-    assert len(heap._heap) <= 2 * 8 + 16
+    assert heap.entries <= 2 * 8 + 16

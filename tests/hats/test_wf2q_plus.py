@@ -270,8 +270,7 @@ def test_disabling_and_enabling_while_ahead_does_not_help_nor_pile_up() -> None:
         hierarchy.enable(a, by=hierarchy.root)
         hierarchy.set_weight(b, 1.0 + i % 2)
     hierarchy.set_weight(a, 0.1)
-    heaps = (scheduler._eligible, scheduler._later, scheduler._lingering)
-    assert sum(len(heap) for heap in heaps) < 30
+    assert scheduler.entries < 30
     before = a.sent, b.sent
     served(mux, 110)
     assert (a.sent - before[0]) / Q == pytest.approx(110 * 0.1 / 2.1, abs=2)
@@ -306,5 +305,4 @@ def test_a_removed_leaf_that_was_ahead_is_paid_off_and_forgotten() -> None:
     assert served(mux, 8) == "BCBCBCBC"
     scheduler = hierarchy.root.scheduler
     assert isinstance(scheduler, WF2QPlus)
-    assert scheduler._lingering == []
-    assert scheduler._accounted == 2
+    assert scheduler.accounted == scheduler.entries == 2

@@ -13,6 +13,7 @@ from office.contents import unpacked
 from office.entries import read
 from office.extents import Extents
 from office.preview.pages import Preview
+from office.preview.parts import Parts
 from office.zip_directory import Directory, parse
 
 DATA = Path(__file__).parents[1] / "data" / "office"
@@ -42,13 +43,26 @@ class Opened:
         entry = self.directory.by_name[name]
         return unpacked(entry, self.data[entry.start : entry.end])
 
-    def page(self, number: int, *, without: tuple[str, ...] = ()) -> str:
-        there = Extents(
+    @property
+    def pictures(self) -> dict[str, int]:
+        """Their numbers, by entry."""
+        return {one.entry: number for number, one in enumerate(self.outline.media)}
+
+    def there(self, *, without: tuple[str, ...] = ()) -> Extents:
+        """All of the file but entries whose names begin so."""
+        return Extents(
             (entry.start, entry.end)
             for entry in self.directory.entries
             if not entry.name.startswith(without or ("\0",))
         )
-        return "".join(self.preview.page(number, there).blocks)
+
+    def parts(self, *, without: tuple[str, ...] = ()) -> Parts:
+        parts = Parts(self.directory, lambda start, end: self.data[start:end], lambda name: None)
+        parts.now(self.there(without=without))
+        return parts
+
+    def page(self, number: int, *, without: tuple[str, ...] = ()) -> str:
+        return "".join(self.preview.page(number, self.there(without=without)).blocks)
 
     def pages(self) -> list[str]:
         return [self.page(number) for number in range(1, len(self.outline.pages) + 1)]

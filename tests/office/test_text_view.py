@@ -19,6 +19,7 @@ from office.outline import DocumentKind
 from office.partial_view import chunks, survey
 from office.parts import PicturePart, RestParts, Texts, Viewed, parts_of
 from office.preview.pages import Preview
+from office.preview.xml import Element
 from office.text_view import shorthand
 from office.text_view.records import CONTENT, STYLES, VIEWED, Record, TextView
 from office.text_view.view_records import records_of
@@ -83,7 +84,7 @@ def test_every_style_that_a_view_names_is_in_it(document: str) -> None:
         str(one) for one in etree.fromstring(styles_xml).xpath("//@*[local-name()='name']")
     }
 
-    def said(root: etree._Element, name: str) -> set[str]:
+    def said(root: Element, name: str) -> set[str]:
         return {str(one) for one in root.xpath(f"//@*[local-name()='{name}']")}
 
     known = said(content_, "name") | said(styles_, "name")

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remote_proxy.import_drivers import BrowserTraits, CssImport, Found, HtmlImport, Names
+from remote_proxy.import_drivers.css import CssImport
+from remote_proxy.import_drivers.found import BrowserTraits, Found, Names
+from remote_proxy.import_drivers.html import HtmlImport
 
 BASE = "http://site.test/css/s.css"
 

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remote_proxy.import_drivers import CssImport, Found, HtmlImport
-from remote_proxy.import_drivers.found import MAX_FOUND
+from remote_proxy.import_drivers.css import CssImport
+from remote_proxy.import_drivers.found import MAX_FOUND, Found
+from remote_proxy.import_drivers.html import HtmlImport
 from remote_proxy.import_drivers.page import MAX_OPEN
 from wire.skeleton import Kind, Use
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from remote_proxy.import_drivers import ImageSize, image_size
+from remote_proxy.import_drivers.image import ImageSize, image_size
 
 
 def encoded(form: str, mode: str = "RGB", **options: object) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from remote_proxy.reach.limits import DAY, Devices, Limits, TokenBucket, Usage, in_words
+from remote_proxy.reach.limits import DAY, MAX_KNOWN, Devices, Limits, TokenBucket, Usage, in_words
 
 
 def test_no_limit_is_met_where_there_is_none() -> None:
@@ -123,7 +123,7 @@ def test_names_without_end_fill_no_memory_and_oust_nobody_at_work() -> None:
     for number in range(5000):
         devices.of(f"device {number}")
     assert devices.of("at work").begin(now=0.0) is not None
-    assert len(devices._known) <= 1024
+    assert devices.known <= MAX_KNOWN
 
 
 def test_times_in_words() -> None:

@@ -14,7 +14,15 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from emulation.memory import virtual_time
 from remote_proxy.reach import lookups
 from remote_proxy.reach.failures import Failure, OriginError
-from remote_proxy.reach.lookups import AT_ONCE, BELIEVED, MOST, MOST_BELIEVED, TURNS, Lookups
+from remote_proxy.reach.lookups import (
+    AT_ONCE,
+    BELIEVED,
+    MOST,
+    MOST_BELIEVED,
+    TURNS,
+    Lookups,
+    LookupStatistics,
+)
 
 TIMEOUT = 15.0
 
@@ -164,14 +172,13 @@ def test_names_without_end_fill_no_memory() -> None:
         for lot in range(4):
             lots = [world.begin(f"{lot}.{number}.none") for number in range(MOST)]
             await asyncio.gather(*lots, return_exceptions=True)
-        line = world.lookups._lines["a"]
-        assert len(line.failed) == MOST_BELIEVED and not line.under_way
+        assert world.lookups.statistics() == LookupStatistics(1, 0, MOST_BELIEVED)
         await asyncio.sleep(BELIEVED)
         for number in range(100):
             await world.find("fine.example", f"device {number}")
         await asyncio.sleep(BELIEVED)
         await world.find("fine.example", "one more")
-        assert len(world.lookups._lines) <= 2
+        assert world.lookups.statistics().devices <= 2
 
     run(go)
 
@@ -199,9 +206,9 @@ def test_who_asks_and_leaves_begins_no_more_lookups_than_who_stays() -> None:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
         assert world.names.asked.total() == AT_ONCE
-        assert len(world.lookups._lines["a"].under_way) == AT_ONCE
+        assert world.lookups.statistics().under_way == AT_ONCE
         await asyncio.sleep(TIMEOUT + 1)
-        assert not world.lookups._lines["a"].under_way
+        assert not world.lookups.statistics().under_way
         await world.find("fine.example")
 
     run(go)

@@ -50,7 +50,7 @@ class Png:
             chunks.append(chunk(b"PLTE", b"".join(bytes(colour) for colour in self.palette)))
         if self.clear is not None:
             chunks.append(chunk(b"tRNS", self.clear))
-        pixels = zlib.compress(b"".join(self._rows()), level)
+        pixels = zlib.compress(b"".join(self.rows()), level)
         return SIGNATURE + b"".join((*chunks, chunk(b"IDAT", pixels), chunk(b"IEND")))
 
     def shown(self) -> list[tuple[int, int, int, int]]:
@@ -73,7 +73,7 @@ class Png:
         red, green, blue = colour * 3 if len(colour) == 1 else colour
         return red, green, blue, alpha
 
-    def _rows(self) -> Iterable[bytes]:
+    def rows(self) -> Iterable[bytes]:
         passes = _PASSES if self.interlaced else ((0, 0, 1, 1),)
         count = 0
         for left, top, right, down in passes:

@@ -318,7 +318,7 @@ def test_filters_are_those_of_the_standard(draw: st.DataObject) -> None:
     kinds = draw.draw(st.lists(st.integers(0, 4), min_size=height, max_size=height))
     step = CHANNELS[colour]
     samples = [tuple(raw[at : at + step]) for at in range(0, len(raw), step)]
-    expected = b"".join(Png(width, height, colour, 8, samples, filters=kinds)._rows())
+    expected = b"".join(Png(width, height, colour, 8, samples, filters=kinds).rows())
     assert filtered(raw, width=row, step=step, kinds=bytes(kinds)) == expected
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 
 from admission.admission import Protects
-from admission.demand import Demand
 from emulation.memory.carrier import CarrierModel, memory_carriers
 from emulation.memory.virtual_time import run
 from tests.transport.nai_world import World, in_world, let, sender
@@ -15,19 +14,6 @@ from transport.nai.estimators.estimator import Figure3
 from transport.nai.headers import Poll
 from transport.nai.messages.handles import SubmittedMessage
 from transport.nai.messages.message import Cancel, Expiry, MessageState, NaiMessage
-
-
-def test_what_higher_priorities_have_most_seconds_is_expected_a_burst_is_not() -> None:
-    demand = Demand()
-    for second in range(10):
-        demand.entered(2, 3000, second + 0.1)
-        demand.entered(2, 3000, second + 0.6)
-        demand.entered(1, 40_000 if second % 3 == 0 else 0, second + 0.7)
-    assert demand.above(0, 10.0) == demand.above(1, 10.0) == 6000
-    assert demand.above(2, 10.0) == 0
-    assert demand.above(0, 11.5) == 6000  # a second without any is not the rule yet
-    assert demand.above(0, 12.5) == 0
-    assert Demand().above(0, 5.0) == 0
 
 
 def test_low_messages_are_refused_rather_than_interrupted_to_their_ends() -> None:

@@ -50,7 +50,7 @@ skeletons = st.builds(
 
 
 def deflated(data: bytes) -> bytes:
-    work = zlib.compressobj(9, zlib.DEFLATED, -15, zdict=packing._DICTIONARY)
+    work = zlib.compressobj(9, zlib.DEFLATED, -15, zdict=packing.DICTIONARY)
     return work.compress(data) + work.flush()
 
 

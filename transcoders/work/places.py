@@ -47,6 +47,11 @@ class Places:
         """How far the owner was who was served last: nobody begins behind that."""
         self._serial = count(1)
 
+    @property
+    def known(self) -> int:
+        """Owners of whom anything is remembered."""
+        return len(self._owners)
+
     def locked(self) -> bool:
         """Whether who comes now has to wait."""
         return self._free == 0

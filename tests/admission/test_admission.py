@@ -1,4 +1,4 @@
-"""Admission: the decision itself against brute force, and what it promises against a simulation."""
+"""Tests of admission: the decision against brute force, and what it promises in a simulation."""
 
 from __future__ import annotations
 

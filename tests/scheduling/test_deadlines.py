@@ -1,4 +1,4 @@
-"""Which fetches expire early, by what the tree has to send and what the link carries."""
+"""Tests of which fetches expire early, by what the tree has to send and what the link carries."""
 
 from __future__ import annotations
 

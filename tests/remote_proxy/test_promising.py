@@ -1,0 +1,226 @@
+"""Tests of promises: what a page needs is said before it comes, and what may not come is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from remote_proxy.jobs.job import Job
+from remote_proxy.promises.promise import MAX_DOCUMENTS, MAX_SHARED, Promising
+from scheduling.commands import Obedience
+from scheduling.plan import Plan
+from scheduling.tree import Tree
+from tests.remote_proxy.document_world import response
+from wire import messages as m
+from wire.fields import Headers
+from wire.names import name_of
+from wire.session import Session, Side
+from wire.skeleton import Kind, Use
+
+PAGE = "http://a.test/"
+ASKED: Headers = [("user-agent", "Chrome/156"), ("accept", "text/html"), ("cookie", "c=1")]
+HTML: Headers = [("content-type", "text/html; charset=utf-8")]
+CSS: Headers = [("content-type", "text/css")]
+BODY = b"<!doctype html><link rel=stylesheet href=a.css><img src=b.png><script src=c.js></script>"
+
+
+class World:
+    """One session's promises, and what the device is told of them."""
+
+    def __init__(self) -> None:
+        self.session = Session(Side.REMOTE, agent="t")
+        self.local = Session(Side.LOCAL, agent="t")
+        hello = self.local.next_control()
+        assert hello is not None
+        self.session.receive(hello)
+        self.tree = Tree(quantum=1024)
+        self.plan = Plan()
+        self.begun: list[Job] = []
+        self.spare = 1000
+        self.refused: set[str] = set()
+        self.promising = Promising(
+            self.session,
+            self.tree,
+            self.plan,
+            Obedience(self.tree, self.plan),
+            start=self.begun.append,
+            may=lambda url: url not in self.refused,
+            spare=lambda: self.spare,
+        )
+
+    def page(
+        self,
+        body: bytes = BODY,
+        *,
+        component: int = 5,
+        url: str = PAGE,
+        asked: Headers = ASKED,
+        headers: Headers = HTML,
+        **more: object,
+    ) -> None:
+        request = m.Request(component, component, "GET", url, b"", **more)  # type: ignore[arg-type]
+        self.read(Job.requested(request, asked, None), body, headers)
+
+    def read(self, job: Job, body: bytes, headers: Headers) -> bool:
+        """Whether anybody reads it for what it needs."""
+        importer = self.promising.importer(job, response(body, headers=headers))
+        if importer is None:
+            return False
+        importer.feed(body)
+        importer.close()
+        return True
+
+    def promised(self) -> list[m.Skeleton]:
+        """The promises that the device hears of."""
+        found = []
+        while (payload := self.session.next_control()) is not None:
+            message, _ = self.local.receive(payload)
+            if isinstance(message, m.Skeleton):
+                found.append(message)
+        return found
+
+    def paths(self) -> list[str]:
+        return [
+            part.url.removeprefix("http://a.test/")
+            for skeleton in self.promised()
+            for part in skeleton.parts
+        ]
+
+    def job(self, path: str) -> Job:
+        return next(job for job in self.begun if job.request.url.endswith(path))
+
+
+def test_what_a_page_needs_is_promised_entered_and_begun() -> None:
+    world = World()
+    world.page()
+    parts = [part for skeleton in world.promised() for part in skeleton.parts]
+    assert [part.url[len(PAGE) :] for part in parts[:3]] == ["a.css", "b.png", "c.js"]
+    assert [part.component for part in parts[:3]] == [2, 4, 6]
+    assert [job.part for job in world.begun] == parts
+    assert {leaf.name for leaf in world.tree.leaves()} == {str(part.component) for part in parts}
+    assert all(job.promised and not job.withheld for job in world.begun)
+
+
+def test_a_sheet_that_was_promised_brings_what_it_needs_for_its_page() -> None:
+    world = World()
+    world.page()
+    world.promised()
+    assert world.read(world.job("a.css"), b"body{background:url(d.png)}", CSS)
+    assert world.paths() == ["d.png"]
+    assert world.job("d.png").document == 5
+
+
+def test_a_sheet_that_no_page_links_is_not_read() -> None:
+    world = World()
+    world.page()
+    request = m.Request(9, 5, "GET", "http://a.test/other.css", b"")
+    assert not world.read(Job.requested(request, ASKED, None), b"a{}", CSS)
+
+
+@pytest.mark.parametrize(
+    ("method", "headers", "status"),
+    [("POST", HTML, 200), ("GET", HTML, 404), ("GET", [("content-type", "text/plain")], 200)],
+)
+def test_only_pages_that_are_shown_are_read(method: str, headers: Headers, status: int) -> None:
+    world = World()
+    job = Job.requested(m.Request(5, 5, method, PAGE, b""), ASKED, None)
+    answer = response(BODY, headers=headers, status=status)
+    assert world.promising.importer(job, answer) is None
+
+
+def test_what_may_not_come_unasked_does_not() -> None:
+    world = World()
+    world.refused.add(PAGE + "a.css")
+    world.plan.replace([])
+    world.page(treatment=m.Treatment.TEXT_ONLY)
+    assert world.paths() == ["c.js"]
+
+
+def test_no_more_is_promised_than_there_is_to_spare() -> None:
+    world = World()
+    world.spare = 1
+    world.page()
+    assert len(world.paths()) == 1
+    world.spare = 0
+    world.page(component=7)
+    assert world.paths() == []
+
+
+def test_what_the_device_has_is_not_promised_and_what_may_be_stale_waits() -> None:
+    world = World()
+    kept = m.Kept(fresh=name_of(PAGE + "a.css"), stale=name_of(PAGE + "b.png"))
+    world.page(kept=kept)
+    assert "a.css" not in world.paths()
+    assert world.job("b.png").withheld
+    assert not world.job("c.js").withheld
+    leaf = world.tree.find_leaf(world.job("b.png").component)
+    assert leaf is not None
+    world.tree.hierarchy.enqueue(leaf, 100)
+    assert not leaf.ready
+
+
+def test_what_an_earlier_session_promised_is_not_promised_again() -> None:
+    world = World()
+    world.page(resume=m.Resume(0, known=name_of(PAGE + "b.png")))
+    assert "b.png" not in world.paths()
+
+
+def test_a_request_that_says_nothing_of_its_maker_cannot_be_promised() -> None:
+    world = World()
+    world.page(headers=[*HTML, ("referrer-policy", "no-referrer")])
+    assert world.paths() == []
+
+
+def test_headers_that_fill_a_message_are_not_shared() -> None:
+    world = World()
+    world.page(asked=[*ASKED, ("accept-language", "x" * MAX_SHARED)])
+    assert world.paths() == []
+
+
+def test_many_parts_go_in_messages_that_fit_a_frame() -> None:
+    world = World()
+    names = [f"{number:04}" + "x" * 400 for number in range(200)]
+    world.page(b"".join(b"<img src=%s.png>" % name.encode() for name in names))
+    skeletons = world.promised()
+    assert len(skeletons) > 2
+    assert sum(len(one.parts) for one in skeletons) >= 200
+    assert all(sum(len(part.url) for part in one.parts) <= 32_768 for one in skeletons)
+
+
+def test_a_frame_is_read_as_far_as_its_page_lets_it_be_shown() -> None:
+    world = World()
+    world.page(b"<iframe src=frame.html></iframe>")
+    world.promised()
+    frame = world.job("frame.html")
+    assert (frame.kind, frame.use) == (Kind.TEXT, Use.DOCUMENT)
+    denied = [*HTML, ("x-frame-options", "DENY")]
+    assert not world.read(frame, BODY, denied)
+    other = World()
+    other.page(b"<iframe src=frame.html></iframe>")
+    other.promised()
+    assert other.read(other.job("frame.html"), b"<img src=in.png>", HTML)
+    assert "in.png" in other.paths()
+
+
+def test_a_frame_that_no_page_has_is_not_read() -> None:
+    world = World()
+    request = m.Request(5, 5, "GET", PAGE, b"")
+    asked = [*ASKED, ("sec-fetch-dest", "iframe")]
+    assert not world.read(Job.requested(request, asked, None), BODY, HTML)
+
+
+def test_pictures_are_shown_by_pages_that_are_open() -> None:
+    world = World()
+    world.page()
+    assert world.promising.shows(5, PAGE + "b.png")
+    assert not world.promising.shows(5, PAGE + "z.png")
+    assert not world.promising.shows(7, PAGE + "b.png")
+    world.promising.close_document(5)
+    assert not world.promising.shows(5, PAGE + "b.png")
+
+
+def test_frames_without_end_are_not_read() -> None:
+    world = World()
+    for _ in range(MAX_DOCUMENTS):
+        world.page(b"<p>x")
+    request = m.Request(5, 5, "GET", PAGE, b"")
+    assert not world.read(Job.requested(request, ASKED, None), BODY, HTML)
