@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +12,9 @@ from local_proxy.documents.packages import Packages
 from local_proxy.documents.sparse_file import Folder
 from local_proxy.link.components import Component
 from local_proxy.sites.sites import Mode
+from office.contents import unpacked
+from office.entries import read
+from office.extents import Extents, joined
 from office.zip_directory import parse
 from policies.api import Event
 from tests.local_proxy.scripted_remote import Answer, Linked, ScriptedRemote, linked
@@ -51,6 +54,45 @@ def in_parts(remote: ScriptedRemote, request: m.Request, fields: Headers) -> Non
     part, digest = announce(remote, request)
     remote.send(part, DECK[:START])
     remote.send(digest, DIGEST)
+
+
+def _content(name: str) -> bytes:
+    entry = DIRECTORY.by_name[name]
+    return unpacked(entry, DECK[entry.start : entry.end])
+
+
+OUTLINE = read(DIRECTORY, _content)
+
+
+def sliced() -> list[tuple[list[Range], Kind, list[Range]]]:
+    """Ranges, kind and pages of each part: the texts of each page, each picture, all else."""
+
+    def of(names: Iterable[str]) -> list[Range]:
+        entries = (DIRECTORY.by_name[name] for name in names)
+        return joined((entry.start, entry.end) for entry in entries)
+
+    parts = [
+        (of(one.entries), Kind.TEXT, [(number, number + 1)])
+        for number, one in enumerate(OUTLINE.pages, 1)
+    ]
+    parts += [
+        (of([one.entry]), Kind.IMAGE, joined((page, page + 1) for page in one.pages))
+        for one in OUTLINE.media
+    ]
+    rest = Extents(one for ranges, _, _ in parts for one in ranges).missing(0, START)
+    return [*parts, (rest, Kind.OTHER, [])]
+
+
+def outlined(remote: ScriptedRemote, request: m.Request, fields: Headers) -> None:
+    """The deck's outline, and none of its parts: they have the ids from 2 on."""
+    slices = [Slice(kind, flat(ranges), flat(pages)) for ranges, kind, pages in sliced()]
+    first = remote.session.new_component()
+    for _ in slices:
+        remote.session.new_component()
+    pages = len(OUTLINE.pages)
+    remote.say(m.Package(request.component, len(DECK), START, "pptx", pages, first, slices))
+    remote.head(request.component, 200, [("content-type", "application/zip"), ("etag", '"x"')])
+    remote.send(request.component, DIRECTORY.raw)
 
 
 def begun(remote: ScriptedRemote, request: m.Request, fields: Headers) -> None:

@@ -16,7 +16,7 @@ from local_proxy.front.places import Room
 from local_proxy.front.users import user_at, user_listening
 from local_proxy.http.client_socket import ClientSocket
 from local_proxy.http.model import Request
-from tests.watched import run
+from tests.watched import run, until
 from wire.fields import header
 
 CLIENT, SERVER = ("127.0.0.1", 50_001), ("127.0.0.1", 8118)
@@ -65,8 +65,7 @@ class Guests:
     async def leave(self) -> None:
         for end in self.ends:
             end.set()
-        await asyncio.sleep(0.01)
-        assert len(self.room) == 0
+        await until(lambda: not len(self.room))
 
 
 def test_a_full_room_gives_the_place_of_the_longest_waiting() -> None:

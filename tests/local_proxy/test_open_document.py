@@ -13,6 +13,7 @@ from local_proxy.commands.open_document import DocumentProgress
 from local_proxy.commands.open_document import run as command
 from local_proxy.documents.report import DocumentRefused, Ended, News, WholeBegun
 from office.source import Source
+from tests.local_proxy.ends import turns
 from tests.local_proxy.served_documents import DATA, NUMBER, begun, served
 from tests.office.fake_source import FakeSource
 from tests.watched import run
@@ -116,7 +117,7 @@ def test_a_document_is_open_until_the_person_has_closed_it(
             (shown,) = viewer.shown
             assert isinstance(shown, FollowedSource)
             assert viewer.like == "deck.pptx"  # its address says nothing
-            await asyncio.sleep(0.05)
+            await turns()
             assert not opening.done()
             viewer.closed.set()
             assert await opening == 0

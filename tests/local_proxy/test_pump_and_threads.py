@@ -12,6 +12,7 @@ from emulation.memory.virtual_time import run as run_virtually
 from local_proxy.http.pump import pump
 from local_proxy.kept.threads import DOCUMENTS, STORE, Threads
 from local_proxy.kept.wall_clock import wall_clock
+from tests.local_proxy.ends import turns
 from tests.local_proxy.memory_client import MemoryClient
 from tests.local_proxy.small_core import Echo
 from tests.watched import run
@@ -94,7 +95,7 @@ def test_slow_work_of_one_sort_holds_up_no_other() -> None:
         try:
             assert await asyncio.wait_for(DOCUMENTS.run(sum, [1, 2]), 5) == 3
             behind = asyncio.ensure_future(STORE.run(threading.get_ident))
-            await asyncio.sleep(0.02)
+            await turns()
             assert not behind.done()
         finally:
             through.set()
