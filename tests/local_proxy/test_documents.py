@@ -99,5 +99,9 @@ def test_what_is_closed_leaves_nothing_behind() -> None:
         documents.close(number)
         documents.shown(number, True, now=1.0)
         documents.looked_at(number, now=1.0)
-    kept = (documents._by_url, documents._by_origin, documents._looked, documents._on_screen)
-    assert not any(kept)
+    assert len(documents) == 0
+    for referer in ("http://a/", "http://a/other", "http://b/"):
+        assert documents.of(referer) == UNATTRIBUTED
+    documents.open(1, "http://a/", now=2.0)  # on the screen before, and nobody has said so again
+    gone = documents.open(7, "http://c/", now=UNSEEN + 2.0)
+    assert [document.id for document in gone] == [1]

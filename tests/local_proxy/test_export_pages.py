@@ -13,6 +13,7 @@ from tests.local_proxy.export_world import (
     PREFIXES,
     URL,
     World,
+    advance,
     component,
     run,
     stream,
@@ -108,7 +109,8 @@ def test_left_pages_are_forgotten_in_time_and_number() -> None:
         world.now = 601
         world.export.close_document(0)
         assert world.export.statistics().pages == 0
-        assert not one._watchers
+        advance(one, 5)
+        assert one.unread == 2  # nobody holds it any more
 
     run(main())
 

@@ -62,7 +62,7 @@ class World:
             lost=self._lost,
             undo=self._undone,
         )
-        self._ask(1, takes)
+        self.ask(1, takes)
 
     async def _undone(self, data: bytes, *, size: int) -> bytes:
         try:
@@ -73,7 +73,7 @@ class World:
     def _lost(self) -> None:
         self.losses += 1
 
-    def _ask(self, id_: int, takes: int) -> None:
+    def ask(self, id_: int, takes: int) -> None:
         self.own = Component(id_, id_, URL)
         self.own.on_package = self.document.announced
         self.document.begin(self.own)
@@ -236,7 +236,7 @@ def test_another_file_in_its_place_is_not_mixed_in(world: World) -> None:
     world.package()
     world.directory()
     world.arriving.lost(None)
-    world._ask(3, m.Takes.PACKAGE)
+    world.ask(3, m.Takes.PACKAGE)
     world.package(first=10)
     assert world.document.failure == CHANGED
 
@@ -360,7 +360,7 @@ def test_a_form_that_can_not_be_undone_is_asked_for_as_it_is(tmp_path: Path) -> 
         assert not world.document.exact
         assert not world.document.failure
         assert world.document.held() is not None
-        world._ask(9, m.Takes.PACKAGE)
+        world.ask(9, m.Takes.PACKAGE)
         slices = [Slice(Kind.TEXT, [0, START], [1, 1])]
         world.package(slices, goes_on=True, first=10)
         world.arriving.head(m.Head(9, 200, b""), [])

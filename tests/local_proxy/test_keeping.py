@@ -33,7 +33,7 @@ async def coarse(world: World, one: Component, *fields: tuple[str, str]) -> str:
 
 
 def told(world: World) -> list[PictureStep]:
-    page = world.export._pages.of_document(1)
+    page = world.export.pages.of_document(1)
     assert page is not None
     return page.steps({})
 
@@ -121,7 +121,7 @@ def test_multipart_is_offered_when_it_has_ended() -> None:
         key = (await world.page()).key
         fields = [*IMAGE, ("sec-fetch-mode", "cors")]
         response = await world.export.picture(one, Request("GET", URL, fields))
-        page = world.export._pages.of_document(1)
+        page = world.export.pages.of_document(1)
         assert page is not None
         assert page.pending()
         advance(one, len(DATA))

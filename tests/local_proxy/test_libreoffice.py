@@ -206,7 +206,7 @@ def test_a_slide_show_is_not_disturbed(tmp_path: Path) -> None:
 def test_all_slides_can_be_read_before_their_notes_come(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("local_proxy.export_drivers.libreoffice.show._WAITED_FOR", 0)
+    monkeypatch.setattr("local_proxy.export_drivers.libreoffice.show.WAITED_FOR", 0)
 
     async def scenario() -> None:
         async with desk("deck_pictures.pptx", tmp_path) as at:

@@ -125,7 +125,7 @@ def test_one_that_has_hardly_begun_to_start_is_ended_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And what it writes while it is being killed is removed as well."""
-    monkeypatch.setattr(session, "_FAREWELL", 3600.0)
+    monkeypatch.setattr(session, "FAREWELL", 3600.0)
     program = tmp_path / "soffice"
     program.write_text(f"""#!/bin/sh
 folder=$(ls -d {tmp_path}/sluice-open-*)
@@ -159,9 +159,9 @@ def test_a_folder_that_is_written_into_is_removed_in_the_end(tmp_path: Path) -> 
     writer = threading.Thread(target=write)
     writer.start()
     while not through.is_set():
-        session._remove(folder)
+        session.remove(folder)
     writer.join()
-    session._remove(folder)
+    session.remove(folder)
     assert not folder.exists()
 
 

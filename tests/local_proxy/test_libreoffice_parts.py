@@ -104,7 +104,7 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
         find("no-such-program")
     monkeypatch.setenv("DISPLAY", ":0")
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("local_proxy.export_drivers.libreoffice.find._FOLDERS", ())
+    monkeypatch.setattr("local_proxy.export_drivers.libreoffice.find.FOLDERS", ())
     said: list[str] = []
     opening = suite(said.append)
     assert opening is not None

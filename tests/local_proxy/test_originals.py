@@ -9,7 +9,12 @@ import pytest
 from msgspec import msgpack
 
 from local_proxy.export_drivers.browser.driver import BrowserExport
-from local_proxy.export_drivers.browser.level_files import RESTORED_AT_ONCE, LevelFiles, NoFile
+from local_proxy.export_drivers.browser.level_files import (
+    RESTORED_AT_ONCE,
+    Decode,
+    LevelFiles,
+    NoFile,
+)
 from local_proxy.export_drivers.browser.page import BrowserPage, PictureRequest, PictureStep
 from local_proxy.http.model import Request, Response
 from local_proxy.link.announced_levels import Told
@@ -52,6 +57,7 @@ class Pair(World):
         self,
         *levels: Level,
         restore: Restore = restore,
+        decode: Decode | None = None,
         use: Use = Use.ELEMENT,
         multipart: bool = False,
         sent: bytes = SENT,
@@ -62,6 +68,7 @@ class Pair(World):
             tracker=self.tracker,
             fetch=self.fetch,
             multipart=multipart,
+            decode=decode,
             restore=restore,
         )
         self.one = Component(7, 1, URL, Kind.IMAGE, use, head=OriginHead(200, list(FIELDS), None))
@@ -83,7 +90,7 @@ class Pair(World):
         return answer
 
     def opened(self) -> BrowserPage:
-        page = self.export._pages.of_document(1)
+        page = self.export.pages.of_document(1)
         assert page is not None
         return page
 
@@ -228,9 +235,8 @@ def test_a_response_that_grows_has_no_validators(coding: str, driver: bool) -> N
     """It has begun before the end is known."""
 
     async def main() -> None:
-        world = Pair(*PREFIXES, use=Use.BACKGROUND)
+        world = Pair(*PREFIXES, use=Use.BACKGROUND, decode=same)
         world.one.coding = coding
-        world.export._files._decode = same
         if driver:
             await world.page()
         world.advance(3)

@@ -87,13 +87,14 @@ class BrowserExport:
         pictures that have one; `enlarge` makes files of sketches, `restore` the origin's bytes of
         another form. `growing`: told of a document in which no driver runs, once.
         """
-        self._pages = Pages(now=now, secret=secret or secrets.token_bytes(32))
+        self.pages = Pages(now=now, secret=secret or secrets.token_bytes(32))
+        """Those that browsers have open, or may bring back."""
         self._powers = ScriptPowers()
         self._files = LevelFiles(decode, enlarge, restore)
         self._refetch = Refetch(fetch)
         self._channels = Channels()
         self._choice = LevelChoice(
-            pages=self._pages,
+            pages=self.pages,
             files=self._files,
             refetch=self._refetch,
             powers=self._powers,
@@ -103,7 +104,7 @@ class BrowserExport:
         )
         self._requests = DriverRequests(
             now=now,
-            pages=self._pages,
+            pages=self.pages,
             channels=self._channels,
             files=self._files,
             refetch=self._refetch,
@@ -111,13 +112,13 @@ class BrowserExport:
         )
 
     def __repr__(self) -> str:
-        return f"<BrowserExport {len(self._pages)} pages>"
+        return f"<BrowserExport {len(self.pages)} pages>"
 
     def statistics(self) -> ExportStatistics:
         return ExportStatistics(
-            pages=len(self._pages),
-            drivers=sum(page.alive.is_set() for page in self._pages),
-            coarse=sum(not p.final() for page in self._pages for p in page.pictures.values()),
+            pages=len(self.pages),
+            drivers=sum(page.alive.is_set() for page in self.pages),
+            coarse=sum(not p.final() for page in self.pages for p in page.pictures.values()),
             channels=len(self._channels),
             swapped=self._choice.swapped,
             multipart=self._choice.multipart,
@@ -136,21 +137,21 @@ class BrowserExport:
 
     def open_document(self, document: int, url: str) -> None:
         """A browser asks for this page: remember what becomes of it."""
-        self._pages.open(document, url)
+        self.pages.open(document, url)
 
     def close_document(self, document: int) -> None:
         """The page was left; a browser may still bring it back from its back/forward cache."""
-        self._pages.leave(document)
+        self.pages.leave(document)
 
     def document_response(self, document: int, response: Response) -> Response:
         """The page's response with the driver in it, where that can be."""
-        page = self._pages.of_document(document)
+        page = self.pages.of_document(document)
         if page is None or self._powers.answer(page.origin):
             return response
-        before = self._pages.same(page) if response.status == 304 else None
+        before = self.pages.same(page) if response.status == 304 else None
         if before is not None:  # what the browser holds of it has the policies that it had then
             page.connections, page.restricted = before.connections, before.restricted
-        driver = f"{DRIVER_PATH}?d={self._pages.ticket(page)}"
+        driver = f"{DRIVER_PATH}?d={self.pages.ticket(page)}"
         return tagged(response, page, driver=driver)
 
     async def picture(self, component: Component, request: Request) -> Response:
@@ -173,7 +174,7 @@ class BrowserExport:
 
     def look(self, component: Component) -> None:
         """It was promised, or more of it is here: see what the scripts in it can do."""
-        page = self._pages.of_document(component.document)
+        page = self.pages.of_document(component.document)
         self._powers.look(component, page.origin if page is not None else "")
         if page is not None and script_powers.are_of_markup(component):
             page.expect(component, known=self._powers.read_pixels(page.origin))
@@ -185,7 +186,7 @@ class BrowserExport:
         """
         if header(request.headers, "service-worker-navigation-preload"):
             return True
-        page = self._pages.of_document(document)
+        page = self.pages.of_document(document)
         origin = page.origin if page is not None else ""
         if is_navigation(request):
             origin = split_url(request.url)[0]

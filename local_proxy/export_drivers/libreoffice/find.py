@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 _PROGRAMS: Final = ("soffice", "libreoffice")
-_FOLDERS: Final = (
+FOLDERS: Final = (
     "/usr/lib/libreoffice/program",
     "/opt/libreoffice/program",
     "/snap/libreoffice/current/lib/libreoffice/program",
@@ -59,7 +59,7 @@ def _soffice(wanted: str | None) -> str:
     for name in _PROGRAMS:
         if path := shutil.which(name):
             return path
-    for folder in _FOLDERS:
+    for folder in FOLDERS:
         if path := shutil.which("soffice", path=folder):
             return path
     raise NoOffice("LibreOffice is not here (apt-get install libreoffice-impress).")

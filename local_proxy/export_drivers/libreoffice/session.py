@@ -24,7 +24,7 @@ from local_proxy.export_drivers.libreoffice.find import Office
 from local_proxy.kept.threads import PROGRAMS
 
 PREFIX: Final = "sluice-open-"
-_FAREWELL: Final = 12.0
+FAREWELL: Final = 12.0
 """Seconds that the helper gets to end LibreOffice."""
 _TRIES: Final = 50
 _MOMENT: Final = 0.1
@@ -125,7 +125,7 @@ class OfficeSession:
         if self._process.stdin is not None:
             self._process.stdin.close()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(None if self.edited else _FAREWELL):
+            async with asyncio.timeout(None if self.edited else FAREWELL):
                 await self._begun.wait()
                 if not self._ready:
                     self._kill_office()  # has nothing to lose; the helper ends with it
@@ -136,7 +136,7 @@ class OfficeSession:
         if self.group is not None and self.edited and self._process.returncode != 0:
             return  # the helper was killed: the person goes on without it
         self._kill_office()
-        await PROGRAMS.run(_remove, self.folder)
+        await PROGRAMS.run(remove, self.folder)
 
     def _kill_office(self) -> None:
         if self.group is not None:
@@ -144,8 +144,8 @@ class OfficeSession:
                 os.killpg(self.group, signal.SIGKILL)
 
 
-def _remove(folder: Path) -> None:
-    """The killed write a moment longer, and into a folder that is being emptied."""
+def remove(folder: Path) -> None:
+    """Remove it. The killed write a moment longer, and into a folder that is being emptied."""
     for _ in range(_TRIES):
         shutil.rmtree(folder, ignore_errors=True)
         if not folder.exists():

@@ -35,7 +35,7 @@ __all__ = ["Event", "EventKind", "OfficeFailed", "show", "show_coming"]
 
 _AGAIN: Final = 1.0
 """Seconds until a document is replaced that could not be, during a slide show."""
-_WAITED_FOR: Final = 8192
+WAITED_FOR: Final = 8192
 """Bytes that are waited for rather than open a document twice: a second of a modem."""
 _SOON: Final = 65_536
 """Bytes that are waited for, so that a person who reads a view of the text is interrupted once."""
@@ -198,12 +198,12 @@ class _Driver:
     def _due(self, view: View, session: OfficeSession) -> bool:
         """Whether this view is to be opened."""
         if self._view is None:
-            return view.pages > 0 or (view.begun and self._begins and self._to_come() > _WAITED_FOR)
+            return view.pages > 0 or (view.begun and self._begins and self._to_come() > WAITED_FOR)
         if self._editable or session.edited or self._busy:
             return False
         if view.whole_text and self._view.viewed and not self._source.failure:
             return self._source.complete or self._missing() > _SOON
-        worth = view.viewed or self._lacking(view) > _WAITED_FOR
+        worth = view.viewed or self._lacking(view) > WAITED_FOR
         return view.whole_text or (self._more(view) and worth)
 
     def _more(self, view: View) -> bool:

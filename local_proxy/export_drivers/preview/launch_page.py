@@ -82,6 +82,12 @@ class _Run:
         self.code: int | None = None
         self.task = asyncio.ensure_future(self._follow())
 
+    def end(self) -> None:
+        """The program ends, even where nobody has begun to follow it."""
+        if self._process.returncode is None:
+            self._process.terminate()
+        self.task.cancel()
+
     async def _follow(self) -> None:
         assert self._process.stdout is not None
         try:
@@ -126,7 +132,7 @@ class Launching:
     def close(self) -> None:
         """The proxy ends, and what it started with it."""
         for run in self._running.values():
-            run.task.cancel()
+            run.end()
 
     def _question(self, key: str, url: str, name: str) -> Response:
         secret = secrets.token_urlsafe(24)

@@ -87,7 +87,6 @@ class Http1Connection:
 
     async def turn_away(self) -> None:
         """Say that there are too many connections already."""
-        self._front.refused += 1
         try:
             reason = f"More than {self._limits.connections} connections are open."
             await self._refuse(h11.Connection(h11.SERVER), RefusedRequest(503, reason))

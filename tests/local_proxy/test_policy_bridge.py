@@ -1,0 +1,230 @@
+"""Tests of the bridge: what policies hear of the link and of readers, and what they command."""
+
+from __future__ import annotations
+
+import asyncio
+
+from emulation.memory.virtual_time import run
+from local_proxy.link.components import Component
+from local_proxy.policy.bridge import WANTED, Bridge, Components
+from policies.api import (
+    Cancel,
+    DocumentClosed,
+    DocumentOpened,
+    Event,
+    FocusChanged,
+    LayoutKnown,
+    LinkLost,
+    LinkRestored,
+    PointerOn,
+    Progress,
+    ScrolledInView,
+    SessionOpened,
+    SetPlan,
+    SetScheduler,
+    SkeletonGrew,
+    VisibilityChanged,
+)
+from policies.api.events import Box
+from tests.local_proxy.policy_session import Scripted
+from tests.local_proxy.proxy_at_work import HTML, AtWork, at_work
+from tests.local_proxy.scripted_remote import moment
+from transport.link.interface import LinkError
+from wire import messages as m
+from wire.skeleton import Kind, Level, Part, Use
+
+PAGE, PICTURE = "http://a.test/", "http://a.test/p.jpg"
+JPEG = "image/jpeg"
+
+
+def one(number: int, document: int, url: str = PICTURE) -> Component:
+    return Component(number, document, url)
+
+
+def test_components_are_found_by_document_and_address_the_newest_first() -> None:
+    components = Components()
+    first, second, other = one(2, 1), one(4, 1), one(6, 3)
+    for component in (first, second, other):
+        components.add(component)
+    assert components.of(1) == [first, second]
+    assert components.find(1, PICTURE) is second
+    assert components.find(3, PICTURE) is other
+    assert components.find(1, PAGE) is None
+    components.forget(second)
+    components.forget(second)
+    assert components.find(1, PICTURE) is first
+    assert components.close(1) == [first]
+    assert components.close(1) == []
+    assert components.find(1, PICTURE) is None
+
+
+def bridge(at: AtWork) -> Bridge:
+    tracker = at.proxy.tracker
+    assert isinstance(tracker, Bridge)
+    return tracker
+
+
+async def page(at: AtWork, *parts: Part) -> int:
+    """An open page of which the remote promises these parts."""
+    asking = asyncio.ensure_future(at.navigate(PAGE))
+    await moment()
+    request = at.remote.asked[-1]
+    at.remote.respond(request, b"<html>", HTML)
+    await asking
+    at.remote.say(m.Skeleton(request.document, list(parts), True), [("user-agent", "test")])
+    await moment()
+    return request.document
+
+
+PROMISED = Part(2, PICTURE, Kind.IMAGE, Use.ELEMENT, 0)
+
+
+def heard(at: AtWork, kind: type[Event]) -> list[Event]:
+    return [event for event in at.heard if isinstance(event, kind)]
+
+
+def test_policies_hear_of_a_page_its_parts_and_their_levels() -> None:
+    async def main() -> None:
+        async with at_work() as at:
+            document = await page(at, PROMISED)
+            assert DocumentOpened(document, PAGE) in at.heard
+            assert SkeletonGrew(document, (PROMISED,)) in at.heard
+            levels = [Level("low", 0, 3, JPEG), Level("original", 0, 9, JPEG)]
+            at.remote.say(m.Levels(2, levels, 9, "", True))
+            at.remote.head(2, 200, [("content-type", JPEG)], 9)
+            at.remote.send(2, b"abcd", last=False)
+            await moment()
+            at.remote.send(2, b"e", last=False)
+            await moment()
+            at.remote.send(2, b"fghi")
+            await moment()
+            progress = [e for e in heard(at, Progress) if getattr(e, "component", 0) == 2]
+            assert progress == [
+                Progress(2, 4, "low", False, 9),
+                Progress(2, 9, "original", True, 9),
+            ]
+            assert bridge(at) is at.proxy.tracker
+
+    run(main())
+
+
+def test_policies_hear_where_a_reader_looks_by_component() -> None:
+    async def main() -> None:
+        async with at_work() as at:
+            document = await page(at, PROMISED)
+            await moment()
+            at.policy.heard.clear()
+            tracker = at.proxy.tracker
+            tracker.visible(document, False)
+            tracker.focus(document, False)
+            tracker.focus(document, True)
+            for url in (PICTURE, "http://a.test/unknown", PICTURE, None):
+                tracker.pointer(document, url)
+                await moment()
+            tracker.in_view(document, [PICTURE, "http://a.test/unknown"])
+            tracker.layout(document, {PICTURE: (30, 20), "http://a.test/unknown": (1, 1)})
+            await moment()
+            assert VisibilityChanged(document, False) in at.heard
+            assert FocusChanged(document) in at.heard
+            on = [PointerOn(2), PointerOn(None), PointerOn(2), PointerOn(None)]
+            assert heard(at, PointerOn) == on
+            assert heard(at, ScrolledInView) == [ScrolledInView(document, (2,))]
+            assert heard(at, LayoutKnown) == [LayoutKnown(document, (Box(2, 30, 20),))]
+            tracker.closed(document)
+            await moment()
+            assert DocumentClosed(document) in at.heard
+            assert at.remote.of(m.CloseDocument) == [m.CloseDocument(document)]
+            assert at.proxy.components.of(document) == []
+
+    run(main())
+
+
+def test_a_picture_that_a_reader_wants_goes_before_all_if_it_is_to_come() -> None:
+    async def main() -> None:
+        async with at_work() as at:
+            document = await page(at, PROMISED)
+            original = at.proxy.tracker.original
+            assert original(document, PICTURE)
+            assert not original(document, "http://a.test/unknown")
+            await moment()
+            assert at.remote.of(m.Fetch) == [m.Fetch(2, "original", WANTED)]
+            at.remote.say(m.Levels(2, [Level("low", 0, 3, JPEG)], 3))
+            await moment()
+            assert not original(document, PICTURE)  # the rest was never made
+
+    run(main())
+
+
+def test_commands_leave_as_they_are_given_and_wait_for_a_link() -> None:
+    def plans(event: Event, view: object) -> list[SetScheduler | SetPlan]:
+        if event == SessionOpened():
+            return [SetScheduler((), "fifo")]
+        return [SetPlan(())] if isinstance(event, DocumentOpened) else []
+
+    async def main() -> None:
+        async with at_work(policy=Scripted(plans)) as at:
+            await moment()
+            assert at.remote.of(m.SetScheduler)[0] == m.SetScheduler([], "fifo", {})
+            at.remotes.refuses = True
+            at.remote.close(LinkError("reset"))
+            await moment()
+            bridge(at).document_opened(9, PAGE)
+            await moment()
+            at.remotes.refuses = False
+            at.proxy.uplink.hurry()
+            await asyncio.sleep(10.0)
+            heard_first = [type(one) for one in at.remote.heard if not isinstance(one, m.Hello)][:2]
+            assert m.SetScheduler in heard_first  # what stands goes first
+
+    run(main())
+
+
+def test_a_cancelled_component_ends_for_its_reader_too() -> None:
+    async def main() -> None:
+        async with at_work() as at:
+            asking = asyncio.ensure_future(at.get("http://a.test/x"))
+            await moment()
+            bridge(at).command(Cancel(at.remote.asked[0].component))
+            answer = await asking
+            assert answer.status == 403
+            await moment()
+            assert at.remote.of(m.Cancel) == [m.Cancel(at.remote.asked[0].component)]
+
+    run(main())
+
+
+def test_policies_hear_of_a_lost_link_and_of_the_next() -> None:
+    async def main() -> None:
+        async with at_work() as at:
+            at.remote.close(LinkError("reset"))
+            await asyncio.sleep(5.0)
+            lost = heard(at, LinkLost)
+            assert len(lost) == 1
+            after = at.heard[at.heard.index(lost[0]) :]
+            assert LinkRestored() in after
+
+    run(main())
+
+
+def test_what_the_browser_has_need_not_come() -> None:
+    async def main() -> None:
+        async with at_work() as at:
+            document = await page(at)
+            asking = asyncio.ensure_future(
+                at.get(PICTURE, ("user-agent", "test"), ("referer", PAGE))
+            )
+            await moment()
+            at.remote.respond(at.remote.asked[-1], b"abc", [("cache-control", "max-age=600")])
+            for done in (await asking).on_done:
+                done(True)
+            assert len(at.proxy.caches) == 1
+            at.remote.say(m.Skeleton(document, [PROMISED], True), [("user-agent", "test")])
+            await moment()
+            assert at.remote.of(m.Cancel) == [m.Cancel(2)]
+            assert at.proxy.caches.spared == 1
+            assert [one.id for one in at.proxy.components.of(document)] == [
+                document,
+                at.remote.asked[-1].component,
+            ]
+
+    run(main())
