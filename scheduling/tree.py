@@ -141,6 +141,11 @@ class Tree:
         """All that are in the tree now."""
         return [leaf for leaf in self._leaves.values() if leaf.attached]
 
+    @property
+    def remembered(self) -> int:
+        """Components that something is known of: those that left since the last sweep, too."""
+        return len(self._leaves)
+
     def forget(self, component: int) -> None:
         """The component leaves, sent or not."""
         self._holds.pop(component, None)
