@@ -36,7 +36,7 @@ def test_a_link_that_is_later_than_its_profile_is_found_out() -> None:
             return await added_delay(Told(world, said_cable), count=3)  # type: ignore[arg-type]
 
     late = run(measured(0.005))
-    assert late.median >= 0.015
+    assert late.median >= 0.0149
     assert late.percentile_99 >= late.median
     assert run(measured(0.02)).median >= -1e-3  # nothing is there before the link brings it
 

@@ -338,14 +338,14 @@ def test_a_remote_starts_without_devices_and_strangers_learn_nothing(tmp_path: P
             assert b"sluice" not in answer.lower()
             assert len(answer) <= 7
             printed: list[str] = []
-            settings = _Settings(str(state))
+            settings = Settings(str(state))
             pair_command(settings, "phone", out=printed.append, notice=lambda _: None)
             assert parse(printed[0]).address == settings.address
 
     asyncio.run(go())
 
 
-class _Settings:
+class Settings:
     listen, address = "127.0.0.1:1", "proxy.example:9"
 
     def __init__(self, state: str) -> None:
