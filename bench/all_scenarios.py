@@ -81,7 +81,7 @@ def _child(entry: Scenario, folder: Path, quick: bool) -> _Ended:
     words += ["--quick"] if quick else [f"--{key}={value}" for key, value in entry.full.items()]
     began, failure = time.monotonic(), ""
     with (folder / "log.txt").open("w") as log:
-        if not _run(words, log, seconds=max(LEAST, PATIENCE * _expected(entry, quick))):
+        if not ended_by_itself(words, log, seconds=max(LEAST, PATIENCE * _expected(entry, quick))):
             failure = "it took too long and was ended"
     if not failure and not report.exists():
         last = (folder / "log.txt").read_text(errors="replace").strip().splitlines()[-1:]
@@ -89,7 +89,7 @@ def _child(entry: Scenario, folder: Path, quick: bool) -> _Ended:
     return _Ended(entry.name, time.monotonic() - began, failure)
 
 
-def _run(words: Sequence[str], log: IO[str], *, seconds: float) -> bool:
+def ended_by_itself(words: Sequence[str], log: IO[str], *, seconds: float) -> bool:
     """Whether the program ended by itself within so many; else what it has started ends with it."""
     child = subprocess.Popen(
         bound(*words),

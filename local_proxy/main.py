@@ -122,7 +122,7 @@ class LocalProxy:
         )
         self.caches = BrowserCaches()
         self.components = Components()
-        self._documents = Documents()
+        self.documents = Documents()
         self.events = DocumentEvents()
         self.sites = Sites(settings.sites, tunnel=settings.tunnel)
         self._store = store
@@ -140,9 +140,9 @@ class LocalProxy:
             patience=settings.patience,
             accepts=self._decoding.accepts,
         )
-        self._runtime = PolicyRuntime(policies, send=bridge.command, worker=worker)
-        self._overview = Overview(
-            self.uplink, self._runtime, saved=self._saved, why_not_udp=self._dialer.why_not_udp
+        self.runtime = PolicyRuntime(policies, send=bridge.command, worker=worker)
+        self.overview = Overview(
+            self.uplink, self.runtime, saved=self._saved, why_not_udp=self._dialer.why_not_udp
         )
         self.packages = self._new_packages(bridge)
         trusted = authority.certificate_pem if authority is not None else None
@@ -154,10 +154,10 @@ class LocalProxy:
             close_document=self.events.close,
             launch=f"http://{HOST}{launch_page.PATH}",
         )
-        self._launching = launch_page.Launching(self.previews.address, self._open_document)
+        self.launching = launch_page.Launching(self.previews.address, self._open_document)
         self.asking = Asking(
             self.uplink,
-            documents=self._documents,
+            documents=self.documents,
             export=export,
             observer=bridge,
             caches=self.caches,
@@ -166,16 +166,16 @@ class LocalProxy:
         self.core = self._new_core(self._new_pages(loop))
         self.https = self._new_https(authority) if authority is not None else None
         """Which https connections are adapted; None: none."""
-        self._front = Front(self.core, https=self.https, admits=clients.admits)
+        self.front = Front(self.core, https=self.https, admits=clients.admits)
         bridge.connect(
             uplink=self.uplink,
-            runtime=self._runtime,
-            overview=self._overview,
-            documents=self._documents,
+            runtime=self.runtime,
+            overview=self.overview,
+            documents=self.documents,
             look=export.look,
         )
         self.events.on_close(
-            self._documents.close,
+            self.documents.close,
             self.caches.close,
             self.promises.close_document,
             export.close_document,
@@ -185,14 +185,14 @@ class LocalProxy:
 
     def _new_core(self, pages: StatusPage) -> ProxyCore:
         switches = Switches(
-            self.sites, self._documents, find=self.components.find, unwanted=self._unwanted
+            self.sites, self.documents, find=self.components.find, unwanted=self._unwanted
         )
         return ProxyCore(
             uplink=self.uplink,
             export=self.export,
             previews=self.previews,
             promises=self.promises,
-            documents=self._documents,
+            documents=self.documents,
             caches=self.caches,
             switches=switches,
             asking=self.asking,
@@ -221,7 +221,7 @@ class LocalProxy:
             self.uplink,
             Folder(kept),
             bridge,
-            hear=self._runtime.hear,
+            hear=self.runtime.hear,
             close=self.events.close,
             mode=self.sites.mode,
             patience=settings.patience,
@@ -234,11 +234,11 @@ class LocalProxy:
             self.sites, self.savings, store=self._store, https=lambda: self.https, now=loop.time
         )
         return StatusPage(
-            self._overview.snapshot,
+            self.overview.snapshot,
             setup=self._setup,
             control=control,
             documents=DocumentsPage(self.packages, ours=control.is_ours).handle,
-            launching=self._launching.handle,
+            launching=self.launching.handle,
             owner=Owner(Path(self._settings.state) if self._store is not None else None),
         )
 
@@ -268,7 +268,7 @@ class LocalProxy:
         """Take browsers' connections; the address as bound. Raises OSError."""
         host, _, port = self._settings.listen.rpartition(":")
         try:
-            self._setup.address = await self._front.listen(host.strip("[]"), int(port))
+            self._setup.address = await self.front.listen(host.strip("[]"), int(port))
         except socket.gaierror as error:
             raise OSError(f"local.listen: {self._settings.listen}: {error.strerror}") from error
         return self._setup.address
@@ -276,25 +276,25 @@ class LocalProxy:
     async def run(self) -> None:
         """Keep the link up until cancelled, then end everything."""
         await self._recall()
-        self._runtime.hear(SessionOpened())  # what policies set first stands before any request
+        self.runtime.hear(SessionOpened())  # what policies set first stands before any request
         watch = InterfaceWatch(self._network_changed)
         try:
             await self._decoding.probe()
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self.uplink.run())
                 tasks.create_task(self.uplink.keep_alive())
-                tasks.create_task(self._overview.watch_bandwidth())
+                tasks.create_task(self.overview.watch_bandwidth())
                 tasks.create_task(self.savings.run())
                 if self.https is not None:
                     tasks.create_task(self.https.lessons.run())
         finally:
             watch.close()
             self.previews.close()
-            self._launching.close()
+            self.launching.close()
             self.packages.close_all()
             await self._decoding.close()
-            await self._front.close()
-            self._runtime.close()
+            await self.front.close()
+            self.runtime.close()
             await self.savings.flush()
             if self.https is not None:
                 await self.https.lessons.flush()
@@ -317,7 +317,7 @@ class LocalProxy:
                 _log.warning("a choice for a site makes no sense", why=str(error))
 
     def _saved(self, component: Component, delivered: Sum) -> None:
-        document = self._documents.get(component.document)
+        document = self.documents.get(component.document)
         url = component.url if "://" in component.url else f"//{component.url}"
         host = document.site if document is not None else urlsplit(url).hostname
         self.savings.add(host or OTHERS, delivered)
@@ -330,7 +330,7 @@ class LocalProxy:
         self.uplink.link_changed(error)
 
     def _decide(self, subject: Subject) -> Decision:
-        return decide(self._runtime.rules, subject)
+        return decide(self.runtime.rules, subject)
 
     def _urge(self, component: Component) -> None:
         session = self.uplink.session

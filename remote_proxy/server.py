@@ -71,7 +71,8 @@ class RemoteServer:
             congestion=congestion,
             new_token=lambda: secrets.token_bytes(TOKEN),
         )
-        self._udp: SppListener | None = None
+        self.udp: SppListener | None = None
+        """What takes devices over UDP."""
         self._sessions: dict[asyncio.Task[None], RemoteSession] = {}
         self._turned_away: set[asyncio.Task[None]] = set()
 
@@ -95,8 +96,8 @@ class RemoteServer:
 
     async def listen_udp(self, host: str, port: int, *, keys: ServerKeys) -> SppListener:
         """Take the devices of `keys` over UDP too, until `close`. Raises LinkError."""
-        self._udp = await self._reception.listen_udp(host, port, keys=keys)
-        return self._udp
+        self.udp = await self._reception.listen_udp(host, port, keys=keys)
+        return self.udp
 
     def accept(self, link: Link, *, peer: ProvenPeer | None = None) -> None:
         """Serve a link that has just been made; refused when there are too many that are in use.
@@ -148,8 +149,8 @@ class RemoteServer:
             if session.peer is not None and not security.knows(session.peer):
                 _log.warning("a device was revoked; its session ends", device=session.peer.name)
                 session.close()
-        if self._udp is not None:
-            self._udp.end_unknown()
+        if self.udp is not None:
+            self.udp.end_unknown()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._sessions.pop(task, None)
@@ -159,8 +160,8 @@ class RemoteServer:
     async def close(self) -> None:
         """End all sessions."""
         self._reception.close()  # says farewell, over UDP too
-        if self._udp is not None:
-            self._udp.close()
+        if self.udp is not None:
+            self.udp.close()
         tasks = [*self._sessions, *self._turned_away]
         for task in tasks:
             task.cancel()

@@ -134,7 +134,8 @@ class RemoteSession:
         self._running: dict[int, _Running] = {}
         self._started = 0
         self._last_request = 0
-        self._documents: dict[int, set[int]] = {}
+        self.documents: dict[int, set[int]] = {}
+        """Components by their documents."""
         self._closed: asyncio.Future[LinkError | None] = self._loop.create_future()
         self._tasks: asyncio.TaskGroup | None = None
         self._handlers = self._handling()
@@ -217,7 +218,7 @@ class RemoteSession:
             held=self.budget.used,
             payload_sent=self.outbox.payload_sent,
             usage=self._usage.statistics(now=self._loop.time()),
-            documents=len(self._documents),
+            documents=len(self.documents),
             refused=self._refused(),
             pictures=self.economy.counts(),
         )
@@ -294,7 +295,7 @@ class RemoteSession:
 
     def adopt(self, document: int, component: int) -> None:
         """A part that has no delivery of its own leaves with its document."""
-        self._documents.setdefault(document, set()).add(component)
+        self.documents.setdefault(document, set()).add(component)
 
     def start(self, job: Job) -> None:
         """Begin a delivery; beyond the device's limits it is refused with a clear answer."""
@@ -310,7 +311,7 @@ class RemoteSession:
         self._started += 1
         if self._started % SWEEP == 0:
             self._sweep()
-        self._documents.setdefault(job.document, set()).add(job.component)
+        self.documents.setdefault(job.document, set()).add(job.component)
         delivery = Delivery(job, self, self._services)
         task = self._tasks.create_task(self._deliver(delivery))
         usage = self._usage
@@ -322,7 +323,7 @@ class RemoteSession:
         live = self._running.keys() | {sent.component for sent in self.outbox.components()}
         self.tree.sweep(live)
         self.obedience.sweep(live)
-        for components in self._documents.values():
+        for components in self.documents.values():
             components.intersection_update(live)
 
     async def _deliver(self, delivery: Delivery) -> None:
@@ -400,7 +401,7 @@ class RemoteSession:
 
     def _on_close_document(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.CloseDocument)
-        for component in self._documents.pop(message.document, set()):
+        for component in self.documents.pop(message.document, set()):
             self._cancel(component)
         self.promising.close_document(message.document)
         self.tree.close_document(message.document)

@@ -13,11 +13,12 @@ class Plan:
     """Standing rules of the policies (wire.messages.SetPlan)."""
 
     def __init__(self) -> None:
-        self._rules: tuple[Rule, ...] = ()
+        self.rules: tuple[Rule, ...] = ()
+        """What holds now."""
 
     def replace(self, rules: list[dict[str, Any]]) -> None:
         """Other rules from now on. Raises PlanError and keeps the old ones."""
-        self._rules = from_wire(rules)
+        self.rules = from_wire(rules)
 
     def decide(
         self, component: int, document: int, kind: Kind, use: Use, length: int | None = None
@@ -29,7 +30,7 @@ class Plan:
 
     def decide_on(self, subject: Subject) -> Decision:
         """The same, for what was asked before."""
-        return decide(self._rules, subject)
+        return decide(self.rules, subject)
 
 
 def picture_options(

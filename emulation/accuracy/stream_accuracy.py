@@ -20,7 +20,7 @@ from emulation.memory.memory_world import MemoryWorld
 from emulation.worlds.cables import World
 from emulation.worlds.world import emulate
 
-_SETTLE: Final = 0.5
+SETTLE: Final = 0.5
 """Seconds until a transfer runs steadily."""
 _PIECE: Final = 65_536
 _BYTES_ACKED: Final = 120
@@ -41,7 +41,7 @@ async def busy(world: World, *, seconds: float) -> BusyLink:
     loop = asyncio.get_running_loop()
     async with _connected(world) as (near, far):
         sending = asyncio.create_task(_send(far))
-        counted, begin, end = 0, loop.time() + _SETTLE, 0.0
+        counted, begin, end = 0, loop.time() + SETTLE, 0.0
         first, last, hidden = 0, 0, 0
         while end < begin + seconds:
             counted += len(await loop.sock_recv(near, 2048))

@@ -116,6 +116,10 @@ class Packages:
             url = opened
         raise ComponentFailed(502, "its address leads in circles")
 
+    def __len__(self) -> int:
+        """Documents that are open."""
+        return len(self._open)
+
     @property
     def full(self) -> bool:
         """No more can be opened now."""

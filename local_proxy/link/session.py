@@ -139,6 +139,11 @@ class LocalSession:
         """Whether anything is on its way in."""
         return bool(self._arrivals)
 
+    @property
+    def held(self) -> int:
+        """Bytes that are here of what is on its way in."""
+        return sum(len(arrival.component.data) for arrival in self._arrivals.values())
+
     def ping(self) -> None:
         """Have the remote answer."""
         self.say(m.Ping(0))

@@ -40,6 +40,9 @@ class Components:
     def __init__(self) -> None:
         self._by_document: dict[int, dict[int, Component]] = {}
 
+    def __len__(self) -> int:
+        return sum(len(known) for known in self._by_document.values())
+
     def add(self, component: Component) -> None:
         """A component of a document that is open, or of none."""
         self._by_document.setdefault(component.document, {})[component.id] = component

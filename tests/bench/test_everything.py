@@ -55,7 +55,7 @@ def test_what_hangs_leaves_nothing_running(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(all_scenarios, "FAREWELL", 0.5)
     log = tmp_path / "log"
     with log.open("w") as words:
-        assert not all_scenarios._run([sys.executable, "-c", HANGS], words, seconds=1.0)
+        assert not all_scenarios.ended_by_itself([sys.executable, "-c", HANGS], words, seconds=1.0)
     status = Path(f"/proc/{int(log.read_text())}/stat")
     deadline = time.monotonic() + 20  # a kill that was sent is obeyed when the machine has a moment
     with contextlib.suppress(FileNotFoundError):  # somebody may not have taken note of its end yet
@@ -66,4 +66,4 @@ def test_what_hangs_leaves_nothing_running(tmp_path: Path, monkeypatch: pytest.M
 
 def test_what_ends_by_itself_is_left_alone(tmp_path: Path) -> None:
     with (tmp_path / "log").open("w") as words:
-        assert all_scenarios._run([sys.executable, "-c", "pass"], words, seconds=20.0)
+        assert all_scenarios.ended_by_itself([sys.executable, "-c", "pass"], words, seconds=20.0)

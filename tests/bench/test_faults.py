@@ -50,8 +50,8 @@ def test_every_kind_of_fault_under_a_download_and_under_pages(
     (tmp_path / "picture.bin").write_bytes(os.urandom(200_000))
     monkeypatch.setattr(faults, "SITE", tmp_path)
     monkeypatch.setattr(faults, "SIZE", 2_000_000)
-    monkeypatch.setattr(faults, "_SILENCE", (0.1, 0.1))
-    monkeypatch.setattr(faults, "_KINDS", KINDS)
+    monkeypatch.setattr(faults, "SILENCE", (0.1, 0.1))
+    monkeypatch.setattr(faults, "KINDS", KINDS)
     monkeypatch.setattr(faults, "random", SimpleNamespace(Random=InTurn))
     outcome = asyncio.run(faults.run(runs=10, long_silence=0.3))
     download, pages = outcome["runs"]

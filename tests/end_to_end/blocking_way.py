@@ -34,7 +34,7 @@ class BlockingWay:
         await self._tcp.__aenter__()
         loop = asyncio.get_running_loop()
         self._near, _ = await loop.create_datagram_endpoint(
-            lambda: _Arrivals(self._up), local_addr=self._tcp.address
+            lambda: Arrivals(self._up), local_addr=self._tcp.address
         )
         return self
 
@@ -68,13 +68,13 @@ class BlockingWay:
             self._near.sendto(answer, device)
 
         transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
-            lambda: _Arrivals(down), remote_addr=self._target
+            lambda: Arrivals(down), remote_addr=self._target
         )
         self._towards[device] = transport
         transport.sendto(datagram)
 
 
-class _Arrivals(asyncio.DatagramProtocol):
+class Arrivals(asyncio.DatagramProtocol):
     """Hands datagrams on."""
 
     def __init__(self, hear: Any) -> None:

@@ -123,7 +123,7 @@ _AGENT = ("user-agent", "Mozilla/5.0 (X11; Linux x86_64) Chrome/156.0.0.0 Safari
 _LANGUAGE = ("accept-language", "en-US,en;q=0.9")
 _CODINGS = ("accept-encoding", "gzip, deflate")
 _PICTURES = "image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8"
-_PAGES = (
+PAGES = (
     "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,"
     "*/*;q=0.8,application/signed-exchange;v=b3;q=0.7"
 )
@@ -137,7 +137,7 @@ class Browser(Client):
 
     @staticmethod
     def navigation() -> Headers:
-        return [("upgrade-insecure-requests", "1"), _AGENT, ("accept", _PAGES), _CODINGS, _LANGUAGE]
+        return [("upgrade-insecure-requests", "1"), _AGENT, ("accept", PAGES), _CODINGS, _LANGUAGE]
 
     @staticmethod
     def part(page: str, accept: str = "*/*") -> Headers:

@@ -91,12 +91,12 @@ class Remote:
         self._allow = allow
         self._devices = Devices(limits)
         self._resolver = resolver
-        self._server: RemoteServer | None = None
+        self.server: RemoteServer | None = None
         self._ending = AsyncExitStack()
 
     @property
     def sessions(self) -> list[RemoteSession]:
-        return self._server.sessions if self._server is not None else []
+        return self.server.sessions if self.server is not None else []
 
     async def start(self) -> None:
         async with AsyncExitStack() as ending:
@@ -106,13 +106,13 @@ class Remote:
             self.transcoders = Transcoders(workers=2, timeout=120.0)
             services = Services(origin, self.transcoders, self._devices, worth=self._worth)
             ending.push_async_callback(services.close)
-            self._server = RemoteServer(
+            self.server = RemoteServer(
                 services,
                 quantum=1024, memory=self._memory, congestion="cubic", patience=self._patience,
                 devices=self._serves,
             )  # fmt: skip
-            ending.push_async_callback(self._server.close)
-            await self._listen(self._server, ending)
+            ending.push_async_callback(self.server.close)
+            await self._listen(self.server, ending)
             self._ending = ending.pop_all()
 
     async def _listen(self, server: RemoteServer, ending: AsyncExitStack) -> None:
@@ -123,7 +123,7 @@ class Remote:
 
     async def stop(self) -> None:
         await self._ending.aclose()
-        self._server = None
+        self.server = None
 
 
 @dataclass
@@ -154,7 +154,7 @@ class Pair:
         """Bytes of components that the local proxy holds, whoever keeps them."""
         session = self.local.uplink.session
         assert session is not None
-        return sum(len(a.component.data) for a in session._arrivals.values())
+        return session.held
 
     async def serves(self, origin: FakeOrigin) -> None:
         """Fails unless a page comes through."""

@@ -77,7 +77,7 @@ def test_the_local_proxy_sets_it_apart() -> None:
             origin.serve("/", b"page", "text/plain")
             asked = asyncio.ensure_future(both.client.get("http://detectportal.firefox.com/x"))
             tunnel = asyncio.ensure_future(both.client.connect("update.googleapis.com:443"))
-            documents = both.session._documents
+            documents = both.session.documents
             await until(lambda: len(documents.get(m.BACKGROUND, ())) == 2)
             await both.client.get(origin.base + "/")
             assert set(documents) == {0, m.BACKGROUND}

@@ -168,7 +168,7 @@ def test_pages_of_two_sessions_are_not_taken_for_each_other() -> None:
                 await both.remote.start()
                 await both.connected()
             assert keys[0] != keys[1]
-            documents = list(both.local.core._documents)
+            documents = list(both.local.documents)
             assert len({document.id for document in documents}) == 2
 
     run(go())

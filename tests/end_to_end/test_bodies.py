@@ -239,10 +239,8 @@ def test_what_plain_clients_had_is_not_kept() -> None:
             origin.serve("/", b"x" * 10_000, "text/plain")
             for _ in range(40):
                 await both.client.get(origin.base + "/")
-            components = both.local.components._by_document  # what the bridge remembers
-            assert sum(len(known) for known in components.values()) <= 1
-            tree = both.session.tree
-            assert len(tree._leaves) <= 33
-            assert sum(len(known) for known in both.session._documents.values()) <= 33
+            assert len(both.local.components) <= 1  # what the bridge remembers
+            assert both.session.len(tree.known) <= 33
+            assert sum(len(known) for known in both.session.documents.values()) <= 33
 
     run(go())

@@ -151,7 +151,7 @@ def test_what_is_refused_is_counted_by_reason_and_device(monkeypatch: pytest.Mon
             finally:
                 gate.open(len(names))
             said = "The remote proxy left out 3 coarse versions of pictures (too many were waiting)"
-            await until(lambda: said in [p.text for p in both.local._overview.snapshot().problems])
+            await until(lambda: said in [p.text for p in both.local.overview.snapshot().problems])
 
     run(go())
 

@@ -34,7 +34,7 @@ def test_pictures_that_the_link_can_not_make_good_in_time_stay_coarse() -> None:
             def some_deferred() -> bool:
                 nonlocal expected
                 expected = max(expected, len(session.obedience.deadlines))
-                return bool(both.local._runtime.view.deferred)
+                return bool(both.local.runtime.view.deferred)
 
             # Long before their 8 s are over, though not before the link has been measured.
             await until(some_deferred)

@@ -58,7 +58,7 @@ def test_a_change_of_mind_moves_the_component_in_the_tree() -> None:
                 payload = struct.pack("!L", number) + field
                 await client.send_raw(len(payload).to_bytes(3) + b"\x10" + bytes(5) + payload)
                 tree = both.session.tree
-                await until(lambda: [leaf.priority for leaf in tree._leaves.values()] == [urgency])
+                await until(lambda: [leaf.priority for leaf in tree.leaves()] == [urgency])
 
             await becomes(1, b"u=2")
             await becomes(0, b"u=4")

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from local_proxy.link.components import Component
-from tests.end_to_end.client import _PAGES
+from tests.end_to_end.client import PAGES
 from tests.end_to_end.pair import Answer, Pair, all_three, run, until
 from tests.end_to_end.test_arithmetic_link import started
 from wire.fields import Headers
@@ -131,7 +131,7 @@ def test_who_may_not_have_it_gets_the_png(why: str) -> None:
                 "/a.png", png, "image/png", headers=headers if why == "no-transform" else ()
             )
             page = origin.base + "/page"
-            accept = _PAGES.replace("image/webp,", "") if why == "not taken" else _PAGES
+            accept = PAGES.replace("image/webp,", "") if why == "not taken" else PAGES
             fields = [(n, accept if n == "accept" else v) for n, v in both.browser.navigation()]
             await both.browser.get(page, fields)
             component = await found(both, origin.base + "/a.png")

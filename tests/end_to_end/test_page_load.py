@@ -278,7 +278,7 @@ def test_a_document_that_is_left_frees_both_sides() -> None:
             origin.paths["/a.jpg"] = never
             await both.browser.navigate(page)
             await until(lambda: origin.counts()["/a.jpg"])
-            documents = list(both.local.core._documents)
+            documents = list(both.local.documents)
             await until(lambda: both.session.statistics().deliveries == 1)
             both.local.events.close(documents[0].id)
             await until(lambda: both.session.statistics().deliveries == 0)
@@ -308,7 +308,7 @@ def test_a_download_outlives_the_page_that_began_it() -> None:
             await browser.navigate(page)
             async with browser.open(origin.base + "/d.zip", browser.part(page)) as answer:
                 assert await anext(answer.stream) == b"abc"
-                for document in both.local.core._documents:
+                for document in both.local.documents:
                     both.local.events.close(document.id)
                 await asyncio.sleep(0.05)
                 more.set()

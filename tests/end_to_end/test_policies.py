@@ -33,7 +33,7 @@ def standing(rules: str) -> str:
 
 async def settled(both: Pair, rules: int = 1) -> None:
     """Until the remote has the plan."""
-    await until(lambda: len(both.session.plan._rules) >= rules)
+    await until(lambda: len(both.session.plan.rules) >= rules)
 
 
 async def load(origin: FakeOrigin, both: Pair) -> str:
@@ -56,7 +56,7 @@ def test_the_policy_of_the_documentation_holds_pictures_back(tmp_path: Path) -> 
             await asyncio.sleep(0.1)
             assert not picture.done()
             # The link turns out to be good: the estimate comes by the same way as in life.
-            both.local._runtime.measured(20_000, confidence=1.0)
+            both.local.runtime.measured(20_000, confidence=1.0)
             assert same_pixels((await picture).body, PHOTO.read_bytes())
             assert origin.counts()["/a.jpg"] == 1
 
@@ -75,7 +75,7 @@ def test_a_policy_that_raises_is_switched_off_and_the_page_loads(tmp_path: Path)
             page = await load(origin, both)
             picture = await both.browser.image(origin.base + "/a.jpg", page)
             assert same_pixels(picture.body, PHOTO.read_bytes())
-            status = {one.name: one for one in both.local._runtime.statistics()}
+            status = {one.name: one for one in both.local.runtime.statistics()}
             assert not status["bad"].on
             assert "KeyError" in status["bad"].why_off
             assert status["default"].on
@@ -93,7 +93,7 @@ def test_a_plan_can_stop_pictures_at_low(tmp_path: Path) -> None:
             picture = await both.browser.image(origin.base + "/a.jpg", page)
             assert picture.status == 200
             assert not same_pixels(picture.body, PHOTO.read_bytes())
-            document = both.local._documents.of(page)
+            document = both.local.documents.of(page)
             found = both.local.components.find(document, origin.base + "/a.jpg")
             assert found is not None
             assert 0 < found.carried < len(PHOTO.read_bytes()) / 4
@@ -201,7 +201,7 @@ def test_a_component_that_a_policy_cancels_ends_for_its_reader(tmp_path: Path) -
 
             origin.paths["/a.jpg"] = slow
             await both.browser.navigate(page)
-            await until(lambda: both.local._runtime.statistics()[1].commands)
+            await until(lambda: both.local.runtime.statistics()[1].commands)
             async with asyncio.timeout(60):
                 answer = await both.browser.image(origin.base + "/a.jpg", page)
             assert answer.status == 403

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -84,9 +85,9 @@ def test_text_is_shown_before_the_file_is_here() -> None:
                     if said.get("p") == 1:
                         assert "First of three slides" in said["h"]
                         break
-            (window,) = both.local.previews._windows.values()
-            assert window.showing.incoming.received < len(LARGE) // 4
-            assert not window.showing.incoming.complete
+            (showing,) = both.local.previews.showings
+            assert showing.incoming.received < len(LARGE) // 4
+            assert not showing.incoming.complete
 
     run(main())
 
@@ -153,13 +154,13 @@ def test_what_can_not_be_read_is_the_file() -> None:
     run(main())
 
 
-def test_where_a_document_can_not_be_kept_the_file_comes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_a_document_can_not_be_kept_the_file_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(**_: object) -> str:
+        raise OSError("no space left on device")
+
     async def main() -> None:
         async with all_three() as (origin, both):
-            monkeypatch.setattr(both.local.packages._folder, "_parent", tmp_path / "file" / "x")
-            (tmp_path / "file").write_bytes(b"")
+            monkeypatch.setattr(tempfile, "mkdtemp", full)
             answer = await both.browser.navigate(served(origin))
             assert answer.body == DECK
 
@@ -170,8 +171,8 @@ def test_after_a_failure_the_file_is_asked_for_as_it_is() -> None:
     async def main() -> None:
         async with slow_three() as (origin, _, both):
             page = await both.browser.navigate(served(origin, LARGE))
-            (window,) = both.local.previews._windows.values()
-            window.showing.incoming.give_up("the disk is full")
+            (showing,) = both.local.previews.showings
+            showing.incoming.give_up("the disk is full")
             served(origin)
             address = origin.base + base_of(page)
             _, _, word = await shown(both, address)
@@ -212,7 +213,7 @@ def test_who_leaves_before_there_is_a_page_leaves_nothing_behind() -> None:
             await asyncio.gather(going, return_exceptions=True)
             await until(lambda: not remote.sessions[0].statistics().held)
             assert not len(both.local.previews)
-            assert not both.local.packages._open
+            assert not len(both.local.packages)
 
     run(main())
 
@@ -231,8 +232,8 @@ def test_only_the_preview_itself_is_answered() -> None:
                 origin.base + base + "other",
             ):
                 assert (await client.get(url)).status == 404
-            (window,) = both.local.previews._windows.values()
-            await until(lambda: window.showing.incoming.complete)
+            (showing,) = both.local.previews.showings
+            await until(lambda: showing.incoming.complete)
             assert (await client.get(origin.base + base + "picture?m=0&l=full")).status == 200
             for query in ("", "?m=-1&l=low", "?m=9&l=full", "?m=x", "?m=0&l=", "?m=" + "9" * 50):
                 assert (await client.get(origin.base + base + "picture" + query)).status == 404
@@ -269,8 +270,8 @@ def test_the_rest_comes_after_the_remote_has_restarted() -> None:
     async def main() -> None:
         async with slow_three(patience=20.0) as (origin, remote, both):
             page = await both.browser.navigate(served(origin))
-            (window,) = both.local.previews._windows.values()
-            incoming: IncomingDocument = window.showing.incoming
+            (showing,) = both.local.previews.showings
+            incoming: IncomingDocument = showing.incoming
             await until(lambda: incoming.received > 20_000)
             await remote.stop()
             await remote.start()

@@ -117,8 +117,8 @@ def test_a_deck_is_read_while_it_comes_and_is_the_same_file(tmp_path: Path, secu
             await when(tab, "document.querySelector('section')?.innerText.includes('First of')")
             early = await state(tab)
             assert not early["end"]
-            (window,) = both.local.previews._windows.values()
-            assert window.showing.incoming.received < len(FILE)
+            (showing,) = both.local.previews.showings
+            assert showing.incoming.received < len(FILE)
             await when(tab, "document.querySelector('img[data-l=low]')?.naturalWidth")
             await tab.evaluate("document.querySelector('header nav a').click()")
             await when(tab, "document.documentElement.dataset.end === 'complete'")
@@ -175,7 +175,7 @@ def test_a_hostile_page_starts_no_program_and_reads_no_preview(tmp_path: Path) -
                 started.append(url)
                 return await asyncio.create_subprocess_exec("true", stdout=asyncio.subprocess.PIPE)
 
-            both.local._launching._start = start
+            both.local.launching.start = start
             origin.serve("/deck.pptx", DECK, TYPE)
             await tab.call("Page.navigate", url=origin.base + "/deck.pptx")
             link = await when(tab, "document.querySelector('nav a[target]')?.href")

@@ -59,11 +59,11 @@ def test_a_document_opens_in_a_program_by_the_proxy_s_own_page_alone(
             ):
                 async with pressing(both, key, wrong, **fields) as answer:
                     assert answer.status == 403
-            assert not both.local._launching._running
+            assert not both.local.launching.running
             async with pressing(both, key, body, origin=own) as answer:
                 assert answer.status == 303
                 assert answer.header("location") == launch_page.PATH + key
-            started = both.local._launching._running[key]
+            started = both.local.launching.running[key]
             await until(lambda: started.code is not None)
             state = await both.client.get(OPENER + key)
             assert started.code == 0, started.lines
@@ -87,14 +87,14 @@ def test_a_program_that_fails_says_why() -> None:
                     stdout=asyncio.subprocess.PIPE,
                 )
 
-            both.local._launching._start = start
+            both.local.launching.start = start
             question = await both.client.get(OPENER + key)
             found = re.search(rb'name=secret value="([^"]+)"', question.body)
             assert found
             body = b"secret=" + found[1]
             async with pressing(both, key, body, origin="http://sluice.local") as answer:
                 assert answer.status == 303
-            await until(lambda: both.local._launching._running[key].code == 3)
+            await until(lambda: both.local.launching.running[key].code == 3)
             state = await both.client.get(OPENER + key)
             assert b"could not be opened" in state.body
             assert b"no office suite" in state.body

@@ -178,7 +178,7 @@ def test_a_promise_that_was_not_named_is_called_off() -> None:
             origin.serve("/other", PAGE, headers=[("cache-control", "no-cache")])
             await browser.navigate(origin.base + "/other")
             await until(lambda: caches.spared == 1)  # the picture; style and script were named
-            document = max(document.id for document in both.local.asking._documents)
+            document = max(document.id for document in both.local.documents)
             assert caches.belief(document, origin.base + "/picture.jpg", now=0) is Belief.FRESH
 
     run(go())

@@ -75,7 +75,7 @@ def test_a_link_over_tls_outlives_its_connections() -> None:
                 async for piece in answer.stream:
                     got += piece
                     if len(got) // 400_000 > (len(got) - len(piece)) // 400_000:
-                        link = session._link
+                        link = session.link
                         assert isinstance(link, StreamLink)
                         link.lose(LinkError("cut"))
             assert got == body
@@ -116,10 +116,10 @@ def test_without_security_only_loopback() -> None:
     async def go() -> None:
         remote = Remote()
         await remote.start()
-        assert remote._server is not None
+        assert remote.server is not None
         with pytest.raises(NotLoopback, match="security = none"):
-            await remote._server.listen("0.0.0.0", 0)
-        listener = await remote._server.listen("0.0.0.0", 0, security=paired().server)
+            await remote.server.listen("0.0.0.0", 0)
+        listener = await remote.server.listen("0.0.0.0", 0, security=paired().server)
         async with listener:
             assert listener.address[0] == "0.0.0.0"
         await remote.stop()
@@ -155,7 +155,7 @@ def test_a_revoked_device_s_session_ends_and_no_other(tmp_path: Path) -> None:
         devices = PairedDevices(store)
         remote = Remote(security=devices.security)
         await remote.start()
-        server = remote._server
+        server = remote.server
         assert server is not None
         watching = asyncio.ensure_future(
             devices.watch(lambda: server.end_unknown(devices.security))
@@ -338,14 +338,14 @@ def test_a_remote_starts_without_devices_and_strangers_learn_nothing(tmp_path: P
             assert b"sluice" not in answer.lower()
             assert len(answer) <= 7
             printed: list[str] = []
-            settings = _Settings(str(state))
+            settings = Settings(str(state))
             pair_command(settings, "phone", out=printed.append, notice=lambda _: None)
             assert parse(printed[0]).address == settings.address
 
     asyncio.run(go())
 
 
-class _Settings:
+class Settings:
     listen, address = "127.0.0.1:1", "proxy.example:9"
 
     def __init__(self, state: str) -> None:

@@ -39,7 +39,7 @@ def furnish(origin: FakeOrigin) -> str:
 
 def levels(both: Pair, page: str) -> int:
     """The levels of the picture that the page has asked for or been promised."""
-    (document,) = both.local._documents
+    (document,) = both.local.documents
     found = both.local.components.find(document.id, page + "p.jpg")
     assert found is not None
     return len(found.levels)
@@ -276,7 +276,7 @@ def test_a_reader_s_wish_for_a_picture_overrules_the_plan(tmp_path: Path) -> Non
         async with all_three(policy=[str(policy)]) as (origin, both):
             page = furnish(origin)
             await both.browser.navigate(page)
-            (document,) = both.local._documents
+            (document,) = both.local.documents
             find = both.local.components.find
             await until(lambda: find(document.id, page + "p.jpg"))
             picture = find(document.id, page + "p.jpg")
@@ -299,7 +299,7 @@ def test_a_picture_whose_original_was_never_to_come_must_be_fetched_anew(tmp_pat
             page = furnish(origin)
             await both.browser.navigate(page)
             await both.browser.image(page + "p.jpg", page)
-            (document,) = both.local._documents
+            (document,) = both.local.documents
             assert levels(both, page) == 1
             assert not both.local.tracker.original(document.id, page + "p.jpg")
             again = await both.browser.image(page + "p.jpg?sluice-level=x.0.again", page)
@@ -327,7 +327,7 @@ def test_a_promise_of_a_picture_from_a_text_only_host_is_called_off() -> None:
             page = origin.base + "/"
             await both.browser.navigate(page)
             await begun.wait()
-            (document,) = both.local._documents
+            (document,) = both.local.documents
             promised = both.local.components.find(document.id, picture)
             assert promised is not None
             assert promised.failure is None

@@ -88,12 +88,12 @@ def test_downloads_and_restarts_in_segments() -> None:
 def test_a_revoked_device_s_connection_ends() -> None:
     async def go() -> None:
         async with all_three(udp=True) as (_, both):
-            server, remote = both.remote._server, both.remote
+            server, remote = both.remote.server, both.remote
             assert server is not None
-            assert server._udp is not None
+            assert server.udp is not None
             assert remote.keys is not None
             assert remote.security is not None
-            assert server._udp.links == 1
+            assert server.udp.links == 1
             remote.keys.let_in({})
             remote.security.let_in({})
             server.end_unknown(remote.security)
@@ -129,10 +129,10 @@ def test_where_udp_gets_no_answer_tcp_carries_the_link_until_it_does(
             assert link["transport"] == "tcp"
             assert "did not answer" in link["instead"]
             session = both.local.uplink.session
-            assert both.remote._server is not None
+            assert both.remote.server is not None
             assert keys is not None
             silent.close()
-            await both.remote._server.listen_udp("127.0.0.1", both.remote.port, keys=keys)
+            await both.remote.server.listen_udp("127.0.0.1", both.remote.port, keys=keys)
             await until(lambda: carrier(both) == "udp")
             assert both.local.uplink.session is session  # which has not noticed
             await both.serves(origin)
@@ -164,15 +164,22 @@ def test_a_remote_that_was_killed_and_restarted_is_noticed_without_waiting_for_s
     monkeypatch.setattr(dialling_end, "SILENCE", 1000.0)
 
     async def go() -> None:
-        async with all_three(udp=True, patience=20.0) as (origin, both):
+        port = free_port()
+        async with (
+            BlockingWay(("127.0.0.1", port)) as way,
+            all_three(udp=True, patience=20.0, start_remote=False, remote_port=way.address[1]) as (
+                origin,
+                both,
+            ),
+        ):
+            both.remote.port = port
+            await both.remote.start()
+            await both.connected()
             await both.serves(origin)
-            server = both.remote._server
-            assert server is not None
-            assert server._udp is not None
-            own = server._udp._port._socket
-            asyncio.get_running_loop().remove_reader(own)
-            own.close()  # killed: nobody says farewell
-            await both.remote.stop()
+            assert carrier(both) == "udp"
+            way.udp_left = 0
+            await both.remote.stop()  # as if killed: nobody hears its farewell
+            way.udp_left = None
             await both.remote.start()
             await both.serves(origin)
             assert carrier(both) == "udp"

@@ -11,7 +11,7 @@ from wire.messages import UNATTRIBUTED
 
 def open_urls(both: Pair) -> list[str]:
     """What policies see as open."""
-    return [document.url for document in both.local._runtime.view.documents.values()]
+    return [document.url for document in both.local.runtime.view.documents.values()]
 
 
 def test_an_unseen_page_is_let_go_and_comes_back_behind_the_one_in_front(
@@ -29,7 +29,7 @@ def test_an_unseen_page_is_let_go_and_comes_back_behind_the_one_in_front(
             assert open_urls(both) == [one]
             assert b"two" in (await both.browser.navigate(two)).body
             monkeypatch.setattr(open_documents, "UNSEEN", 3600.0)
-            front = both.local._runtime.view.front
+            front = both.local.runtime.view.front
             assert open_urls(both) == [two]
             await until(lambda: both.session.statistics().documents <= 1)
             # Of one origin: a page that is open speaks for those that are not.
@@ -39,7 +39,7 @@ def test_an_unseen_page_is_let_go_and_comes_back_behind_the_one_in_front(
             both.local.events.close(front)
             assert (await both.browser.script(origin.base + "/more", one)).body == b"more"
             assert open_urls(both) == [one]
-            assert both.local._runtime.view.front is None
-            assert both.local._documents.of(one) != UNATTRIBUTED
+            assert both.local.runtime.view.front is None
+            assert both.local.documents.of(one) != UNATTRIBUTED
 
     run(go())

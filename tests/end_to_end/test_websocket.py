@@ -328,6 +328,6 @@ def test_a_browser_talks() -> None:
             )
             assert reply["result"]["value"] == '["chat",[1,1000,100000]]', reply
             assert echo.asked[-1].path == "/echo"
-            assert both.local._front.statistics().tunnels >= 1
+            assert both.local.front.statistics().tunnels >= 1
 
     asyncio.run(go())

@@ -39,10 +39,10 @@ def test_a_device_that_connects_and_says_nothing_ousts_itself_only() -> None:
             return connections[-1]
 
         quiet = await dial(other.pem)
-        await until(lambda: len(reception._arriving) == 1)
+        await until(lambda: reception.arriving == 1)
         for _ in range(MAX_WAITING + 3):
             await dial(one.pem)
-        await until(lambda: len(reception._arriving) <= MAX_WAITING)
+        await until(lambda: reception.arriving <= MAX_WAITING)
         await quiet.send(Preamble(What.OPEN).encode())
         async with asyncio.timeout(60):
             assert (await read_preamble(quiet)).what is What.OPEN
@@ -50,6 +50,6 @@ def test_a_device_that_connects_and_says_nothing_ousts_itself_only() -> None:
             connection.close()
         listener.close()
         reception.close()
-        await until(lambda: not reception._arriving)
+        await until(lambda: not reception.arriving)
 
     run(go())

@@ -100,8 +100,8 @@ def test_a_satellite_is_used_again_within_seconds(rate: float, lasts: float) -> 
 
 def test_with_nothing_under_way_no_rate_is_too_low_to_send() -> None:
     gate = Gate(now=0.0, quantum=QUANTUM)
-    gate._pacer.sent(0.0, QUANTUM, rate=0.4, burst=1)  # for half an hour
+    gate.pacer.sent(0.0, QUANTUM, rate=0.4, burst=1)  # for half an hour
     assert gate.next_time(1.0) == 1.0
     assert gate.may_send(1.0, QUANTUM)
     gate.on_sent(1.0, QUANTUM)
-    assert gate._pacer.time() <= 1.0
+    assert gate.pacer.time() <= 1.0

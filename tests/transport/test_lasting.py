@@ -58,7 +58,11 @@ Dial = Callable[[], Awaitable[TcpConnection]]
 
 
 @asynccontextmanager
-async def ends(rival: Callable[[Dial], Awaitable[TcpConnection]]) -> AsyncIterator[Ends]:
+async def ends(
+    rival: Callable[[Dial], Awaitable[TcpConnection]],
+    *,
+    expecting: Callable[[], bool] = lambda: False,
+) -> AsyncIterator[Ends]:
     """The first connection goes over the way; `rival` makes all later ones, or lets them wait."""
     accepted: list[StreamLink] = []
     at_far, queue_at_far = Arrivals(), Queue()
@@ -84,7 +88,9 @@ async def ends(rival: Callable[[Dial], Awaitable[TcpConnection]]) -> AsyncIterat
                 return await over(way.address)
             return await rival(lambda: over(listener.address))
 
-        link = LastingLink(dial, congestion=None, patience=5.0, on_change=told.append)
+        link = LastingLink(
+            dial, congestion=None, patience=5.0, on_change=told.append, expecting=expecting
+        )
         near, queue = await link.open(), Queue()
         near.start(queue, Arrivals())
         try:
@@ -213,12 +219,13 @@ def test_a_peer_s_patience_is_exceeded_within_bounds(wanted: float, granted: flo
     async def go() -> None:
         async with ends(lambda dial: never()) as both:
             loop = asyncio.get_running_loop()
+            assert both.reception.given_up_at(both.far) is None
             both.reception.expect(both.far, wanted)
             before = loop.time()
             both.far.lose(LinkError("cut"))
-            expiry = both.reception._kept[TOKEN].expiry
-            assert expiry is not None
-            assert before + granted <= expiry.when() <= loop.time() + granted
+            given_up = both.reception.given_up_at(both.far)
+            assert given_up is not None
+            assert before + granted <= given_up <= loop.time() + granted
 
     run(go)
 
@@ -226,25 +233,23 @@ def test_a_peer_s_patience_is_exceeded_within_bounds(wanted: float, granted: flo
 def test_who_only_receives_is_not_roused_by_everything_that_comes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    pauses = 0
-    pause = LastingLink._pause
+    looks = 0
 
-    async def counted(self: LastingLink, seconds: float) -> None:
-        nonlocal pauses
-        pauses += 1
-        await pause(self, seconds)
+    def expecting() -> bool:
+        nonlocal looks
+        looks += 1
+        return False
 
     monkeypatch.setattr(dialling_end, "LOOK", 0.5)
-    monkeypatch.setattr(LastingLink, "_pause", counted)
 
     async def go() -> None:
-        async with ends(lambda _: never()) as pair:
+        async with ends(lambda _: never(), expecting=expecting) as pair:
             loop = asyncio.get_running_loop()
             began = loop.time()
             for number in range(50):
                 pair.queue_at_far.frames.append(Data(1, b"x", number == 49))
                 pair.far.wake()
                 await asyncio.sleep(0.01)
-            assert pauses <= 2 + 2 * (loop.time() - began) / 0.5
+            assert 1 <= looks <= 2 + 2 * (loop.time() - began) / 0.5
 
     run(go)

@@ -162,7 +162,7 @@ def test_who_does_not_read_stops_the_sender() -> None:
         for _ in range(30):
             near.submit(bytes(1 << 20))
         await asyncio.sleep(60.0)
-        assert 16 << 20 <= far._unread_bytes < 18 << 20
+        assert 16 << 20 <= far.unread < 18 << 20
         count = 0
         async for _ in far.messages():
             count += 1

@@ -20,6 +20,7 @@ from tests.transport.test_spp_handshake import (
 )
 from tests.transport.test_spp_udp import KEYS, Nat, run, serving
 from transport.link.interface import LinkError
+from transport.spp.core import connection
 from transport.spp.edge.udp import connect
 from transport.spp.handshake import reset
 from transport.spp.handshake.door import Door
@@ -70,7 +71,11 @@ def test_strangers_get_no_answer(noise: bytes, place: int, change: int) -> None:
             door().knock(datagram, WHERE, 0.0)
 
 
-def test_a_device_notices_within_a_round_trip_of_what_it_sends_next() -> None:
+def test_a_device_notices_within_a_round_trip_of_what_it_sends_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connection, "REST", -1.0)  # any silence is a rest
+
     async def scenario() -> None:
         async with serving() as (server, listener):
             near = await connect("127.0.0.1", listener.address[1], keys=KEYS)
@@ -79,16 +84,14 @@ def test_a_device_notices_within_a_round_trip_of_what_it_sends_next() -> None:
             near.send(b"before")
             assert await far.receive() == [b"before"]
             await near.delivered()
-            near._connection._news_at -= 5.0  # a rest
-            listener._port.links.clear()  # as if the remote had been restarted
-            far.refused(LinkError("gone"))
+            far.refused(LinkError("gone"))  # as if the remote had been restarted
             near.send(b"after")
             began = asyncio.get_running_loop().time()
             with pytest.raises(LinkError, match="restarted"):
                 await near.receive()
             # No probe was needed: their patience is above 25 ms, and it has sent one datagram.
             assert near.statistics().lost == 0
-            assert not near._connection.doubtful
+            assert not near.doubtful
             assert asyncio.get_running_loop().time() - began < 5.0
             await near.closed()
 
@@ -101,12 +104,11 @@ def test_in_the_middle_of_a_transfer_the_first_probe_asks() -> None:
             near = await connect(*nat.address, keys=KEYS)
             await near.until_confirmed()
             far = await server.link()
-            listener._port.links.clear()
             far.refused(LinkError("gone"))  # as if the remote had been restarted
             near.send(b"at once")
             with pytest.raises(LinkError, match="restarted"):
                 await near.receive()
-            assert near._connection.doubtful
+            assert near.doubtful
             await near.closed()
 
     run(scenario)

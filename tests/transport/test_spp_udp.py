@@ -231,12 +231,11 @@ def test_connections_of_a_device_are_bounded_and_each_goes_its_way() -> None:
 
 def test_a_connection_without_news_ends_as_long_as_it_was_told_to_wait() -> None:
     async def scenario() -> None:
-        async with serving() as (server, listener):
+        async with serving() as (_, listener):
             settings = SppSettings(idle=0.3, keep_alive=None)
-            near = await connect("127.0.0.1", listener.address[1], keys=KEYS, settings=settings)
-            await near.until_confirmed()
-            await server.link()
-            listener._port.links.clear()  # as if the remote had lost its memory
+            async with Nat(listener.address) as nat:  # which is all that joins them
+                near = await connect(*nat.address, keys=KEYS, settings=settings)
+                await near.until_confirmed()
             with pytest.raises(LinkExpired):
                 await near.receive()
             await near.closed()

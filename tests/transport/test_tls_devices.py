@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import socket
 
 import pytest
@@ -57,7 +58,7 @@ def test_a_device_that_is_not_known_is_told_so(revoked: bool) -> None:
         if revoked:
             ends.server.let_in({device().certificate: "another"})
         else:
-            ends = SecuredEnds(ends.server, ClientSecurity(device().pem, pin=_pin_of(ends)))
+            ends = SecuredEnds(ends.server, ClientSecurity(device().pem, pin=ends.client.pin))
         async with serving(ends) as (server, _):
             near, quiet = (
                 await one_connection.connect(*server.address, security=ends.client),
@@ -117,7 +118,7 @@ def test_another_remote_gets_nothing_of_the_device_not_even_its_certificate() ->
     async def go() -> None:
         ends, impostor = paired(), new_identity()
         victim = device()
-        security = ClientSecurity(victim.pem, pin=_pin_of(ends))
+        security = ClientSecurity(victim.pem, pin=ends.client.pin)
         a, b = socket.socketpair()
         with a, b:
             a.setblocking(False)
@@ -177,10 +178,6 @@ def test_a_key_that_a_device_has_vouched_for_is_not_let_in() -> None:
     run(go())
 
 
-def _pin_of(ends: SecuredEnds) -> bytes:
-    return ends.client._pin
-
-
 def test_a_remote_that_does_not_speak_tls_is_said_to_be_strange() -> None:
     async def go() -> None:
         async with await one_connection.serve(
@@ -202,7 +199,7 @@ def test_names() -> None:
         spki_pin(b"noise")
     one = device()
     server = ServerSecurity(new_identity().pem, {one.certificate: "x"})
-    (peer,) = server._peers.values()
+    peer = ProvenPeer("x", hashlib.sha256(one.certificate).hexdigest())
     assert server.knows(peer)
     assert not server.knows(ProvenPeer("x", "0"))
     server.let_in({})

@@ -72,7 +72,7 @@ class Server:
 
     def socket(self) -> socket.socket:
         """The socket of its first link's connection."""
-        connection = self.links[0]._connection
+        connection = self.links[0].connection
         assert isinstance(connection, TcpConnection)
         return connection.socket
 

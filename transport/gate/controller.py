@@ -76,14 +76,14 @@ class Gate:
         self.quantum = quantum
         self.asks = True
         """A quantum goes to ask for a report that does not come; else the connection asks."""
-        self._since = now
         self._ledger = Ledger(now=now)
-        self._reported_at = now
+        self._since = self._reported_at = now
         self._delay = DelayFilter()
         """Its window: seconds within which `delivered` counts."""
         self._rate = RateFilter()
         self._dispersion = Dispersion()
-        self._pacer = Pacer()
+        self.pacer = Pacer()
+        """Spaces what it lets go."""
         self._phase = Phase.START
         self._delivered = 0.0
         self._burst_at = float("-inf")
@@ -111,12 +111,12 @@ class Gate:
             room=self.under_way < _ROOM * self.cap(now),
         )
         if not self.under_way:
-            self._pacer.reset()
+            self.pacer.reset()
         self._ledger.sent(now, nbytes)
         rate = self.rate
         if rate and self._phase is not Phase.START:
             gain = 1 << self._margin.growth
-            self._pacer.sent(now, nbytes, rate=rate * gain, burst=self.margin)
+            self.pacer.sent(now, nbytes, rate=rate * gain, burst=self.margin)
 
     def on_report(self, now: float, received: int, clock: int) -> None:
         """The peer's progress: bytes modulo 2^32, clock in CLOCK_TICK modulo 2^24.
@@ -180,8 +180,8 @@ class Gate:
         if under_way and under_way + nbytes > self.cap(now) and now < self._stalled_at():
             self._limits.refused_by_cap(now)
             return False
-        if under_way and self._pacer.time() > now:
-            self._limits.refused_by_pacer(now, until=self._pacer.time())
+        if under_way and self.pacer.time() > now:
+            self._limits.refused_by_pacer(now, until=self.pacer.time())
             return False
         return True
 
@@ -190,7 +190,7 @@ class Gate:
         if not self.under_way:
             return now
         if self.under_way + self.quantum <= self.cap(now):
-            return max(now, self._pacer.time())
+            return max(now, self.pacer.time())
         times = [self._stalled_at()]
         if now < self._drains.end:
             times.append(self._drains.end)

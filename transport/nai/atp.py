@@ -70,11 +70,11 @@ class AtpSender:
         """`protects`: whose timers a new message must not break; `grace` in seconds; `standby`:
         messages without a callback wait for more bandwidth as long as their timers run."""
         self._carrier, self._estimator = carrier, estimator
-        self._grace = grace
         self._cutting = Cutting(carrier)
-        self._protects = protects
-        self._contest = Contest(self._cutting, protects=protects, expects=not estimator.follows_use)
-        self._contest.set_rate(estimator.estimate.available)
+        self._grace, self._protects = grace, protects
+        self.contest = Contest(self._cutting, protects=protects, expects=not estimator.follows_use)
+        """Messages under way, for statistics."""
+        self.contest.set_rate(estimator.estimate.available)
         self._timers: Timers[NaiMessage] = Timers()
         """Of messages under way: their deadlines. Of others: when they go on, or their callback."""
         self._aside: dict[NaiMessage, Expiry | None] = {}
@@ -98,7 +98,7 @@ class AtpSender:
         """Queue a new message; it is queued, rejected, or its callback is due."""
         if self._closed is not None:
             raise CarrierError("the connection is closed") from self._closed
-        if len(self._contest) + len(self._aside) >= MOST_MESSAGES:
+        if len(self.contest) + len(self._aside) >= MOST_MESSAGES:
             raise NaiError(f"more than {MOST_MESSAGES} messages are waiting: wait for some")
         check_queue(message.queue)
         self._cutting.open(message.queue, message.priority)
@@ -145,7 +145,7 @@ class AtpSender:
             state = message.state
             self._withdraw(message)
         message.priority = priority
-        admitted = not under_way or self._contest.admits(message, now)
+        admitted = not under_way or self.contest.admits(message, now)
         if not admitted:
             message.priority = before
         if under_way:
@@ -186,7 +186,7 @@ class AtpSender:
     @property
     def idle(self) -> bool:
         """Nothing waits to be sent."""
-        return not len(self._contest) and not len(self._departure)
+        return not len(self.contest) and not len(self._departure)
 
     # -- the driver's side -------------------------------------------------------------------
 
@@ -206,7 +206,7 @@ class AtpSender:
             return now
         due = self._timers.next_time()
         times = [self._estimator.next_time(now), *([] if due is None else [due])]
-        if len(self._contest) and self._carrier.room(now) >= self._carrier.segment:
+        if len(self.contest) and self._carrier.room(now) >= self._carrier.segment:
             times.append(self._estimator.ready_at(now))
         return max(now, min(times))
 
@@ -224,12 +224,12 @@ class AtpSender:
         """Nothing more can be sent: all messages are cancelled."""
         if self._closed is None:
             self._closed = error or CarrierError("the connection was closed")
-            for message in [*self._contest.queues.messages(), *self._aside]:
+            for message in [*self.contest.queues.messages(), *self._aside]:
                 self.cancel(message, self._closed)
             self._departure.clear()
 
     def statistics(self) -> SenderStatistics:
-        contest = self._contest
+        contest = self.contest
         counts = (len(contest), len(self._aside), contest.total, self.known.refused)
         return self._tally.statistics(*counts, self.estimate)
 
@@ -237,7 +237,7 @@ class AtpSender:
 
     def _begin(self, message: NaiMessage, now: float) -> None:
         """Queue it, its timer beginning now, or don't. Raises NaiError for one queue too many."""
-        self._contest.check_room(message)
+        self.contest.check_room(message)
         self._forget(message)
         message.asked = None
         self._last_order += 1
@@ -245,8 +245,8 @@ class AtpSender:
         message.deadline = None if message.timer is None else now + message.timer
         if message.timer is not None and message.timer <= 0:
             self._expire(message, Expiry.LATE, now)
-        elif self._contest.admits(message, now) or (
-            self._expire_early(now) and self._contest.admits(message, now)
+        elif self.contest.admits(message, now) or (
+            self._expire_early(now) and self.contest.admits(message, now)
         ):
             self._admit(message, now)
         else:
@@ -254,14 +254,14 @@ class AtpSender:
 
     def _admit(self, message: NaiMessage, now: float) -> None:
         self._enter(message, MessageState.SENDING if message.sent else MessageState.QUEUED)
-        self._contest.count(message, now)
+        self.contest.count(message, now)
         if self._protects is Protects.PEERS:
             self._expire_early(now)
 
     def _admit_waiting(self, now: float) -> None:
         """Admits those on standby that can be in time by now."""
         for message in self._standby.first():
-            if self._contest.admits(message, now):
+            if self.contest.admits(message, now):
                 self._forget(message)
                 self._admit(message, now)
 
@@ -271,14 +271,14 @@ class AtpSender:
             message.id = self._last_id
             self.known.add(message)
         message.state = state
-        self._contest.enter(message)
+        self.contest.enter(message)
         if message.deadline is not None:
             self._timers.set(message, message.deadline)
 
     def _withdraw(self, message: NaiMessage) -> None:
         """Out of the tree, or from the side."""
         self._forget(message)
-        self._contest.leave(message)
+        self.contest.leave(message)
 
     def _forget(self, message: NaiMessage) -> None:
         """It is no longer at the side, nor waits for a time."""
@@ -357,7 +357,7 @@ class AtpSender:
 
     def _expire_early(self, now: float) -> bool:
         """Expires those that can't be in time by the present estimate; whether there were any."""
-        found = self._contest.late(now, grace=self._grace)
+        found = self.contest.late(now, grace=self._grace)
         for message in found:
             self._expire(message, Expiry.EARLY, now)
         return bool(found)
@@ -365,7 +365,7 @@ class AtpSender:
     # -- the link ----------------------------------------------------------------------------
 
     def _estimated(self, now: float) -> None:
-        self._contest.set_rate(self._estimator.estimate.available)
+        self.contest.set_rate(self._estimator.estimate.available)
         self._expire_early(now)
         self._standby.hopeful = True
         self._cross()
@@ -377,7 +377,7 @@ class AtpSender:
 
     def _send(self, now: float) -> None:
         self._departure.poll(now)
-        while self._departure.ready(now) and (chosen := self._contest.next(now)) is not None:
+        while self._departure.ready(now) and (chosen := self.contest.next(now)) is not None:
             self._send_some(chosen, now)
 
     def _send_some(self, chosen: Chosen, now: float) -> None:
@@ -388,7 +388,7 @@ class AtpSender:
         except Exception as error:  # its bytes are not to be had: the rest is cancelled
             message.error = error
             self._timers.clear(message)
-            self._contest.lost(chosen)
+            self.contest.lost(chosen)
             self._end(message, MessageState.CANCELLED)
             return
         message.sent += length

@@ -163,6 +163,11 @@ class NaiConnection:
 
     # -- receiving ---------------------------------------------------------------------------
 
+    @property
+    def unread(self) -> int:
+        """Bytes that complete messages take which nobody has read."""
+        return self._unread_bytes
+
     async def messages(self) -> AsyncIterator[Received]:
         """Messages as they are complete, until either end closes. Raises PeerFault,
         CarrierError."""

@@ -100,6 +100,18 @@ class Reception:
         """Links that are not closed, with a connection or without."""
         return len(self._kept)
 
+    @property
+    def arriving(self) -> int:
+        """Connections that have not said what they are for."""
+        return len(self._arriving)
+
+    def given_up_at(self, link: object) -> float | None:
+        """When that link is closed, on the loop's clock; None: it has a connection."""
+        for kept in self._kept.values():
+            if kept.link is link and kept.expiry is not None:
+                return kept.expiry.when()
+        return None
+
     def accept(self, connection: Connection) -> None:
         """Take a connection that has just been made."""
         if len(self._arriving) >= MAX_WAITING:

@@ -111,6 +111,11 @@ class StreamLink:
         return self._peer
 
     @property
+    def connection(self) -> Connection | None:
+        """What carries its bytes now; None: nothing does."""
+        return self._connection
+
+    @property
     def connected(self) -> bool:
         """Whether something carries bytes now."""
         return self._connection is not None

@@ -43,7 +43,8 @@ class ClientSecurity:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE  # the pin decides; that the key is there, TLS proves
         self._context = context
-        self._pin = pin
+        self.pin = pin
+        """SHA-256 of the key of the one server that it talks to."""
 
     async def secure(self, connection: socket.socket, *, timeout: float = TIMEOUT) -> TlsRecords:
         """The handshake. Raises LinkError, NotTrusted, WrongPeer."""
@@ -56,7 +57,7 @@ class ClientSecurity:
         )
 
     def _recognise(self, certificate: bytes) -> ProvenPeer:
-        if not certificate or not hmac.compare_digest(spki_pin(certificate), self._pin):
+        if not certificate or not hmac.compare_digest(spki_pin(certificate), self.pin):
             raise WrongPeer(
                 "who answers is not the remote that this device was paired with: it was set up "
                 "anew (run `sluice pair` there and start with --pair), or somebody is in between"

@@ -34,9 +34,9 @@ SIZE: Final = 50_000_000
 HUNG: Final = 30.0
 """Seconds without a byte of a body, silences aside: then it hangs. A fault follows upon the other
 within a second, so a body may have to wait for several of them."""
-_KINDS: Final = ("cut", "cut", "kill", "silence", "address_change")
+KINDS: Final = ("cut", "cut", "kill", "silence", "address_change")
 """As often as they stand here. Without a namespace the last one is a cut."""
-_SILENCE: Final = (0.5, 12.0)
+SILENCE: Final = (0.5, 12.0)
 """Seconds; on both sides of the patience after which another connection is tried."""
 _BETWEEN: Final = (0.1, 1.0)
 """Seconds from one fault to the next."""
@@ -205,7 +205,7 @@ async def _faults(
     told: Counter[str] = Counter()
     for number in range(count):
         await asyncio.sleep(chance.uniform(*_BETWEEN))
-        kind = "long_silence" if number == count // 2 else chance.choice(_KINDS)
+        kind = "long_silence" if number == count // 2 else chance.choice(KINDS)
         if kind == "address_change" and world.place.space is None:
             kind = "cut"
         told[kind] += 1
@@ -217,7 +217,7 @@ async def _faults(
             case "address_change":
                 world.move()
             case _:
-                seconds = long if kind == "long_silence" else chance.uniform(*_SILENCE)
+                seconds = long if kind == "long_silence" else chance.uniform(*SILENCE)
                 told["silent_s"] += round(seconds)
                 await world.silence(seconds)
     return told

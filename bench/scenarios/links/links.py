@@ -166,7 +166,7 @@ async def _relay(findings: LinkFindings) -> None:
             if one.rate_down * one.delay < one.queue / 4:  # else flight hides the queue
                 queue = busy.hidden - one.rate_down * one.delay
                 findings.off(f"{name}: queue", queue, one.queue, most=STREAM_QUEUE_OFF)
-    findings.note("relay: losses are delays there, in tests/bench/test_links_impairments.py")
+    findings.note("relay: losses are delays there, in tests/emulation/test_impairments.py")
 
 
 async def _memory(findings: LinkFindings) -> None:

@@ -73,7 +73,7 @@ async def open_document(url: str, *, proxy: str) -> asyncio.subprocess.Process:
     )
 
 
-class _Run:
+class StartedProgram:
     """A program that was started."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
@@ -107,10 +107,12 @@ class Launching:
     def __init__(self, find: Find, start: Start) -> None:
         """`find`: address and name of a previewed document by its key."""
         self._find = find
-        self._start = start
+        self.start = start
+        """Starts the program for an address."""
         self._secrets: dict[str, str] = {}
         """Those of pages that can still be pressed, by the document's key."""
-        self._running: dict[str, _Run] = {}
+        self.running: dict[str, StartedProgram] = {}
+        """By the documents' keys."""
 
     async def handle(self, request: Request) -> Response:
         """Answers the request. Never raises."""
@@ -118,7 +120,7 @@ class Launching:
             return _said(403, "Only a browser on this device can start programs here.")
         key = urlsplit(request.url).path.removeprefix(PATH)
         found = self._find(key)
-        run = self._running.get(key)
+        run = self.running.get(key)
         if run is not None and (request.method == "GET" or run.code is None):
             return _state(run)
         if found is None:
@@ -131,7 +133,7 @@ class Launching:
 
     def close(self) -> None:
         """The proxy ends, and what it started with it."""
-        for run in self._running.values():
+        for run in self.running.values():
             run.end()
 
     def _question(self, key: str, url: str, name: str) -> Response:
@@ -164,11 +166,11 @@ class Launching:
         return pressed
 
     async def _open(self, key: str, url: str) -> Response:
-        self._running = {k: run for k, run in self._running.items() if run.code is None}
-        if len(self._running) >= MAX_RUNNING:
+        self.running = {k: run for k, run in self.running.items() if run.code is None}
+        if len(self.running) >= MAX_RUNNING:
             return _said(503, "Too many documents are open; close one of them.")
         try:
-            self._running[key] = _Run(await self._start(url))
+            self.running[key] = StartedProgram(await self.start(url))
         except OSError as error:
             _log.warning("no office program could be started", why=str(error))
             return _said(500, f"It could not be started: {error.strerror or error}")
@@ -185,7 +187,7 @@ async def _body(request: Request) -> bytes:
     return bytes(body)
 
 
-def _state(run: _Run) -> Response:
+def _state(run: StartedProgram) -> Response:
     title = "It is opening" if run.code is None else "It has ended"
     if run.code:
         title = "It could not be opened"

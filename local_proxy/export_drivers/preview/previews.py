@@ -105,6 +105,11 @@ class Previews:
     def __len__(self) -> int:
         return len(self._windows)
 
+    @property
+    def showings(self) -> list[Showing]:
+        """What windows show now."""
+        return [window.showing for window in self._windows.values()]
+
     # -- the page ----------------------------------------------------------------------------------
 
     def in_parts(self, request: Request) -> Request | None:

@@ -51,7 +51,7 @@ from wire.errors import LocalError, PeerError
 
 AT_ONCE: Final = 64
 """Datagrams of one call of `datagrams_to_send`: then it is somebody else's turn."""
-_REST: Final = 1.0
+REST: Final = 1.0
 """Seconds without news, after which the peer may have forgotten the connection."""
 _LINGER: Final = 3
 """Patiences for which a closed connection tells who still sends (RFC 9000, 10.2)."""
@@ -363,7 +363,7 @@ class SppConnection:
     def _under_way(self, packet: SentPacket, frames: bytes, now: float) -> bytes:
         """Seal what asks for an acknowledgement, and remember it."""
         packet.number = self._sender.recovery.next_number
-        if not self._sender.recovery.count and now - self._news_at > _REST:
+        if not self._sender.recovery.count and now - self._news_at > REST:
             self._doubts = True
         datagram = self._sealed(frames, now)
         self._sender.sent(packet, datagram=len(datagram), now=now)

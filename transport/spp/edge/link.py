@@ -50,6 +50,11 @@ class SppLink:
         return self._connection.open
 
     @property
+    def doubtful(self) -> bool:
+        """The patience has ended since the last news of the peer."""
+        return self._connection.doubtful
+
+    @property
     def confirmed(self) -> bool:
         """The peer has shown that it has let this end in."""
         return not self._proof
@@ -226,7 +231,7 @@ class SppLink:
             datagrams = self._connection.datagrams_to_send(now)
             if not datagrams:
                 break
-            if self._proof and (self._proof_due or self._connection.doubtful):
+            if self._proof and (self._proof_due or self.doubtful):
                 self._proof_due = False
                 datagrams.insert(0, self._proof)
             elif self._reset is not None and self._connection.doubts():

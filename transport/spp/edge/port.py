@@ -83,7 +83,8 @@ class Port:
                 if link is not None:
                     link.too_large(error.size)
                 # All of its size share its fate: they are lost, and come again smaller.
-                datagrams = [one for one in datagrams if len(one) < error.size]
+                left = datagrams[error.sent :]
+                datagrams = [one for one in left if len(one) < error.size]
                 continue
             datagrams = datagrams[sent:]
             if datagrams:

@@ -54,9 +54,10 @@ class ReceivedDatagram(NamedTuple):
 class TooLarge(Exception):
     """This machine's network takes no datagram of that size."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, *, sent: int) -> None:
+        """`sent`: how many went before it."""
         super().__init__(f"no datagrams of {size} bytes here")
-        self.size = size
+        self.size, self.sent = size, sent
 
 
 class DatagramSocket:
@@ -139,13 +140,20 @@ class DatagramSocket:
                 if len(batch) > 1:
                     # No segmentation on this way: without it from now on.
                     self.segments = False
-                    return sent + self.send(datagrams[sent:], address)
+                    return self._one_by_one(datagrams, address, sent)
                 if error.errno == errno.EMSGSIZE:
-                    raise TooLarge(len(batch[0])) from error
+                    raise TooLarge(len(batch[0]), sent=sent) from error
                 if error.errno not in _GONE:
                     raise
             sent += len(batch)
         return sent
+
+    def _one_by_one(self, datagrams: Sequence[bytes], address: Address, sent: int) -> int:
+        """`send` of those behind the first `sent`, which went."""
+        try:
+            return sent + self.send(datagrams[sent:], address)
+        except TooLarge as error:
+            raise TooLarge(error.size, sent=sent + error.sent) from error
 
     def _send(self, batch: Sequence[bytes], address: Address) -> None:
         if len(batch) == 1:

@@ -1,4 +1,4 @@
-"""The line: exact rate, order, droptail, changes of rate."""
+"""Tests of the line: exact rate, order, droptail, changes of rate."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Packets in flight: lost, late and overtaken in the shares that were asked for."""
+"""Tests of packets in flight: lost, late and overtaken in the shares that were asked for."""
 
 from __future__ import annotations
 

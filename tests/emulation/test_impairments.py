@@ -1,4 +1,4 @@
-"""A bad link: late, in order, and reset by the chances of a seed."""
+"""Tests of a bad link behind a relay: late, in order, and reset by the chances of a seed."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""The kernel's own emulator, where it has one; and what stands in for it where not."""
+"""Tests of the kernel's own emulator, where it has one, and of what stands in for it where not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from emulation.worlds import netem_world
 from emulation.worlds.cables import NoBackend, WorldStatistics
 from emulation.worlds.netem_world import netem, probe
 from emulation.worlds.world import emulate
-from tests.bench.transfers import transfer
+from tests.emulation.transfers import transfer
 from tests.watched import run
 
 pytestmark = pytest.mark.alone

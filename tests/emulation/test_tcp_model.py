@@ -1,4 +1,4 @@
-"""The model of TCP does what TCP is known for: starts slowly, recovers, shares, restarts."""
+"""Tests of the model of TCP: it starts slowly, recovers, shares and restarts as TCP does."""
 
 from __future__ import annotations
 

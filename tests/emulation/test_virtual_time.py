@@ -1,4 +1,4 @@
-"""Virtual time: no waiting, timers in order, a dead end is named."""
+"""Tests of virtual time: no waiting, timers in order, a dead end is named."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""The relay between real sockets: what goes in comes out, at the rate, and it ends cleanly."""
+"""Tests of the relay between real sockets: bytes unchanged, at the rate, and clean ends."""
 
 import asyncio
 import contextlib

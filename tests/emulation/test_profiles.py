@@ -1,4 +1,4 @@
-"""Profiles: what a file may say of a link, and what it may not."""
+"""Tests of profiles: what a file may say of a link, and what it may not."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from bench.__main__ import main
 from emulation.lines.profiles import profile, profiles
 
 
@@ -81,14 +80,3 @@ def test_what_is_no_link_is_refused_with_its_file(
 ) -> None:
     with pytest.raises(ValueError, match=rf"links\.toml.*{complaint}"):
         one(tmp_path, text)
-
-
-def test_the_command_line_measures_links_and_refuses_what_it_does_not_know(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(["links", "--backend", "memory"]) == 0
-    assert "memory, 5 Mbit/s: rate" in capsys.readouterr().out
-    assert main(["links", "--backend", "pigeon"]) == 2
-    assert "no backend 'pigeon'" in capsys.readouterr().err
-    assert main(["page-load", "--profile", "trace:/absent"]) == 2
-    assert "/absent" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Fixtures that several benches' tests need."""
+"""Fixtures that several tests of emulated networks need."""
 
 from __future__ import annotations
 

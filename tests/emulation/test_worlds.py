@@ -1,4 +1,4 @@
-"""One network behind each backend: what its profile says happens, and nothing is left of it."""
+"""Tests of one network behind each backend: its profile holds, and nothing is left of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from emulation.worlds.cables import Cable, NoBackend, World, WorldStatistics, to
 from emulation.worlds.datagrams import Datagrams
 from emulation.worlds.hosts import Space, sweep
 from emulation.worlds.world import BACKENDS, emulate, joined
-from tests.bench.transfers import quiet, transfer
+from tests.emulation.transfers import quiet, transfer
 from tests.watched import run
 
 pytestmark = pytest.mark.alone

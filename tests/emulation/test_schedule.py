@@ -1,4 +1,4 @@
-"""Rates over time: bytes and times agree, traces are read or refused with their line."""
+"""Tests of rates over time: bytes and times agree, traces are read or refused with their line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A namespace is another machine: connections break with an address, and nothing is left of it."""
+"""Tests of a namespace as another machine: connections break with an address; nothing is left."""
 
 from __future__ import annotations
 
