@@ -28,7 +28,7 @@ SIZE: Final = 24
 
 
 class Announcements:
-    """Of one link, by its sender."""
+    """Decides for one link what its sender says, and when."""
 
     def __init__(self) -> None:
         self._told: BandwidthEstimate | None = None

@@ -240,7 +240,7 @@ def test_what_plain_clients_had_is_not_kept() -> None:
             for _ in range(40):
                 await both.client.get(origin.base + "/")
             assert len(both.local.components) <= 1  # what the bridge remembers
-            assert both.session.len(tree.known) <= 33
+            assert len(both.session.tree.known) <= 33
             assert sum(len(known) for known in both.session.documents.values()) <= 33
 
     run(go())
