@@ -29,7 +29,7 @@ def test_jitter_shows_as_lateness() -> None:
     assert 0 < late <= 0.04
 
 
-def test_a_link_that_is_later_than_its_profile_is_found_out() -> None:
+def test_a_link_that_is_later_or_sooner_than_its_profile_is_found_out() -> None:
     async def measured(said: float) -> Spread:
         async with emulate(link(8e6, delay=0.02), backend="relay") as world:
             said_cable = Cable("near", "far", link(8e6, delay=said))
@@ -39,6 +39,7 @@ def test_a_link_that_is_later_than_its_profile_is_found_out() -> None:
     assert late.median >= 0.0149
     assert late.percentile_99 >= late.median
     assert run(measured(0.02)).median >= -1e-3  # nothing is there before the link brings it
+    assert run(measured(5.0)).median < -4.0
 
 
 def test_a_busy_link_tells_its_rate_and_what_its_relay_hides(

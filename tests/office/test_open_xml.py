@@ -64,7 +64,7 @@ def _bytes(content: str | bytes) -> bytes:
 
 
 def deck(change: Mapping[str, str] | None = None) -> Outline:
-    parts = DECK | (change or {})
+    parts = {**DECK, **(change or {})}
     return outlined(open_xml(MAIN, "presentationml.presentation", parts))
 
 

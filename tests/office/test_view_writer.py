@@ -7,6 +7,7 @@ import re
 import pytest
 from lxml import etree
 
+from office.preview.xml import Element
 from office.text_view.styles import PartStyles, Style
 from office.text_view.view_writer import ViewWriter
 from office.text_view.vocabulary import SPACES, qualified
@@ -45,7 +46,7 @@ def part_styles() -> PartStyles:
 def feed(writer: ViewWriter, body: str) -> None:
     """The elements inside, as they pass by."""
 
-    def one(element: etree.ElementBase) -> None:
+    def one(element: Element) -> None:
         said = {qualified(str(k)): str(v) for k, v in element.items()}
         writer.start(qualified(str(element.tag)), said)
         if element.text:

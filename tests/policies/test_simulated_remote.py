@@ -130,5 +130,5 @@ def test_a_fetch_that_cannot_be_in_time_expires_and_is_held() -> None:
 @pytest.mark.parametrize("timer", [60.0, None])
 def test_a_fetch_that_can_be_in_time_does_not(timer: float | None) -> None:
     one = remote()
-    one.obey(Fetch(2, "original", **({"timer": timer} if timer else {})), now=0.0)
+    one.obey(Fetch(2, "original", timer=timer), now=0.0)
     assert list(one.expired(0.0)) == []

@@ -95,8 +95,13 @@ def test_a_look_at_a_folder_that_has_not_changed_lists_no_files(
     world.pair("phone")
     world.settle(1000.0)
     assert world.paired.look()
-    listed: list[object] = []
-    monkeypatch.setattr(PairingStore, "revision", lambda store: listed.append(store) or ())
+    listed: list[PairingStore] = []
+
+    def revision(store: PairingStore) -> tuple[object, ...]:
+        listed.append(store)
+        return ()
+
+    monkeypatch.setattr(PairingStore, "revision", revision)
     assert not world.paired.look()
     assert listed == []
     world.settle(1000.0 + 10 * SETTLED)

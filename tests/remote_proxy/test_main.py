@@ -26,7 +26,12 @@ def files() -> Iterator[None]:
 
 
 def settings(folder: Path, **more: Any) -> RemoteSettings:
-    usual = {"listen": "127.0.0.1:0", "security": "none", "state": str(folder), "workers": 1}
+    usual: dict[str, Any] = {
+        "listen": "127.0.0.1:0",
+        "security": "none",
+        "state": str(folder),
+        "workers": 1,
+    }
     return RemoteSettings(**(usual | more))
 
 

@@ -12,7 +12,6 @@ import aiodns
 import pytest
 
 from emulation.memory.virtual_time import run
-from remote_proxy.reach import system_names
 from remote_proxy.reach.system_names import SERVES, SystemResolver
 
 
@@ -68,7 +67,7 @@ def channels(monkeypatch: pytest.MonkeyPatch) -> list[Channel]:
         made.append(Channel())
         return made[-1]
 
-    monkeypatch.setattr(system_names.aiodns, "DNSResolver", make)
+    monkeypatch.setattr("remote_proxy.reach.system_names.aiodns.DNSResolver", make)
     return made
 
 

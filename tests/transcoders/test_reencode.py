@@ -64,8 +64,7 @@ def test_what_is_scaled_by_little_is_left_as_it_was(pictures: dict[str, bytes]) 
 def test_what_shows_through_stays_so(pictures: dict[str, bytes]) -> None:
     made = smaller(pictures["alpha.png"], quality=50)
     assert made.kind is Format.WEBP
-    low, high = opened(made.data).getchannel("A").getextrema()
-    assert low < high
+    assert len(set(opened(made.data).getchannel("A").tobytes())) > 10
 
 
 @pytest.mark.parametrize(

@@ -86,18 +86,28 @@ def test_an_answer_to_an_old_question_is_worth_nothing() -> None:
     async def main() -> None:
         driven = Driven()
 
-        async def later(_: NaiMessage, __: Expiry) -> Verdict:
-            await asyncio.sleep(5.0)
-            return Cancel()
+        asked: list[Expiry] = []
+
+        async def later(_: NaiMessage, expiry: Expiry) -> Verdict:
+            asked.append(expiry)
+            await asyncio.sleep(5.0 if len(asked) == 1 else 100.0)
+            return Cancel() if expiry is Expiry.REFUSED else Continue()
 
         message = driven.refused(later)
         driven.callbacks.call()
+        await asyncio.sleep(1.0)
         driven.known.tell(100_000.0)
         driven.atp.turn(1.0)
         driven.atp.resume(message, 1.0)
         assert message.state.under_way
+        driven.known.tell(1000.0)
+        driven.atp.turn(1.0)
+        driven.callbacks.call()
         await asyncio.sleep(6.0)
-        assert message.state.under_way
+        assert asked == [Expiry.REFUSED, Expiry.EARLY]
+        assert message.state is MessageState.SUSPENDED
+        await asyncio.sleep(100.0)
+        assert message.state is MessageState.QUEUED
 
     run(main())
 
