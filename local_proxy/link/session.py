@@ -331,7 +331,7 @@ class LocalSession:
     def _on_carries(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Carries)
         now = asyncio.get_running_loop().time()
-        self._bandwidth.hear(max(1, message.rate), min(max(0, message.sure), 100) / 100, now)
+        self._bandwidth.hear(float(max(1, message.rate)), min(max(0, message.sure), 100) / 100, now)
 
     def _on_ping(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Ping)

@@ -178,7 +178,7 @@ def test_what_waits_is_a_tree_of_documents_and_components() -> None:
     run(main())
 
 
-def test_policies_are_told_what_the_link_can_do_once_it_is_measured() -> None:
+def test_policies_hear_what_the_remote_s_gate_has_found_and_nothing_of_what_came() -> None:
     async def main() -> None:
         async with overview() as at:
             at.runtime.hear(DocumentOpened(1, "http://a.test/"))
@@ -190,14 +190,16 @@ def test_policies_are_told_what_the_link_can_do_once_it_is_measured() -> None:
             await moment()
             at.link.remote.respond(at.link.remote.asked[0], bytes(400_000))
             await asyncio.sleep(5.0)
-            estimate = session.link.statistics().incoming
-            assert estimate is not None
+            assert session.link.statistics().incoming is not None, "a receiver's own guess"
+            assert at.overview.snapshot().link.down is None
+            at.link.remote.say(m.Carries(48_000, 75))
+            await asyncio.sleep(5.0)
             told = [event for event in at.policy.heard if isinstance(event, BandwidthChanged)]
-            assert told
-            assert told[-1].rate > 1000.0
+            assert [event.rate for event in told] == [48_000.0]
+            assert told[0].confidence == pytest.approx(0.75, abs=0.01)
             shown = at.overview.snapshot().link.down
             assert shown is not None
-            assert shown.rate == estimate.rate
+            assert shown.rate == 48_000.0 and shown.confidence < 0.75
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
 
