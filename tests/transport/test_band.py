@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.transport.path import path
 from transport.gate.drains import Drains
 from transport.gate.queue_watch import Band, QueueVerdict
 
@@ -18,11 +19,7 @@ def verdicts(
     return [
         band.judge(
             0.02 * number,
-            excess=excess,
-            jitter=jitter,
-            target=TARGET,
-            window=WINDOW,
-            rate=1e5 if number == 0 else 1e4,
+            path(excess=excess, jitter=jitter, rate=1e5 if number == 0 else 1e4),
             overfull=overfull,
         )
         for number, excess in enumerate(excesses)
@@ -56,15 +53,7 @@ def test_with_nothing_of_ours_queued_the_path_has_become_longer_and_is_judged_an
 def test_the_rate_is_that_before_the_delay_rose() -> None:
     band = Band()
     for number, rate in enumerate([5e4, 4e4, 3e4]):
-        band.judge(
-            0.02 * number,
-            excess=0.05,
-            jitter=0.0,
-            target=TARGET,
-            window=WINDOW,
-            rate=rate,
-            overfull=True,
-        )
+        band.judge(0.02 * number, path(excess=0.05, rate=rate), overfull=True)
     assert band.rate == 5e4
 
 
@@ -72,20 +61,21 @@ def due(drains: Drains, *, idle: float, window: float, empty_at: float = 0.0) ->
     """Seconds at which the next drain is due."""
     ticks = range(100_000)
     times = (tick / 100 for tick in ticks)
-    return next(t for t in times if drains.due(t, window=window, idle=idle, empty_at=empty_at))
+    facts = path(window=window, drained=idle)
+    return next(t for t in times if drains.due(t, facts, empty_at=empty_at))
 
 
 def test_a_drain_comes_every_ten_seconds_or_twenty_rounds() -> None:
     assert due(Drains(now=0.0), idle=TARGET, window=0.1) == 10.0
     drains = Drains(now=0.0)
-    drains.begin(0.0, window=2.0, idle=TARGET)
+    drains.begin(0.0, path(window=2.0, drained=TARGET))
     assert drains.end == 2.0
     assert due(drains, idle=TARGET, window=2.0) == 40.0
 
 
 def test_what_a_drain_costs_puts_the_next_one_off() -> None:
     drains = Drains(now=0.0)
-    drains.begin(0.0, window=0.1, idle=0.090)  # 90 ms are half a percent of 18 s
+    drains.begin(0.0, path(window=0.1, drained=0.090))  # 90 ms are half a percent of 18 s
     assert due(drains, idle=0.090, window=0.1) == 18.0
     assert due(drains, idle=0.5, window=0.1) == 24.0  # or the least delay would be forgotten
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from monitor.progress import ReportedProgress
+from tests.transport.path import path
 from transport.gate.drains import Drains
 from transport.gate.first_reports import FirstReports
 from transport.gate.margin import LATE_REPORT, TARGET, Margin
@@ -15,6 +16,7 @@ from wire.errors import PeerError
 from wire.frames import CLOCK_MODULUS, CLOCK_TICK, RECEIVED_MODULUS
 
 QUANTUM = 1024
+PATH = path(window=0.4)
 
 
 def progress(*, size: int = QUANTUM, part: int = QUANTUM, sent_at: float = 1.0) -> ReportedProgress:
@@ -148,11 +150,11 @@ class TestLimitedBy:
 
     def test_a_path_is_full_a_window_after_the_application_s_last_pause(self) -> None:
         limited = LimitedBy(now=0.0)
-        limited.sent(5.0, last_sent_at=1.0, window=0.4, room=False)
+        limited.sent(5.0, PATH, last_sent_at=1.0, room=False)
         limited.reported(5.2, sent_at=5.1)
-        assert not limited.full(0.4)
+        assert not limited.full(PATH)
         limited.reported(5.6, sent_at=5.5)
-        assert limited.full(0.4)
+        assert limited.full(PATH)
 
     @pytest.mark.parametrize(("room", "full"), [(True, False), (False, True)])
     def test_who_has_something_to_say_now_and_then_never_fills_a_path(
@@ -160,16 +162,16 @@ class TestLimitedBy:
     ) -> None:
         limited = LimitedBy(now=0.0)
         for tick in range(100):
-            limited.sent(tick / 50, last_sent_at=(tick - 1) / 50, window=0.4, room=room)
+            limited.sent(tick / 50, PATH, last_sent_at=(tick - 1) / 50, room=room)
         limited.reported(2.1, sent_at=1.98)
-        assert limited.full(0.4) is full
+        assert limited.full(PATH) is full
 
     def test_what_goes_on_where_it_was_held_back_is_no_pause(self) -> None:
         limited = LimitedBy(now=0.0)
         limited.refused_by_pacer(1.0, until=1.2)
-        limited.sent(1.2, last_sent_at=1.0, window=0.4, room=True)
+        limited.sent(1.2, PATH, last_sent_at=1.0, room=True)
         limited.reported(1.5, sent_at=1.4)
-        assert limited.full(0.4)
+        assert limited.full(PATH)
 
 
 class TestDrains:
@@ -177,15 +179,15 @@ class TestDrains:
         drains = Drains(now=0.0)
 
         def due(now: float, idle: float) -> bool:
-            return drains.due(now, window=0.1, idle=idle, empty_at=0.0)
+            return drains.due(now, path(drained=idle), empty_at=0.0)
 
         assert not due(9.9, 0.01) and due(10.0, 0.01)
-        drains.begin(10.0, window=0.1, idle=0.1)
+        drains.begin(10.0, path(drained=0.1))
         assert (drains.count, drains.end) == (1, pytest.approx(10.1))
         assert not due(29.9, 0.1), ".1 s may be .5 % of the link: one in 20 s"
         assert due(30.0, 0.1)
 
     def test_a_queue_that_has_run_empty_by_itself_needs_none(self) -> None:
         drains = Drains(now=0.0)
-        assert not drains.due(12.0, window=0.1, idle=0.01, empty_at=11.0)
-        assert drains.due(21.0, window=0.1, idle=0.01, empty_at=11.0)
+        assert not drains.due(12.0, path(), empty_at=11.0)
+        assert drains.due(21.0, path(), empty_at=11.0)

@@ -33,8 +33,9 @@ from monitor.sensors.dispersion import Dispersion
 from monitor.sensors.path_delay import DelayFilter
 from transport.gate.drains import Drains
 from transport.gate.first_reports import FirstReports
-from transport.gate.margin import TARGET, Margin
+from transport.gate.margin import Margin
 from transport.gate.pacer import Pacer
+from transport.gate.path_facts import PathFacts
 from transport.gate.queue_watch import Band, QueueVerdict
 from transport.gate.report_spacing import REPORT_EVERY, REPORT_EVERY_THIN, THIN
 from transport.gate.sent_log import Ledger
@@ -73,24 +74,22 @@ class Gate:
 
     def __init__(self, *, now: float, quantum: int) -> None:
         """`quantum` in bytes; it may be changed at any time."""
-        self.quantum = quantum
         self.asks = True
         """A quantum goes to ask for a report that does not come; else the connection asks."""
         self._ledger = Ledger(now=now)
         self._since = self._reported_at = now
         self._delay = DelayFilter()
-        """Its window: seconds within which `delivered` counts."""
         self._rate = RateFilter()
         self._dispersion = Dispersion()
         self.pacer = Pacer()
         """Spaces what it lets go."""
         self._phase = Phase.START
-        self._delivered = 0.0
         self._burst_at = float("-inf")
         """When a burst of padding had been sent."""
         self._start_cap = 0.0  # bytes; 0: a few quanta
         self._first = FirstReports()
         self._margin = Margin()
+        self._path = PathFacts(self._delay, self._margin, quantum=quantum)
         self._limits = LimitedBy(now=now)
         self._band = Band()
         self._drains = Drains(now=now)
@@ -106,8 +105,8 @@ class Gate:
         """`nbytes` were handed to the transport."""
         self._limits.sent(
             now,
+            self._path,
             last_sent_at=self._ledger.last_sent_at,
-            window=self._delay.window,
             room=self.under_way < _ROOM * self.cap(now),
         )
         if not self.under_way:
@@ -146,9 +145,9 @@ class Gate:
             now,
             loop=now - sent_at,
             one_way=progress.arrived_at - sent_at,
-            smaller=self._smaller(progress),
+            smaller=self._path.smaller(progress),
             steady=self._is_level(now),
-            noise=min(_MOST_NOISE, self._serialisation / 2 + 2 * held),  # parts: half as often
+            noise=min(_MOST_NOISE, self._path.serialisation / 2 + 2 * held),  # parts: half as often
             held=_MOST_HELD,  # the cap has what the way back does to most reports
         )
         repaired = self._rate.add(
@@ -202,11 +201,11 @@ class Gate:
         if self._phase is Phase.START:
             return max(self._start_cap, float(_START_QUANTA * self.quantum))
         if now < self._drains.end:
-            return max(float(self.quantum), self._delivered - self._depth)
+            return max(float(self.quantum), self._path.delivered - self._path.depth)
         more = self.margin * (1 << self._margin.growth)
-        if self._margin.growth and self._delivered < self._most_of_late / 2:
-            more = max(more, self._delivered)  # on a long path a margin is a small part of it
-        return self._delivered + more + self._unheard_of
+        if self._margin.growth and self._path.delivered < self._most_of_late / 2:
+            more = max(more, self._path.delivered)  # on a long path a margin is a small part of it
+        return self._path.delivered + more + self._path.unheard_of
 
     @property
     def starting(self) -> bool:
@@ -221,16 +220,25 @@ class Gate:
     @property
     def margin(self) -> float:
         """Bytes above what the path holds."""
-        return self._margin.nbytes(rate=self.rate, quantum=self.quantum)
+        return self._path.margin
 
     @property
     def rate(self) -> float:
         """Bytes/second delivered at most; 0 while unknown."""
-        return self._delivered / self._delay.window
+        return self._path.rate
+
+    @property
+    def quantum(self) -> int:
+        """Bytes; it may be changed at any time."""
+        return self._path.quantum
+
+    @quantum.setter
+    def quantum(self, nbytes: int) -> None:
+        self._path.quantum = nbytes
 
     def estimate(self, now: float) -> BandwidthEstimate | None:
         """What the link carries; sure only if the gate limited within the last rounds."""
-        if not self._delivered:
+        if not self._path.delivered:
             return None
         silent = now - max(self._limits.blocked_at, self._reported_at - 4 * self._delay.round)
         sure = 1.0 if silent <= 4 * self._delay.round else max(0.1, 1.0 - silent / 30.0)
@@ -245,7 +253,7 @@ class Gate:
             cap=self.cap(now),
             margin=self.margin,
             growth=self._margin.growth,
-            delivered=self._delivered,
+            delivered=self._path.delivered,
             seen=self._dispersion.at_least if self.starting else self.rate,
             min_delay=self._delay.minimum,
             delay=self._delay.latest,
@@ -262,19 +270,19 @@ class Gate:
 
     def _starting(self, now: float, progress: ReportedProgress) -> None:
         """Double each round while the queue stays empty; leave as soon as the rate is known."""
-        self._delivered = max(self._delivered, self._rate.most_delivered())
+        self._path.delivered = max(self._path.delivered, self._rate.most_delivered())
         delay, message = self._delay, self.quantum
         capacity = self._dispersion.add(
             progress, new_round=delay.round_ended, one_way=delay.one_way, message=message
         )
         padding = progress.sent_at <= self._burst_at
         if capacity is not None and (padding or self._limits.gate):
-            self._delivered = max(self._delivered, capacity * self._delay.window)
+            self._path.delivered = max(self._path.delivered, capacity * self._delay.window)
             self._leave_start(now)
         elif padding and not self.under_way:
             self._start_cap = 2 * self.cap(now)
         elif self._delay.round_ended:
-            queue = self._target + self._serialisation
+            queue = self._path.target + self._path.serialisation
             if self._delay.least_excess > queue:
                 self._leave_start(now)
             elif self._limits.gate and self._delay.excess <= queue:
@@ -284,7 +292,7 @@ class Gate:
         self._phase = Phase.STEADY
         self._judge_first()
         self._level_since = now + 2 * self._delay.round
-        self._drains.put_off(now, window=self._delay.window, idle=self._drained)
+        self._drains.put_off(now, self._path)
 
     def _judge_first(self) -> None:
         """The rate, or the quantum, is known: so is what the first delays say of the path.
@@ -292,31 +300,31 @@ class Gate:
         Where the margin is well above a quantum, it covers by how much small messages were sooner.
         """
         rate = self.rate
-        delays = self._first.judge(quantum=self.quantum, smaller=self._smaller)
+        delays = self._first.judge(quantum=self.quantum, smaller=self._path.smaller)
         if self.margin < _WIDE * self.quantum:
             self._delay.begin_anew(delays)
-            self._delivered = rate * self._delay.window
+            self._path.delivered = rate * self._delay.window
 
     def _running(self, now: float) -> None:
         """One report in the steady state."""
         self._watch_for_drop(now)
-        if self._delivered >= self._most_of_late or now > self._most_at + _LATE:
-            self._most_of_late, self._most_at = self._delivered, now
+        if self._path.delivered >= self._most_of_late or now > self._most_at + _LATE:
+            self._most_of_late, self._most_at = self._path.delivered, now
         most = self._rate.most_delivered()
-        if most > self._delivered or (
-            self._limits.gate and self._limits.full(self._delay.window) and self._is_level(now)
+        if most > self._path.delivered or (
+            self._limits.gate and self._limits.full(self._path) and self._is_level(now)
         ):
-            self._delivered = most
+            self._path.delivered = most
         if self._delay.round_ended and now >= self._drains.end:
             self._grow(now)
             if self._limits.gate and self._drains.due(
-                now, window=self._delay.window, idle=self._drained, empty_at=self._limits.resumed_at
+                now, self._path, empty_at=self._limits.resumed_at
             ):
                 self._drain(now)
 
     def _grow(self, now: float) -> None:
         """After a round."""
-        queue = min(_MOST_EMPTY, _EMPTY * self._target) + _EMPTY * self._delay.jitter_there
+        queue = min(_MOST_EMPTY, _EMPTY * self._path.target) + _EMPTY * self._delay.jitter_there
         empty = self._delay.least_excess < queue
         if empty and self._limits.gate and self._is_level(now):
             # A margin that is not used can grow without end, and overflow the queue all at once.
@@ -325,19 +333,11 @@ class Gate:
             self._margin.rest()
 
     def _watch_for_drop(self, now: float) -> None:
-        excess, jitter = self._delay.excess, self._delay.jitter_there
+        excess = self._path.excess
         overfull = self.under_way > self.cap(now)
-        if excess > self._target + jitter:
-            self._margin.growth = 0
-        verdict = self._band.judge(
-            now,
-            excess=excess,
-            jitter=jitter,
-            target=self._target,
-            window=self._delay.window,
-            rate=self.rate,
-            overfull=overfull,
-        )
+        if excess > self._path.target + self._path.jitter:
+            self._margin.calm()
+        verdict = self._band.judge(now, self._path, overfull=overfull)
         if verdict is QueueVerdict.LONGER:
             self._accept_longer_path(now)
         elif verdict is QueueVerdict.SLOWER and self._is_level(now):
@@ -347,51 +347,21 @@ class Gate:
         """The link has become slower: it was busy for all of `span`, which tells its rate."""
         self._drops += 1
         self._rate.forget_before(self._rate.clock - span)
-        self._delivered = self._rate.delivered(self._delay.window)
+        self._path.delivered = self._rate.delivered(self._delay.window)
         self._level_since = now + self._delay.window / 2
 
     def _accept_longer_path(self, now: float) -> None:
         """Nothing of ours is queued, yet the delay stays: another route at the old rate."""
         self._delay.forget_before(now - self._delay.window)
-        self._delivered = self._band.rate * self._delay.window
+        self._path.delivered = self._band.rate * self._delay.window
         self._limits.resumed_at = now
 
     def _drain(self, now: float) -> None:
-        self._margin.growth = 0
-        self._drains.begin(now, window=self._delay.window, idle=self._drained)
+        self._margin.calm()
+        self._drains.begin(now, self._path)
         self._level_since = self._drains.end + 2 * self._delay.round
 
     # -- small facts --------------------------------------------------------------------------
-
-    @property
-    def _target(self) -> float:
-        """Seconds of queue that the margin makes."""
-        return self.margin / self.rate if self.rate else TARGET
-
-    @property
-    def _depth(self) -> float:
-        """Bytes by which a drain's cap is below what the path holds."""
-        return self._margin.nbytes(rate=self.rate, quantum=self.quantum, late=0.0)
-
-    @property
-    def _drained(self) -> float:
-        """Seconds for which a drain leaves the link idle, its cap being filled by whole quanta."""
-        return (self._depth + self.quantum) / self.rate if self.rate else TARGET
-
-    @property
-    def _unheard_of(self) -> float:
-        """Bytes that have arrived, whose reports wait behind other things on their way back.
-
-        The margin covers what reports wait for each other.
-        """
-        return self.rate * max(0.0, self._delay.late_back - self._margin.spacing / 2)
-
-    @property
-    def _serialisation(self) -> float:
-        return self.quantum / self.rate if self.rate else 0.0
-
-    def _smaller(self, progress: ReportedProgress) -> float:
-        return self._margin.smaller(progress, rate=self.rate, quantum=self.quantum)
 
     def _is_level(self, now: float) -> bool:
         return self._phase is not Phase.START and now >= self._level_since

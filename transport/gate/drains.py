@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from monitor.sensors.path_delay import MEMORY
+from transport.gate.path_facts import PathFacts
 
 _EVERY: Final = 10.0
 """Seconds between drains, or _ROUNDS rounds on long paths."""
@@ -28,21 +29,21 @@ class Drains:
         """When the newest one is over."""
         self._next = now + _EVERY
 
-    def begin(self, now: float, *, window: float, idle: float) -> None:
+    def begin(self, now: float, path: PathFacts) -> None:
         """The queue runs empty for one least delay from `now` on."""
         self.count += 1
-        self.end = now + window
-        self.put_off(now, window=window, idle=idle)
+        self.end = now + path.window
+        self.put_off(now, path)
 
-    def put_off(self, now: float, *, window: float, idle: float) -> None:
+    def put_off(self, now: float, path: PathFacts) -> None:
         """The next one is due no sooner than if one had been `now`."""
-        self._next = now + self._interval(window, idle)
+        self._next = now + self._interval(path)
 
-    def due(self, now: float, *, window: float, idle: float, empty_at: float) -> bool:
+    def due(self, now: float, path: PathFacts, *, empty_at: float) -> bool:
         """Is it time? `empty_at`: when the queue has run empty by itself, last."""
-        return now >= max(self._next, empty_at + self._interval(window, idle))
+        return now >= max(self._next, empty_at + self._interval(path))
 
-    def _interval(self, window: float, idle: float) -> float:
+    def _interval(self, path: PathFacts) -> float:
         """Seconds: more where a drain costs more, but before a least delay is forgotten."""
-        cheap = min(_LONGEST, idle / _COST) if self.count else 0.0
-        return max(_EVERY, _ROUNDS * window, cheap)
+        cheap = min(_LONGEST, path.drained / _COST) if self.count else 0.0
+        return max(_EVERY, _ROUNDS * path.window, cheap)

@@ -71,6 +71,10 @@ class Margin:
             self.growth = min(most, self.growth + 1)
         self._step_due = not self._step_due
 
+    def calm(self) -> None:
+        """There is a queue, or there is to be none: it does not grow."""
+        self.growth = 0
+
     def rest(self) -> None:
         """A round has not."""
         self.growth = 0

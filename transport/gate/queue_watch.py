@@ -8,6 +8,8 @@ from __future__ import annotations
 import enum
 from typing import Final
 
+from transport.gate.path_facts import PathFacts
+
 _BAND: Final = 3.1
 """Times the target: a queue above it means that the link has become slower."""
 _LONGER_PATH: Final = 4
@@ -36,26 +38,13 @@ class Band:
         self.rate = 0.0
         """Bytes/second delivered when the delay rose above the band."""
 
-    def judge(
-        self,
-        now: float,
-        *,
-        excess: float,
-        jitter: float,
-        target: float,
-        window: float,
-        rate: float,
-        overfull: bool,
-    ) -> QueueVerdict | None:
-        """A report came. None: nothing is to be done.
-
-        `excess`, `jitter`, `target` and `window` in seconds, as of the gate
-        (transport/gate/controller.py); `rate` in bytes/second; `overfull`: more is under way than
-        the cap."""
+    def judge(self, now: float, path: PathFacts, *, overfull: bool) -> QueueVerdict | None:
+        """A report came. None: nothing is to be done. `overfull`: under way is more than the cap."""
+        excess, jitter, window = path.excess, path.jitter, path.window
         if overfull:
             self._overfull_at = now
-        if self._since is None and excess > _BAND * target + jitter:
-            self._since, self._ends, self.rate = now, _BAND * target, rate
+        if self._since is None and excess > _BAND * path.target + jitter:
+            self._since, self._ends, self.rate = now, _BAND * path.target, path.rate
         if self._since is None:
             return None
         since, delay = now - self._since, window + excess

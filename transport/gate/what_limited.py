@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from transport.gate.path_facts import PathFacts
+
 _TURN: Final = 0.001
 """Seconds within which what could go has gone; later it was said later."""
 
@@ -34,13 +36,13 @@ class LimitedBy:
     def refused_by_pacer(self, now: float, *, until: float) -> None:
         self.blocked_at, self._held_until = now, until
 
-    def sent(self, now: float, *, last_sent_at: float, window: float, room: bool) -> None:
+    def sent(self, now: float, path: PathFacts, *, last_sent_at: float, room: bool) -> None:
         """Something goes; before that, at `last_sent_at`.
 
         `room`: half of what may be under way is not. Who talks never pauses, and never fills it.
         """
         pause = now - max(last_sent_at, self._held_until)
-        if pause > window / 4 or (room and pause > _TURN):
+        if pause > path.window / 4 or (room and pause > _TURN):
             self.resumed_at = now
 
     def reported(self, now: float, *, sent_at: float) -> None:
@@ -59,6 +61,6 @@ class LimitedBy:
         """The same of the cap alone: all that it allows was under way."""
         return self._capped_at >= self._newest_sent_at
 
-    def full(self, window: float) -> bool:
+    def full(self, path: PathFacts) -> bool:
         """Was the path full for a whole window before the newest reported byte was sent?"""
-        return self._newest_sent_at - window >= self.resumed_at
+        return self._newest_sent_at - path.window >= self.resumed_at

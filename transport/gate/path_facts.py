@@ -1,0 +1,79 @@
+"""What one gate knows of its path, for its parts to ask: the rate, and what margin and quanta make.
+
+Pure. Holds what is delivered within a window; delays are the delay filter's, the margin its own.
+"""
+
+from __future__ import annotations
+
+from monitor.progress import ReportedProgress
+from monitor.sensors.path_delay import DelayFilter
+from transport.gate.margin import TARGET, Margin
+
+
+class PathFacts:
+    """The facts of one direction, as its sender has them now."""
+
+    def __init__(self, delay: DelayFilter, margin: Margin, *, quantum: int) -> None:
+        """`quantum` in bytes; it may be changed at any time."""
+        self._delay = delay
+        self._margin = margin
+        self.quantum = quantum
+        self.delivered = 0.0
+        """Bytes within one window, at most; 0: nothing is known."""
+
+    @property
+    def window(self) -> float:
+        """Seconds within which `delivered` counts."""
+        return self._delay.window
+
+    @property
+    def rate(self) -> float:
+        """Bytes/second delivered at most; 0 while unknown."""
+        return self.delivered / self._delay.window
+
+    @property
+    def excess(self) -> float:
+        """Seconds by which the latest delay is above the least."""
+        return self._delay.excess
+
+    @property
+    def jitter(self) -> float:
+        """Seconds by which delays vary on the way there."""
+        return self._delay.jitter_there
+
+    @property
+    def margin(self) -> float:
+        """Bytes above what the path holds."""
+        return self._margin.nbytes(rate=self.rate, quantum=self.quantum)
+
+    @property
+    def target(self) -> float:
+        """Seconds of queue that the margin makes."""
+        return self.margin / self.rate if self.rate else TARGET
+
+    @property
+    def depth(self) -> float:
+        """Bytes by which a drain's cap is below what the path holds."""
+        return self._margin.nbytes(rate=self.rate, quantum=self.quantum, late=0.0)
+
+    @property
+    def drained(self) -> float:
+        """Seconds for which a drain leaves the link idle, its cap being filled by whole quanta."""
+        return (self.depth + self.quantum) / self.rate if self.rate else TARGET
+
+    @property
+    def unheard_of(self) -> float:
+        """Bytes that have arrived, whose reports wait behind other things on their way back.
+
+        The margin covers what reports wait for each other.
+        """
+        return self.rate * max(0.0, self._delay.late_back - self._margin.spacing / 2)
+
+    @property
+    def serialisation(self) -> float:
+        """Seconds that the link takes for a quantum; 0 while its rate is unknown."""
+        return self.quantum / self.rate if self.rate else 0.0
+
+    def smaller(self, progress: ReportedProgress) -> float:
+        """Seconds by which it would have taken longer, had it been as large as is usual."""
+        return self._margin.smaller(progress, rate=self.rate, quantum=self.quantum)
