@@ -62,6 +62,7 @@ def test_a_promise_answers_the_request_that_it_was_made_for() -> None:
         found = await kept.find()
         assert found == KeptPromise(one, Whose.OWN)
         assert kept.keeper.statistics().kept == 1
+        assert kept.released == []  # it was on its way
 
     run(main())
 
