@@ -201,6 +201,26 @@ def test_a_body_that_is_not_as_long_as_it_says_is_not_taken_for_whole() -> None:
     run(main())
 
 
+@pytest.mark.parametrize(("version", "reset"), [(b"1.0", True), (b"1.1", False)])
+def test_a_client_that_knows_the_end_by_the_close_alone_is_reset(
+    version: bytes, reset: bool
+) -> None:
+    async def breaks(request: Request) -> Response:
+        async def body() -> AsyncIterator[bytes]:
+            yield b"abc"
+            raise RuntimeError("the origin is gone")
+
+        return Response(200, [], body())
+
+    async def main() -> None:
+        client = MemoryClient(b"GET http://a.test/ HTTP/%b\r\nHost: a.test\r\n\r\n" % version)
+        await served(SmallCore(handler=breaks), client)
+        assert client.aborted is reset
+        assert not client.written.endswith(b"0\r\n\r\n")
+
+    run(main())
+
+
 def test_trailers_stand_behind_the_body_where_there_are_chunks() -> None:
     async def trailed(request: Request) -> Response:
         async def body() -> AsyncIterator[bytes]:

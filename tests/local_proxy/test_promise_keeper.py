@@ -136,6 +136,23 @@ def test_what_is_withheld_comes_once_it_is_wanted_and_is_given_up_otherwise() ->
     run(main())
 
 
+def test_who_wants_the_file_waits_until_it_is_known_what_the_levels_are() -> None:
+    async def main() -> None:
+        kept = Kept()
+        one = kept.promise()
+        one.levels, one.unsettled = LEVELS[:1], True
+        drawn = await kept.find()
+        assert drawn is not None
+        finding = asyncio.ensure_future(kept.find(("sec-fetch-dest", "empty")))
+        await asyncio.sleep(1.0)
+        assert not finding.done()
+        one.levels, one.unsettled = LEVELS, False
+        one.notify()
+        assert await finding == drawn
+
+    run(main())
+
+
 def test_promises_go_with_their_document() -> None:
     async def main() -> None:
         kept = Kept()
