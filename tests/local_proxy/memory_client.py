@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 class MemoryClient:
-    """A client in memory (local_proxy.http.client_stream.ClientStream)."""
+    """A client of whatever kind: what its ClientStream does, noted."""
 
     def __init__(self, *pieces: bytes, ended: bool = False) -> None:
         """`pieces`: what has come, each as one read gives it. `ended`: nothing more will."""

@@ -47,6 +47,6 @@ class SmallCore:
     async def handle(self, request: Request) -> Response:
         return await self.handler(request)
 
-    async def connect(self, host: str, port: int) -> Duplex | Response:
+    async def connect(self, host: str, port: int, *, tls: bool = False) -> Duplex | Response:
         self.asked.append((host, port))
         return self.far

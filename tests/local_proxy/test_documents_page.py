@@ -21,9 +21,22 @@ from local_proxy.documents.report import (
 )
 from local_proxy.http.model import Request, Response
 from tests.local_proxy.export_world import stream
-from tests.local_proxy.packages_at_work import DIGEST, START, URL, AtWork, begun, documents, plain
+from tests.local_proxy.packages_at_work import (
+    DIGEST,
+    DIRECTORY,
+    START,
+    URL,
+    AtWork,
+    begun,
+    documents,
+    plain,
+)
+from tests.local_proxy.scripted_remote import ScriptedRemote
 from tests.office_files import DECK
 from wire import messages as m
+from wire.fields import Headers
+from wire.package import Slice
+from wire.skeleton import Kind
 
 HERE = ("127.0.0.1", 8118)
 
@@ -135,6 +148,37 @@ def test_a_document_in_parts_is_told_of_as_it_comes_and_closes_with_its_reader(
             await lines.aclose()
             assert first.path not in files(tmp_path)
             assert at.closed == [part.document]
+
+    run(main())
+
+
+def test_a_view_of_texts_is_told_piece_by_piece(tmp_path: Path) -> None:
+    record = b"\x1f\x1f\x1f\x1f<draw:page/>\x1e"
+
+    def viewed(remote: ScriptedRemote, request: m.Request, fields: Headers) -> None:
+        slices = [
+            Slice(Kind.TEXT, [], [1, 1], view=2 * len(record)),
+            Slice(Kind.TEXT, [0, START], [1, 2]),
+        ]
+        remote.say(m.Package(request.component, len(DECK), START, "odp", 2, 2, slices))
+        remote.head(request.component)
+        remote.send(request.component, DIRECTORY.raw)
+        remote.send(2, record, last=False)
+
+    async def main() -> None:
+        async with documents(tmp_path / "kept", viewed) as at:
+            lines = await opening(at)
+            assert isinstance(await line(lines), Begun)
+            told = await line(lines)
+            while isinstance(told, News) and not told.text:
+                told = await line(lines)
+            assert isinstance(told, News)
+            assert (told.text, told.text_at, told.text_ends) == (record, 0, False)
+            at.remote.send(2, record)
+            told = await line(lines)
+            assert isinstance(told, News)
+            assert (told.text, told.text_at, told.text_ends) == (record, len(record), True)
+            await lines.aclose()
 
     run(main())
 

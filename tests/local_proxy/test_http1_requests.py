@@ -201,6 +201,45 @@ def test_a_body_that_is_not_as_long_as_it_says_is_not_taken_for_whole() -> None:
     run(main())
 
 
+@pytest.mark.parametrize(("version", "reset"), [(b"1.0", True), (b"1.1", False)])
+def test_a_client_that_knows_the_end_by_the_close_alone_is_reset(
+    version: bytes, reset: bool
+) -> None:
+    async def breaks(request: Request) -> Response:
+        async def body() -> AsyncIterator[bytes]:
+            yield b"abc"
+            raise RuntimeError("the origin is gone")
+
+        return Response(200, [], body())
+
+    async def main() -> None:
+        client = MemoryClient(b"GET http://a.test/ HTTP/%b\r\nHost: a.test\r\n\r\n" % version)
+        await served(SmallCore(handler=breaks), client)
+        assert client.aborted is reset
+        assert not client.written.endswith(b"0\r\n\r\n")
+
+    run(main())
+
+
+def test_trailers_stand_behind_the_body_where_there_are_chunks() -> None:
+    async def trailed(request: Request) -> Response:
+        async def body() -> AsyncIterator[bytes]:
+            yield b"abc"
+
+        length = None if request.url.endswith("1") else 3
+        return Response(200, [], body(), length, trailers=lambda: [("x-sum", "7"), ("te", "no")])
+
+    async def main() -> None:
+        client = MemoryClient(GET % b"1" + GET % b"2")
+        asyncio.get_running_loop().call_later(0.1, client.leave)
+        await served(SmallCore(handler=trailed), client)
+        first, second = bytes(client.written).split(b"HTTP/1.1 200 ")[1:]
+        assert first.endswith(b"3\r\nabc\r\n0\r\nx-sum: 7\r\n\r\n")
+        assert second.endswith(b"\r\n\r\nabc")
+
+    run(main())
+
+
 def test_one_too_many_is_turned_away_in_words() -> None:
     async def main() -> None:
         client = MemoryClient(ended=True)
@@ -290,6 +329,23 @@ def test_a_server_that_agrees_is_spoken_with_from_the_first_byte() -> None:
         said = switch(answer)
         assert said.status_code == 101
         assert (b"upgrade", b"websocket") in list(said.headers)
+
+    run(main())
+
+
+def test_a_websocket_is_a_tunnel_once_the_server_has_agreed() -> None:
+    async def main() -> None:
+        server = Server(AGREED + b"\x81\x02hi")
+        fields = b"Connection: Upgrade\r\nUpgrade: websocket\r\n"
+        opening = b"GET http://a.test/chat HTTP/1.1\r\nHost: a.test\r\n" + fields + b"\r\nearly"
+        client = MemoryClient(opening)
+        asyncio.get_running_loop().call_later(0.1, client.leave)
+        front = await served(Far(server), client)
+        head, _, said = bytes(client.written).partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 101 ")
+        assert said == b"\x81\x02hi"
+        assert server.written.endswith(b"\r\n\r\nearly")
+        assert (server.closed, front.tunnels) == (1, 1)
 
     run(main())
 

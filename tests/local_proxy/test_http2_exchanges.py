@@ -222,6 +222,28 @@ def test_a_body_of_another_length_than_it_says_breaks_off(length: int) -> None:
     run(main())
 
 
+@pytest.mark.parametrize(
+    ("trailers", "behind"),
+    [([("X-Sum", "7"), ("te", "no")], [(b"x-sum", b"7")]), ([("a b", "c")], []), ([], [])],
+)
+def test_trailers_end_the_stream_if_they_can_be_written(
+    trailers: list[tuple[str, str]], behind: EncodedFields
+) -> None:
+    async def trailed(request: Request) -> Response:
+        async def body() -> AsyncIterator[bytes]:
+            yield b"abc"
+
+        return Response(200, [], body(), trailers=lambda: trailers)
+
+    async def main() -> None:
+        carrier, _ = await exchanged(trailed)
+        assert bytes(carrier.sent) == b"abc"
+        assert [fields for fields, _ in carrier.heads[1:]] == ([behind] if behind else [])
+        assert carrier.resets == []
+
+    run(main())
+
+
 def test_a_tunnel_inside_a_connection_for_one_host_is_misdirected() -> None:
     async def main() -> None:
         fields = [(b":method", b"CONNECT"), (b":authority", b"b.test:22")]

@@ -155,12 +155,10 @@ def test_a_response_says_its_length_and_nothing_of_one_hop() -> None:
 
 @pytest.mark.parametrize("field", [("a b", "c"), ("a", "b\nc"), ("", "x")])
 def test_fields_that_can_not_be_written_are_not(field: tuple[str, str]) -> None:
-    for write in (
-        lambda: response_fields(Response(200, [field]), "GET"),
-        lambda: trailer_fields([field]),
-    ):
-        with pytest.raises(ValueError, match="field"):
-            write()
+    with pytest.raises(ValueError, match="field"):
+        response_fields(Response(200, [field]), "GET")
+    with pytest.raises(ValueError, match="field"):
+        trailer_fields([field])
     assert unwritable().status == 502
 
 
@@ -245,7 +243,7 @@ def test_a_client_is_told_our_limits_with_the_first_frame(websockets: bool) -> N
     assert told.max_concurrent_streams == MAX_STREAMS
     assert told.max_header_list_size == 2 * MAX_HEAD
     assert told.enable_connect_protocol == int(websockets)
-    assert told[0x9] == 1  # type: ignore[index]  # RFC 9218, 2.1
+    assert told[0x9] == 1  # RFC 9218, 2.1
     assert MAX_STREAMS * told[SettingCodes.INITIAL_WINDOW_SIZE] <= CONNECTION_WINDOW
 
 

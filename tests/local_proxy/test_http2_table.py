@@ -25,6 +25,8 @@ from tests.local_proxy.http2_carrier import GET, Carrier
 from tests.local_proxy.memory_client import MemoryClient
 from tests.local_proxy.small_core import SmallCore, hello
 
+POST = [(":method", "POST"), *GET[1:]]
+
 
 class Talk:
     """A table on a connection whose client is h2's own."""
@@ -101,6 +103,28 @@ def test_a_stream_that_the_client_resets_ends_its_exchange() -> None:
         await asyncio.sleep(0.1)
         assert ended == ["http://a.test/"]
         assert (len(talk.table), talk.idle) == (0, 1)
+
+    run(main())
+
+
+def test_trailers_that_can_be_read_in_two_ways_reset_their_stream_alone() -> None:
+    async def reads(request: Request) -> Response:
+        assert request.body is not None
+        return Response(200, [], b"".join([chunk async for chunk in request.body]))
+
+    async def main() -> None:
+        talk = Talk(reads)
+        talk.client.config.validate_outbound_headers = False
+        for number, name in ((1, "x-sum"), (3, ":path")):
+            talk.client.send_headers(number, POST)
+            talk.client.send_data(number, b"abc")
+            talk.client.send_headers(number, [(name, "/")], end_stream=True)
+        talk.hear()
+        heard = await talk.events()
+        assert list(bodies(heard)) == [(1, b"abc")]
+        resets = [one.stream_id for one in heard if isinstance(one, e.StreamReset)]
+        assert resets == [3]
+        assert len(talk.table) == 0
 
     run(main())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -82,6 +82,7 @@ def test_a_window_is_told_each_page_once_its_text_is_here(tmp_path: Path) -> Non
             third = await anext(news)
             assert list(pages(third)) == [2, 3]
             assert not any("w" in told for told in third)
+            assert isinstance(news, AsyncGenerator)
             await news.aclose()
 
     run(main())

@@ -212,6 +212,7 @@ def test_a_window_hears_all_until_it_leaves_and_is_gone_a_moment_later(tmp_path:
             await asyncio.sleep(0.2)
             assert len(to.previews) == 0
             assert to.closed == [to.at.remote.asked[0].document]
+            assert to.at.packages.get(1) is None
             assert (await to.ask(base, "events")).status == 404
 
     run(main())

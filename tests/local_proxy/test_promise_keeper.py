@@ -62,6 +62,7 @@ def test_a_promise_answers_the_request_that_it_was_made_for() -> None:
         found = await kept.find()
         assert found == KeptPromise(one, Whose.OWN)
         assert kept.keeper.statistics().kept == 1
+        assert kept.released == []  # it was on its way
 
     run(main())
 
@@ -131,6 +132,23 @@ def test_what_is_withheld_comes_once_it_is_wanted_and_is_given_up_otherwise() ->
         waiting.later[0][1]()
         assert waiting.unwanted == [other.id]
         assert told.unwanted == []
+
+    run(main())
+
+
+def test_who_wants_the_file_waits_until_it_is_known_what_the_levels_are() -> None:
+    async def main() -> None:
+        kept = Kept()
+        one = kept.promise()
+        one.levels, one.unsettled = LEVELS[:1], True
+        drawn = await kept.find()
+        assert drawn is not None
+        finding = asyncio.ensure_future(kept.find(("sec-fetch-dest", "empty")))
+        await asyncio.sleep(1.0)
+        assert not finding.done()
+        one.levels, one.unsettled = LEVELS, False
+        one.notify()
+        assert await finding == drawn
 
     run(main())
 

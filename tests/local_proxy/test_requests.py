@@ -11,9 +11,10 @@ from local_proxy.link.tunnel import Tunnel
 from local_proxy.requests.ask import MAX_FIELDS, too_large
 from local_proxy.requests.core import PlacedRequest, ProxyCore
 from local_proxy.sites.sites import Mode
-from policies.api import DocumentOpened, Event, SessionView, SetPlan, SkeletonGrew
+from policies.api import DocumentClosed, DocumentOpened, Event, SessionView, SetPlan, SkeletonGrew
 from policies.api.plan import Rule
 from tests.local_proxy.ends import IMAGE, text_of
+from tests.local_proxy.packages_at_work import outlined
 from tests.local_proxy.policy_session import Scripted
 from tests.local_proxy.proxy_at_work import HTML, at_work, finish
 from tests.local_proxy.scripted_remote import ScriptedRemote, moment
@@ -214,6 +215,30 @@ def test_a_promise_answers_the_page_that_it_was_made_for() -> None:
             answer = await at.get(part.url, *fields, ("accept", "*/*"))
             assert await text_of(answer) == b"body{}"
             assert len(at.remote.asked) == 1
+
+    run(main())
+
+
+def test_a_document_that_can_not_be_previewed_is_asked_for_once_more_whole() -> None:
+    url = "http://a.test/deck.pptx"
+
+    def breaks(remote: ScriptedRemote, request: m.Request, fields: Headers) -> None:
+        if request.takes & m.Takes.PACKAGE:
+            outlined(remote, request, fields)
+            remote.say(m.Failed(request.component, 502, "no more"))
+        else:
+            remote.respond(request, b"the file", [("content-type", "application/zip")])
+
+    async def main() -> None:
+        async with at_work(breaks) as at:
+            answer = await at.navigate(url, ("user-agent", "Chrome/150"))
+            assert await text_of(answer) == b"the file"
+            first, second = at.remote.asked
+            assert first.takes & m.Takes.INLINE
+            assert second.treatment is m.Treatment.ORIGINAL
+            await moment()
+            assert DocumentClosed(first.document) in at.heard
+            assert DocumentClosed(second.document) not in at.heard
 
     run(main())
 

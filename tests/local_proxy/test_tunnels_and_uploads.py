@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from dataclasses import dataclass
 
 import pytest
+from PIL import Image
 
 from emulation.memory.virtual_time import run
 from local_proxy.link.components import Component
@@ -15,7 +17,13 @@ from local_proxy.link.tunnel import Tunnel
 from local_proxy.link.uploads import TALK_WEIGHT, UPLOAD_QUANTUM, Uploads
 from local_proxy.link.which_remote import Remote
 from tests.local_proxy.scripted_remote import Linked, linked, moment
+from tests.local_proxy.site import levels, progressive
 from tests.watched import run as run_watched
+from transcoders.exact.coder import Undone
+from transcoders.make.low import in_front
+from transcoders.make.sketch import draw
+from transcoders.picture import Picture
+from transcoders.work.workers import Busy
 from transport.link.interface import LinkError
 from transport.paths.interfaces import Change
 from transport.sending.talk import BURST
@@ -249,6 +257,28 @@ def test_without_jpegtran_nothing_arithmetic_is_taken() -> None:
         assert m.ARITHMETIC not in accepted
         assert m.SCANS not in accepted
         await decoding.close()
+
+    run_watched(main())
+
+
+def test_a_sketch_is_enlarged_until_the_device_closes() -> None:
+    data, ends = progressive(1)
+    whole = Picture(data, levels(data, ends), 320, 240, lossless=True, identical=True)
+    made = in_front(draw(data), whole)
+    sketch = made.levels[0]
+
+    async def main() -> None:
+        decoding = PictureDecoding(None, streams=False)
+        size = sketch.width, sketch.height
+        coarse = made.data[: sketch.end]
+        with Image.open(io.BytesIO(await decoding.enlarge(coarse, *size))) as image:
+            assert image.size == (320, 240)
+        for undone in (decoding.undo(b"no form", size=9), decoding.restore(b"form", b"no recipe")):
+            with pytest.raises(Undone):
+                await undone
+        await decoding.close()
+        with pytest.raises(Busy):
+            await decoding.enlarge(coarse, *size)
 
     run_watched(main())
 
