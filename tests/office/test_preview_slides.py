@@ -85,6 +85,13 @@ def test_where_parts_leave_a_choice_the_list_of_slides_says_which_is_which() -> 
     assert texts == ["First of three slides", "Second", "Third", ""]
 
 
+def test_a_page_that_brings_its_slide_needs_no_list_of_slides() -> None:
+    document = original("deck.pptx")
+    parts = document.parts(without=("ppt/presentation.xml",))
+    one = Deck(parts, document.outline, document.pictures)
+    assert words("".join(one.blocks(2))) == "Second"
+
+
 def test_a_slide_that_is_not_here_is_empty_and_asked_for() -> None:
     document = original("deck.pptx")
     parts = document.parts(without=(SLIDE,))
@@ -113,6 +120,13 @@ def test_shapes_turn_and_are_round() -> None:
     assert "transform:rotate(90deg)" in shown(turned)
     fill = '<a:prstGeom prst="ellipse"/><a:solidFill><a:srgbClr val="00FF00"/></a:solidFill>'
     assert "background:#00ff00;border-radius:50%" in shown(box(HELLO, properties=fill))
+
+
+def test_a_shape_has_the_colour_of_its_style_unless_it_says_that_it_has_none() -> None:
+    style = '<p:style><a:fillRef idx="1"><a:srgbClr val="204060"/></a:fillRef></p:style>'
+    styled = box(HELLO).replace("</p:sp>", f"{style}</p:sp>")
+    assert "background:#204060" in shown(styled)
+    assert "background" not in shown(styled.replace("</p:spPr>", "<a:noFill/></p:spPr>"))
 
 
 def test_a_shape_without_a_place_text_or_colour_is_not_shown() -> None:

@@ -155,6 +155,22 @@ def test_a_host_that_resets_is_an_error_and_what_it_said_before_comes() -> None:
     run(main())
 
 
+def test_what_had_come_before_a_reset_was_heard_of_comes_all_the_same() -> None:
+    async def main() -> None:
+        tunnel = Tunnel()
+        async with server(saying(b"x", stay=True)) as base:
+            _, writer = await reached(base)
+            reader = asyncio.StreamReader()
+            reader.feed_data(b"half of it")
+            reader.set_exception(ConnectionResetError("the host reset"))
+            with pytest.raises(ConnectionResetError):
+                await tunnel.pump(reader, writer)
+        assert tunnel.came == b"half of it"
+        assert sum(tunnel.counted) == len(b"half of it")
+
+    run(main())
+
+
 def test_who_counts_may_end_it() -> None:
     async def main() -> None:
         tunnel = Tunnel()
