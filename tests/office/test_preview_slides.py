@@ -149,6 +149,22 @@ def test_a_placeholder_of_a_layout_lends_its_place_and_not_its_text() -> None:
     assert "left:10%;top:0%;width:10%;height:10%" in html
 
 
+@pytest.mark.parametrize(
+    ("kind", "size"), [("title", 60), ("ctrTitle", 60), ("body", 30), ("ftr", 10)]
+)
+def test_a_placeholder_has_the_text_style_of_its_sort(kind: str, size: int) -> None:
+    styles = "".join(
+        f'<p:{name}><a:lvl1pPr><a:defRPr sz="{points}00"/></a:lvl1pPr></p:{name}>'
+        for name, points in (("titleStyle", 60), ("bodyStyle", 30), ("otherStyle", 10))
+    )
+    placeholder = f'<p:nvSpPr><p:nvPr><p:ph type="{kind}"/></p:nvPr></p:nvSpPr>'
+    shape = box(HELLO).replace("<p:nvSpPr/>", placeholder)
+    master = f"<p:x {A}><p:txStyles>{styles}</p:txStyles></p:x>"
+    change = {SLIDE: tree(shape), "ppt/slideMasters/slideMaster1.xml": master}
+    points = size * 100 * 12_700 / DEFAULT_SIZE[0]
+    assert f"font-size:{points:.4g}cqw" in drawn(rebuilt("deck.pptx", change))
+
+
 def test_of_alternatives_the_first_that_can_be_drawn_is() -> None:
     choice = "<p:Choice><p:ink/></p:Choice>"
     fallback = f"<p:Fallback>{box(HELLO)}</p:Fallback>"

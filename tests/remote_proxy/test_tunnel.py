@@ -14,6 +14,7 @@ from remote_proxy.origin.tunnel import dial, pump
 from remote_proxy.reach.connector import Reach
 from remote_proxy.reach.failures import Failure, OriginError
 from remote_proxy.reach.guard import Guard
+from remote_proxy.reach.hosts import Host
 from tests.remote_proxy.raw_origin import HERE, Serve, saying, server
 from tests.watched import run
 from transport.sending.incoming import Incoming
@@ -83,6 +84,33 @@ def test_the_guard_is_asked() -> None:
             with pytest.raises(OriginError) as raised:
                 await reached(base, guard=Guard())
             assert raised.value.kind is Failure.FORBIDDEN
+
+    run(main())
+
+
+class Wary(Reach):
+    """Finds out whom it is connected to, and does not like it."""
+
+    def peer(
+        self, host: Host, transport: asyncio.BaseTransport | None, *, tunnel: bool = False
+    ) -> None:
+        raise OriginError(Failure.FORBIDDEN, "another address than was judged")
+
+
+def test_a_connection_with_whom_it_must_not_be_is_closed_before_a_byte() -> None:
+    async def main() -> None:
+        heard: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            heard.set_result(await reader.read())
+
+        async with server(serve) as base:
+            reach = Wary(HERE)
+            with pytest.raises(OriginError, match="another address"):
+                await dial(base.partition("//")[2], reach, device="phone")
+            async with asyncio.timeout(10.0):
+                assert await heard == b""
+            await reach.close()
 
     run(main())
 
