@@ -69,9 +69,10 @@ class OdfDeck(_Document):
         pages = list(children(self._body("presentation"), "page"))
         if page > len(pages):
             return []
+        slide = _Slide(pages[page - 1], self._styles(), self.size(), self._pictures)
         if page < len(pages):
             self._parts.settled(CONTENT)
-        return _Slide(pages[page - 1], self._styles(), self.size(), self._pictures).blocks()
+        return slide.blocks()
 
 
 class _Slide:

@@ -142,9 +142,11 @@ class Parts:
         return before[1]
 
     def settled(self, name: str) -> None:
-        """What is still to come of it makes no difference to what was asked for."""
-        self.missing.discard(name)
-        self.growing_ones.discard(name)
+        """What is still to come of it, if it is growing, makes no difference to what was asked
+        for."""
+        if name in self.growing_ones:
+            self.missing.discard(name)
+            self.growing_ones.discard(name)
 
     def relations(self, name: str) -> dict[str, Relation]:
         """What a part refers to, by the ids that it uses."""

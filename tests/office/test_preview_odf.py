@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
+from office.extents import Extents
 from office.preview.odf import DEFAULT_SIZE, OdfDeck, OdfText
 from tests.office.preview_of import Opened, words
 from tests.office.small_documents import open_document
@@ -59,6 +62,8 @@ def test_places_are_shares_of_the_page_wherever_they_are_said() -> None:
     assert "left:10%;top:0%;width:25%;height:10%" in shown(FRAME.format("2cm", "", "x"))
     moved = FRAME.replace('svg:x="{}" svg:y="0cm"', 'draw:transform="translate ({} 1cm)"')
     assert "left:50%;top:10%" in shown(moved.format("10cm", "", "x"))
+    both = FRAME.format("2cm", 'draw:transform="translate (10cm 1cm)"', "x")
+    assert "left:10%;top:0%" in shown(both)
 
 
 def test_what_a_master_draws_is_below_but_for_its_placeholders() -> None:
@@ -118,6 +123,21 @@ def test_boxes_in_boxes_without_end_are_cut() -> None:
     document = open_document("text", body)
     text = OdfText(document.parts(), document.outline, document.pictures)
     assert words("".join(text.blocks(1))) == ""
+
+
+def test_a_page_is_settled_once_the_next_one_has_begun() -> None:
+    noise = random.Random(1).randbytes(20_000).hex()
+    body = "".join(
+        f"<draw:page>{FRAME.format('0cm', '', text)}</draw:page>" for text in ("A", noise)
+    )
+    document = presentation(body)
+    entry = document.directory.by_name["content.xml"]
+    parts = document.parts()
+    one = OdfDeck(parts, document.outline, document.pictures)
+    for page, growing in ((1, set[str]()), (2, {"content.xml"})):
+        parts.now(Extents([(entry.start, (entry.start + entry.end) // 2)]))
+        assert one.blocks(page)
+        assert parts.growing_ones == growing
 
 
 def test_the_last_page_is_told_from_those_that_are_whole() -> None:

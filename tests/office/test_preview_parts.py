@@ -131,6 +131,7 @@ def test_what_stands_for_a_part_is_shown_and_the_part_still_lacks() -> None:
     root = one.growing("a.xml")
     assert root is not None and root.tag == "view"
     assert one.tree("long.xml") is None
+    one.settled("a.xml")
     assert one.missing == {"a.xml", "long.xml"}
     assert one.growing_ones == set()
 

@@ -85,6 +85,13 @@ def test_where_parts_leave_a_choice_the_list_of_slides_says_which_is_which() -> 
     assert texts == ["First of three slides", "Second", "Third", ""]
 
 
+def test_a_page_that_brings_its_slide_needs_no_list_of_slides() -> None:
+    document = original("deck.pptx")
+    parts = document.parts(without=("ppt/presentation.xml",))
+    one = Deck(parts, document.outline, document.pictures)
+    assert words("".join(one.blocks(2))) == "Second"
+
+
 def test_a_slide_that_is_not_here_is_empty_and_asked_for() -> None:
     document = original("deck.pptx")
     parts = document.parts(without=(SLIDE,))
@@ -115,6 +122,13 @@ def test_shapes_turn_and_are_round() -> None:
     assert "background:#00ff00;border-radius:50%" in shown(box(HELLO, properties=fill))
 
 
+def test_a_shape_has_the_colour_of_its_style_unless_it_says_that_it_has_none() -> None:
+    style = '<p:style><a:fillRef idx="1"><a:srgbClr val="204060"/></a:fillRef></p:style>'
+    styled = box(HELLO).replace("</p:sp>", f"{style}</p:sp>")
+    assert "background:#204060" in shown(styled)
+    assert "background" not in shown(styled.replace("</p:spPr>", "<a:noFill/></p:spPr>"))
+
+
 def test_a_shape_without_a_place_text_or_colour_is_not_shown() -> None:
     assert shown(f"<p:sp><p:nvSpPr/><p:spPr/><p:txBody>{HELLO}</p:txBody></p:sp>") == ""
     assert shown(box("<a:p/>")) == ""
@@ -133,6 +147,22 @@ def test_a_placeholder_of_a_layout_lends_its_place_and_not_its_text() -> None:
     html = shown(own, layout=tree(lent))
     assert words(html) == "Hello"
     assert "left:10%;top:0%;width:10%;height:10%" in html
+
+
+@pytest.mark.parametrize(
+    ("kind", "size"), [("title", 60), ("ctrTitle", 60), ("body", 30), ("ftr", 10)]
+)
+def test_a_placeholder_has_the_text_style_of_its_sort(kind: str, size: int) -> None:
+    styles = "".join(
+        f'<p:{name}><a:lvl1pPr><a:defRPr sz="{points}00"/></a:lvl1pPr></p:{name}>'
+        for name, points in (("titleStyle", 60), ("bodyStyle", 30), ("otherStyle", 10))
+    )
+    placeholder = f'<p:nvSpPr><p:nvPr><p:ph type="{kind}"/></p:nvPr></p:nvSpPr>'
+    shape = box(HELLO).replace("<p:nvSpPr/>", placeholder)
+    master = f"<p:x {A}><p:txStyles>{styles}</p:txStyles></p:x>"
+    change = {SLIDE: tree(shape), "ppt/slideMasters/slideMaster1.xml": master}
+    points = size * 100 * 12_700 / DEFAULT_SIZE[0]
+    assert f"font-size:{points:.4g}cqw" in drawn(rebuilt("deck.pptx", change))
 
 
 def test_of_alternatives_the_first_that_can_be_drawn_is() -> None:

@@ -115,6 +115,17 @@ def test_tables_without_end_are_cut() -> None:
     assert "deep" not in html
 
 
+def test_the_text_of_boxes_is_read_and_of_boxes_in_boxes_as_far_as_makes_sense() -> None:
+    def boxed(depth: int) -> str:
+        inner = "<r><t>in it</t></r>"
+        for _ in range(depth):
+            inner = f"<r><pict><txbxContent><p>{inner}</p></txbxContent></pict></r>"
+        return "".join(shown(f"<p>{inner}</p>"))
+
+    assert words(boxed(1)) == "in it"
+    assert "in it" not in boxed(9)
+
+
 def test_there_is_one_page() -> None:
     document = word(p("x"))
     one = Word(document.parts(), document.outline, document.pictures)

@@ -108,6 +108,7 @@ def test_a_guess_raises_the_quantum_and_never_lowers_it() -> None:
 
 def test_a_link_at_rest_is_not_looked_at() -> None:
     async def scenario(world: World) -> None:
+        world.rate = 48_000.0
         await asyncio.sleep(10.0)
         looks = world.looks
         await asyncio.sleep(1000.0)

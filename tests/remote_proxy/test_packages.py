@@ -13,6 +13,7 @@ import pytest
 from msgspec import structs
 
 from office.extents import Extents
+from office.text_view.records import VIEWED
 from office.zip_directory import parse
 from remote_proxy.documents import packages
 from remote_proxy.documents.delivery import PackageDelivery
@@ -208,6 +209,27 @@ def test_a_view_of_long_texts_comes_instead_of_them_and_they_come_too() -> None:
         without = Session()
         await without.bring(data, job(takes=m.Takes.PACKAGE), texts=True)
         assert not any(one.view for one in without.slices)
+
+    run(main())
+
+
+def test_a_view_that_the_device_has_or_needs_no_more_is_not_sent_again() -> None:
+    data = styled_deck(60)
+    directory = parse(data, length=len(data))
+    there = [(entry.start, entry.end) for entry in directory.entries if entry.name in VIEWED]
+    digest = hashlib.sha256(directory.raw).digest()
+
+    async def views(held: Held) -> int:
+        session = Session()
+        takes = m.Takes.PACKAGE | m.Takes.VIEWS
+        await session.bring(data, job(takes=takes, resume=m.Resume(0, held=held)), texts=True)
+        return sum(bool(one.view) for one in session.slices)
+
+    async def main() -> None:
+        assert await views(Held(digest, [])) == 1
+        assert await views(Held(digest, [], view=True)) == 0
+        assert await views(Held(digest, flat(sorted(there)))) == 0
+        assert await views(Held(digest, flat(sorted(there)[:1]))) == 1
 
     run(main())
 

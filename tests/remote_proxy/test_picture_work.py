@@ -276,6 +276,15 @@ def test_an_answer_that_may_not_end_early_has_no_low_level() -> None:
     in_world(scenario)
 
 
+def test_over_a_fast_link_an_answer_without_a_low_level_is_left_alone_too() -> None:
+    async def scenario(world: World) -> None:
+        world.sender.expected = FAST
+        assert await world.work(steps=False).finished(None) is None
+        assert world.transcoders.done == []
+
+    in_world(scenario)
+
+
 @pytest.mark.parametrize(
     ("beginning", "expected"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from policies.api.plan import Rule, to_wire
 from remote_proxy.jobs.job import Job
 from remote_proxy.promises.promise import MAX_DOCUMENTS, MAX_SHARED, Promising
 from scheduling.commands import Obedience
@@ -133,6 +134,18 @@ def test_what_may_not_come_unasked_does_not() -> None:
     world.plan.replace([])
     world.page(treatment=m.Treatment.TEXT_ONLY)
     assert world.paths() == ["c.js"]
+
+
+def test_what_the_plan_withholds_is_promised_and_held() -> None:
+    world = World()
+    world.plan.replace(to_wire([Rule(kind=Kind.IMAGE, level="none")]))
+    world.page()
+    assert "b.png" in world.paths()
+    for name, ready in (("b.png", False), ("c.js", True)):
+        leaf = world.tree.find_leaf(world.job(name).component)
+        assert leaf is not None
+        world.tree.hierarchy.enqueue(leaf, 100)
+        assert leaf.ready is ready
 
 
 def test_no_more_is_promised_than_there_is_to_spare() -> None:

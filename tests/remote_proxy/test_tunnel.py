@@ -14,6 +14,7 @@ from remote_proxy.origin.tunnel import dial, pump
 from remote_proxy.reach.connector import Reach
 from remote_proxy.reach.failures import Failure, OriginError
 from remote_proxy.reach.guard import Guard
+from remote_proxy.reach.hosts import Host
 from tests.remote_proxy.raw_origin import HERE, Serve, saying, server
 from tests.watched import run
 from transport.sending.incoming import Incoming
@@ -87,6 +88,33 @@ def test_the_guard_is_asked() -> None:
     run(main())
 
 
+class Wary(Reach):
+    """Finds out whom it is connected to, and does not like it."""
+
+    def peer(
+        self, host: Host, transport: asyncio.BaseTransport | None, *, tunnel: bool = False
+    ) -> None:
+        raise OriginError(Failure.FORBIDDEN, "another address than was judged")
+
+
+def test_a_connection_with_whom_it_must_not_be_is_closed_before_a_byte() -> None:
+    async def main() -> None:
+        heard: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            heard.set_result(await reader.read())
+
+        async with server(serve) as base:
+            reach = Wary(HERE)
+            with pytest.raises(OriginError, match="another address"):
+                await dial(base.partition("//")[2], reach, device="phone")
+            async with asyncio.timeout(10.0):
+                assert await heard == b""
+            await reach.close()
+
+    run(main())
+
+
 def test_where_nobody_listens_says_so() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -151,6 +179,22 @@ def test_a_host_that_resets_is_an_error_and_what_it_said_before_comes() -> None:
         assert tunnel.came == b"half of it"
         assert not tunnel.leaf.finished
         assert writer.is_closing()
+
+    run(main())
+
+
+def test_what_had_come_before_a_reset_was_heard_of_comes_all_the_same() -> None:
+    async def main() -> None:
+        tunnel = Tunnel()
+        async with server(saying(b"x", stay=True)) as base:
+            _, writer = await reached(base)
+            reader = asyncio.StreamReader()
+            reader.feed_data(b"half of it")
+            reader.set_exception(ConnectionResetError("the host reset"))
+            with pytest.raises(ConnectionResetError):
+                await tunnel.pump(reader, writer)
+        assert tunnel.came == b"half of it"
+        assert sum(tunnel.counted) == len(b"half of it")
 
     run(main())
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 
+import aiohttp
 import pytest
 
 from emulation.memory.virtual_time import run
-from remote_proxy.origin.upload import uploaded
+from remote_proxy.origin.upload import sending_restarts_the_clock, uploaded
 from remote_proxy.reach.failures import Failure, OriginError
 
 PIECES = (b"ab", b"cde")
@@ -82,3 +84,24 @@ def test_the_time_for_the_head_begins_behind_the_body() -> None:
     assert sent("5", answers=2.9)[2] == pytest.approx(2.9)
     with pytest.raises(TimeoutError):
         sent("5", answers=3.1)
+
+
+@pytest.mark.parametrize("sent_part", ["on_request_headers_sent", "on_request_chunk_sent"])
+def test_what_has_been_sent_of_a_request_gives_the_head_its_time_anew(sent_part: str) -> None:
+    async def main() -> float:
+        trace = sending_restarts_the_clock(Patience())
+        trace.freeze()
+        loop = asyncio.get_running_loop()
+        async with aiohttp.ClientSession() as session:
+            try:
+                async with asyncio.timeout(None) as clock:
+                    await asyncio.sleep(10.0)
+                    context = SimpleNamespace(trace_request_ctx=clock)
+                    await getattr(trace, sent_part).send(session, context, None)
+                    await asyncio.sleep(100.0)
+            except TimeoutError:
+                ended = loop.time()
+            await getattr(trace, sent_part).send(session, context, None)  # its head has come
+        return ended
+
+    assert run(main()) == 10.0 + Patience().head_timeout
