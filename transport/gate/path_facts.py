@@ -1,4 +1,4 @@
-"""What one gate knows of its path, for its parts to ask: the rate, and what margin and quanta make.
+"""Facts of one path, for the parts of its gate to ask: the rate, and what margin and quanta make.
 
 Pure. Holds what is delivered within a window; delays are the delay filter's, the margin its own.
 """
