@@ -13,7 +13,7 @@ QUANTUM = 1000
 
 
 def facts(*, rate: float = 0.0, delay: float = 0.1) -> PathFacts:
-    """Of a path whose delays were all the same; `rate` in bytes/second, 0: unknown."""
+    """Makes those of a path whose delays were all equal; `rate` in bytes/second, 0: unknown."""
     delays = DelayFilter()
     for report in range(20):
         at = 1.0 + report * delay
