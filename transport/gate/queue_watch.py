@@ -39,7 +39,7 @@ class Band:
         """Bytes/second delivered when the delay rose above the band."""
 
     def judge(self, now: float, path: PathFacts, *, overfull: bool) -> QueueVerdict | None:
-        """A report came; None: nothing is to be done. `overfull`: under way is more than the cap."""
+        """A report came; None: nothing is to be done. `overfull`: the cap is exceeded."""
         excess, jitter, window = path.excess, path.jitter, path.window
         if overfull:
             self._overfull_at = now
