@@ -38,6 +38,9 @@ HostPattern = Annotated[str, Meta(pattern=r"^(\*|(\*\.)?[0-9A-Za-z._:-]+)$")]
 """bank.example, *.bank.example (bank.example too), *."""
 
 
+Seconds = Annotated[float, Meta(ge=0, le=3600)]
+
+
 SiteMode = Literal["adapt", "original", "text-only", "tunnel"]
 """What becomes of a site (local_proxy/sites/sites.py)."""
 
@@ -98,6 +101,9 @@ class LocalSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     sites: dict[HostPattern, SiteMode] = {}
     """[local.sites] has lines like "*.name" = "text-only"; also adapt, original, tunnel. The
     closest pattern counts. In the environment: a.example=original,*.b.example=tunnel"""
+    within: dict[HostPattern, Seconds] = {}
+    """[local.within] has lines like "*.name" = 5: seconds in which all pictures of a page of that
+    site are to be there, as fine as can be; 0: when they are. In the environment: *.a.example=5"""
     history: bool = True
     """Keep in `state` what was saved, by day and site, and who rejects our certificates where."""
 
@@ -144,6 +150,13 @@ class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Bytes to and from origins for one device within 24 hours."""
     ca_file: str = ""
     """A PEM file of root certificates to trust besides the system's, for private sites."""
+    schedulers: list[str] = []
+    """Plug-ins (docs/plugins.md): entry points' names, module:attribute, or paths of .py files,
+    which nobody else may be able to write. Relative ones start at the settings file."""
+    transcoders: list[str] = []
+    """The same, for pictures."""
+    import_drivers: list[str] = []
+    """The same, for what pages are made of."""
     patience: Annotated[float, Meta(ge=0, le=86_400)] = 660.0
     """Seconds for which a device that has lost its link is expected back, at least. One that says
     that it is more patient (local.patience) is expected for as long, up to an hour."""
@@ -156,10 +169,12 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     remote: RemoteSettings = RemoteSettings()
 
 
-_LISTS: Final = ("policy", "tunnel", "allow", "allow_clients", "private")
+_PLUGINS: Final = ("policy", "schedulers", "transcoders", "import_drivers")
+"""Lists in which paths of .py files may be."""
+_LISTS: Final = (*_PLUGINS, "tunnel", "allow", "allow_clients", "private")
 """Settings whose values are separated by commas in the environment."""
-_TABLES: Final = ("sites",)
-"""Settings that are tables of text."""
+_TABLES: Final = ("sites", "within")
+"""Settings that are tables."""
 _PATHS: Final = ("state", "ca_file")
 """Settings that are paths."""
 _SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
@@ -270,16 +285,16 @@ def _placed(
     for name, value in values.items():
         if name in _PATHS and isinstance(value, str) and value:
             placed[name] = whole(value)
-        elif name == "policy" and isinstance(value, list):
+        elif name in _PLUGINS and isinstance(value, list):
             placed[name] = [
                 whole(one) if isinstance(one, str) and _is_file(one) else one for one in value
             ]
     return placed
 
 
-def _is_file(policy: str) -> bool:
-    """Whether it is file.py or file.py:name (policies/host/loader.py)."""
-    return policy.endswith(".py") or policy.rpartition(":")[0].endswith(".py")
+def _is_file(plugin: str) -> bool:
+    """Whether it is file.py or file.py:name (plugins/finding.py)."""
+    return plugin.endswith(".py") or plugin.rpartition(":")[0].endswith(".py")
 
 
 # -- what is wrong ---------------------------------------------------------------------------------
@@ -332,6 +347,8 @@ def _form(hint: Any) -> str:
         return "HOST:PORT or [IPv6]:PORT, such as 127.0.0.1:8118"
     if get_origin(hint) is Literal:
         return f"one of {', '.join(get_args(hint))}"
+    if hint == dict[HostPattern, Seconds]:
+        return 'a table of seconds by host: "*.news.example" = 5, 0 to 3600'
     if hint == list[HostPattern]:
         return "a list of hosts: name, *.name or *"
     if hint == dict[HostPattern, SiteMode]:

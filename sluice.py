@@ -15,7 +15,7 @@ import typer
 
 from cli.command import REFUSED, notice
 from cli.command import run as run_until_told
-from cli.settings import settings
+from cli.settings import address, settings
 from configuration import LocalSettings, RemoteSettings, split_address
 from version import VERSION
 
@@ -201,6 +201,27 @@ def pair(
     except PairingError as error:
         notice(str(error))
         raise typer.Exit(REFUSED) from error
+
+
+@app.command()
+def observe(
+    listen: Annotated[
+        str, typer.Option(help="HOST:PORT for sensors and for who asks; UDP. Port 0: any free.")
+    ] = "127.0.0.1:8120",
+    throughput: Annotated[
+        bool,
+        typer.Option(
+            "--throughput",
+            help="Judge transport sensors' connections by models of TCP Reno.",
+        ),
+    ] = False,
+    verbose: Verbose = False,
+) -> None:
+    """Collect what sensors of any program see of their connections, and answer what they carry."""
+    from observation.daemon import run
+
+    host, port = address("--listen", listen)
+    run_until_told(run(host, port, throughput=throughput), verbose=verbose, log_urls=False)
 
 
 @app.command()

@@ -21,7 +21,8 @@ import structlog
 
 from bench import all_scenarios
 from bench.browsers.cdp import BrowserError
-from bench.registry import listing, scenario
+from bench.listing import listing
+from bench.registry import scenario
 from bench.reports import compare, figures
 from bench.reports.report import write
 from bench.runner import run

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
+from bench.listing import duration
 from bench.pairs.bound import bound
-from bench.registry import SCENARIOS, Scenario, duration
+from bench.registry import SCENARIOS, Scenario
 from bench.reports import exhibits, report_html
 from bench.reports.report import commit, machine
 

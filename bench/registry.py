@@ -217,6 +217,24 @@ SCENARIOS: Final = (
         virtual=True,
     ),
     Scenario(
+        "deadline",
+        "what a time limit costs and gives where estimates are wrong, or late (Bolliger and Gross)",
+        "bench.scenarios.deadline.deadline",
+        takes=170,
+        quick_takes=8,
+        quick={"runs": 2, "volatilities": ("low", "medium"), "errors": (), "delays": (0.5,)},
+        virtual=True,
+    ),
+    Scenario(
+        "deadline-pages",
+        "whether a page's pictures are there in time in Chromium, how fine, and with fixed levels",
+        "bench.scenarios.deadline.deadline_pages",
+        takes=600,
+        quick_takes=40,
+        quick={"runs": 1, "cases": (("384k", 5.0),), "levels": ("low",)},
+        slow=True,
+    ),
+    Scenario(
         "scheduler",
         "what picking the next bytes costs in processor time, and that the tree stays sound",
         "bench.scenarios.hats.scheduler",
@@ -291,6 +309,15 @@ SCENARIOS: Final = (
         quick={"seconds": 8.0, "profiles": ("isdn-dsl-tunnel",)},
     ),
     Scenario(
+        "monitor-models",
+        "how far models of TCP are from what 200 connections get, each over a random path",
+        "bench.scenarios.monitor.model_error",
+        takes=1060,
+        quick_takes=95,
+        quick={"runs": 20, "seconds": 30.0},
+        slow=True,
+    ),
+    Scenario(
         "transcode",
         "what pictures cost at each level, in bytes and processor time, and what sketches show",
         "bench.scenarios.pages.transcode",
@@ -322,6 +349,15 @@ SCENARIOS: Final = (
         takes=75,
         quick_takes=18,
         quick={"seconds": 8.0},
+    ),
+    Scenario(
+        "monitor",
+        "what sensors of bandwidth cost a sample, and how timely they are (Bolliger and Gross)",
+        "bench.scenarios.monitor.monitor",
+        takes=1700,
+        quick_takes=55,
+        quick={"runs": 1, "counts": (5, 40), "intervals": (0.05, 0.5), "seconds": 1.5},
+        slow=True,
     ),
     Scenario(
         "links",
@@ -366,30 +402,3 @@ def scenario(name: str) -> Scenario:
         names = ", ".join(entry.name for entry in SCENARIOS)
         raise ValueError(f"no scenario {name!r}; there are {names}")
     return found
-
-
-def duration(seconds: float) -> str:
-    """For people: "40 s", "5 min", "1 h 10 min"."""
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
-
-
-def listing() -> str:
-    """Every scenario with what it shows and how long it takes."""
-    lines = []
-    for entry in SCENARIOS:
-        quick, takes = duration(entry.quick_takes), duration(entry.takes)
-        options = " ".join(f"--{name} {value}" for name, value in entry.full.items())
-        if options:
-            takes = f"{quick}, {takes} with {options}"
-        elif entry.quick:
-            takes = f"{takes}, quick {quick}"
-        where = "; virtual time, the same on every machine" if entry.virtual else ""
-        lines += [f"  {entry.name:<24}{entry.shows}", f"{'':<26}{takes}{where}"]
-    full = duration(sum(one.takes for one in SCENARIOS))
-    quick = duration(sum(one.quick_takes for one in SCENARIOS if not one.slow))
-    slow = ", ".join(one.name for one in SCENARIOS if one.slow)
-    last = f"  {'all':<24}every one of them: {full}, quick {quick} without {slow}"
-    return "\n".join([*lines, last])

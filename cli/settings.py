@@ -7,10 +7,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import typer
 
 from cli.command import REFUSED, notice
-from configuration import FILE, Settings, SettingsError, load, strays, user_file
+from configuration import (
+    FILE,
+    Address,
+    Settings,
+    SettingsError,
+    load,
+    split_address,
+    strays,
+    user_file,
+)
 
 Flags = Mapping[str, Mapping[str, Any]]
 
@@ -34,6 +44,18 @@ def settings(path: Path | None, flags: Flags, *, serves: bool = False) -> Settin
     if serves and used is not None and not _same(used, Path(os.devnull)):
         notice(f"settings from {used.expanduser().absolute()}")
     return found
+
+
+def address(flag: str, given: str) -> tuple[str, int]:
+    """Host and port of a flag's HOST:PORT; ends the program with a sentence where it is none."""
+    try:
+        return split_address(msgspec.convert(given, Address))
+    except msgspec.ValidationError as error:
+        notice(f"{flag}: {given!r:.200} is not HOST:PORT or [IPv6]:PORT, such as 127.0.0.1:8120")
+        raise typer.Exit(REFUSED) from error
+    except SettingsError as error:
+        notice(f"{flag}: {error}")
+        raise typer.Exit(REFUSED) from error
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from hats.appointments import Appointments
 from hats.tree.hierarchy import DEFAULT_QUANTUM, Hierarchy
 from hats.tree.node import Node
 from hats.tree.rules import check_quantum
@@ -26,8 +27,16 @@ class Grant(NamedTuple):
 class Multiplexer:
     """Chooses what a link sends next. One per hierarchy."""
 
-    def __init__(self, hierarchy: Hierarchy, *, quantum: int = DEFAULT_QUANTUM) -> None:
+    def __init__(
+        self,
+        hierarchy: Hierarchy,
+        *,
+        quantum: int = DEFAULT_QUANTUM,
+        appointments: Appointments | None = None,
+    ) -> None:
+        """`appointments`: leaves that are to be through by a time go before the tree's choice."""
         self._tree = hierarchy
+        self._appointments = Appointments() if appointments is None else appointments
         self._unsettled = hierarchy.dynamic.unsettled
         self.quantum = quantum
 
@@ -44,7 +53,7 @@ class Multiplexer:
     def has_data(self) -> bool:
         """Whether `next_quantum` would grant something."""
         self._tree.settle()
-        return self._tree.root.ready
+        return self._tree.root.ready or self._appointments.first() is not None
 
     def next_quantum(self, now: float) -> Grant | None:
         """Whose data goes next: at most a quantum, at most its backlog, up to a fidelity mark.
@@ -54,15 +63,36 @@ class Multiplexer:
         tree = self._tree
         if self._unsettled:
             tree.settle()
+        appointed = self._appointments.first() if self._appointments else None
         node = tree.root
         if not node.ready:
-            return None
+            return None if appointed is None else self._keep(appointed, now)
         quantum = tree.quantum
         while (scheduler := node.scheduler) is not None:
             if node.quantum is not None:
                 quantum = node.quantum
             node = scheduler.select()
+        if appointed is not None and node.kind not in self._appointments.behind:
+            return self._keep(appointed, now)
         if node.quantum is not None:
             quantum = node.quantum
-        length = min(quantum, node.backlog, node.next_mark - node.sent)
+        length = min(quantum, node.backlog, min(node.next_mark, node.limit) - node.sent)
         return Grant(node, length, tree.sent(node, length, now=now))
+
+    def _keep(self, leaf: Node, now: float) -> Grant:
+        """The next quantum is of a leaf that has an appointment."""
+        tree, length = self._tree, 0
+        if leaf.backlog:
+            end = min(leaf.next_mark, leaf.limit)
+            length = min(quantum_of(leaf) or tree.quantum, leaf.backlog, end - leaf.sent)
+        return Grant(leaf, length, tree.sent(leaf, length, now=now))
+
+
+def quantum_of(node: Node) -> int | None:
+    """Bytes of a quantum that the node or the nearest one above it says; None: none does."""
+    above: Node | None = node
+    while above is not None:
+        if above.quantum is not None:
+            return above.quantum
+        above = above.parent
+    return None

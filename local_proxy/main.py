@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import shutil
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 from urllib.parse import urlsplit
 
 import structlog
@@ -42,7 +42,8 @@ from local_proxy.requests.ask import Asking
 from local_proxy.requests.core import ProxyCore
 from local_proxy.requests.document_events import DocumentEvents
 from local_proxy.requests.open_documents import Documents
-from local_proxy.sites.sites import Mode, Sites
+from local_proxy.settings import ProxySettings
+from local_proxy.sites.sites import Sites
 from local_proxy.sites.switches import Switches
 from local_proxy.status.control import ControlPage
 from local_proxy.status.overview import Overview
@@ -59,35 +60,6 @@ from wire.messages import Hold, Raise
 URGENT: Final = 2
 """Urgency of a component whose head a browser waits for: before all tiers."""
 _log = structlog.get_logger("sluice.local")
-
-
-class ProxySettings(which_remote.PairingSettings, Protocol):
-    """What it reads of the configuration's [local] section."""
-
-    @property
-    def listen(self) -> str: ...
-    @property
-    def allow_clients(self) -> Sequence[str]: ...
-    @property
-    def private(self) -> Sequence[str]: ...
-    @property
-    def policy(self) -> list[str]: ...
-    @property
-    def device(self) -> str: ...
-    @property
-    def patience(self) -> float: ...
-    @property
-    def notice(self) -> float: ...
-    @property
-    def export(self) -> str: ...
-    @property
-    def congestion(self) -> str: ...
-    @property
-    def tunnel(self) -> list[str]: ...
-    @property
-    def sites(self) -> Mapping[str, str]: ...
-    @property
-    def history(self) -> bool: ...
 
 
 class LocalProxy:
@@ -115,6 +87,7 @@ class LocalProxy:
         among the system's temporary ones.
         """
         self._settings = settings
+        self._store = store
         clients = Clients(settings.listen, settings.allow_clients)
         loop = asyncio.get_running_loop()
         self.promises = PromiseKeeper(
@@ -124,63 +97,74 @@ class LocalProxy:
         self.components = Components()
         self.documents = Documents()
         self.events = DocumentEvents()
-        self.sites = Sites(settings.sites, tunnel=settings.tunnel)
-        self._store = store
+        self.sites = Sites(settings.sites, tunnel=settings.tunnel, within=settings.within)
         self.savings = Savings(store if settings.history else None)
         bridge = Bridge(self.components, self.promises, self.caches, self.events, now=loop.time)
         self.tracker: Tracker = bridge
         """Told what users do, by whatever watches them."""
         self._decoding = PictureDecoding(jpegtran, streams=settings.export == "stream")
         self._dialer = self._new_dialer(remote or which_remote.remote(settings))
-        self.uplink = Uplink(
-            connect or self._dialer.dial,
-            bridge,
-            remote=self._dialer.address,
-            device=settings.device,
-            patience=settings.patience,
-            accepts=self._decoding.accepts,
-        )
+        self.uplink = self._new_uplink(bridge, connect)
         self.runtime = PolicyRuntime(policies, send=bridge.command, worker=worker)
         self.overview = Overview(
             self.uplink, self.runtime, saved=self._saved, why_not_udp=self._dialer.why_not_udp
         )
         self.packages = self._new_packages(bridge)
-        trusted = authority.certificate_pem if authority is not None else None
-        self._setup = Setup(trusted, secure=authority is not None, private=settings.private)
-        self.export = export = self._new_export(bridge)
-        self.previews = Previews(
-            self.packages,
-            fetch=self._handle,
-            close_document=self.events.close,
-            launch=f"http://{HOST}{launch_page.PATH}",
-        )
+        self._setup = _setup(authority, settings)
+        self.export = self._new_export(bridge)
+        self.previews = self._new_previews()
         self.launching = launch_page.Launching(self.previews.address, self._open_document)
-        self.asking = Asking(
-            self.uplink,
-            documents=self.documents,
-            export=export,
-            observer=bridge,
-            caches=self.caches,
-            events=self.events,
-        )
+        self.asking = self._new_asking(bridge)
         self.core = self._new_core(self._new_pages(loop))
         self.https = self._new_https(authority) if authority is not None else None
         """Which https connections are adapted; None: none."""
         self.front = Front(self.core, https=self.https, admits=clients.admits)
+        self._join(bridge)
+
+    def _join(self, bridge: Bridge) -> None:
+        """Parts that need each other learn of each other, and of documents that close."""
         bridge.connect(
             uplink=self.uplink,
             runtime=self.runtime,
             overview=self.overview,
             documents=self.documents,
-            look=export.look,
+            look=self.export.look,
         )
         self.events.on_close(
             self.documents.close,
             self.caches.close,
             self.promises.close_document,
-            export.close_document,
+            self.export.close_document,
             bridge.document_closed,
             self.uplink.close_document,
+        )
+
+    def _new_uplink(self, bridge: Bridge, connect: Connect | None) -> Uplink:
+        return Uplink(
+            connect or self._dialer.dial,
+            bridge,
+            remote=self._dialer.address,
+            device=self._settings.device,
+            patience=self._settings.patience,
+            accepts=self._decoding.accepts,
+        )
+
+    def _new_previews(self) -> Previews:
+        return Previews(
+            self.packages,
+            fetch=self._handle,
+            close_document=self.events.close,
+            launch=f"http://{HOST}{launch_page.PATH}",
+        )
+
+    def _new_asking(self, bridge: Bridge) -> Asking:
+        return Asking(
+            self.uplink,
+            documents=self.documents,
+            export=self.export,
+            observer=bridge,
+            caches=self.caches,
+            events=self.events,
         )
 
     def _new_core(self, pages: StatusPage) -> ProxyCore:
@@ -307,14 +291,12 @@ class LocalProxy:
             return
         try:
             choices = await STORE.run(self._store.choices)
+            times = await STORE.run(self._store.times)
         except Unavailable as error:
             _log.warning("choices for sites can't be read", why=str(error))
             return
-        for pattern, mode in choices.items():
-            try:
-                self.sites.choose(pattern, Mode(mode))
-            except ValueError as error:
-                _log.warning("a choice for a site makes no sense", why=str(error))
+        for why in self.sites.recall(choices, times):
+            _log.warning("a choice for a site makes no sense", why=why)
 
     def _saved(self, component: Component, delivered: Sum) -> None:
         document = self.documents.get(component.document)
@@ -398,3 +380,8 @@ async def run(settings: ProxySettings) -> None:
     host, port = await proxy.listen()
     print(f"listening on {host}:{port}", flush=True)
     await proxy.run()
+
+
+def _setup(authority: Authority | None, settings: ProxySettings) -> Setup:
+    trusted = authority.certificate_pem if authority is not None else None
+    return Setup(trusted, secure=authority is not None, private=settings.private)

@@ -15,9 +15,12 @@ import structlog
 
 from pairing.invitation import format_address
 from pairing.store import PairingStore
+from plugins.finding import LoadError
 from remote_proxy.devices import PairedDevices
 from remote_proxy.jobs.services import Services
 from remote_proxy.origin.client import Origin, OriginConfig
+from remote_proxy.plugged_in import load_plugins
+from remote_proxy.promises.plugged_drivers import PluggedDrivers
 from remote_proxy.reach.certificates import NoRoots, client_context, has_roots
 from remote_proxy.reach.guard import Guard
 from remote_proxy.reach.limits import Devices, Limits
@@ -65,6 +68,12 @@ class ServerSettings(Protocol):
     @property
     def ca_file(self) -> str: ...
     @property
+    def schedulers(self) -> Sequence[str]: ...
+    @property
+    def transcoders(self) -> Sequence[str]: ...
+    @property
+    def import_drivers(self) -> Sequence[str]: ...
+    @property
     def patience(self) -> float: ...
     @property
     def security(self) -> str: ...
@@ -76,7 +85,10 @@ class ServerSettings(Protocol):
 
 @asynccontextmanager
 async def serving(settings: ServerSettings) -> AsyncIterator[str]:
-    """Listen and serve while the block lasts; gives the address. Raises OSError, PairingError."""
+    """Listen and serve while the block lasts; gives the address. Raises OSError, PairingError.
+
+    OSError for plug-ins that can't be had, too.
+    """
     host, _, port = settings.listen.rpartition(":")
     try:
         guard = Guard(settings.allow)
@@ -96,11 +108,27 @@ async def serving(settings: ServerSettings) -> AsyncIterator[str]:
         raise OSError(str(error)) from error
     if not has_roots():
         _log.warning("no root certificates here: https sites will fail; install ca-certificates")
+    try:
+        plugged = load_plugins(
+            schedulers=settings.schedulers,
+            transcoders=settings.transcoders,
+            import_drivers=settings.import_drivers,
+        )
+    except LoadError as error:
+        raise OSError(str(error)) from error
     config = OriginConfig(per_host=settings.max_connections_per_host, total=limits.connections)
     _may_open_files()
     async with Origin(config, guard=guard, tls=tls) as origin, AsyncExitStack() as ends:
-        transcoders = Transcoders(workers=settings.workers, shared=settings.shared)
-        services = Services(origin, transcoders, Devices(limits), worth=settings.worth)
+        services = Services(
+            origin,
+            Transcoders(
+                workers=settings.workers, shared=settings.shared, plugged=plugged.transcoders
+            ),
+            Devices(limits),
+            worth=settings.worth,
+            schedulers=plugged.schedulers,
+            drivers=PluggedDrivers(plugged.import_drivers),
+        )
         ends.push_async_callback(services.close)
         server = RemoteServer(
             services,

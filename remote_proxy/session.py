@@ -8,25 +8,27 @@ policies are obeyed (commands.py), documents' parts promised (promise.py), the o
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Final
 
 import structlog
 
-from monitor.announcements import Announcements
 from remote_proxy.documents.packages import Packaging
 from remote_proxy.jobs.delivery import Delivery
 from remote_proxy.jobs.economy import Economy
 from remote_proxy.jobs.held_pictures import Gathered
 from remote_proxy.jobs.job import Job
-from remote_proxy.jobs.link_fit import Fitting
-from remote_proxy.jobs.link_rate import CONFIDENT, LinkRate
+from remote_proxy.jobs.link_fit import Fitting, expired
+from remote_proxy.jobs.link_rate import PROMISED, LinkRate
 from remote_proxy.jobs.refusals import Refusals
 from remote_proxy.jobs.services import Services
+from remote_proxy.news import DeviceNews
 from remote_proxy.promises.promise import Promising
 from remote_proxy.reach.failures import Failure, OriginError
-from remote_proxy.reach.limits import UsageStatistics
+from remote_proxy.request_ids import RequestIds
+from remote_proxy.running import Deliveries
+from remote_proxy.statistics import SessionStatistics
 from scheduling.commands import SETTINGS, Obedience
 from scheduling.plan import Plan
 from scheduling.tree import Tree
@@ -35,41 +37,23 @@ from transport.link.records import ProvenPeer
 from transport.sending.incoming import Incoming
 from transport.sending.outbox import TreeOutbox
 from transport.sending.outgoing import Budget
+from wire import abilities
 from wire import messages as m
-from wire.errors import NoCommonVersion, PeerError, WireError
+from wire.errors import NoCommonVersion, WireError
 from wire.fields import Headers
 from wire.frames import Control, Data
 from wire.session import Session, SessionState, Side
 
 AGENT: Final = "sluice"
-SWEEP: Final = 32
-"""Deliveries begun between two looks for what can be forgotten."""
+ACCEPTS: Final = (
+    abilities.GROWING,
+    abilities.APPLICATIONS,
+    abilities.STOPPED,
+    abilities.TIMELY,
+    abilities.TREE,
+    abilities.GOES_ON,
+)
 _log = structlog.get_logger("sluice.remote")
-
-
-@dataclass(slots=True)
-class _Running:
-    """A delivery under way."""
-
-    task: asyncio.Task[None]
-    document: int
-    upload: Incoming | None = None
-
-
-@dataclass(slots=True)
-class SessionStatistics:
-    """A snapshot for logs and tests."""
-
-    device: str
-    deliveries: int
-    held: int
-    payload_sent: int
-    usage: UsageStatistics
-    documents: int = field(default=0)
-    refused: Mapping[str, int] = field(default_factory=dict)
-    """What there was no room or time for (transcoders.make.registry.Transcoders.refused)."""
-    pictures: Mapping[str, int] = field(default_factory=dict)
-    """By what decided whether they were adapted (economy.py)."""
 
 
 class RemoteSession:
@@ -93,8 +77,8 @@ class RemoteSession:
         self._expect = expect
         self.peer = peer
         self._services = services
-        self.session = Session(Side.REMOTE, agent=AGENT, accepts=(m.GROWING,))
-        self.tree = Tree(quantum=quantum)
+        self.session = Session(Side.REMOTE, agent=AGENT, accepts=ACCEPTS)
+        self.tree = Tree(quantum=quantum, schedulers=services.schedulers)
         self.plan = Plan()
         self.obedience = Obedience(self.tree, self.plan)
         self.promising = Promising(
@@ -105,8 +89,10 @@ class RemoteSession:
             start=self.start,
             may=services.origin.reach.might,
             spare=lambda: self._usage.spare(now=self._loop.time()),
+            drivers=services.drivers,
+            whose=lambda: self.device,
         )
-        self.budget = Budget(memory)
+        self.budget = Budget(memory, parked=lambda: self.tree.parked)
         self.outbox = TreeOutbox(
             self.session,
             self.tree.hierarchy,
@@ -124,20 +110,29 @@ class RemoteSession:
             rate=lambda: self.rate,
             say=self.say,
         )
-        self._announcements = Announcements()
         self._usage = services.devices.of("")
         self.packaging = Packaging(self, services.origin, services.transcoders, services.reading)
         self.refusals = Refusals()
         self.gathered = Gathered(memory)
         self.economy = Economy(worth=services.worth)
+        self._news = DeviceNews(
+            self,
+            self.refusals,
+            self.economy,
+            refused=lambda: services.transcoders.refused(self.device),
+            estimate=lambda: link.statistics().outgoing,
+            too_soon=self.obedience.timely.refused,
+            later=self._fitting.activity.happened,
+        )
         self._held = False
-        self._running: dict[int, _Running] = {}
-        self._started = 0
-        self._last_request = 0
-        self.documents: dict[int, set[int]] = {}
-        """Components by their documents."""
+        self.deliveries = Deliveries(
+            lambda job: Delivery(job, self, services),
+            failed=self._delivery_failed,
+            sweep=self._sweep,
+            sending=lambda: [sent.component for sent in self.outbox.components()],
+        )
+        self._ids = RequestIds(self.session)
         self._closed: asyncio.Future[LinkError | None] = self._loop.create_future()
-        self._tasks: asyncio.TaskGroup | None = None
         self._handlers = self._handling()
 
     def _handling(self) -> dict[type[m.Message], Callable[[m.Message, Headers], None]]:
@@ -152,6 +147,7 @@ class RemoteSession:
             m.Fetch: self._on_fetch,
             m.Hold: self._on_hold,
             m.Growing: self._on_growing,
+            m.LookAtTree: lambda _, __: self._news.draw(self.tree, self._loop.time()),
             m.Ping: self._on_ping,
             m.Pong: lambda message, headers: None,
             m.Goodbye: self._on_goodbye,
@@ -165,7 +161,7 @@ class RemoteSession:
     @property
     def connected(self) -> bool:
         """Whether something carries bytes now, or will in a moment."""
-        return self._tasks is None or self._link.statistics().connected
+        return self.deliveries.tasks is None or self._link.statistics().connected
 
     async def run(self) -> None:
         """Serve until the link closes."""
@@ -177,7 +173,7 @@ class RemoteSession:
 
     async def _serve(self) -> None:
         async with asyncio.TaskGroup() as tasks:
-            self._tasks = tasks
+            self.deliveries.tasks = tasks
             self._link.start(self.outbox, self)
             fitting = tasks.create_task(self._fitting.run(self._tell))
             try:
@@ -186,8 +182,7 @@ class RemoteSession:
                 self._link.close()
             self.session.link_lost()
             fitting.cancel()
-            for running in list(self._running.values()):
-                running.task.cancel()
+            self.deliveries.cancel_all()
         for outgoing in self.outbox.components():
             self.outbox.drop(outgoing.component)
         _log.info(
@@ -198,6 +193,9 @@ class RemoteSession:
             pictures=dict(self.economy.counts()),
             **asdict(self._usage.statistics(now=self._loop.time())),
         )
+
+    def _tell(self) -> None:
+        self._news.tell(self._loop.time())
 
     def close(self) -> None:
         """End it from outside; `run` returns."""
@@ -214,11 +212,11 @@ class RemoteSession:
         """Counts for logs and tests."""
         return SessionStatistics(
             device=self.device,
-            deliveries=len(self._running),
+            deliveries=len(self.deliveries),
             held=self.budget.used,
             payload_sent=self.outbox.payload_sent,
             usage=self._usage.statistics(now=self._loop.time()),
-            documents=len(self.documents),
+            documents=len(self.deliveries.documents),
             refused=self._refused(),
             pictures=self.economy.counts(),
         )
@@ -295,11 +293,11 @@ class RemoteSession:
 
     def adopt(self, document: int, component: int) -> None:
         """A part that has no delivery of its own leaves with its document."""
-        self.documents.setdefault(document, set()).add(component)
+        self.deliveries.adopt(document, component)
 
     def start(self, job: Job) -> None:
         """Begin a delivery; beyond the device's limits it is refused with a clear answer."""
-        if self._tasks is None or self.session.state is not SessionState.OPEN:
+        if self.deliveries.tasks is None or self.session.state is not SessionState.OPEN:
             return
         tunnel = job.request.method == "CONNECT"
         exceeded = self._usage.begin(now=self._loop.time(), tunnel=tunnel)
@@ -308,41 +306,23 @@ class RemoteSession:
             failed = m.Failed(job.component, exceeded.status, str(exceeded), exceeded.retry)
             self.say(failed)
             return
-        self._started += 1
-        if self._started % SWEEP == 0:
-            self._sweep()
-        self.documents.setdefault(job.document, set()).add(job.component)
-        delivery = Delivery(job, self, self._services)
-        task = self._tasks.create_task(self._deliver(delivery))
         usage = self._usage
-        task.add_done_callback(lambda _: usage.end(tunnel=tunnel))
-        self._running[job.component] = _Running(task, job.document, job.upload)
+        self.deliveries.begin(job, lambda: usage.end(tunnel=tunnel))
 
-    def _sweep(self) -> None:
-        """Forget what was delivered, in documents that never close too."""
-        live = self._running.keys() | {sent.component for sent in self.outbox.components()}
+    def _sweep(self, live: set[int]) -> None:
         self.tree.sweep(live)
         self.obedience.sweep(live)
-        for components in self.documents.values():
-            components.intersection_update(live)
 
-    async def _deliver(self, delivery: Delivery) -> None:
-        component = delivery.job.component
-        try:
-            await delivery.run()
-        except Exception:  # one delivery must not end the session
-            _log.exception("delivery failed", url=delivery.job.request.url)
-            self.outbox.drop(component)
-            self.say(m.Failed(component, 502, "the remote proxy failed on this response"))
-        finally:
-            self._running.pop(component, None)
+    def _delivery_failed(self, component: int) -> None:
+        self.outbox.drop(component)
+        self.say(m.Failed(component, 502, "the remote proxy failed on this response"))
 
     # -- messages ------------------------------------------------------------------------------
 
     def _on_data(self, frame: Data) -> None:
-        running = self._running.get(frame.component)
-        if running is not None and running.upload is not None:
-            running.upload.arrive(frame.payload, last=frame.last)
+        upload = self.deliveries.upload(frame.component)
+        if upload is not None:
+            upload.arrive(frame.payload, last=frame.last)
 
     def _on_hello(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Hello)
@@ -357,23 +337,17 @@ class RemoteSession:
     def _on_request(self, message: m.Message, headers: Headers) -> None:
         assert isinstance(message, m.Request)
         component = message.component
-        self._check_new(component, message)
+        busy = component in self.deliveries or self.outbox.get(component) is not None
+        self._ids.check(message, busy=busy)
         upload = None
         if message.has_body or message.method == "CONNECT":
             upload = Incoming(lambda more: self.say(m.Credit(component, more)))
+        if message.resume is not None and message.resume.level:
+            self.obedience.want(component, message.resume.level)
+        if component == message.document:
+            way = (self._link.statistics().min_delay or 0.0) / 2  # so long ago it was said
+            self.obedience.timely.opened(component, self._loop.time() - way)
         self.start(Job.requested(message, headers, upload))
-
-    def _check_new(self, component: int, message: m.Request) -> None:
-        """Raises PeerError unless the id is a new one of the local side, or an old promise's."""
-        promise = message.resume is not None and message.resume.part is not None
-        first = self.session.peer.first_promise if self.session.peer is not None else 0
-        if promise and component % 2 == 0 and component < first:
-            if component not in self._running and self.outbox.get(component) is None:
-                return
-        elif component > self._last_request and component % 2 and not promise:
-            self._last_request = component
-            return
-        raise PeerError(f"component {component} is not a new one of the local side")
 
     def _on_credit(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Credit)
@@ -386,37 +360,47 @@ class RemoteSession:
         self._cancel(message.component)
 
     def _cancel(self, component: int) -> None:
-        running = self._running.pop(component, None)
-        if running is not None:
-            running.task.cancel()
+        self.deliveries.cancel(component)
         self.obedience.forget(component)
         self.outbox.drop(component)
         self.tree.forget(component)
 
     def _on_reset(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Reset)
-        running = self._running.get(message.component)
-        if running is not None and running.upload is not None:
-            running.upload.cut()
+        upload = self.deliveries.upload(message.component)
+        if upload is not None:
+            upload.cut()
 
     def _on_close_document(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.CloseDocument)
-        for component in self.documents.pop(message.document, set()):
+        for component in self.deliveries.close_document(message.document):
             self._cancel(component)
         self.promising.close_document(message.document)
+        self.obedience.timely.left(message.document)
         self.tree.close_document(message.document)
 
     def _on_setting(self, message: m.Message, _: Headers) -> None:
-        self.obedience.obey(message)
+        self._news.refused(self.session.commands, self.obedience.obey(message))
+        self.budget.reconsider()
 
     def _on_fetch(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Fetch)
-        running = message.component in self._running
-        self.obedience.fetch(message, running=running, now=self._loop.time())
+        running = message.component in self.deliveries
+        rate = self.rate
+        missed = self.obedience.fetch(
+            message,
+            running=running,
+            now=self._loop.time(),
+            rate=None if rate is None else PROMISED * rate,
+            latency=self._fitting.latency(rate),
+        )
+        if missed is not None and not message.goes_on:
+            self.say(expired(missed))
+        self.budget.reconsider()
 
     def _on_hold(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Hold)
-        self.obedience.hold(message, running=message.component in self._running)
+        self.obedience.hold(message, running=message.component in self.deliveries)
 
     def _on_growing(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Growing)
@@ -429,35 +413,3 @@ class RemoteSession:
     def _on_goodbye(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Goodbye)
         self._link.close()
-
-    def _tell(self) -> None:
-        """What the device's people may want to know."""
-        self._tell_refusals()
-        self._tell_bandwidth()
-        if not self.accepts(m.DECISIONS):
-            return
-        counts = self.economy.news(self._loop.time())
-        if counts is not None:
-            self.say(m.Decisions(dict(counts)))
-        elif self.economy.untold:
-            self._fitting.activity.happened()  # there will be another look
-
-    def _tell_bandwidth(self) -> None:
-        """What the device's policies go by: only this end knows what its gate has found."""
-        estimate = self._link.statistics().outgoing
-        if estimate is None or estimate.confidence < CONFIDENT or not self.accepts(m.BANDWIDTH):
-            return
-        due = self._announcements.due(estimate, self._loop.time())
-        if due is not None:
-            self.say(m.Carries(round(due.rate), round(100 * due.confidence)))
-        elif self._announcements.untold(estimate):
-            self._fitting.activity.happened()  # there will be another look
-
-    def _tell_refusals(self) -> None:
-        refused = self._services.transcoders.refused(self.device)
-        news = self.refusals.news(refused, now=self._loop.time())
-        if not news:
-            return
-        _log.warning("a device was refused", device=self.device, what=news)
-        if self.accepts(m.NOTICES):
-            self.say(m.Notice(news))

@@ -6,20 +6,21 @@ nodes that do not exist yet ("*" stands for any name): they are kept and hold fo
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, TypeVar
 
+from hats.appointments import Appointments
+from hats.disciplines.catalogue import BUILT_IN, Catalogue
 from hats.disciplines.registry import INITIAL, create
 from hats.multiplexer import Multiplexer
 from hats.tree.errors import SchedulerError
 from hats.tree.hierarchy import Hierarchy
-from hats.tree.node import Node
-from hats.tree.rules import check_weight
+from hats.tree.node import NO_MARK, Node
+from hats.tree.rules import check_quantum, check_weight
+from scheduling.level_limits import LevelLimits
+from scheduling.standing_rules import ANY, MAX_NAMES, Pattern, StandingRules
+from wire.applications import TUNNELS, Application
 
-APPLICATION: Final = "browser"
-"""The one application there is so far; office documents will have their own."""
-TUNNELS: Final = "tunnels"
-"""The node of all tunnels: together they share the link with each application."""
 TALK: Final = "tunnel"
 """Kind of a tunnel in which two ends talk: before pictures (hats/disciplines/tiers.py,
 hats/disciplines/text_first.py)."""
@@ -27,79 +28,150 @@ TRANSFER: Final = "other"
 """Kind of one that carries a transfer, and of a text that is one."""
 TALK_WEIGHT: Final = 8.0
 """Of one, against 1 of the other."""
-MAX_RULES: Final = 256
-"""Scheduler rules, and weights, that a device may set for nodes which are not there yet."""
 MAX_URGENCY: Final = 1000
 
-Pattern = tuple[str, ...]
+T = TypeVar("T")
 Hold = Literal["command", "plan", "timer"]
 """Why a component is held back."""
-T = TypeVar("T")
-
-
-def matches(pattern: Pattern, path: Pattern) -> bool:
-    """Whether a rule's pattern, in which "*" stands for any one name, names this node."""
-    return len(pattern) == len(path) and all(
-        want in ("*", name) for want, name in zip(pattern, path, strict=True)
-    )
 
 
 class Tree:
     """The hierarchy, its multiplexer and the standing rules of one device."""
 
-    def __init__(self, *, quantum: int) -> None:
+    def __init__(self, *, quantum: int, schedulers: Catalogue = BUILT_IN) -> None:
+        """`quantum`: bytes, where nobody says otherwise."""
+        self._create = schedulers.create
         self.hierarchy = Hierarchy(root=create(INITIAL))
-        self.multiplexer = Multiplexer(self.hierarchy, quantum=quantum)
+        self.appointments = Appointments()
+        """Components that are to be there by a time."""
+        self.multiplexer = Multiplexer(
+            self.hierarchy, quantum=quantum, appointments=self.appointments
+        )
         self._leaves: dict[int, Node] = {}
         self._holds: dict[int, set[Hold]] = {}
+        self._wanted: set[int] = set()
+        """Components that schedulers may not hold back."""
         self._growing: set[int] = set()
         """Documents in which no driver runs."""
         self._steps: dict[int, tuple[int, Sequence[int]]] = {}
         """By component its document, and its marks if it is one response that grows."""
-        self._schedulers: dict[Pattern, tuple[str, dict[str, Any]]] = {}
-        self._weights: dict[Pattern, float] = {}
-        self._application = self._interior(self.hierarchy.root, (APPLICATION,))
+        self._levels = LevelLimits()
+        self._deadlines: dict[int, tuple[float, int]] = {}
+        """Of components: seconds on the loop's clock, and how urgent each is."""
+        self._schedulers: StandingRules[tuple[str, dict[str, Any]]] = StandingRules(
+            "scheduler rules"
+        )
+        self._weights: StandingRules[float] = StandingRules("weights")
+        self._quanta: StandingRules[int] = StandingRules("quanta")
+        self._applications = {
+            one: self._interior(self.hierarchy.root, (one.node,)) for one in Application
+        }
         self._tunnels = self._interior(self.hierarchy.root, (TUNNELS,))
 
-    def document(self, document: int) -> Node:
-        """The node of a document, made when it is new."""
-        path = (APPLICATION, str(document))
+    def document(self, document: int, application: Application = Application.BROWSER) -> Node:
+        """Gives the node of an application's document, made when it is new."""
+        path = (application.node, str(document))
         node = self.hierarchy.find(path)
-        return node if node is not None else self._interior(self._application, path)
+        return node if node is not None else self._interior(self._applications[application], path)
 
     def promise(
-        self, document: int, component: int, *, kind: str, order: int, size: int | None = None
+        self,
+        document: int,
+        component: int,
+        *,
+        kind: str,
+        order: int,
+        size: int | None = None,
+        application: Application = Application.BROWSER,
     ) -> None:
         """Enter a component that is being fetched: schedulers know of it before its bytes."""
+        parent, name = self.document(document, application), str(component)
+        path = (*self.hierarchy.path(parent), name)
         leaf = self.hierarchy.attach(
-            self.document(document), str(component), kind=kind, order=order, size=size
+            parent,
+            name,
+            kind=kind,
+            order=order,
+            size=size,
+            weight=self._weights.enter(path) or 1.0,
+            quantum=self._quanta.enter(path) or None,
         )
         self._leaves[component] = leaf
         self._apply_holds(component)
+        self._apply_limit(component)
+        self._apply_deadline(component)
 
-    def leaf(self, document: int, component: int, *, kind: str, order: int) -> Node:
+    def leaf(
+        self,
+        document: int,
+        component: int,
+        *,
+        kind: str,
+        order: int,
+        application: Application = Application.BROWSER,
+    ) -> Node:
         """The component's leaf, made when it was not promised."""
         leaf = self.find_leaf(component)
         if leaf is None:
-            self.promise(document, component, kind=kind, order=order)
+            self.promise(document, component, kind=kind, order=order, application=application)
             leaf = self._leaves[component]
         elif leaf.kind != kind:
             self.hierarchy.set_kind(leaf, kind)
         return leaf
 
     def set_marks(
-        self, document: int, component: int, levels: Sequence[int], steps: Sequence[int]
+        self,
+        document: int,
+        component: int,
+        levels: Sequence[int],
+        steps: Sequence[int],
+        *,
+        ends: Mapping[str, int],
     ) -> None:
-        """Offsets, bytes, at which a picture's levels end, and at which it is worth showing more
-        where it is one response that grows."""
+        """Offsets, bytes, at which a picture is worth more than before, and the same where it is
+        one response that grows. `ends`: of its levels by their names."""
         self._steps[component] = document, steps
+        self._levels.known(component, ends)
         leaf = self.find_leaf(component)
         if leaf is not None:
             self.hierarchy.set_marks(leaf, steps if document in self._growing else levels)
+            self._apply_limit(component)
+
+    def stop_at(self, component: int, level: str, *, at_least: bool) -> None:
+        """Send a picture up to a level and no further, now or once it has levels; "original": to
+        its end. `at_least`: to the next finer one where it does not have that level, else to the
+        next coarser."""
+        if self._levels.stop_at(component, level, at_least=at_least):
+            self._apply_limit(component)
+
+    def level_ends(self, component: int) -> Mapping[str, int]:
+        """Offsets, bytes, at which its levels end, as far as is known."""
+        return self._levels.ends(component)
+
+    def level_end(self, component: int, level: str) -> int | None:
+        """Offset, bytes, at which that level or the next finer one ends; None: not known."""
+        return self._levels.end(component, level)
+
+    @property
+    def parked(self) -> int:
+        """Bytes that wait behind the levels at which their components stop."""
+        leaves = (self.find_leaf(component) for component in self._levels.stopping())
+        return sum(
+            max(0, leaf.sent + leaf.backlog - max(leaf.sent, leaf.limit))
+            for leaf in leaves
+            if leaf is not None
+        )
+
+    def _apply_limit(self, component: int) -> None:
+        leaf = self.find_leaf(component)
+        if leaf is not None:
+            limit = self._levels.limit(component)
+            if limit != (None if leaf.limit == NO_MARK else leaf.limit):
+                self.hierarchy.set_limit(leaf, limit)
 
     def grow(self, document: int) -> None:
         """The document's pictures are such responses."""
-        if self.hierarchy.find((APPLICATION, str(document))) is None:
+        if not any(self._is_there(path) for path in _paths(document)):
             return  # closed, or never there
         self._growing.add(document)
         for component, (its_document, steps) in self._steps.items():
@@ -137,6 +209,11 @@ class Tree:
         leaf = self._leaves.get(component)
         return leaf if leaf is not None and leaf.attached else None
 
+    def awaits(self, component: int) -> bool:
+        """Whether one with a deadline is in the tree, or has still to enter it."""
+        leaf = self._leaves.get(component)
+        return component in self._deadlines if leaf is None else leaf.attached
+
     def leaves(self) -> list[Node]:
         """All that are in the tree now."""
         return [leaf for leaf in self._leaves.values() if leaf.attached]
@@ -144,27 +221,76 @@ class Tree:
     @property
     def known(self) -> set[int]:
         """Components of which anything is kept, in the tree or not."""
-        return {*self._leaves, *self._holds, *self._steps}
+        return {
+            *self._leaves, *self._holds, *self._wanted, *self._steps, *self._levels,
+            *self._deadlines,
+        }  # fmt: skip
 
     def forget(self, component: int) -> None:
         """The component leaves, sent or not."""
         self._holds.pop(component, None)
+        self._wanted.discard(component)
         self._steps.pop(component, None)
+        self._levels.forget(component)
+        self.set_deadline(component, None)
         leaf = self._leaves.pop(component, None)
         if leaf is not None:
+            path = self.hierarchy.path(leaf)
             self.hierarchy.remove(leaf)
+            self._leave(path)
 
     def sweep(self, live: Container[int]) -> None:
         """Let go of what has been sent in full; the hierarchy dropped it by itself."""
         self._holds = {id_: why for id_, why in self._holds.items() if id_ in live}
+        self._wanted.intersection_update(id_ for id_ in tuple(self._wanted) if id_ in live)
         self._leaves = {id_: leaf for id_, leaf in self._leaves.items() if leaf.attached}
+        for rules in (self._weights, self._quanta):
+            rules.forget_if(lambda path: len(path) == MAX_NAMES and not self._expected(path, live))
         self._steps = {id_: steps for id_, steps in self._steps.items() if id_ in self._leaves}
+        self._deadlines = {id_: at for id_, at in self._deadlines.items() if id_ in live}
+        self._levels.sweep({id_ for id_ in self._levels if id_ in live or id_ in self._leaves})
+
+    def _expected(self, path: Pattern, live: Container[int]) -> bool:
+        """Whether a component is in the tree, or on its way there."""
+        return self._is_there(path) or (path[-1].isdecimal() and int(path[-1]) in live)
 
     def set_priority(self, component: int, priority: int) -> None:
         """How urgent a component is among its siblings; ignored when it has left."""
         leaf = self.find_leaf(component)
         if leaf is not None:
             self.hierarchy.set_priority(leaf, max(-MAX_URGENCY, min(priority, MAX_URGENCY)))
+
+    def set_deadline(self, component: int, deadline: float | None, *, priority: int = 0) -> None:
+        """By when it is to be there, seconds on the loop's clock; None: no time. It goes before
+        what schedulers choose, and `edf` orders by it."""
+        if deadline is not None:
+            self._deadlines[component] = deadline, priority
+            self._apply_deadline(component)
+        elif self._deadlines.pop(component, None) is not None:
+            leaf = self.find_leaf(component)
+            if leaf is not None:
+                self.appointments.clear(leaf)
+                self.hierarchy.set_deadline(leaf, None)
+                self._hurry(leaf)
+
+    def _apply_deadline(self, component: int) -> None:
+        leaf, known = self.find_leaf(component), self._deadlines.get(component)
+        if leaf is not None and known is not None:
+            deadline, priority = known
+            self.appointments.set(leaf, priority=priority, deadline=deadline)
+            self.hierarchy.set_deadline(leaf, deadline)
+            self._hurry(leaf)
+
+    def _hurry(self, leaf: Node) -> None:
+        """The nodes above have the earliest of the deadlines below them."""
+        node = leaf.parent
+        while node is not None and node.parent is not None:
+            known = (child.deadline for child in node.children.values())
+            earliest = min((one for one in known if one is not None), default=None)
+            if earliest == node.deadline:
+                return
+            self.hierarchy.set_deadline(node, earliest)
+            node = node.parent
 
     def hold(self, component: int, *, on: bool, why: Hold = "command") -> None:
         """Defer a component, or resume it (HATS, 3.2.2: in the root's name).
@@ -178,84 +304,104 @@ class Tree:
             self._holds.get(component, set()).discard(why)
         self._apply_holds(component)
 
+    def want(self, component: int, *, on: bool) -> None:
+        """Let a component go whatever the strategies of schedulers say, or no longer; one that is
+        deferred waits for its time nevertheless."""
+        (self._wanted.add if on else self._wanted.discard)(component)
+        self._apply_holds(component)
+
+    def reasons(self, leaf: Node) -> tuple[Hold, ...]:
+        """Why a component is held back by command."""
+        component = int(leaf.name) if leaf.name.isdecimal() else 0
+        return tuple(sorted(self._holds.get(component, ())))
+
     def _apply_holds(self, component: int) -> None:
         leaf = self.find_leaf(component)
         if leaf is not None:
-            held = bool(self._holds.get(component))
-            change = self.hierarchy.disable if held else self.hierarchy.enable
-            change(leaf, by=self.hierarchy.root)
+            hierarchy, held = self.hierarchy, bool(self._holds.get(component))
+            wanted = component in self._wanted
+            undo = hierarchy.enable if wanted else hierarchy.withdraw
+            (hierarchy.disable if held else undo)(leaf, by=hierarchy.root)
 
     def set_quantum(self, pattern: Pattern, quantum: int) -> None:
-        """Bytes per quantum below a node; 0: as its parent. Raises SchedulerError."""
-        for path, node in self._interiors():
-            if path and matches(pattern, path):
-                self.hierarchy.set_quantum(node, quantum or None)
+        """Bytes per quantum at a node and below, now and whenever it appears; 0: as its parent.
+
+        Raises HatsError.
+        """
+        check_quantum(quantum or 1)
+        self._put(self._quanta, pattern, quantum)
+        for node in self._named(pattern):
+            self.hierarchy.set_quantum(node, quantum or None)
 
     def close_document(self, document: int) -> None:
-        """The document and all that it holds leave."""
+        """The document and all that it holds leave, whichever application has it."""
         self._growing.discard(document)
-        path = (APPLICATION, str(document))
-        node = self.hierarchy.find(path)
-        if node is not None:
-            self.hierarchy.remove(node)
-        self._schedulers.pop(path, None)
-        self._weights.pop(path, None)
+        for path in _paths(document):
+            node = self.hierarchy.find(path)
+            if node is not None:
+                self.hierarchy.remove(node)
+            self._leave(path)
 
     def set_scheduler(self, pattern: Pattern, name: str, params: dict[str, Any]) -> None:
         """Install a scheduler now and on all later nodes of that name. Raises HatsError."""
-        create(name, params)  # refuse before anything changes
-        self._check_room(self._schedulers, pattern, "scheduler rules")
-        self._schedulers.pop(pattern, None)
-        self._schedulers[pattern] = (name, params)
-        for path, node in self._interiors():
-            if matches(pattern, path):
-                self.hierarchy.set_scheduler(node, create(name, params))
+        self._create(name, params)  # refuse before anything changes
+        if len(pattern) == MAX_NAMES:
+            raise SchedulerError("a component has no scheduler")
+        self._put(self._schedulers, pattern, (name, params))
+        for node in self._named(pattern):
+            self.hierarchy.set_scheduler(node, self._create(name, params))
 
     def set_weight(self, pattern: Pattern, weight: float) -> None:
         """A share for a node, now and whenever it appears. Raises HatsError."""
         check_weight(weight)
-        self._check_room(self._weights, pattern, "weights")
-        self._weights.pop(pattern, None)
-        self._weights[pattern] = weight
-        for path, node in self._interiors():
-            if path and matches(pattern, path):
-                self.hierarchy.set_weight(node, weight)
+        if not pattern:
+            raise SchedulerError("the root has no siblings, so no weight")
+        self._put(self._weights, pattern, weight)
+        for node in self._named(pattern):
+            self.hierarchy.set_weight(node, weight)
 
-    def _check_room(self, rules: Mapping[Pattern, object], pattern: Pattern, what: str) -> None:
-        """Raises SchedulerError for one rule too many about nodes that are not there.
+    def _put(self, rules: StandingRules[T], pattern: Pattern, rule: T) -> None:
+        if pattern[:1] == (TUNNELS,) and len(pattern) > 1:
+            raise SchedulerError("single tunnels can't be set")
+        rules.put(pattern, rule, present=self._is_there(pattern))
 
-        What is said of a node that is there leaves with it: however many documents are open, each
-        may have its share.
-        """
-        find = self.hierarchy.find
-        if pattern in rules or len(rules) < MAX_RULES or find(pattern) is not None:
-            return
-        if sum(find(other) is None for other in rules) >= MAX_RULES:
-            raise SchedulerError(f"more than {MAX_RULES} {what} for later nodes")
+    def _leave(self, path: Pattern) -> None:
+        for rules in (self._schedulers, self._weights, self._quanta):
+            rules.leave(path)
+
+    def _is_there(self, pattern: Pattern) -> bool:
+        return self.hierarchy.find(pattern) is not None
 
     def _interior(self, parent: Node, path: Pattern) -> Node:
-        name, params = self._rule(self._schedulers, path) or (INITIAL, {})
+        name, params = self._schedulers.enter(path) or (INITIAL, {})
+        try:
+            scheduler = self._create(name, params)
+        except SchedulerError:  # a plug-in that made one when it was asked first
+            scheduler = create(INITIAL)
         return self.hierarchy.attach(
             parent,
             path[-1],
-            scheduler=create(name, params),
-            weight=self._rule(self._weights, path) or 1.0,
+            scheduler=scheduler,
+            weight=self._weights.enter(path) or 1.0,
+            quantum=self._quanta.enter(path) or None,
             keep=True,
         )
 
-    @staticmethod
-    def _rule(rules: dict[Pattern, T], path: Pattern) -> T | None:
-        """The latest rule for this path; an exact name beats a pattern."""
-        if path in rules:
-            return rules[path]
-        found = [rule for pattern, rule in rules.items() if matches(pattern, path)]
-        return found[-1] if found else None
+    def _named(self, pattern: Pattern) -> list[Node]:
+        """The nodes that a rule names. Single tunnels are the session's own affair."""
+        found = [self.hierarchy.root]
+        for wanted in pattern:
+            found = [child for node in found for child in _children(node, wanted)]
+        return [node for node in found if node.scheduler is not None or node.depth == MAX_NAMES]
 
-    def _interiors(self) -> list[tuple[Pattern, Node]]:
-        """The root, the applications and the documents, with their paths."""
-        found: list[tuple[Pattern, Node]] = [((), self.hierarchy.root)]
-        for application in list(self.hierarchy.root.children.values()):
-            found.append(((application.name,), application))
-            for document in list(application.children.values()):
-                found.append(((application.name, document.name), document))
-        return found
+
+def _paths(document: int) -> list[Pattern]:
+    """Where a document may stand: its id does not say whose it is."""
+    return [(application.node, str(document)) for application in Application]
+
+
+def _children(node: Node, wanted: str) -> Iterable[Node]:
+    if wanted == ANY:
+        return node.children.values()
+    child = node.children.get(wanted)
+    return () if child is None else (child,)

@@ -10,13 +10,16 @@ promises with even ones. Both count upwards and never reuse one within a session
 from __future__ import annotations
 
 from enum import IntEnum, IntFlag
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
+from wire.applications import Application
+from wire.continuation import Continuation, Kept
 from wire.errors import PeerError
-from wire.package import Held, Slice
+from wire.package import Slice
 from wire.skeleton import Level, Part
+from wire.tree_row import TreeRow
 
 VERSIONS: Final = (1,)
 """Protocol versions this code speaks, best first."""
@@ -24,32 +27,12 @@ MAX_MESSAGE: Final = 0xFFFF
 """Bytes of one encoded message: it must fit a CONTROL frame."""
 MAX_URL: Final = 8192
 """Bytes; longer ones are answered 414 by the local proxy."""
-ARITHMETIC: Final = "arithmetic"
-"""The coding of a JPEG whose entropy coding is arithmetic (T.81, annex D) on the link alone: each
-level is to be Huffman-coded again before anybody gets it."""
-SKETCH: Final = "sketch"
-"""Who accepts it enlarges low levels that are small WebP pictures (skeleton.Level.width)."""
-EXACT: Final = "exact"
-"""The coding of a picture in a document's part as an exact form (transcoders/exact): it is to be
-undone before the bytes are put into the file. Who accepts it can; Takes.EXACT asks for it."""
-RECIPES: Final = "recipes"
-"""Who accepts it makes the origin's bytes of a PNG by its recipe (transcoders/exact/recipe.py),
-which follows the last level; without one they can be had only if Levels says `identical`."""
-SCANS: Final = "scans"
-"""Who accepts it does so of a JPEG, too."""
-PACKED: Final = "packed"
-"""Who accepts it inflates Packed messages."""
-GROWING: Final = "growing"
-"""The remote that accepts it is told of documents by Growing."""
-NOTICES: Final = "notices"
-"""Who accepts it is told by Notice what its device should know."""
-BANDWIDTH: Final = "bandwidth"
-"""Who accepts it is told by Carries what the sender's gate has found that the link carries."""
-DECISIONS: Final = "decisions"
-"""Who accepts it is told by Decisions what was decided about its pictures."""
-
 UNATTRIBUTED: Final = 0
 """The document of requests that no page is known to have made: downloads, plain clients."""
+MAX_SECONDS: Final = 1e6
+"""More is told as so many."""
+MAX_REFUSAL: Final = 200
+"""Characters of the reason why a command is refused."""
 BACKGROUND: Final = 1 << 24
 """The document of what a browser fetches for itself. No component has such an id (frames.py)."""
 
@@ -80,6 +63,8 @@ class Takes(IntFlag):
     """With PACKAGE: a view of texts in front of texts that are long (Slice.view)."""
     EXACT = 32
     """With PACKAGE: pictures coded as EXACT."""
+    LEVEL = 64
+    """One level of a picture in its place: what no page shows is a file all the same."""
 
 
 class Message(msgspec.Struct, frozen=True, array_like=True):
@@ -100,7 +85,7 @@ class Hello(Message, tag=1, frozen=True):
     """The id from which the remote numbers what it promises: earlier ones are taken."""
     accepts: list[str] = []
     """What of PACKED, ARITHMETIC, SKETCH, EXACT, RECIPES, SCANS it can undo, and whether it takes
-    GROWING, NOTICES, DECISIONS, BANDWIDTH."""
+    GROWING, NOTICES, DECISIONS, BANDWIDTH, REFUSALS, APPLICATIONS, STOPPED, GOES_ON."""
     patience: int = 0
     """Seconds for which the sender tries to get a lost link back; 0: it does not say."""
 
@@ -138,35 +123,6 @@ class Goodbye(Message, tag=6, frozen=True):
 # -- local to remote -------------------------------------------------------------------------
 
 
-class Resume(msgspec.Struct, frozen=True, array_like=True):
-    """What is here already of a component that an earlier session was bringing."""
-
-    received: int
-    """Bytes of the component, decoded; only what follows is wanted."""
-    digest: bytes = b""
-    """SHA-256 of those bytes: if the new response does not begin with them, it fails."""
-    etag: str = ""
-    """Strong validator by which the origin may be asked for the rest alone; empty: none."""
-    known: bytes = b""
-    """Of a document: CRC-32, 4 bytes each, of the URLs that were promised, not to be again."""
-    part: Part | None = None
-    """Of a promise: what it was in its skeleton. It keeps its even id."""
-    accept: str = ""
-    """Of a promise: the `Accept` with which its document was asked for."""
-    held: Held | None = None
-    """Of a document that comes in parts, of which `received` says nothing."""
-
-
-class Kept(msgspec.Struct, frozen=True, array_like=True):
-    """What the browser that asks for a document is believed to have of its parts."""
-
-    fresh: bytes = b""
-    """Names of what it will not ask for: not to be promised."""
-    stale: bytes = b""
-    """Names of what it will ask about: to be promised, but of it the head alone is to be sent until
-    a Hold lets the rest go."""
-
-
 class Request(Message, tag=16, frozen=True):
     """Fetch this for a browser. `component` carries the response down, the request's body up."""
 
@@ -180,7 +136,7 @@ class Request(Message, tag=16, frozen=True):
     has_body: bool = False
     levels: bool = False
     """The local proxy can show this picture coarse before it is fine."""
-    resume: Resume | None = None
+    resume: Continuation | None = None
     """The rest of what an earlier session was bringing; it keeps its id."""
     tls: bool = False
     """Of a CONNECT: the remote makes TLS with the server and verifies it; the tunnel carries what
@@ -191,6 +147,8 @@ class Request(Message, tag=16, frozen=True):
     """Takes: Hint and Trailers come only where they were asked for."""
     kept: Kept | None = None
     """Of a document."""
+    application: Application = Application.BROWSER
+    """Whose node it goes under; a document's parts are asked for as the document was."""
 
 
 class Cancel(Message, tag=17, frozen=True):
@@ -256,6 +214,11 @@ class Fetch(Message, tag=25, frozen=True):
     urgency: int = 0
     timer: float = 0.0
     """Seconds in which the level is wanted; answered by Expired if that turns out impossible."""
+    peers: bool = False
+    """It must not break the timers of its own urgency alone; else those of none."""
+    goes_on: bool = False
+    """It is wanted late as well: it is never held, no Expired is said, and what of it can be in
+    time goes before what has no timer. Only for who accepts it (GOES_ON)."""
 
 
 class Growing(Message, tag=26, frozen=True):
@@ -263,6 +226,11 @@ class Growing(Message, tag=26, frozen=True):
     take a sketch's place. Wanted are the first scans of all before any is at its medium level."""
 
     document: int
+
+
+class LookAtTree(Message, tag=27, frozen=True):
+    """Somebody looks at the tree: answered by TreeDrawn, unless the last one was just now. Only for
+    who accepts it (TREE)."""
 
 
 # -- remote to local -------------------------------------------------------------------------
@@ -342,6 +310,22 @@ class Expired(Message, tag=39, frozen=True):
     a Cancel says what becomes of it. Only where a Fetch had a timer."""
 
     component: int
+    level: str = ""
+    """The finest level that could be there by then; "": none."""
+    within: float = 0.0
+    """Seconds in which the level that is wanted can be there; 0: not known."""
+    refused: bool = False
+    """It was said at once: the Fetch has changed nothing, and nothing is held."""
+
+
+class TooSoon(Message, tag=46, frozen=True):
+    """The pictures of a document can't all be there by the time that a rule gives them, at what the
+    link carries: they come as soon as they can, coarse."""
+
+    document: int
+    earliest: Annotated[float, msgspec.Meta(ge=0, le=MAX_SECONDS)]
+    """Seconds from when the document was asked for, in which its texts and all pictures, coarse,
+    can be there."""
 
 
 class Package(Message, tag=40, frozen=True):
@@ -363,7 +347,7 @@ class Package(Message, tag=40, frozen=True):
     more: bool = False
     """Another message goes on with this list."""
     goes_on: bool = False
-    """What the request said is here (Resume.held) is of the same file, and not sent again."""
+    """What the request said is here (Continuation.held) is of the same file, and not sent again."""
 
 
 class Notice(Message, tag=41, frozen=True):
@@ -391,6 +375,22 @@ class Carries(Message, tag=43, frozen=True):
     """Percent: 0 a guess, 100 measured while the link was busy."""
 
 
+class Refused(Message, tag=44, frozen=True):
+    """One of COMMANDS can't be carried out and has changed nothing. Only for who accepts it
+    (REFUSALS)."""
+
+    number: int
+    """Which: both ends count the COMMANDS of a session as they are said, from 1."""
+    reason: str
+    """For people; at most MAX_REFUSAL characters."""
+
+
+class TreeDrawn(Message, tag=45, frozen=True):
+    """The transmission tree as it is: each node before its children."""
+
+    rows: list[TreeRow]
+
+
 class Packed(Message, tag=38, frozen=True):
     """A skeleton or a package, deflated; only for who accepts it (PACKED). See wire/packing.py."""
 
@@ -403,9 +403,11 @@ class Packed(Message, tag=38, frozen=True):
 _Any = (
     Hello | Credit | Reset | Ping | Pong | Goodbye | Request | Cancel | CloseDocument
     | SetScheduler | SetWeight | SetQuantum | SetPlan | Raise | Hold | Fetch | Growing | Head
-    | Levels | Skeleton | Failed | Hint | Trailers | Packed | Expired
-    | Package | Notice | Decisions | Carries
+    | Levels | Skeleton | Failed | Hint | Trailers | Packed | Expired | TooSoon
+    | Package | Notice | Decisions | Carries | Refused | LookAtTree | TreeDrawn
 )  # fmt: skip
+COMMANDS: Final = (SetScheduler, SetWeight, SetQuantum, SetPlan, Raise, Hold, Fetch)
+"""What is commanded of the tree, and counted, so that a refusal can name it (Refused)."""
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(_Any)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import zlib
 from typing import Final
 
-from wire.messages import Resume
+from wire.continuation import Continuation
 
 NAME: Final = 4
-"""Bytes that stand for a URL in `Resume.known` and in `Kept`."""
+"""Bytes that stand for a URL in `Continuation.known` and in `Kept`."""
 MAX_NAMES: Final = 64
 """Names in a Kept that anybody sends: 256 bytes, 60 ms of a modem's way up."""
 
@@ -18,7 +18,7 @@ def name_of(url: str) -> bytes:
     return zlib.crc32(url.encode()).to_bytes(NAME, "big")
 
 
-def known_names(resume: Resume | None) -> frozenset[bytes]:
+def known_names(resume: Continuation | None) -> frozenset[bytes]:
     """The names in `known`."""
     return names_in(resume.known if resume is not None else b"")
 

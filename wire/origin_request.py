@@ -10,8 +10,10 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, fields
 from typing import Self
 
+from wire.applications import Application
+from wire.continuation import Continuation, Kept
 from wire.fields import Headers
-from wire.messages import Kept, Request, Resume, Takes, Treatment
+from wire.messages import Request, Takes, Treatment
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,8 @@ class OriginRequest:
     """What the client takes besides the response's head and body."""
     kept: Kept | None = None
     """Of a document: what its browser is believed to have of its parts."""
+    application: Application = Application.BROWSER
+    """Whose it is."""
 
     @classmethod
     def of(cls, message: Request, headers: Headers) -> Self:
@@ -43,7 +47,7 @@ class OriginRequest:
         said = {name: getattr(message, name) for name in names}
         return cls(**said, headers=headers, takes=Takes(message.takes))
 
-    def message(self, component: int, document: int, resume: Resume | None = None) -> Request:
+    def message(self, component: int, document: int, resume: Continuation | None = None) -> Request:
         """What crosses the link, but for the fields: the session codes those when it sends."""
         names = (one.name for one in fields(OriginRequest) if one.name != "headers")
         said = {name: getattr(self, name) for name in names}

@@ -16,6 +16,7 @@ from typing import Final
 import hpack
 import msgspec
 
+from wire import abilities
 from wire import messages as m
 from wire.errors import LocalError, NoCommonVersion, PeerError
 from wire.fields import Headers
@@ -74,11 +75,11 @@ _BOTH: Final = (m.Hello, m.Credit, m.Reset, m.Ping, m.Pong, m.Goodbye)
 _FROM: Final[dict[Side, tuple[type[m.Message], ...]]] = {
     Side.LOCAL: (
         *_BOTH, m.Request, m.Cancel, m.CloseDocument, m.SetScheduler, m.SetWeight, m.SetQuantum,
-        m.SetPlan, m.Fetch, m.Raise, m.Hold, m.Growing,
+        m.SetPlan, m.Fetch, m.Raise, m.Hold, m.Growing, m.LookAtTree,
     ),
     Side.REMOTE: (
-        *_BOTH, m.Head, m.Levels, m.Skeleton, m.Failed, m.Hint, m.Trailers, m.Expired, m.Package,
-        m.Notice, m.Decisions, m.Carries,
+        *_BOTH, m.Head, m.Levels, m.Skeleton, m.Failed, m.Hint, m.Trailers, m.Expired, m.TooSoon,
+        m.Package, m.Notice, m.Decisions, m.Carries, m.Refused, m.TreeDrawn,
     ),
 }  # fmt: skip
 _WITH_HEADERS: Final = (m.Request, m.Head, m.Skeleton, m.Hint, m.Trailers)
@@ -109,13 +110,16 @@ class Session:
         self.state = SessionState.OPENING
         self.version: int | None = None
         """The version both speak, once known."""
+        self.commands = 0
+        """How many of m.COMMANDS the local side has said, as this side knows: the latest one's
+        number."""
         self.peer: m.Hello | None = None
         self._peer_side = Side.REMOTE if side is Side.LOCAL else Side.LOCAL
         self._queue: deque[tuple[m.Message, Headers | None]] = deque()
         self._encoder = hpack.Encoder()
         self._decoder = hpack.Decoder(max_header_list_size=MAX_HEADER_BYTES)
         self._next_component = first_component or (1 if side is Side.LOCAL else 2)
-        accepted = [m.PACKED, *accepts]
+        accepted = [abilities.PACKED, *accepts]
         self._versions = versions
         hello = m.Hello(list(versions), agent, device, first_promise, accepted, patience)
         self._queue.append((hello, None))
@@ -148,6 +152,7 @@ class Session:
         if len(self._queue) >= MAX_CONTROL_QUEUE:
             raise LocalError("too many control messages are waiting")
         self._queue.append((message, list(headers) if headers is not None else None))
+        self.commands += isinstance(message, m.COMMANDS)
         if isinstance(message, m.Goodbye):
             self._step(SessionStep.GOODBYE_SENT)
 
@@ -161,7 +166,7 @@ class Session:
         self._queue.popleft()
         if headers is not None:
             message = msgspec.structs.replace(message, headers=self._encode_headers(headers))
-        if self.peer is not None and m.PACKED in self.peer.accepts:
+        if self.peer is not None and abilities.PACKED in self.peer.accepts:
             message = packed(message)
         return m.encode(message)
 
@@ -179,6 +184,7 @@ class Session:
             raise PeerError(f"{name} before Hello")
         elif isinstance(message, m.Goodbye):
             self._step(SessionStep.GOODBYE_RECEIVED)
+        self.commands += isinstance(message, m.COMMANDS)
         headers: Headers = []
         if isinstance(message, _WITH_HEADERS) and message.headers:
             headers = self._decode_headers(message.headers)

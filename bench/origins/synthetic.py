@@ -66,6 +66,11 @@ def page(url: str, *, text: int, large: int = 0, small: int = 0, seed: int = 1) 
     pictures = _mixed(
         [*_up_to(large, cycle(_photographs()))], [*_up_to(small, cycle(_thumbnails()))]
     )
+    return page_with(url, pictures, text=text, seed=seed)
+
+
+def page_with(url: str, pictures: Sequence[bytes], *, text: int, seed: int = 1) -> SyntheticPage:
+    """A page of `text` bytes of HTML with these JPEGs spread evenly over it, in their order."""
     files = {
         f"{url}img/{number}.jpg": File("image/jpeg", data) for number, data in enumerate(pictures)
     }

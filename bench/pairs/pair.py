@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 from bench.pairs.peers import relay
 from configuration import LocalSettings
 from emulation.lines.profiles import Profile
-from emulation.memory.memory import LinkModel, memory_links
+from emulation.memory.memory import LinkModel, MemoryLink, memory_links
 from emulation.memory.secured import paired
 from emulation.relay.relay import Relay
 from local_proxy.http.model import Request
@@ -228,14 +228,15 @@ async def memory_pair(
     policies: Sequence[Policy],
     *,
     tap: Callable[[Link], Tap] = Tap,
+    far_end: Callable[[MemoryLink], Link] = lambda link: link,
 ) -> AsyncIterator[Pair]:
     """Joined by a modelled link; for emulation.memory.virtual_time. `policies`: none for the
-    default."""
+    default. `far_end`: what the remote gets in place of its end of the link."""
     server = _server(services)
     near, far = memory_links(model)
 
     async def dial() -> Link:
-        server.accept(far)
+        server.accept(far_end(far))
         return near
 
     async with _running(server, dial, policies, OnTheLoop, tap=tap, jpegtran=None) as pair:

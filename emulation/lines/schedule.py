@@ -82,6 +82,12 @@ class Steps:
         steps = list(zip(self._times, self._rates, strict=False))
         return Steps(steps, duration=self._times[-1], epoch=epoch)
 
+    def scaled(self, factor: float) -> Steps:
+        """The same times, with so many times the rates. Raises ValueError for what is no rate."""
+        rates = [factor * rate for rate in self._rates]
+        steps = list(zip(self._times, rates, strict=False))
+        return Steps(steps, duration=self._times[-1], epoch=self._epoch)
+
     def carried(self, start: float, until: float) -> float:
         return self._passed(until) - self._passed(start)
 

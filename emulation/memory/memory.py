@@ -119,14 +119,17 @@ class Path:
 
     def set_rate(self, rate: float) -> None:
         """Bytes/second from now on."""
-        self._line.set_rate(self._loop.time(), rate)
+        self.set_schedule(Steady(rate))
+
+    def set_schedule(self, schedule: Schedule) -> None:
+        """The rates from now on, by the loop's clock."""
+        self._line.set_schedule(self._loop.time(), schedule)
         self._turn()
 
     def rewind(self) -> None:
         """A rate that changes over time begins anew."""
         if self._model.profile and self._model.profile.changes:
-            self._line.set_schedule(self._loop.time(), self._schedule())
-            self._turn()
+            self.set_schedule(self._schedule())
 
     def set_delay(self, delay: float) -> None:
         """Seconds one way from now on: another route."""

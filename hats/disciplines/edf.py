@@ -1,4 +1,4 @@
-"""Earliest deadline first (ATP orders the messages of one queue so).
+"""Earliest deadline first within each priority (ATP, 3.3, orders the messages of one queue so).
 
 Late ones are not dropped here: what a deadline passed means is the caller's business.
 """
@@ -14,10 +14,12 @@ from hats.tree.scheduler import KeyScheduler
 
 
 class EarliestDeadlineFirst(KeyScheduler):
-    """By `deadline`; children without one come last, equals in order of arrival."""
+    """By `priority`, highest first, then by `deadline`: children without one come last, equals in
+    order of arrival."""
 
     __slots__ = ()
     name: ClassVar[str] = "edf"
 
     def key(self, child: Node) -> Key:
-        return (inf if child.deadline is None else child.deadline, child.arrived)
+        deadline = inf if child.deadline is None else child.deadline
+        return (-child.priority, deadline, child.arrived)

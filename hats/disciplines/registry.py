@@ -11,10 +11,12 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final, cast
 
+from hats.disciplines.bandwidth_shares import BandwidthShares
 from hats.disciplines.edf import EarliestDeadlineFirst
 from hats.disciplines.fifo import Fifo
 from hats.disciplines.in_order import InOrder
 from hats.disciplines.low_fidelity_first import LowFidelityFirst, Order
+from hats.disciplines.needs import FLOOR
 from hats.disciplines.priority import Priority
 from hats.disciplines.round_robin import RoundRobin
 from hats.disciplines.text_first import TEXT, TextFirst
@@ -27,6 +29,11 @@ MAX_KINDS: Final = 32
 """Names in one parameter."""
 MAX_SMALL: Final = 1 << 30
 """Bytes."""
+MAX_NEED: Final = 1e9
+"""Bytes/second."""
+MIN_FLOOR: Final = 0.01
+MAX_FLOOR: Final = 0.5
+"""Of the link, for who is not served by need: nobody starves, and needs count for something."""
 
 Parameters = Mapping[str, Any]
 
@@ -68,8 +75,34 @@ def _low_fidelity_first(params: Parameters) -> Scheduler:
     return LowFidelityFirst(_inner(name, params), order=order, tiers=replace(DEFAULT, small=small))
 
 
+def _bandwidth_shares(params: Parameters) -> Scheduler:
+    """needs: bytes/second by name or kind; floor: part of the link for the others."""
+    name = BandwidthShares.name
+    _only(name, params, "needs", "floor")
+    needs = params.get("needs", {})
+    if (
+        not isinstance(needs, Mapping)
+        or len(needs) > MAX_KINDS
+        or not all(isinstance(of, str) and _within(n, 1, MAX_NEED) for of, n in needs.items())
+    ):
+        allowed = f"at most {MAX_KINDS} names or kinds, each with 1 to {MAX_NEED:g} bytes/second"
+        raise SchedulerError(f"{name}: needs={needs!r} is not {allowed}")
+    floor = params.get("floor", FLOOR)
+    if not _within(floor, MIN_FLOOR, MAX_FLOOR):
+        raise SchedulerError(f"{name}: floor={floor!r} is not {MIN_FLOOR} to {MAX_FLOOR}")
+    return BandwidthShares(needs, floor=floor)
+
+
+def _within(value: object, least: float, most: float) -> bool:
+    return type(value) in (int, float) and least <= cast(float, value) <= most
+
+
 DYNAMIC: Final[Mapping[str, Callable[[Parameters], Scheduler]]] = MappingProxyType(
-    {TextFirst.name: _text_first, LowFidelityFirst.name: _low_fidelity_first}
+    {
+        TextFirst.name: _text_first,
+        LowFidelityFirst.name: _low_fidelity_first,
+        BandwidthShares.name: _bandwidth_shares,
+    }
 )
 
 

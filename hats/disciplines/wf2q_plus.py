@@ -47,7 +47,7 @@ class _Flow:
 
     __slots__ = ("F", "S", "entry", "inverse", "node", "ready", "serial", "weight")
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, weight: float) -> None:
         self.node = node
         self.serial = node.serial
         self.S = 0
@@ -55,10 +55,10 @@ class _Flow:
         self.ready = False
         self.entry: _Entry | None = None
         """The live one of its heap entries; None: the server takes no account of it."""
-        self.reweigh()
+        self.reweigh(weight)
 
-    def reweigh(self) -> None:
-        self.weight = round(self.node.weight * (1 << _WEIGHT_BITS))
+    def reweigh(self, weight: float) -> None:
+        self.weight = round(weight * (1 << _WEIGHT_BITS))
         self.inverse = (1 << _SHIFT) // self.weight
         """Virtual time a byte takes."""
 
@@ -105,8 +105,12 @@ class WF2QPlus(Scheduler):
         """Children by whose weights V runs: the ready and the lingering."""
         return self._accounted
 
+    def weight(self, child: Node) -> float:
+        """The child's share among its siblings, as it is reckoned here."""
+        return child.weight
+
     def attach(self, child: Node) -> None:
-        self._flows[child] = _Flow(child)
+        self._flows[child] = _Flow(child, self.weight(child))
 
     def detach(self, child: Node) -> None:
         del self._flows[child]  # if it lingers, its flow does so without it
@@ -163,8 +167,9 @@ class WF2QPlus(Scheduler):
             self._virtual_time += (length << _SHIFT) // self._weight_sum
         S = flow.S = flow.S + length * flow.inverse
         F = flow.F = S + self._quantum(child) * flow.inverse
-        assert eligible[0] is flow.entry, "charged a child that was not selected"
-        if self._virtual_time >= S:
+        if not eligible or eligible[0] is not flow.entry:  # it went before the one selected
+            self._enter(flow)
+        elif self._virtual_time >= S:
             flow.entry = entry = (F, flow.serial, flow)
             heapreplace(eligible, entry)
         else:
@@ -175,7 +180,7 @@ class WF2QPlus(Scheduler):
     def changed(self, child: Node) -> None:
         flow = self._flows[child]
         before = flow.weight
-        flow.reweigh()
+        flow.reweigh(self.weight(child))
         if flow.weight == before or flow.entry is None:
             return
         # What a child is ahead or behind is in bytes: at another weight it is another time.

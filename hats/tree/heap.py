@@ -27,6 +27,9 @@ class NodeHeap:
         self._entries: dict[Node, Entry] = {}
         self._heap: list[Entry] = []
 
+    def __len__(self) -> int:
+        return len(self._entries)
+
     @property
     def entries(self) -> int:
         """How many it holds, stale ones too."""

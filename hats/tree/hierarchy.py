@@ -6,7 +6,8 @@ backlog, counted in bytes that somebody else keeps. The rules of the paper that 
 - A node is ready, waiting or disabled; data make a waiting node ready.
 - Leaves leave when they are finished and sent, interior nodes when their last child has left,
   unless they were told to stay (`keep`) and not yet told to `finish`.
-- A disabled node is enabled again only by an ancestor at least as high as its disabler.
+- A disabled node is enabled again only by an ancestor at least as high as its disabler; what
+  "enabled" means for strategies is in hats/tree/holds.py.
 - Bandwidth is distributed top-down; only the ready children of ready nodes are offered upwards.
 
 What follows from a change for the nodes above it is worked out by hats/tree/readiness.py. The
@@ -16,9 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hats.tree import watchers
+from hats.tree import holds, watchers
 from hats.tree.errors import HierarchyError
-from hats.tree.node import Node
+from hats.tree.node import NO_MARK, Node
 from hats.tree.readiness import Readiness, add_backlog, changed, pass_marks
 from hats.tree.rules import (
     MAX_DEPTH,
@@ -162,9 +163,9 @@ class Hierarchy:
             raise HierarchyError(f"{leaf!r} was finished")
         if not check_bytes(nbytes):
             return
-        was_pending = leaf.backlog > 0
+        was_pending = leaf.pending
         add_backlog(leaf, nbytes)
-        if was_pending:
+        if was_pending or not leaf.pending:
             changed(leaf)
         else:
             self._readiness.arrive(leaf)
@@ -179,7 +180,8 @@ class Hierarchy:
         self._readiness.refresh(leaf)
 
     def sent(self, leaf: Node, length: int, *, now: float) -> bool:
-        """The multiplexer granted `length` bytes to the leaf that the schedulers selected.
+        """The multiplexer granted `length` bytes to a leaf: the one that the schedulers selected,
+        or one that goes before it, which is charged for all the same where it was ready.
 
         Returns whether they were its last; then the leaf has left.
         """
@@ -190,20 +192,22 @@ class Hierarchy:
         while parent is not None:
             parent.sent += length
             parent.backlog -= length
-            parent.scheduler.charge(child, length)  # type: ignore[union-attr]  # interior: has one
+            if child.ready:
+                parent.scheduler.charge(child, length)  # type: ignore[union-attr]
             child, parent = parent, parent.parent
         if leaf.sent == leaf.next_mark:
             pass_marks(leaf)
             changed(leaf)
         if leaf.backlog:
+            if leaf.sent >= leaf.limit:
+                self._stop(leaf)
             return False
         if leaf.finished:
             assert leaf.parent is not None
             self._detach(leaf)
             self._prune(leaf.parent)
             return True
-        self._readiness.refresh(leaf)
-        watchers.changed(leaf)
+        self._stop(leaf)
         return False
 
     def set_marks(self, leaf: Node, marks: Sequence[int]) -> None:
@@ -212,6 +216,18 @@ class Hierarchy:
         leaf.marks = check_marks(marks)
         pass_marks(leaf)
         changed(leaf)
+
+    def set_limit(self, leaf: Node, limit: int | None) -> None:
+        """The offset, bytes, at which the leaf stops until it is told another; None: at its end.
+
+        What lies behind stays queued, and the leaf waits as if it had nothing (HATS, 3.2.1).
+        """
+        check_leaf(leaf)
+        leaf.limit = NO_MARK if limit is None else check_bytes(limit)
+        if leaf.pending:
+            self._readiness.arrive(leaf)
+        else:
+            self._stop(leaf)
 
     # -- parameters --------------------------------------------------------------------------
 
@@ -223,6 +239,8 @@ class Hierarchy:
             raise HierarchyError(f"{node!r} is a leaf and can't have a scheduler")
         scheduler.bind(self, node)
         self.dynamic.uninstall(old)
+        if isinstance(old, DynamicScheduler):
+            self.silence(node, old)
         self._install(node, scheduler)
         for child in node.children.values():
             scheduler.attach(child)
@@ -285,32 +303,52 @@ class Hierarchy:
         """Forbid the node to send, in the name of an ancestor of it."""
         check_ancestor(node, by)
         if by not in node.holds:
-            self._set_holds(node, (*node.holds, by))
+            self._set_holds(node, holds.disabled(node, by))
 
     def enable(self, node: Node, *, by: Node) -> None:
-        """Undo what `by` and ancestors below it commanded; the strategy of a scheduler stays.
+        """Let the node send: what `by`, ancestors below it and their schedulers say against it
+        counts no more, until `by` withdraws this or somebody as high disables the node.
 
         Raises HierarchyError if an ancestor higher than `by`, or its scheduler, disables the node.
         """
         check_may_enable(node, by)
-        holds = tuple(holder for holder in node.holds if isinstance(holder, Scheduler))
-        if holds != node.holds:
-            self._set_holds(node, holds)
+        self.settle()  # what strategies have not got round to yet is lifted as well
+        check_may_enable(node, by)
+        self._set_holds(node, holds.enabled(node, by))
+
+    def withdraw(self, node: Node, *, by: Node) -> None:
+        """Take back what was commanded in `by`'s name, either way; the rest stays as it is."""
+        check_ancestor(node, by)
+        self._set_holds(node, holds.withdrawn(node, by))
 
     def hold(self, node: Node, scheduler: Scheduler) -> None:
-        """A scheduler disables a descendant for as long as its strategy asks for it."""
-        if scheduler not in node.holds:
-            self._set_holds(node, (*node.holds, scheduler), told=scheduler)
+        """A scheduler disables a descendant for as long as its strategy asks for it; without force
+        while somebody as high enables it."""
+        if scheduler not in node.holds and scheduler not in node.overruled:
+            self._set_holds(node, holds.held(node, scheduler), told=scheduler.office)
+
+    def overrule(self, node: Node, scheduler: Scheduler) -> None:
+        """A scheduler's strategy asks that a descendant sends whatever schedulers below it say."""
+        check_ancestor(node, scheduler.node)
+        if scheduler not in node.enablers:
+            self._set_holds(node, holds.overruled(node, scheduler), told=scheduler.office)
 
     def release(self, node: Node, scheduler: Scheduler) -> None:
-        """The scheduler's own hold ends, if there is one; those of others stay."""
-        if scheduler in node.holds:
-            holds = tuple(holder for holder in node.holds if holder is not scheduler)
-            self._set_holds(node, holds, told=scheduler)
+        """The scheduler says nothing more of the node, neither way; what others say stays."""
+        if scheduler in node.holds or scheduler in node.overruled or scheduler in node.enablers:
+            self._set_holds(node, holds.withdrawn(node, scheduler), told=scheduler.office)
+
+    def silence(self, node: Node, scheduler: Scheduler) -> None:
+        """Whatever a scheduler has said of nodes below this one counts no more."""
+        for child in node.children.values():
+            self.release(child, scheduler)
+            self.silence(child, scheduler)
 
     def unsettled(self, scheduler: DynamicScheduler) -> None:
         """A dynamic scheduler has work to do before the next quantum is chosen."""
-        self.dynamic.unsettled[scheduler] = None
+        office = scheduler.office
+        if isinstance(office, DynamicScheduler):
+            self.dynamic.unsettled[office] = None
 
     def settle(self) -> None:
         """Let the dynamic schedulers do what the events since the last quantum call for.
@@ -328,6 +366,11 @@ class Hierarchy:
     def _install(self, node: Node, scheduler: Scheduler) -> None:
         node.scheduler = scheduler
         self.dynamic.install(node, scheduler)
+
+    def _stop(self, leaf: Node) -> None:
+        """It has nothing more that it may send."""
+        self._readiness.refresh(leaf)
+        watchers.changed(leaf)
 
     def _detach(self, node: Node) -> None:
         """Take a subtree out from the leaves upwards; ancestors stay as they are."""
@@ -355,10 +398,12 @@ class Hierarchy:
             node = parent
 
     def _set_holds(
-        self, node: Node, holds: tuple[Node | Scheduler, ...], *, told: Scheduler | None = None
+        self, node: Node, who: tuple[Node | Scheduler, ...], *, told: Scheduler | None = None
     ) -> None:
         """Who disables the node changes; dynamic schedulers above it hear of it, but `told`."""
-        node.holds = holds
+        if who == node.holds:
+            return
+        node.holds = who
         concerned = (node,) if node.scheduler is None else tuple(self.leaves(node))
         for watcher in watchers.watchers(node):
             if watcher is not told:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hats.tree.hierarchy import Hierarchy
+from hats.tree.holds import height
 from hats.tree.node import Node
 from hats.tree.scheduler import DynamicScheduler, Scheduler
 
@@ -33,6 +34,7 @@ def may_send(leaf: Node) -> bool:
 def _check_node(node: Node, watchers: tuple[DynamicScheduler, ...]) -> None:
     scheduler = node.scheduler
     _require(node.attached, node, "is in the tree but not attached")
+    _check_holds(node)
     if scheduler is None:
         _require(node.ready == (node.pending and not node.holds), node, "is wrongly ready or not")
         _require(node.sent < node.next_mark, node, "is past a mark that it has not reached")
@@ -53,6 +55,17 @@ def _check_node(node: Node, watchers: tuple[DynamicScheduler, ...]) -> None:
     if node.ready:
         chosen = scheduler.select()
         _require(chosen.ready and chosen.parent is node, chosen, "was selected and is not ready")
+
+
+def _check_holds(node: Node) -> None:
+    """Requires that a scheduler's hold counts exactly if it is above all who enable the node."""
+    highest = min((height(one) for one in node.enablers), default=node.depth)
+    for one in node.holds:
+        counts = isinstance(one, Node) or height(one) < highest
+        _require(counts, node, "is held by one that was overruled")
+    for one in node.overruled:
+        _require(height(one) >= highest, node, "overrules one that is higher than who enables it")
+        _require(one not in node.holds, node, "is held and not held by the same")
 
 
 def _require(holds: bool, node: Node, complaint: str) -> None:

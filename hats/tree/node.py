@@ -42,15 +42,18 @@ class Node:
         "children",
         "deadline",
         "depth",
+        "enablers",
         "finished",
         "holds",
         "keep",
         "kind",
         "level_reached",
+        "limit",
         "marks",
         "name",
         "next_mark",
         "order",
+        "overruled",
         "parent",
         "priority",
         "quantum",
@@ -100,6 +103,8 @@ class Node:
         self.level_reached = 0
         """How many marks have been passed."""
         self.next_mark = NO_MARK
+        self.limit = NO_MARK
+        """Offset, bytes, at which the leaf stops until its limit is moved."""
         self.finished = False
         """No more data will come; the node leaves when what it has is sent."""
         self.served_at: float | None = None
@@ -107,6 +112,10 @@ class Node:
 
         self.holds: tuple[Node | Scheduler, ...] = ()
         """Who disables it: an ancestor (a command) or an ancestor's scheduler (its strategy)."""
+        self.enablers: tuple[Node | Scheduler, ...] = ()
+        """Who wants it enabled whatever the schedulers at their height and below say."""
+        self.overruled: tuple[Scheduler, ...] = ()
+        """Schedulers that hold it without force, because of one of those (hats/tree/holds.py)."""
         self.ready = False
         """What the parent's scheduler believes: the node can be selected."""
         self.ready_children = 0
@@ -121,8 +130,8 @@ class Node:
 
     @property
     def pending(self) -> bool:
-        """A leaf with something to send, be it only the fact that it has ended."""
-        return self.backlog > 0 or self.finished
+        """A leaf with something to send below its limit, be it only the fact that it has ended."""
+        return self.sent < self.limit if self.backlog else self.finished
 
     @property
     def total(self) -> int:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class Scheduler(ABC):
     """Chooses among the children of one node. Bound to that node for as long as it is in use."""
 
-    __slots__ = ("_node", "_tree")
+    __slots__ = ("_node", "_office", "_tree")
 
     name: ClassVar[str] = ""
     """What policies call it on the wire."""
@@ -36,6 +36,16 @@ class Scheduler(ABC):
     def __init__(self) -> None:
         self._tree: Hierarchy | None = None
         self._node: Node | None = None
+        self._office: Scheduler = self
+
+    @property
+    def office(self) -> Scheduler:
+        """The scheduler that the node knows: this one, or the one that asks it for answers."""
+        return self._office
+
+    def serve_in(self, office: Scheduler) -> None:
+        """Answer for another scheduler, which is the one that is installed at the node."""
+        self._office = office
 
     @property
     def node(self) -> Node:
@@ -79,7 +89,8 @@ class Scheduler(ABC):
         """The child to serve next. Asked only while a child is ready; asking changes no order."""
 
     def charge(self, child: Node, length: int) -> None:
-        """The selected child was granted so many bytes, possibly none. It is still ready."""
+        """A ready child was granted so many bytes, possibly none; it is still ready. The one that
+        was selected, unless another goes before it (hats/appointments.py)."""
 
     def changed(self, child: Node) -> None:
         """Something an order may rest on has changed: weight, order, size, level reached ..."""

@@ -14,7 +14,12 @@ from local_proxy.front.owner import FIELD, key
 from local_proxy.front.users import FOLDER, user_listening
 from local_proxy.kept.threads import USERS
 from local_proxy.status.setup import Offer
-from local_proxy.status.snapshot import DocumentStatus, ShownEstimate, StatusSnapshot
+from local_proxy.status.snapshot import (
+    DocumentStatus,
+    ShownEstimate,
+    ShownTransport,
+    StatusSnapshot,
+)
 from pairing.errors import PairingError
 
 PATIENCE: Final = 5.0
@@ -152,6 +157,8 @@ def render(status: StatusSnapshot) -> str:
     else:
         lines = [f"link to {link.remote}: down for {_duration(link.seconds)}: {link.reason}"]
     lines.append(f"  down {_rate(link.down)}, up {_rate(link.up)}")
+    if link.tcp is not None:
+        lines.append(f"  {_transport(link.tcp)}")
     lines.append(f"  received {_size(link.received)}, sent {_size(link.sent)}")
     saved = status.savings.origin_bytes - status.savings.link_bytes
     if saved > 0:
@@ -169,6 +176,12 @@ def _document(document: DocumentStatus) -> str:
     total = len(document.components) + document.more
     mark = "*" if document.front else " "
     return f"{mark} {document.url}: {done} of {total} parts, {_size(document.received)}"
+
+
+def _transport(tcp: ShownTransport) -> str:
+    """What TCP says, in a line."""
+    again = f", {tcp.retransmitted} of {tcp.segments} segments sent again" if tcp.segments else ""
+    return f"round trip {tcp.rtt * 1000:.4g} ms (+-{tcp.rttvar * 1000:.3g}){again}"
 
 
 def _rate(estimate: ShownEstimate | None) -> str:

@@ -23,6 +23,7 @@ from local_proxy.requests.ask import TREATMENTS
 from local_proxy.sites.sites import Mode
 from office.outline import DocumentKind
 from policies.api import events as e
+from wire.applications import Application
 from wire.errors import PeerError
 from wire.fields import Headers, header
 from wire.messages import Package, Raise, Takes, Treatment
@@ -45,15 +46,21 @@ _TOO_MANY: Final = "too many documents are open; close one of them"
 class OpenObserver(Protocol):
     """Who hears of documents (local_proxy.requests.ask.Observer)."""
 
-    def document_opened(self, document: int, url: str, *, save_data: bool) -> None: ...
+    def document_opened(
+        self, document: int, url: str, *, save_data: bool, application: Application
+    ) -> None: ...
     def component_requested(self, component: Component) -> None: ...
 
 
 class Answer:
     """A request for a document, and what has come of it."""
 
-    def __init__(self, component: Component) -> None:
+    def __init__(
+        self, component: Component, application: Application = Application.BROWSER
+    ) -> None:
+        """`application`: whose document it is; the rest is asked for likewise."""
         self.component = component
+        self.application = application
         self.packages: list[tuple[Package, list[Component]]] = []
         component.on_package = lambda *package: self.packages.append(package)
 
@@ -168,7 +175,7 @@ class Packages:
     async def _find(self, url: str) -> IncomingDocument | Whole | str:
         """What is there, or another address at which it is. Raises ComponentFailed."""
         while True:
-            answer = await self._ask(url, _HEADERS, None)
+            answer = await self._ask(url, _HEADERS, None, Application.OFFICE)
             try:
                 head = await answer.component.wait_head()
                 location = header(head.headers, "location")
@@ -182,7 +189,9 @@ class Packages:
                     continue  # where there is no link again in time, asking says so
                 raise
 
-    async def _ask(self, url: str, headers: Headers, held: Held | None) -> Answer:
+    async def _ask(
+        self, url: str, headers: Headers, held: Held | None, application: Application
+    ) -> Answer:
         """Ask for it in parts. Raises ComponentFailed without a link, or for a tunnel."""
         parts = urlsplit(url)
         mode = self._mode(parts.hostname or "")
@@ -191,22 +200,21 @@ class Packages:
         session = await self._uplink.wait_session(self._patience)
         if session is None:
             raise ComponentFailed(504, "there is no link to the remote proxy")
-        treatment = TREATMENTS.get(mode, Treatment.ADAPTED)
-        return self._asked(session, url, headers, held, treatment)
+        request = OriginRequest(
+            *("GET", url, headers),
+            treatment=TREATMENTS.get(mode, Treatment.ADAPTED),
+            takes=self.takes,
+            application=application,
+        )
+        return self._asked(session, request, held)
 
-    def _asked(
-        self,
-        session: LocalSession,
-        url: str,
-        headers: Headers,
-        held: Held | None,
-        treatment: Treatment,
-    ) -> Answer:
+    def _asked(self, session: LocalSession, request: OriginRequest, held: Held | None) -> Answer:
         id_ = session.new_id()
-        component = Component(id_, id_, url, Kind.TEXT, Use.DOCUMENT)
-        answer = Answer(component)
-        self._observer.document_opened(id_, url, save_data=False)
-        request = OriginRequest("GET", url, headers, treatment=treatment, takes=self.takes)
+        component = Component(id_, id_, request.url, Kind.TEXT, Use.DOCUMENT)
+        answer = Answer(component, request.application)
+        self._observer.document_opened(
+            *(id_, request.url), save_data=False, application=request.application
+        )
         session.request(component, request, held=held)
         self._observer.component_requested(component)
         self._hear(e.FocusChanged(id_))
@@ -225,7 +233,7 @@ class Packages:
                 file.path.name,
                 file,
                 look=self._look,
-                lost=lambda: self._again(incoming, headers),
+                lost=lambda: self._again(incoming, headers, answer.application),
                 undo=self._undo,
             )
             self._bring(incoming, answer)
@@ -254,22 +262,26 @@ class Packages:
             incoming.give_up(BROKEN)
         answer.component.notify()
 
-    def _again(self, incoming: IncomingDocument, headers: Headers) -> None:
+    def _again(
+        self, incoming: IncomingDocument, headers: Headers, application: Application
+    ) -> None:
         """Its link is lost: ask for the rest."""
-        task = asyncio.ensure_future(self._rest(incoming, headers))
+        task = asyncio.ensure_future(self._rest(incoming, headers, application))
         self._asking.add(task)
         task.add_done_callback(self._asking.discard)
 
-    async def _rest(self, incoming: IncomingDocument, headers: Headers) -> None:
+    async def _rest(
+        self, incoming: IncomingDocument, headers: Headers, application: Application
+    ) -> None:
         self._exact &= incoming.exact
         self._close(incoming.document)
         try:
-            answer = await self._ask(incoming.url, headers, incoming.held())
+            answer = await self._ask(incoming.url, headers, incoming.held(), application)
             incoming.document = answer.component.id
             await answer.component.wait_head()
         except ComponentFailed as failure:
             if failure.reason == LOST:
-                self._again(incoming, headers)
+                self._again(incoming, headers, application)
             else:
                 incoming.give_up(failure.reason)
             return

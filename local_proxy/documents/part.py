@@ -9,7 +9,7 @@ from typing import Final
 
 from local_proxy.link.components import Component
 from office.extents import Range
-from wire.messages import EXACT
+from wire.abilities import EXACT
 
 MAX_COARSE: Final = 1 << 18
 """Bytes of one picture's coarse version."""

@@ -14,6 +14,9 @@ from typing import Final, Protocol
 from wire.fields import Headers, header
 from wire.origin_request import OriginRequest
 
+WITHIN: Final = "sluice-within"
+"""The field by which a client says in how many seconds it wants its answer. It is for us alone: no
+origin gets it."""
 MAX_AGE: Final = float(1 << 31)
 """Seconds that stand for any more (RFC 9111, 1.2.2)."""
 _MAX_AGE: Final = re.compile(r'(?:^|[,\s])max-age\s*=\s*"?(\d+)', re.IGNORECASE)
@@ -79,6 +82,11 @@ class Request(OriginRequest):
     """It's to have the origin's bytes, whatever else could be done (local_proxy/sites/sites.py)."""
     on_hint: Callable[[int, Headers], None] | None = None
     """Called with interim responses, where the client takes them."""
+    within: float | None = None
+    """Seconds in which the client wants its answer; None: it does not say, or may not
+    (local_proxy/requests/asked_time.py)."""
+    due: float | None = None
+    """When these are over, on the loop's clock."""
 
     def for_origin(self) -> OriginRequest:
         """The part of it that goes to the origin."""

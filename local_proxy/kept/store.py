@@ -21,8 +21,8 @@ import structlog
 from ownership import NotOwn, check_own
 
 FILE: Final = "sluice.sqlite3"
-SCHEMA: Final = 2
-"""1 had no lessons; its tables are the same."""
+SCHEMA: Final = 3
+"""1 had no lessons, 2 no times; their tables are the same."""
 MAX_DAYS: Final = 400
 MAX_SITES: Final = 200
 """Of one day; the smallest are summed up under OTHERS."""
@@ -33,6 +33,7 @@ _PATIENCE: Final = 1.0
 """Seconds to wait for another process that writes."""
 _TABLES: Final = f"""
 CREATE TABLE IF NOT EXISTS choices (pattern TEXT PRIMARY KEY, mode TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS times (pattern TEXT PRIMARY KEY, seconds REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS savings (
   day TEXT, site TEXT, origin_bytes INTEGER NOT NULL, link_bytes INTEGER NOT NULL,
   requests INTEGER NOT NULL, pictures INTEGER NOT NULL, PRIMARY KEY (day, site)) WITHOUT ROWID;
@@ -97,14 +98,15 @@ class LocalStore:
 
     def choose(self, pattern: str, mode: str | None) -> None:
         """Keep a choice; None: forget it."""
-        if mode is None:
-            self._with(lambda db: db.execute("DELETE FROM choices WHERE pattern = ?", (pattern,)))
-        else:
-            self._with(
-                lambda db: db.execute(
-                    "INSERT OR REPLACE INTO choices VALUES (?, ?)", (pattern, mode)
-                )
-            )
+        self._with(lambda db: _put(db, "choices", pattern, mode))
+
+    def times(self) -> dict[str, float]:
+        """Seconds for pictures by pattern, as they were chosen."""
+        return dict(self._with(lambda db: db.execute("SELECT * FROM times").fetchall()))
+
+    def choose_time(self, pattern: str, seconds: float | None) -> None:
+        """The same of a time for pictures."""
+        self._with(lambda db: _put(db, "times", pattern, seconds))
 
     def add(self, sums: Iterable[tuple[str, str, Sum]]) -> None:
         """Day (ISO 8601), site and what was delivered more of it, in one transaction."""
@@ -201,6 +203,13 @@ class LocalStore:
         self.path.replace(aside)
         for journal in ("-wal", "-shm"):
             self.path.with_name(FILE + journal).unlink(missing_ok=True)
+
+
+def _put(db: sqlite3.Connection, table: str, pattern: str, value: str | float | None) -> None:
+    if value is None:
+        db.execute(f"DELETE FROM {table} WHERE pattern = ?", (pattern,))
+    else:
+        db.execute(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", (pattern, value))
 
 
 def _add(db: sqlite3.Connection, rows: list[tuple[str, str, int, int, int, int]]) -> None:

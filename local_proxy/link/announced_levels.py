@@ -10,15 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Self
 
+from local_proxy.link.arrival import NEVER
 from local_proxy.link.components import Component
+from wire import abilities
 from wire import messages as m
 from wire.errors import PeerError
 from wire.skeleton import LEVELS, Level
-
-NEVER: Final = 1 << 62
-"""Where the stand-in ends: no component has so many bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class Told:
         id_, length, levels = message.component, message.length, tuple(message.levels)
         if any(not 0 <= level.start <= level.end <= (length or NEVER) for level in levels):
             raise PeerError(f"levels of component {id_} do not fit its length")
-        if m.SKETCH not in accepts and any(level.sketch for level in levels):
+        if abilities.SKETCH not in accepts and any(level.sketch for level in levels):
             raise PeerError(f"component {id_}: nobody accepts a sketch")
         if message.coding and message.coding not in accepts:
             raise PeerError(f"component {id_}: unknown coding {message.coding!r}")

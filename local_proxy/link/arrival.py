@@ -16,6 +16,7 @@ from transcoders.text import TextDecoder
 from wire.credit import ReceiveCredit
 from wire.origin_request import OriginRequest
 from wire.package import Held
+from wire.skeleton import LEVELS, Level
 
 MAX_UNREAD: Final = 1 << 20
 """Bytes of a component without levels that may wait unread before its sender is stopped."""
@@ -23,6 +24,8 @@ MAX_SHARED: Final = 4 << 20
 """Bytes of a promise without levels up to which it is kept for a second request."""
 MAX_DECODED: Final = 1 << 40
 """Bytes that one coded text may decode to: memory is bounded by MAX_UNREAD, not by this."""
+NEVER: Final = 1 << 62
+"""Where a level ends that is not known yet: no component has so many bytes."""
 SLICE: Final = 256
 """Bytes of coded text that are decoded at a time."""
 
@@ -35,6 +38,8 @@ class Arrival:
     request: OriginRequest
     held: Held | None = None
     """What is here already of a document that comes in parts."""
+    level: str = ""
+    """Of a picture that stopped at a coarser level: the one that it goes on to."""
     headed: bool = False
     """The session that brings it has said its head."""
     in_parts: bool = False
@@ -115,6 +120,15 @@ class Arrival:
         self._decoder = None
         self.headed = self.unsettled = self.last = False
         self._credit, self._uncredited = ReceiveCredit(), 0
+
+    def go_on(self, level: str) -> None:
+        """It ended at a coarser level than is wanted now: its finer ones are not known yet."""
+        component, self.level = self.component, level
+        last = component.levels[-1]
+        rest = Level(LEVELS[-1], last.end, NEVER, last.content_type)
+        component.levels = (*component.levels, rest)
+        component.unsettled, component.complete = True, False
+        self.begin_again()
 
     @property
     def _hungry(self) -> bool:

@@ -12,7 +12,7 @@ from typing import Final
 
 from wire.fields import Headers, header
 from wire.messages import Package
-from wire.skeleton import Kind, Level, Part, Use
+from wire.skeleton import LEVELS, Kind, Level, Part, Use
 
 CHUNK: Final = 65536
 """Bytes that a reader gets at once, so that a slow one is not counted far ahead of itself."""
@@ -127,6 +127,11 @@ class Component:
         assert not self.trimmed
         assert level.end <= self.received
         return bytes(self.data[level.start : level.end]) + level.suffix
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it is here as far as it was wanted, which is less than there is of it."""
+        return self.complete and bool(self.levels) and self.levels[-1].name != LEVELS[-1]
 
     @property
     def restorable(self) -> bool:

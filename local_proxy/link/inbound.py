@@ -13,7 +13,14 @@ from typing import Final
 from local_proxy.link.announced_levels import Told
 from local_proxy.link.arrival import Arrival, shared_too_long
 from local_proxy.link.components import Component, ComponentFailed, OriginHead
-from local_proxy.link.resumption import CHANGED, LOST, NOT_REPEATED, Memory, fits
+from local_proxy.link.resumption import (
+    CHANGED,
+    LOST,
+    NOT_REPEATED,
+    AskedDocument,
+    Memory,
+    fits,
+)
 from transcoders.text import TextError
 from transport.link.interface import LinkError, LinkExpired, PeerFault
 from wire import messages as m
@@ -38,15 +45,17 @@ class Arriving:
         say: Callable[[m.Message], None],
         progressed: Callable[[Component, int], None],
         ended: Callable[[int], object],
+        ask: Callable[[Arrival], None],
     ) -> None:
         """`accepts`: codings that whoever shows pictures undoes. `progressed`: see
         local_proxy.link.session.Listener. `ended` is told that nothing more goes up for a
-        component."""
+        component; `ask` asks for the rest of one."""
         self._memory = memory
         self._accepts = accepts
         self._say = say
         self._progressed = progressed
         self._ended = ended
+        self._ask = ask
         self._arrivals: dict[int, Arrival] = {}
 
     def __len__(self) -> int:
@@ -72,9 +81,10 @@ class Arriving:
         arrival.component.on_consumed = lambda _: self._consumed(arrival)
 
     def promise(
-        self, components: Iterable[Component], headers: Headers, treatment: m.Treatment
+        self, components: Iterable[Component], headers: Headers, asked: AskedDocument
     ) -> None:
         """The remote sends these unasked. Raises PeerError for too many, or one twice."""
+        treatment = asked.treatment
         for component in components:
             if len(self._arrivals) >= MAX_ARRIVALS:
                 raise PeerError(f"more than {MAX_ARRIVALS} components at a time")
@@ -82,7 +92,10 @@ class Arriving:
                 raise PeerError(f"component {component.id} was promised twice")
             levels = component.kind is Kind.IMAGE and treatment is not m.Treatment.ORIGINAL
             request = OriginRequest(
-                "GET", component.url, headers, levels=levels, treatment=treatment
+                *("GET", component.url, headers),
+                levels=levels,
+                treatment=treatment,
+                application=asked.application,
             )
             self.expect(Arrival(component, request))
 
@@ -175,7 +188,7 @@ class Arriving:
             use = Use.ELEMENT if kind is Kind.IMAGE else Use.OTHER
             part = Component(id_, own.id, f"{own.url}#{id_}", kind, use, order, promised=True)
             components.append(part)
-        self.promise(components, request.headers, request.treatment)
+        self.promise(components, request.headers, AskedDocument.of(request))
         for part in components:
             self._arrivals[part.id].in_parts = True
         own.on_package(message, components)
@@ -279,7 +292,25 @@ class Arriving:
         component = arrival.component
         self._arrivals.pop(component.id, None)  # gone already where the link has closed since
         component.complete = True
+        if component.stopped:
+            self._memory.stopped(arrival)
+            if arrival.level and self.refine(component.id, arrival.level):
+                return
         self._close_node(component.document)
+
+    def refine(self, id_: int, level: str) -> bool:
+        """Bring a picture up to that level, which ended at a coarser one, or will; whether it can
+        be."""
+        arrival = self._arrivals.get(id_)
+        if arrival is not None:
+            arrival.level = level
+        elif self._memory.stopped_short_of(id_, level):
+            arrival = self._memory.take_stopped(id_)
+            arrival.go_on(level)
+            self.expect(arrival)
+            self._ask(arrival)
+            arrival.component.notify()
+        return arrival is not None
 
     def _end(self, arrival: Arrival, failure: ComponentFailed) -> None:
         """No more will come of it. A reader that is behind gets what is here first."""

@@ -10,7 +10,7 @@ from transcoders.undo.arithmetic import ArithmeticDecoder
 from transcoders.undo.exact_forms import ExactDecoder
 from transcoders.undo.originals import OriginalDecoder
 from transcoders.undo.sketch import Enlarger
-from wire.messages import ARITHMETIC, EXACT, RECIPES, SCANS, SKETCH
+from wire.abilities import ARITHMETIC, EXACT, RECIPES, SCANS, SKETCH
 
 
 class PictureDecoding:

@@ -8,14 +8,18 @@ and 14.2). What could do harm twice is not asked twice.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Self
 
 from local_proxy.link.arrival import Arrival
 from local_proxy.link.components import Component, OriginHead
 from wire import messages as m
+from wire.applications import Application
+from wire.continuation import Continuation
 from wire.fields import header
 from wire.names import name_of
 from wire.origin_request import OriginRequest
+from wire.skeleton import LEVELS
 
 CHANGED: Final = "the response has changed while the link was down"
 LOST: Final = "the link to the remote proxy was lost"
@@ -23,8 +27,26 @@ NOT_REPEATED: Final = (
     "the link was lost while this request was under way. Whether the server has acted on it is not "
     "known, so it is not sent again by itself"
 )
+MAX_STOPPED: Final = 4096
+"""Pictures remembered that ended at a coarse level."""
 MAX_CLOSED: Final = 1024
 """Closed documents remembered: late word of them must not be taken for new."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedDocument:
+    """What was said of a document when it was asked for; its parts are asked for likewise."""
+
+    treatment: m.Treatment = m.Treatment.ADAPTED
+    application: Application = Application.BROWSER
+
+    @classmethod
+    def of(cls, request: OriginRequest) -> Self:
+        """Reads it from the document's own request."""
+        return cls(request.treatment, request.application)
+
+
+_USUAL: Final = AskedDocument()
 
 
 class Memory:
@@ -35,21 +57,24 @@ class Memory:
         """Ids of promises from here on are free."""
         self.orphans: list[Arrival] = []
         """What no session is bringing at present."""
+        self._stopped: dict[int, Arrival] = {}
         self.closed: dict[int, bool] = {}
         """Documents closed, the latest last, and whether the remote has been told."""
         self._accepts: dict[int, str] = {}
-        self._treatments: dict[int, m.Treatment] = {}
+        self._asked: dict[int, AskedDocument] = {}
+        """Those that were not asked for as usual."""
         self._promised: dict[int, set[bytes]] = {}
 
     def document_asked(self, document: int, request: OriginRequest) -> None:
         """A navigation was asked for."""
         self._accepts[document] = header(request.headers, "accept")
-        if request.treatment is not m.Treatment.ADAPTED:
-            self._treatments[document] = request.treatment
+        asked = AskedDocument.of(request)
+        if asked != _USUAL:
+            self._asked[document] = asked
 
-    def treatment(self, document: int) -> m.Treatment:
+    def asked(self, document: int) -> AskedDocument:
         """What was said of it when it was asked for."""
-        return self._treatments.get(document, m.Treatment.ADAPTED)
+        return self._asked.get(document, _USUAL)
 
     def promised(self, document: int, components: list[Component]) -> None:
         """The remote sends these without being asked."""
@@ -64,16 +89,39 @@ class Memory:
         while len(self.closed) > MAX_CLOSED:
             del self.closed[next(iter(self.closed))]
         self._accepts.pop(document, None)
-        self._treatments.pop(document, None)
+        self._asked.pop(document, None)
         self._promised.pop(document, None)
+        for id_, arrival in list(self._stopped.items()):
+            if arrival.component.document == document:
+                del self._stopped[id_]
         self.orphans = [
             orphan
             for orphan in self.orphans
             if orphan.component.document != document or not orphan.component.promised
         ]
 
+    def stopped(self, arrival: Arrival) -> None:
+        """All has come of it that was wanted, which is less than there is."""
+        document = arrival.component.document
+        if document in (m.UNATTRIBUTED, m.BACKGROUND):
+            return  # they never close, so nothing would ever let go of it
+        if document not in self.closed:
+            self._stopped[arrival.component.id] = arrival
+        while len(self._stopped) > MAX_STOPPED:
+            del self._stopped[next(iter(self._stopped))]
+
+    def stopped_short_of(self, component: int, level: str) -> bool:
+        """Whether that ended at a coarser level, and can go on from there."""
+        arrival = self._stopped.get(component)
+        return arrival is not None and coarser(arrival.component.levels[-1].name, level)
+
+    def take_stopped(self, component: int) -> Arrival:
+        """Another session brings it now. It must be there."""
+        return self._stopped.pop(component)
+
     def forget(self, component: Component) -> None:
         """Nobody wants it any more."""
+        self._stopped.pop(component.id, None)
         self.orphans = [orphan for orphan in self.orphans if orphan.component is not component]
 
     def take(self) -> list[Arrival]:
@@ -84,13 +132,13 @@ class Memory:
                 self.closed[arrival.component.document] = False
         return sorted(taken, key=lambda arrival: arrival.component.id)
 
-    def resume(self, arrival: Arrival) -> m.Resume:
+    def resume(self, arrival: Arrival) -> Continuation:
         """What to say about a component that is here in part."""
         component = arrival.component
         promised = component.promised
         own = component.id == component.document
         known: Iterable[bytes] = self._promised.get(component.id, ()) if own else ()
-        return m.Resume(
+        return Continuation(
             received=component.received,
             digest=arrival.digest.digest() if component.received else b"",
             etag=_validator(component),
@@ -98,7 +146,13 @@ class Memory:
             part=component.part if promised else None,
             accept=self._accepts.get(component.document, "") if promised else "",
             held=arrival.held,
+            level=arrival.level,
         )
+
+
+def coarser(level: str, other: str) -> bool:
+    """Whether a level shows less than another."""
+    return LEVELS.index(level) < LEVELS.index(other)
 
 
 def fits(component: Component, head: OriginHead) -> bool:

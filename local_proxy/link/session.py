@@ -17,13 +17,16 @@ from local_proxy.link.arrival import Arrival
 from local_proxy.link.components import Component
 from local_proxy.link.inbound import Arriving, promised
 from local_proxy.link.resumption import Memory
+from local_proxy.link.tree_looks import TreeLooks
 from local_proxy.link.uploads import Uploads
 from monitor.announcements import ToldBandwidth
 from monitor.estimate import BandwidthEstimate
 from transport.link.activity import Activity
 from transport.link.interface import Link, LinkError, OtherVersion, PeerFault
 from transport.sending.outgoing import Outgoing
+from wire import abilities
 from wire import messages as m
+from wire.continuation import Continuation
 from wire.errors import NoCommonVersion, WireError
 from wire.fields import Headers
 from wire.frames import Control, Data
@@ -32,6 +35,15 @@ from wire.package import Held
 from wire.session import Session, SessionState, Side
 
 AGENT: Final = "sluice"
+ACCEPTS: Final = (
+    abilities.NOTICES,
+    abilities.DECISIONS,
+    abilities.BANDWIDTH,
+    abilities.APPLICATIONS,
+    abilities.REFUSALS,
+    abilities.TIMELY,
+)
+"""What every device accepts."""
 MAX_REASON: Final = 500
 """Characters of a goodbye's reason that people are shown."""
 _log = structlog.get_logger("sluice.local")
@@ -49,8 +61,15 @@ class LinkListener(Protocol):
     def progressed(self, component: Component, amount: int) -> None:
         """`amount` bytes of it came over the link; 0: its head, levels, end or failure."""
 
-    def expired(self, component: int) -> None:
-        """The remote has suspended a fetch that can't be in time."""
+    def expired(self, fetch: m.Expired) -> None:
+        """The remote has suspended a fetch that can't be in time, or refused it."""
+
+    def too_soon(self, document: int, earliest: float) -> None:
+        """The document's pictures can't be here in the time that a rule gives them, but in so many
+        seconds from when it was asked for."""
+
+    def refused(self, number: int, reason: str) -> None:
+        """The remote can't carry out the command of that number."""
 
     def noticed(self, text: str) -> None:
         """The remote has something to tell people."""
@@ -89,10 +108,12 @@ class LocalSession:
             device=device,
             first_component=first_id,
             first_promise=memory.next_promise,
-            accepts=(*accepts, m.NOTICES, m.DECISIONS, m.BANDWIDTH),
+            accepts=(*accepts, *ACCEPTS),
             patience=math.ceil(patience),
         )
         self._bandwidth = ToldBandwidth()
+        self.tree = TreeLooks()
+        """What the remote says of the tree, to who looks at it."""
         self.decisions: Mapping[str, int] = {}
         """How many pictures were adapted or left alone, by the remote's reason."""
         self.uploads = Uploads(self.session, wake=link.wake)
@@ -102,6 +123,7 @@ class LocalSession:
             say=self.say,
             progressed=listener.progressed,
             ended=self.uploads.drop,
+            ask=lambda arrival: self._ask(arrival, memory.resume(arrival)),
         )
         self.closed: asyncio.Future[LinkError | None] = asyncio.get_running_loop().create_future()
         self._handlers: dict[type[m.Message], Callable[[m.Message, Headers], None]] = {
@@ -114,11 +136,14 @@ class LocalSession:
             m.Trailers: self._on_trailers,
             m.Failed: self._on_failed,
             m.Expired: self._on_expired,
+            m.TooSoon: self._on_too_soon,
             m.Reset: self._on_reset,
             m.Credit: self._on_credit,
+            m.Refused: self._on_refused,
             m.Notice: self._on_notice,
             m.Decisions: self._on_decisions,
             m.Carries: self._on_carries,
+            m.TreeDrawn: self._on_tree,
             m.Ping: self._on_ping,
             m.Pong: lambda message, headers: None,
             m.Goodbye: self._on_goodbye,
@@ -150,8 +175,12 @@ class LocalSession:
 
     def grow(self, document: int) -> None:
         """No driver runs in this document: its pictures are responses that grow."""
-        if self.session.peer is not None and m.GROWING in self.session.peer.accepts:
+        if self.remote_accepts(abilities.GROWING):
             self.say(m.Growing(document))
+
+    def remote_accepts(self, what: str) -> bool:
+        """Whether the remote has said that it understands that."""
+        return self.session.peer is not None and what in self.session.peer.accepts
 
     def start(self) -> None:
         """Begin: say hello and listen."""
@@ -175,9 +204,9 @@ class LocalSession:
             self._memory.document_asked(component.id, request)
         arrival = Arrival(component, request, held)
         self._arrivals.expect(arrival)
-        self._ask(arrival, m.Resume(0, held=held) if held is not None else None)
+        self._ask(arrival, Continuation(0, held=held) if held is not None else None)
 
-    def _ask(self, arrival: Arrival, resume: m.Resume | None) -> None:
+    def _ask(self, arrival: Arrival, resume: Continuation | None) -> None:
         component, request = arrival.component, arrival.request
         message = request.message(component.id, component.document, resume)
         self.say(message, request.headers)
@@ -207,6 +236,15 @@ class LocalSession:
         not yet."""
         return self._bandwidth.at(now)
 
+    def look_at_tree(self, now: float) -> None:
+        """Somebody looks at the tree: ask the remote for it, as often as the link allows."""
+        peer = self.session.peer
+        if not self.open or peer is None or abilities.TREE not in peer.accepts:
+            return
+        estimate = self.bandwidth(now)
+        if self.tree.ask(now, rate=None if estimate is None else estimate.rate):
+            self.say(m.LookAtTree())
+
     def cut_upload(self, component: int, reason: str) -> None:
         """The rest of a body that was going up will not come."""
         if self.uploads.drop(component):
@@ -215,6 +253,16 @@ class LocalSession:
     def cancel(self, component: Component) -> None:
         """Nobody wants it any more; who reads it all the same is told that it ends here."""
         self._arrivals.cancel(component)
+
+    def refine(self, component: int, level: str) -> bool:
+        """Go on with a picture that ended at a coarser level; False: there is nothing to go on
+        with. What is here of it is not sent again."""
+        peer = self.session.peer
+        return (
+            peer is not None
+            and abilities.STOPPED in peer.accepts
+            and self._arrivals.refine(component, level)
+        )
 
     def call_off(self, component: int) -> None:
         """A policy wants it stopped for good; one that is not under way is ignored."""
@@ -230,6 +278,11 @@ class LocalSession:
         """Queue a control message."""
         self.session.enqueue(message, headers)
         self._wake()
+
+    def command(self, message: m.Message) -> int:
+        """Queue one of m.COMMANDS; the number by which a refusal will name it."""
+        self.say(message)
+        return self.session.commands
 
     # -- transport.link.interface.Inbox ------------------------------------------------------------
 
@@ -274,9 +327,8 @@ class LocalSession:
                 self.say(m.Cancel(part.component))
             return
         components = [promised(message.document, part) for part in message.parts]
-        treatment = self._memory.treatment(message.document)
         if message.promised:
-            self._arrivals.promise(components, headers, treatment)
+            self._arrivals.promise(components, headers, self._memory.asked(message.document))
             self._memory.promised(message.document, components)
         self._listener.skeleton_grew(message.document, components, headers, message.promised)
 
@@ -310,7 +362,11 @@ class LocalSession:
 
     def _on_expired(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Expired)
-        self._listener.expired(message.component)
+        self._listener.expired(message)
+
+    def _on_too_soon(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.TooSoon)
+        self._listener.too_soon(message.document, message.earliest)
 
     def _on_reset(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Reset)
@@ -319,6 +375,10 @@ class LocalSession:
     def _on_credit(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Credit)
         self.uploads.grant(message.component, message.bytes)
+
+    def _on_refused(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Refused)
+        self._listener.refused(message.number, message.reason[: m.MAX_REFUSAL])
 
     def _on_notice(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Notice)
@@ -332,6 +392,11 @@ class LocalSession:
         assert isinstance(message, m.Carries)
         now = asyncio.get_running_loop().time()
         self._bandwidth.hear(float(max(1, message.rate)), min(max(0, message.sure), 100) / 100, now)
+
+    def _on_tree(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.TreeDrawn)
+        now = asyncio.get_running_loop().time()
+        self.tree.drawn(message.rows, size=len(m.encode(message)), now=now)
 
     def _on_ping(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Ping)

@@ -21,10 +21,12 @@ from local_proxy.requests.open_documents import Documents
 from local_proxy.status.overview import Overview
 from policies.api import events as e
 from policies.api.commands import Cancel, Command
-from policies.host.to_wire import message_for
+from policies.host.to_wire import for_one_application, message_for, without_times
 from transport.link.interface import LinkError
+from wire import abilities
+from wire.applications import Application
 from wire.fields import Headers
-from wire.messages import BACKGROUND, UNATTRIBUTED, Fetch
+from wire.messages import BACKGROUND, UNATTRIBUTED, Expired, Fetch
 from wire.skeleton import LEVELS
 
 Size = tuple[int, int]
@@ -168,9 +170,19 @@ class Bridge:
         """The remote proxy has something to tell people."""
         self._overview.problem(text[:MAX_NOTICE])
 
-    def expired(self, component: int) -> None:
+    def expired(self, fetch: Expired) -> None:
         """A fetch can't be in time."""
-        self._runtime.expired_early(component)
+        self._runtime.missed(
+            fetch.component, level=fetch.level, within=fetch.within, refused=fetch.refused
+        )
+
+    def too_soon(self, document: int, earliest: float) -> None:
+        """A document's pictures can't be here in the time that a rule gives them."""
+        self._hear(e.TimeRefused(document, earliest))
+
+    def refused(self, number: int, reason: str) -> None:
+        """A command can't be carried out over there."""
+        self._runtime.refused(number, reason)
 
     def session_closed(self, session: LocalSession, error: LinkError | None) -> None:
         """The link is gone."""
@@ -183,10 +195,18 @@ class Bridge:
 
     # -- local_proxy.requests.ask.Observer ---------------------------------------------------------
 
-    def document_opened(self, document: int, url: str, *, save_data: bool = False) -> None:
-        """A navigation has begun a document."""
+    def document_opened(
+        self,
+        document: int,
+        url: str,
+        *,
+        save_data: bool = False,
+        within: float | None = None,
+        application: Application = Application.BROWSER,
+    ) -> None:
+        """A navigation, or an office program, has begun a document."""
         self._overview.opened(document, url)
-        self._hear(e.DocumentOpened(document, url, save_data=save_data))
+        self._hear(e.DocumentOpened(document, url, application.node, save_data, within))
 
     def document_came_back(self, document: int, url: str) -> None:
         """A page whose document was let go asks for something: behind what is in front."""
@@ -227,12 +247,11 @@ class Bridge:
         component = self._components.find(document, url)
         if component is None or component.failure is not None:
             return False
-        if component.levels and component.levels[-1].name != LEVELS[-1]:
-            return False  # the rest was never made for the link
-        session = self._session
-        if not component.complete and session is not None and session.open:
-            session.say(Fetch(component.id, LEVELS[-1], urgency=WANTED))
-        return True
+        session, goes_on = self._session, False
+        short = bool(component.levels) and component.levels[-1].name != LEVELS[-1]
+        if session is not None and session.open and (short or not component.complete):
+            goes_on = self._fetch(session, Fetch(component.id, LEVELS[-1], urgency=WANTED))
+        return goes_on or not short
 
     def in_view(self, document: int, urls: Iterable[str]) -> None:
         """The pictures that are on the screen."""
@@ -256,15 +275,35 @@ class Bridge:
 
     # -- commands ------------------------------------------------------------------------------
 
-    def command(self, command: Command) -> None:
-        """A policy's command, on its way at once. Without a link the runtime keeps what stands."""
+    def command(self, command: Command) -> int | None:
+        """A policy's command, on its way at once; its number in the session, if it can be refused.
+
+        Without a link the runtime keeps what stands.
+        """
         session = self._session
         if session is None or not session.open:
-            return
+            return None
         if isinstance(command, Cancel):  # whoever waits for it must hear of it here, too
             session.call_off(command.component)
-        elif (message := message_for(command)) is not None:
-            session.say(message)
+            return None
+        message = message_for(command)
+        if message is None:
+            return None
+        if isinstance(message, Fetch):
+            session.refine(message.component, message.level)
+        if not session.remote_accepts(abilities.APPLICATIONS):
+            message = for_one_application(message)
+        if message is not None and not session.remote_accepts(abilities.TIMELY):
+            message = without_times(message)
+        return None if message is None else session.command(message)
+
+    @staticmethod
+    def _fetch(session: LocalSession, fetch: Fetch) -> bool:
+        """Say it for a reader; a picture that ended at a coarser level goes on where it ended.
+        Whether that level may be had so."""
+        goes_on = session.refine(fetch.component, fetch.level)
+        session.command(fetch)
+        return goes_on
 
     def _hear(self, event: e.Event) -> None:
         self._runtime.hear(event)

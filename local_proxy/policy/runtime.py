@@ -61,13 +61,15 @@ class PolicyRuntime:
         self,
         policies: Sequence[Policy],
         *,
-        send: Callable[[Command], None],
+        send: Callable[[Command], int | None],
         fallback: Callable[[], Policy] = Default,
         off_after: float = OFF_AFTER,
         warn_after: float = WARN_AFTER,
         worker: Callable[[], Worker] = PolicyWorker,
     ) -> None:
-        """`send` gets each command for the remote proxy; it must neither block nor raise.
+        """`send` gets each command for the remote proxy; it must neither block nor raise. It
+        returns the command's number in the session, by which `refused` may name it; None: it has
+        none.
 
         `worker` makes what policies react in: a thread, unless time is virtual.
         """
@@ -107,14 +109,19 @@ class PolicyRuntime:
         """The bandwidth estimate was renewed: bytes/second towards the device."""
         self._take(self._host.measured(rate, confidence=confidence))
 
-    def expired_early(self, component: int) -> None:
-        """The remote proxy has suspended a fetch whose timer can't be kept."""
-        self._take(self._host.expired_early(component))
+    def missed(
+        self, component: int, *, level: str = "", within: float = 0.0, refused: bool = False
+    ) -> None:
+        """The remote proxy has suspended a fetch whose timer can't be kept, or `refused` it."""
+        self._take(self._host.missed(component, level=level, within=within, refused=refused))
+
+    def refused(self, number: int, reason: str) -> None:
+        """The remote proxy can't carry out the command of that number."""
+        self._take(self._host.refused(number, reason))
 
     def begin_again(self) -> None:
         """The remote proxy lost the session: send all that stands, then SessionOpened."""
-        for command in self._host.standing():
-            self._send(command)
+        self._take(self._host.begin_again())
         self.hear(SessionOpened())
 
     def statistics(self) -> tuple[PolicyStatistics, ...]:
@@ -155,8 +162,10 @@ class PolicyRuntime:
     def _take(self, step: HostStep) -> None:
         if self._closed:
             return
-        for command in step.commands:
-            self._send(command)
+        for given in step.given:
+            number = self._send(given.command)
+            if number is not None:
+                self._host.said(number, given)
         for refusal in step.refused:
             _log.warning("policy command refused", command=refusal)
         self._queue.put(step.turns)

@@ -20,8 +20,8 @@ from urllib.parse import urlsplit
 
 from local_proxy.http.model import Request, directives, max_age
 from local_proxy.promises.freshness import constant, freshness, tells_freshness
+from wire.continuation import Kept
 from wire.fields import Headers, header
-from wire.messages import Kept
 from wire.names import MAX_NAMES, name_of, names_in
 
 MAX_KEPT: Final = 16_384

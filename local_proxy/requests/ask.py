@@ -19,14 +19,16 @@ from local_proxy.link.session import LocalSession
 from local_proxy.link.uplink import Uplink
 from local_proxy.promises.browser_caches import BrowserCaches
 from local_proxy.promises.keeper import wants_picture
+from local_proxy.requests.asked_time import takes_level, time_of_answer
 from local_proxy.requests.document_events import DocumentEvents
-from local_proxy.requests.intent import in_frame, is_navigation, saves_data
+from local_proxy.requests.intent import application_of, in_frame, is_navigation, saves_data
 from local_proxy.requests.open_documents import Documents
 from local_proxy.sites.sites import Mode
 from transport.sending.outgoing import Outgoing
+from wire.abilities import GOES_ON
 from wire.fields import MAX_REQUEST, header, size
-from wire.messages import UNATTRIBUTED, Raise, Takes, Treatment
-from wire.skeleton import Kind, Use
+from wire.messages import UNATTRIBUTED, Fetch, Raise, Takes, Treatment
+from wire.skeleton import LEVELS, Kind, Use
 
 MAX_FIELDS: Final = 1000
 """Of a request: HPACK counts 32 bytes for each beside its own, and the peer takes 128 KB in all
@@ -37,7 +39,9 @@ TREATMENTS: Final = {Mode.ORIGINAL: Treatment.ORIGINAL, Mode.TEXT_ONLY: Treatmen
 class Observer(Protocol):
     """Who hears of documents (policies, statistics). Must not raise."""
 
-    def document_opened(self, document: int, url: str, *, save_data: bool) -> None: ...
+    def document_opened(
+        self, document: int, url: str, *, save_data: bool, within: float | None
+    ) -> None: ...
     def document_came_back(self, document: int, url: str) -> None: ...
     def component_requested(self, component: Component) -> None: ...
 
@@ -76,10 +80,12 @@ class Asking:
         *,
         site: str = "",
         mode: Mode = Mode.ADAPT,
+        within: float | None = None,
         expect: Callable[[Component], None] | None = None,
     ) -> Component:
         """Ask the remote for it; a navigation opens a document, which belongs to `site`.
 
+        `within`: seconds in which the document's pictures are wanted; None: when they are there.
         `expect` is given the component before it is asked for.
         """
         component_id = session.new_id()
@@ -91,9 +97,15 @@ class Asking:
             kind=Kind.TEXT if navigation else Kind.OTHER,
             use=Use.DOCUMENT if navigation else Use.OTHER,
         )
-        asked = replace(request.for_origin(), levels=wants_picture(request))
+        asked = replace(
+            request.for_origin(),
+            levels=wants_picture(request) or takes_level(request),
+            application=application_of(request, document),
+        )
+        if takes_level(request):
+            asked = replace(asked, takes=asked.takes | Takes.LEVEL)
         if navigation:
-            self._open_document(component, request, site)
+            self._open_document(component, request, site, within)
             self._caches.open(component_id, request, site=site)
             asked = replace(
                 asked,
@@ -106,6 +118,7 @@ class Asking:
         if expect is not None:
             expect(component)
         session.request(component, asked)
+        _hasten(session, component, time_of_answer(request))
         self._observer.component_requested(component)
         if request.body is not None:
             self._send(request.body, session, component_id)
@@ -135,7 +148,9 @@ class Asking:
 
         request.urgency.follow(moved)
 
-    def _open_document(self, component: Component, request: Request, site: str) -> None:
+    def _open_document(
+        self, component: Component, request: Request, site: str, within: float | None
+    ) -> None:
         partition = self._documents.partition(
             request, framed=in_frame(request), document=component.id
         )
@@ -150,7 +165,9 @@ class Asking:
         for old in forgotten:
             self._events.close(old.id)
         self._export.open_document(component.id, component.url)
-        self._observer.document_opened(component.id, component.url, save_data=saves_data(request))
+        self._observer.document_opened(
+            *(component.id, component.url), save_data=saves_data(request), within=within
+        )
 
     def come_back(self, referer: str) -> int:
         """The document of a page that was let go, and now asks for something: it is another one.
@@ -183,6 +200,13 @@ def too_large(request: Request) -> Response | None:
     if len(request.headers) > MAX_FIELDS:
         return error_page(431, f"The request's header has more than {MAX_FIELDS} fields.")
     return None
+
+
+def _hasten(session: LocalSession, component: Component, due: float | None) -> None:
+    """Have it before what has no time, as long as it can be here by `due`; late, if it can't."""
+    left = 0.0 if due is None else due - asyncio.get_running_loop().time()
+    if left > 0 and session.remote_accepts(GOES_ON):
+        session.say(Fetch(component.id, LEVELS[-1], timer=left, goes_on=True))
 
 
 async def _upload(body: AsyncIterator[bytes], up: Outgoing, session: LocalSession) -> None:

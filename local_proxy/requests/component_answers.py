@@ -8,21 +8,26 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from local_proxy.export_drivers.browser.driver import BrowserExport
 from local_proxy.export_drivers.browser.level_files import NoFile
-from local_proxy.export_drivers.browser.pictures import whole_now
+from local_proxy.export_drivers.browser.pictures import coarse, whole_now
 from local_proxy.export_drivers.preview.previews import Previews
 from local_proxy.http.error_page import error_page
 from local_proxy.http.model import Request, Response, directives
+from local_proxy.http.responses import bodyless
 from local_proxy.link.components import Component, ComponentFailed, OriginHead
 from local_proxy.link.resumption import LOST
 from local_proxy.link.uplink import Uplink
 from local_proxy.promises import origin_bytes
 from local_proxy.promises.keeper import wants_picture
+from local_proxy.requests.asked_time import LEVEL, takes_type, time_of_answer, told
 from local_proxy.requests.link_down import link_down
-from wire.fields import Headers
+from local_proxy.requests.timely_pictures import finest_by
+from wire.fields import Headers, without
 from wire.messages import Fetch, Takes
 from wire.skeleton import LEVELS, Use
 
@@ -51,6 +56,9 @@ class ComponentAnswers:
         """The response. Raises NoPreview where a document is to be asked for once more, whole."""
         try:
             head = await component.wait_head()
+            due = time_of_answer(request)
+            if due is not None:
+                return await self._by_its_time(request, component, head, due)
             preview = await self._previews.response(request, component)
             if preview is not None:
                 return preview
@@ -72,6 +80,29 @@ class ComponentAnswers:
         if component.use is Use.DOCUMENT and not untouched:
             response = self._export.document_response(component.id, response)
         return response
+
+    async def _by_its_time(
+        self, request: Request, component: Component, head: OriginHead, due: float
+    ) -> Response:
+        """For a program that has said by when it wants it. Raises ComponentFailed.
+
+        Of a picture the finest file by then, and the rest of it need not come; all else as it is.
+        """
+        if not component.levels:
+            return _said_of(self._plain(request, component, head), request, component, due)
+        takes = partial(takes_type, request)
+        try:
+            picture = await finest_by(due, component, self._export, takes=takes)
+        except NoFile:
+            again = self._ask_again(replace(request, original=True), component)
+            return self.link_down(request) if again is None else await self.answer(request, again)
+        self._left(component)
+        response = (
+            whole_now(head, picture.file)
+            if picture.level is None
+            else coarse(head, picture.level, picture.file)
+        )
+        return _with_level(response, told(picture.name, late=_late(due)))
 
     async def _restored(self, request: Request, component: Component, head: OriginHead) -> Response:
         """The origin's bytes of a picture that crosses the link in others; anew where they can't
@@ -136,6 +167,29 @@ class ComponentAnswers:
             seconds=seconds,
             update=state.update,
         )
+
+
+def _said_of(response: Response, request: Request, component: Component, due: float) -> Response:
+    """The origin's answer, and how late it is: in front of it if that is known by now, else behind
+    it for who reads that."""
+    if component.complete or bodyless(response, request.method):
+        return _with_level(response, told(LEVELS[-1], late=_late(due)))
+    response.headers = without(response.headers, (LEVEL,))  # an origin knows nothing of it
+    if request.takes & Takes.TRAILERS:
+        response.trailers = lambda: [
+            *without(component.trailers, (LEVEL,)),
+            told(LEVELS[-1], late=_late(due)),
+        ]
+    return response
+
+
+def _with_level(response: Response, said: tuple[str, str]) -> Response:
+    response.headers = [*without(response.headers, (LEVEL,)), said]
+    return response
+
+
+def _late(due: float) -> float:
+    return asyncio.get_running_loop().time() - due
 
 
 async def _body(component: Component) -> AsyncIterator[bytes]:

@@ -26,11 +26,12 @@ from local_proxy.link.uplink import Uplink
 from local_proxy.promises.browser_caches import BrowserCaches
 from local_proxy.promises.keeper import KeptPromise, PromiseKeeper
 from local_proxy.promises.rules import Whose
+from local_proxy.requests import asked_time
 from local_proxy.requests.ask import Asking, too_large
 from local_proxy.requests.browser_chatter import is_chatter
 from local_proxy.requests.component_answers import ComponentAnswers
 from local_proxy.requests.document_events import DocumentEvents
-from local_proxy.requests.intent import is_navigation, is_sheet, subject_of
+from local_proxy.requests.intent import application_of, is_navigation, is_sheet, subject_of
 from local_proxy.requests.open_documents import Documents
 from local_proxy.sites.sites import Mode
 from local_proxy.sites.switches import Switches
@@ -100,6 +101,11 @@ class ProxyCore:
         if is_own(request):
             return await self._pages.handle(request)
         document = self._asked_by(header(request.headers, "referer"))
+        now = asyncio.get_running_loop().time()
+        try:
+            request = asked_time.read(request, from_page=document != UNATTRIBUTED, now=now)
+        except asked_time.BadTime as bad:
+            return error_page(400, str(bad))
         own = await self._by_drivers(request, document)
         if own is not None:
             return own
@@ -165,6 +171,8 @@ class ProxyCore:
 
     async def _promised(self, placed: PlacedRequest) -> KeptPromise | None:
         """The promise that answers it; None: there is none that may."""
+        if asked_time.time_of_answer(placed.request) is not None:
+            return None  # it comes in a form, and to a level, that a page has chosen
         now = asyncio.get_running_loop().time()
         made_by = partial(self._documents.initiators, placed.request)
         return await self._promises.find(placed.request, made_by, now=now)
@@ -201,12 +209,14 @@ class ProxyCore:
         if self._plan(subject_of(request, placed.document)).fetch == "never":
             return error_page(403, "A policy keeps this from being fetched.")
         in_parts = self._previews.in_parts(request)
+        site = self._switches.site(request, placed.document)
         component = self._asking.ask(
             session,
             in_parts or request,
             placed.document,
-            site=self._switches.site(request, placed.document),
+            site=site,
             mode=placed.mode,
+            within=request.within or self._switches.within(site),
             expect=self._previews.expect if in_parts is not None else None,
         )
         self._asking.follow(request, component)
@@ -257,7 +267,10 @@ class ProxyCore:
             url=f"{host}:{port}",
             kind=Kind.OTHER,
         )
-        asked = OriginRequest("CONNECT", component.url, [], has_body=True, tls=tls)
+        whose = application_of(request, component.document)
+        asked = OriginRequest(
+            *("CONNECT", component.url, []), has_body=True, tls=tls, application=whose
+        )
         session.request(component, asked)
         up = session.upload(component.id, tunnel=True)
         try:

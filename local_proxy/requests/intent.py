@@ -12,7 +12,9 @@ from urllib.parse import urlsplit
 from local_proxy.http.model import Request, Response
 from local_proxy.promises.keeper import wants_picture
 from policies.api.plan import Subject
+from wire.applications import Application
 from wire.fields import header
+from wire.messages import BACKGROUND, UNATTRIBUTED
 from wire.skeleton import Kind, Use
 
 _DESTINATIONS: Final = {
@@ -23,6 +25,20 @@ _DESTINATIONS: Final = {
     "video": Kind.MEDIA,
 }
 """Sec-Fetch-Dest that tells the kind (Fetch metadata, 2.1)."""
+
+
+_FROM_PAGES: Final = ("same-origin", "same-site", "cross-site")
+"""Sec-Fetch-Site of what some page has asked for (Fetch metadata, 2.4)."""
+
+
+def application_of(request: Request, document: int) -> Application:
+    """Whose request it is; `document`: the one that it belongs to."""
+    if document == BACKGROUND:
+        return Application.BACKGROUND
+    if document != UNATTRIBUTED or is_navigation(request):
+        return Application.BROWSER
+    from_page = header(request.headers, "sec-fetch-site") in _FROM_PAGES  # which tells no Referer
+    return Application.BROWSER if from_page else Application.OTHER
 
 
 def is_navigation(request: Request) -> bool:

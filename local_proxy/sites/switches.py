@@ -46,6 +46,10 @@ class Switches:
             return page.site
         return referring_host(request) or host
 
+    def within(self, site: str) -> float | None:
+        """Seconds in which the pictures of a page of this site are to be there, if so wanted."""
+        return self._sites.within(site)
+
     def mode(self, request: Request, document: int) -> Mode:
         """What the site's switch says. Over a TLS that was taken off before: the original."""
         site = self.site(request, document)

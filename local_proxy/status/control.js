@@ -4,6 +4,7 @@ const at = (id) => document.getElementById(id);
 const EVERY = 4000; // milliseconds
 const DAYS = 30;
 const SITES = 12;
+const TIMES = [0, 3, 5, 10, 20]; // seconds; 0: as they come
 let token = "";
 
 function make(tag, className, ...children) {
@@ -35,7 +36,19 @@ async function change(path, body) {
   await refresh();
 }
 
-function showSite(modes, { pattern, mode, chosen }) {
+// Seconds for a page's pictures: the usual ones, and the one that is set.
+function timeChoice(pattern, within) {
+  const select = make("select", "time");
+  for (const seconds of [...new Set([...TIMES, within])].sort((a, b) => a - b)) {
+    select.append(new Option(seconds ? `pictures within ${seconds} s` : "pictures as they come", seconds));
+  }
+  select.value = within;
+  select.setAttribute("aria-label", `Time for pictures of ${pattern}`);
+  select.onchange = () => change("/sites/within", { pattern, seconds: Number(select.value) });
+  return select;
+}
+
+function showSite(modes, { pattern, mode, chosen, within }) {
   const buttons = modes.map((name) => {
     const button = make("button", "", name);
     button.type = "button";
@@ -47,11 +60,14 @@ function showSite(modes, { pattern, mode, chosen }) {
   const spans = make("div", "spans", ...buttons);
   spans.setAttribute("role", "group");
   spans.setAttribute("aria-label", pattern);
-  const line = make("div", "line", make("span", "name", pattern), spans);
+  const line = make("div", "line", make("span", "name", pattern), timeChoice(pattern, within), spans);
   const clear = make("button", "clear", "as configured");
   clear.type = "button";
   clear.hidden = !chosen;
-  clear.onclick = () => change("/sites", { pattern, mode: null });
+  clear.onclick = async () => {
+    await change("/sites", { pattern, mode: null });
+    await change("/sites/within", { pattern, seconds: null });
+  };
   line.append(clear);
   const row = make("li", "", line);
   row.dataset.site = pattern;

@@ -25,7 +25,7 @@ from local_proxy.sites.sites import Mode, Sites
 from wire.fields import header
 
 READ: Final = ("/sites.json", "/savings.json")
-CHANGE: Final = ("/sites", "/sites/forget", "/savings/erase")
+CHANGE: Final = ("/sites", "/sites/within", "/sites/forget", "/savings/erase")
 TOKEN: Final = "x-sluice-token"
 MAX_BODY: Final = 4096
 
@@ -39,6 +39,8 @@ class SiteLine(msgspec.Struct, frozen=True):
     pattern: str
     mode: Mode
     chosen: bool
+    within: float
+    """Seconds in which a page's pictures are to be there; 0: when they are."""
 
 
 class LearntLine(msgspec.Struct, frozen=True):
@@ -65,6 +67,13 @@ class SiteChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     pattern: str
     mode: Mode | None = None
+
+
+class SiteTime(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The body of POST /sites/within. `seconds` None: as configured; 0: when they are there."""
+
+    pattern: str
+    seconds: float | None = None
 
 
 class ControlPage:
@@ -97,7 +106,7 @@ class ControlPage:
         report = SitesReport(
             token=self._token,
             modes=list(Mode),
-            sites=[SiteLine(s.pattern, s.mode, s.chosen) for s in self._sites.listed()],
+            sites=[SiteLine(s.pattern, s.mode, s.chosen, s.within) for s in self._sites.listed()],
             learnt=[LearntLine(one.host, one.client, one.until - self._now()) for one in learnt],
         )
         return msgspec.json.encode(report)
@@ -110,6 +119,8 @@ class ControlPage:
             match urlsplit(request.url).path:
                 case "/sites":
                     await self._choose(msgspec.json.decode(await _body(request), type=SiteChoice))
+                case "/sites/within":
+                    await self._time(msgspec.json.decode(await _body(request), type=SiteTime))
                 case "/sites/forget":
                     if (https := self._https()) is not None:
                         await https.forget()
@@ -125,6 +136,11 @@ class ControlPage:
         pattern = self._sites.choose(choice.pattern, choice.mode)
         if self._store is not None:
             await STORE.run(self._store.choose, pattern, choice.mode)
+
+    async def _time(self, choice: SiteTime) -> None:
+        pattern = self._sites.choose_time(choice.pattern, choice.seconds)
+        if self._store is not None:
+            await STORE.run(self._store.choose_time, pattern, choice.seconds)
 
     def is_ours(self, request: Request) -> bool:
         """Whether a request to change something comes from our page, or from who can read it."""

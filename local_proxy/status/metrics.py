@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from local_proxy.status.snapshot import StatusSnapshot
+from local_proxy.status.snapshot import ShownTransport, StatusSnapshot
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 Sample = tuple[dict[str, str], float]
@@ -41,6 +41,7 @@ def exposition(status: StatusSnapshot) -> str:
         ),
         _family("bandwidth_bytes_per_second", "gauge", "Estimates of the link's rate.", rates),
         _family("delay_seconds", "gauge", "From sending a byte to hearing of it.", delays),
+        *_transport(link.tcp),
         _family(
             "origin_bytes_total",
             "counter",
@@ -80,6 +81,24 @@ def exposition(status: StatusSnapshot) -> str:
         ),
     ]
     return "".join(families)
+
+
+def _transport(tcp: ShownTransport | None) -> list[str]:
+    """What TCP says of the link's present connection."""
+    if tcp is None:
+        return []
+    rounds = (("smoothed", tcp.rtt), ("variation", tcp.rttvar), ("lowest", tcp.min_rtt))
+    segments = (("sent", tcp.segments), ("again", tcp.retransmitted))
+    rates: list[Sample] = [({}, tcp.delivered.rate)] if tcp.delivered is not None else []
+    return [
+        _family("tcp_round_trip_seconds", "gauge", "Of the link, says TCP.", _which(rounds)),
+        _family("tcp_segments", "gauge", "Of data, on this connection.", _which(segments)),
+        _family("tcp_delivered_bytes_per_second", "gauge", "Acknowledged by the remote.", rates),
+    ]
+
+
+def _which(values: Iterable[tuple[str, float]]) -> list[Sample]:
+    return [({"which": which}, value) for which, value in values]
 
 
 def _family(name: str, kind: str, text: str, samples: Iterable[Sample]) -> str:

@@ -13,10 +13,9 @@ from local_proxy.link.uplink import Uplink
 from local_proxy.policy.runtime import PolicyRuntime
 from local_proxy.status import summary
 from local_proxy.status.history import BandwidthHistory
+from local_proxy.status.link_facts import LinkFacts
 from local_proxy.status.snapshot import (
-    DocumentStatus,
     LinkStatus,
-    NodeStatus,
     Problem,
     ShownEstimate,
     ShownSavings,
@@ -27,10 +26,15 @@ from redaction import without_queries
 from transport.link.interface import LinkStatistics
 from version import VERSION
 from wire.fields import header
-from wire.messages import BACKGROUND
+from wire.messages import BACKGROUND, UNATTRIBUTED
 
 PROBLEMS: Final = 20
 """Faults remembered."""
+_UNSHOWN: Final = {
+    BACKGROUND: "what browsers fetch for themselves",
+    UNATTRIBUTED: "downloads, and what no page has asked for",
+}
+"""How the chart calls what is no document that anybody sees."""
 RENEW: Final = 0.25
 """Seconds between two looks at the link's estimate, while anything happens."""
 
@@ -54,6 +58,7 @@ class Overview:
         self._runtime = runtime
         self._start = self._now()
         self.history = BandwidthHistory(start=self._start)
+        self._facts = LinkFacts()
         self._origin_bytes = 0
         self._link_bytes = 0
         """Both of what is complete, so that they can be compared."""
@@ -66,8 +71,8 @@ class Overview:
         if amount:
             self.history.record(component.document, amount, now=self._now())
             component.carried += amount
-            if component.document == BACKGROUND:
-                self.history.label(BACKGROUND, "what browsers fetch for themselves")
+            if component.document in _UNSHOWN:
+                self.history.label(component.document, _UNSHOWN[component.document])
         if component.complete:
             size = origin_size(component)
             self._origin_bytes += size
@@ -98,17 +103,20 @@ class Overview:
         while True:
             await watch.news(pause=RENEW)
             session = self._uplink.session
+            self._look()
             estimate = session.bandwidth(self._now()) if session is not None else None
             if estimate is not None and estimate.at != told:
                 told = estimate.at
                 self._runtime.measured(estimate.rate, confidence=estimate.confidence)
 
     def snapshot(self) -> StatusSnapshot:
-        """All that the status page shows."""
+        """All that the status page shows. The tree is the remote's: it is asked for one, and the
+        next snapshot has it."""
         now = self._now()
         view = self._runtime.view
-        documents = summary.documents(view)
         link, session = self._link(now), self._uplink.session
+        if session is not None:
+            session.look_at_tree(now)
         return StatusSnapshot(
             version=VERSION,
             uptime=now - self._start,
@@ -116,8 +124,9 @@ class Overview:
             history=self.history.status(now=now),
             savings=ShownSavings(origin_bytes=self._origin_bytes, link_bytes=self._link_bytes),
             pictures=summary.pictures(session.decisions) if session is not None else [],
-            documents=documents,
-            tree=_tree(documents, view.schedulers.get((), "")),
+            documents=summary.documents(view),
+            tree=summary.tree(session.tree.rows) if session is not None else None,
+            tree_age=now - session.tree.drawn_at if session and session.tree.rows else 0.0,
             policies=summary.policies(self._runtime.statistics()),
             problems=[Problem(now - at, text) for at, text in reversed(self._problems)],
         )
@@ -137,6 +146,7 @@ class Overview:
         if session is None:
             return status
         link = session.link.statistics()
+        self._facts.look(link.facts, now=now)
         return LinkStatus(
             connected=state.connected,
             seconds=now - state.since,
@@ -150,7 +160,14 @@ class Overview:
             min_delay=link.min_delay,
             transport=link.transport,
             instead=self._why_not_udp() if link.transport == "tcp" else "",
+            tcp=self._facts.shown(now=now),
         )
+
+    def _look(self) -> None:
+        """Sees what TCP says of the link."""
+        session = self._uplink.session
+        facts = session.link.statistics().facts if session is not None else None
+        self._facts.look(facts, now=self._now())
 
     @staticmethod
     def _now() -> float:
@@ -177,31 +194,3 @@ def _estimate(estimate: BandwidthEstimate | None, now: float) -> ShownEstimate |
     if estimate is None:
         return None
     return ShownEstimate(estimate.rate, now - estimate.at, estimate.confidence, estimate.source)
-
-
-def _tree(documents: list[DocumentStatus], root: str) -> NodeStatus:
-    """The transmission hierarchy as far as the local side knows it: names, shares, what waits."""
-    application = NodeStatus(
-        name="browser",
-        state="ready",
-        children=[
-            NodeStatus(
-                name=str(document.id),
-                state="waiting" if all(c.complete for c in document.components) else "ready",
-                scheduler=document.scheduler,
-                weight=document.weight,
-                children=[
-                    NodeStatus(
-                        name=str(component.id),
-                        state="ready",
-                        kind=component.kind,
-                        backlog=max((component.length or 0) - component.received, 0),
-                    )
-                    for component in document.components
-                    if not component.complete
-                ],
-            )
-            for document in documents
-        ],
-    )
-    return NodeStatus(name="", state="ready", scheduler=root, children=[application])

@@ -87,7 +87,7 @@ function showDocument(doc) {
   if (doc.front) line.append(make("span", "tag front", "in front"));
   line.append(make("span", "amount", `${done} of ${all}, ${bytesText(doc.received)}`));
   const made = make("div", "document", line);
-  const how = [doc.title ? doc.url : "", doc.scheduler, doc.weight !== 1 ? `weight ${+doc.weight.toFixed(2)}` : ""];
+  const how = [doc.title ? doc.url : "", doc.scheduler, doc.weight !== 1 ? `weight ${+doc.weight.toFixed(2)}` : "", doc.within !== null ? `pictures within ${timeText(doc.within)}` : "", doc.earliest !== null ? `they can be here ${timeText(doc.earliest)} after it was asked for, at the earliest` : ""];
   if (how.some(Boolean)) made.append(make("p", "address", how.filter(Boolean).join(" · ")));
   if (all) made.append(make("div", "cells", ...doc.components.map(cell), doc.more ? make("span", "amount", `and ${doc.more} more`) : ""));
   return made;
@@ -95,7 +95,7 @@ function showDocument(doc) {
 
 function showNode(node, name, titles) {
   const line = make("div", `node ${node.state}`, make("span", "name", name));
-  const facts = [node.scheduler || node.kind, node.weight !== 1 ? `×${+node.weight.toFixed(2)}` : "", node.state === "disabled" ? "held back" : ""];
+  const facts = [node.scheduler || node.kind, node.weight !== 1 ? `×${+node.weight.toFixed(2)}` : "", node.state === "disabled" ? `held back by ${node.held_by || "somebody"}` : node.state];
   line.append(make("span", "what", facts.filter(Boolean).join(" · ")));
   if (node.backlog) line.append(make("span", "amount", bytesText(node.backlog)));
   const made = make("li", "", line);
@@ -131,7 +131,8 @@ function show(status) {
   at("pictures").replaceChildren(...pictures.map(({ count, text }) =>
     make("li", "note", `${count} ${count === 1 ? "picture" : "pictures"} ${text}`)));
   const titles = Object.fromEntries(documents.map((doc) => [String(doc.id), doc.title || shortly(doc.url)]));
-  at("tree").replaceChildren(tree ? make("ul", "", showNode(tree, "link", titles)) : none("p", "The remote proxy has not sent it yet.")[0]);
+  at("tree").replaceChildren(...(tree ? [make("ul", "", showNode(tree, "link", titles)), make("p", "note", `As it was ${timeText(status.tree_age)} ago.`)]
+    : none("p", "The remote proxy has not sent it yet.")));
   at("policies").replaceChildren(...(policies.length ? policies.map(showPolicy) : none("li", "None.")));
   at("problems").replaceChildren(...(problems.length
     ? problems.map((problem) => make("li", "", problem.text, make("p", "note", `${timeText(problem.age)} ago`)))

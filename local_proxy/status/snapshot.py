@@ -21,6 +21,21 @@ class ShownEstimate(msgspec.Struct, frozen=True):
     source: str = ""
 
 
+class ShownTransport(msgspec.Struct, frozen=True, kw_only=True):
+    """What the TCP connection that carries the link says of the way to the remote proxy."""
+
+    rtt: float
+    """Seconds, smoothed."""
+    rttvar: float
+    min_rtt: float
+    segments: int
+    """Data segments sent on this connection."""
+    retransmitted: int
+    """Those of them that were sent again."""
+    delivered: ShownEstimate | None = None
+    """What the remote has acknowledged: uploads, where there are any."""
+
+
 class LinkStatus(msgspec.Struct, frozen=True, kw_only=True):
     """The connection to the remote proxy."""
 
@@ -43,6 +58,8 @@ class LinkStatus(msgspec.Struct, frozen=True, kw_only=True):
     """What carries it: tcp, udp; "" while nothing does."""
     instead: str = ""
     """Why it is tcp where udp was asked for."""
+    tcp: ShownTransport | None = None
+    """None: UDP carries it, or nothing does."""
 
 
 class ComponentStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,6 +89,10 @@ class DocumentStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes of all its components."""
     weight: float = 1.0
     scheduler: str = ""
+    within: float | None = None
+    """Seconds in which its pictures are wanted; None: when they are there."""
+    earliest: float | None = None
+    """Seconds in which they can be there, coarse, where fewer were wanted; else None."""
     components: list[ComponentStatus] = []
     more: int = 0
     """Components beyond those listed."""
@@ -88,6 +109,8 @@ class NodeStatus(msgspec.Struct, frozen=True, kw_only=True):
     weight: float = 1.0
     backlog: int = 0
     """Bytes that wait."""
+    held_by: str = ""
+    """Who disables it."""
     children: list[NodeStatus] = []
     more: int = 0
 
@@ -156,5 +179,8 @@ class StatusSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     pictures: list[PicturesStatus] = []
     documents: list[DocumentStatus] = []
     tree: NodeStatus | None = None
+    """As the remote proxy has drawn it; None: it has not yet."""
+    tree_age: float = 0.0
+    """Seconds since then."""
     policies: list[PolicyStatus] = []
     problems: list[Problem] = []

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from hats.tree.statistics import NodeStatistics
 from local_proxy.policy.runtime import PolicyStatistics
 from local_proxy.status.snapshot import (
     ComponentStatus,
@@ -15,12 +14,12 @@ from local_proxy.status.snapshot import (
     PolicyStatus,
 )
 from policies.api.view import SessionView
+from wire.tree_row import STATES, TreeRow
 
 MAX_COMPONENTS: Final = 200
 """Listed of one document."""
 MAX_DOCUMENTS: Final = 50
 """The ones opened last."""
-MAX_CHILDREN: Final = 50
 PICTURES: Final[Mapping[str, str]] = {
     "slow": "coarse first: they would be waited for",
     "unmeasured": "coarse first: the link was not measured yet",
@@ -46,6 +45,8 @@ def documents(view: SessionView) -> list[DocumentStatus]:
                 received=sum(part.received for part in parts),
                 weight=view.weights.get(document.path, 1.0),
                 scheduler=view.schedulers.get(document.path, ""),
+                within=document.within,
+                earliest=document.earliest,
                 components=[
                     ComponentStatus(
                         id=part.id,
@@ -65,17 +66,33 @@ def documents(view: SessionView) -> list[DocumentStatus]:
     return listed
 
 
-def tree(node: NodeStatistics) -> NodeStatus:
-    """The transmission hierarchy, as a picture that the remote proxy took of it."""
+def tree(rows: Sequence[TreeRow]) -> NodeStatus | None:
+    """The transmission hierarchy, as the remote proxy has drawn it; None: it has not yet.
+
+    Rows come from a peer: one whose depth can't be hangs below the one before it, or the root.
+    """
+    if not rows:
+        return None
+    above = [_node(rows[0])]
+    for row in rows[1:]:
+        node = _node(row)
+        del above[max(1, row.depth) :]
+        above[-1].children.append(node)
+        above.append(node)
+    return above[0]
+
+
+def _node(row: TreeRow) -> NodeStatus:
     return NodeStatus(
-        name=node.name,
-        state=node.state,
-        scheduler=node.scheduler,
-        kind=node.kind,
-        weight=node.weight,
-        backlog=node.backlog,
-        children=[tree(child) for child in node.children[:MAX_CHILDREN]],
-        more=max(len(node.children) - MAX_CHILDREN, 0),
+        name=row.name,
+        state=STATES[row.state] if 0 <= row.state < len(STATES) else "unknown",
+        scheduler="" if row.leaf else row.what,
+        kind=row.what if row.leaf else "",
+        weight=row.weight,
+        backlog=row.backlog,
+        held_by=row.who,
+        children=[],
+        more=row.more,
     )
 
 

@@ -3,7 +3,8 @@
 A command is data. It changes what the multiplexer sends from the very next quantum on; those about
 the policy itself (`WatchBandwidth`, `SetTimer`) stay on the device. Nodes of the transmission
 hierarchy are named by their path from the root: (), ("browser",), ("browser", "7"),
-("browser", "7", "12").
+("browser", "7", "12"). Applications are those of wire/applications.py; "*" stands for all
+applications, or all documents of one: ("*", "*").
 
 Sources: HATS 3.2.2 (schedulers), 3.2.3 (quantum), 3.2.4 (requests); ATP/NAI 3 (timers, ranges).
 """
@@ -13,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from policies.api.plan import Rule
 
 Path = tuple[str, ...]
+Protected = Literal["all", "peers"]
 ROOT: Final[Path] = ()
 
 
@@ -58,15 +60,23 @@ class SetPlan:
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """Send a component up to a level, whatever the plan says about it."""
+    """Send a component up to a level and no further, whatever the plan says about it; from priority
+    2 on no scheduler holds it back either.
+
+    A later Fetch of a finer level goes on from there: no byte is sent twice, also after minutes.
+    """
 
     component: int
     level: str = "original"
+    """That level, or the next finer one where the component does not have it."""
     priority: int = 0
     """Urgency, as in Raise."""
     timer: float | None = None
-    """Seconds until TimerExpired("fetch:COMPONENT") unless the level is here before; earlier, once
-    the remote proxy sees that it can't be."""
+    """Seconds in which the level is wanted: FetchInTime once it is here. The remote proxy sends
+    what has a timer before all else but texts, the most urgent first, then by time. If it can't be
+    in time TimerExpired("fetch:COMPONENT") comes at once, or as soon as that is clear."""
+    protects: Protected = "all"
+    """Whose timers it must not break: "all", or "peers", those of its own urgency alone."""
 
 
 @dataclass(frozen=True, slots=True)

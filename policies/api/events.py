@@ -1,6 +1,7 @@
 """Events: what a policy hears, in the past tense.
 
-Most come from the session and the tracking drivers as they happen. `FocusChanged` also comes when
+Most come from the session and the tracking drivers as they happen. `TimerExpired`,
+`BandwidthChanged` and `CommandRefused` are for one policy alone. `FocusChanged` also comes when
 the front document follows from something else: a navigation, a hidden tab, a closed page. What a
 component has received so far stands in the view; `Progress` tells only of levels and ends, so a
 policy is not woken for every quantum.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from policies.api.commands import Command
 from wire.skeleton import Part
 
 
@@ -27,8 +29,11 @@ class DocumentOpened:
     document: int
     url: str
     application: str = "browser"
+    """Who shows it: "browser", or "office" where a program or `sluice open` has asked for it."""
     save_data: bool = False
     """Its user asks for less data (`Save-Data: on`)."""
+    within: float | None = None
+    """Seconds in which its user wants its pictures here: by the site's switch, or the request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +117,44 @@ class BandwidthChanged:
 
 @dataclass(frozen=True, slots=True)
 class TimerExpired:
-    """A timer of this policy: its own (`SetTimer`) or that of a fetch, named "fetch:COMPONENT"."""
+    """A timer of this policy: its own (`SetTimer`) or that of a fetch, named "fetch:COMPONENT".
+
+    The component of a fetch is suspended: `Resume` or `Fetch` lets it go on, `Defer` leaves it as
+    it is, `Cancel` ends it. A policy that says none of these lets it go on.
+    """
 
     name: str
     early: bool = False
-    """True: it is clear before the time that the fetch can't make it, at the bandwidth there is.
-    The remote proxy has suspended the component: `Resume` or `Fetch` lets it go on, `Defer` leaves
-    it as it is, `Cancel` ends it. A policy that says none of these lets it go on."""
+    """True: it is clear before the time that the fetch can't make it, at the bandwidth there is."""
+    refused: bool = False
+    """True: it was clear at once. The fetch has changed nothing, and nothing is suspended."""
+    level: str = ""
+    """Of one that is early or refused: the finest level that could be here by the time; "": none
+    could."""
+    within: float | None = None
+    """The same: seconds in which the level that was wanted could be here."""
+
+
+@dataclass(frozen=True, slots=True)
+class FetchInTime:
+    """The level that a fetch wanted by a time is here."""
+
+    component: int
+    level: str
+    """The finest level that is here."""
+    left: float
+    """Seconds before its time was over."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRefused:
+    """The time that a rule gives a document's pictures (`within`) is too short for what the link
+    carries. They come as soon as they can, coarse; a rule with more time, or one that withholds
+    some, changes that."""
+
+    document: int
+    earliest: float
+    """Seconds from when the document was asked for; as far as is known they can be here by then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +176,21 @@ class DocumentClosed:
     document: int
 
 
+@dataclass(frozen=True, slots=True)
+class CommandRefused:
+    """A command of this policy can't be carried out: it has changed nothing and does not stand.
+
+    Whoever refused it, the device or the remote proxy. Not told of commands that are given in
+    answer to this event, so that nobody answers for ever.
+    """
+
+    command: Command
+    reason: str
+    """For people; its words may change."""
+
+
 Event = (
     SessionOpened | DocumentOpened | SkeletonGrew | Progress | FocusChanged | VisibilityChanged
-    | PointerOn | ScrolledInView | LayoutKnown | BandwidthChanged | TimerExpired | LinkLost
-    | LinkRestored | DocumentClosed
+    | PointerOn | ScrolledInView | LayoutKnown | BandwidthChanged | TimerExpired | FetchInTime
+    | TimeRefused | LinkLost | LinkRestored | DocumentClosed | CommandRefused
 )  # fmt: skip

@@ -27,7 +27,7 @@ local proxy answers for it at once."""
 _Bytes = Annotated[int, msgspec.Meta(ge=0)]
 _DEFAULTS: dict[str, Any] = {
     "level": "original", "untouched": False, "quality": None, "fit_layout": False, "tier": 0,
-    "fetch": "push", "worth": None,
+    "fetch": "push", "worth": None, "within": None,
 }  # fmt: skip
 
 
@@ -63,6 +63,9 @@ class Rule(
     fetch: Fetch | None = None
     worth: Annotated[float, msgspec.Meta(ge=0)] | None = None
     """Seconds that a picture would be waited for, from which on it is adapted; 0: on any link."""
+    within: Annotated[float, msgspec.Meta(gt=0, le=3600)] | None = None
+    """Seconds from when its document was asked for, in which a picture is to be there: as fine as
+    fits with all others of the document. Then it goes on, up to `level`."""
 
     def matches(self, subject: Subject) -> bool:
         """Do all conditions hold for this component?"""
@@ -112,6 +115,7 @@ class Decision:
     tier: int = 0
     fetch: Fetch = "push"
     worth: float | None = None
+    within: float | None = None
 
     @property
     def reduces(self) -> bool:

@@ -56,6 +56,10 @@ class DocumentView:
     visible: bool = True
     save_data: bool = False
     """Its user asks for less data."""
+    within: float | None = None
+    """Seconds in which its user wants its pictures here."""
+    earliest: float | None = None
+    """Seconds in which they can be here, coarse, where a rule gives them less; else None."""
     components: tuple[int, ...] = ()
     """Ids, in the order of the document."""
 

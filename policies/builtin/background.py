@@ -13,22 +13,32 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from policies.api import Command, Event, SessionOpened, SessionView, SetWeight, document_path
-from wire.messages import BACKGROUND, UNATTRIBUTED
+from policies.api import (
+    Command,
+    Event,
+    SessionOpened,
+    SessionView,
+    SetWeight,
+    application_path,
+    document_path,
+)
+from wire.applications import Application
+from wire.messages import UNATTRIBUTED
 
 SHARE: Final = 0.01
-"""Of a document that is not in front."""
+"""Of what the browser has while no document is in front."""
 UNASKED: Final = 0.04
 """Of the same, for downloads and what else no page is known to have asked for: a page is 4 % later
 beside one, the page in front 1 %."""
 
 
 class Background:
-    """Weighs the nodes of all such fetches together."""
+    """Weighs the applications of such fetches, and what pages load without naming themselves."""
 
     name = "background"
 
     def react(self, event: Event, view: SessionView) -> Iterable[Command]:
         if isinstance(event, SessionOpened):
-            yield SetWeight(document_path("browser", BACKGROUND), SHARE)
-            yield SetWeight(document_path("browser", UNATTRIBUTED), UNASKED)
+            yield SetWeight(application_path(Application.BACKGROUND.node), SHARE)
+            yield SetWeight(application_path(Application.OTHER.node), UNASKED)
+            yield SetWeight(document_path(Application.BROWSER.node, UNATTRIBUTED), UNASKED)

@@ -17,10 +17,10 @@ from policies.api import (
     DocumentOpened,
     Event,
     Fetch,
+    FetchInTime,
     Kind,
     PointerOn,
     Progress,
-    Raise,
     Resume,
     SessionView,
     SetScheduler,
@@ -53,6 +53,8 @@ class CallbackPriorities:
                 for part in parts:
                     if part.kind is Kind.IMAGE and part.use is Use.ELEMENT:
                         yield Fetch(part.component, self._level, timer=self._timer)
+            case FetchInTime(component):
+                yield Fetch(component)  # the rest, when there is time
             case TimerExpired(name) if name.startswith(_FETCH):
                 yield from self._expired(int(name.removeprefix(_FETCH)), view)
             case Progress(component, level=level) if component in self._coarse and level:
@@ -61,7 +63,7 @@ class CallbackPriorities:
             case PointerOn(component) if component is not None:
                 self._coarse.discard(component)
                 yield Resume(component)
-                yield Raise(component)
+                yield Fetch(component, priority=1)
 
     def _expired(self, component: int, view: SessionView) -> Iterable[Command]:
         picture = view.components.get(component)

@@ -38,11 +38,11 @@ _PICTURES: Final = (Kind.IMAGE, Kind.MEDIA)
 
 
 def decks(view: SessionView) -> Iterator[DocumentView]:
-    """The open documents of office programs, whoever shows them."""
+    """The open documents that come in parts, whoever shows them: an office program, or a preview
+    in a browser."""
     for document in view.documents.values():
         parts = view.parts(document.id)
-        office = document.application != "browser"
-        if office or any(part.url.startswith(f"{document.url}#") for part in parts):
+        if any(part.url.startswith(f"{document.url}#") for part in parts):
             yield document
 
 

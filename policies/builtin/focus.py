@@ -3,6 +3,11 @@
 By default 80 %, shared out by WF2Q+, which gives a share that is not used to who can use it: while
 only one document has anything to send, it has the whole link, in front or not. Documents in the
 background get their pictures at low fidelity first; the one in front in order, whole.
+
+Bandwidth is shared among applications, then among documents, so the front document's share is the
+product of two. With r other applications that have documents, and b documents behind it in its own,
+it weighs odds * (r + b) against 1 for each of those b; each other application weighs as much as one
+of them does.
 """
 
 from __future__ import annotations
@@ -10,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from hats.tree.node import MAX_WEIGHT
+from hats.tree.node import MAX_WEIGHT, MIN_WEIGHT
 from policies.api import (
     ROOT,
     Command,
@@ -52,6 +57,8 @@ class Focus:
         """Documents by application."""
         self._ahead: DocumentView | None = None
         """The one that weighs more than the others."""
+        self._said: dict[str, float] = {}
+        """Weights of applications, where they are not 1."""
 
     def react(self, event: Event, view: SessionView) -> Iterable[Command]:
         match event:
@@ -69,20 +76,40 @@ class Focus:
                 yield from self._share_out(view)
 
     def _share_out(self, view: SessionView) -> Iterable[Command]:
-        """Says only what changes: everybody weighs 1 but who is in front."""
+        """Says only what changes: every document weighs 1 but the one in front."""
         before = self._ahead
         front = view.documents.get(view.front) if view.front is not None else None
         self._ahead = front
         if before is not None and before.id in view.documents and before.id != view.front:
             yield SetWeight(before.path, 1.0)
             yield SetScheduler(before.path, self._back)
-        if before is not None and (front is None or front.application != before.application):
-            yield SetWeight((before.application,), 1.0)
+        weights = self._applications(front)
+        for application in self._said.keys() - weights.keys():
+            yield SetWeight((application,), 1.0)
+        for application, weight in weights.items():
+            yield SetWeight((application,), weight)
+        self._said = weights
         if front is not None:
-            rivals = len(self._counts) - 1
-            yield SetWeight((front.application,), self._weight(rivals))
-            yield SetWeight(front.path, self._weight(self._counts[front.application] - 1))
+            behind = self._counts[front.application] - 1
+            yield SetWeight(front.path, self._weight(len(self._counts) - 1 + behind))
             yield SetScheduler(front.path, self._front)
+
+    def _applications(self, front: DocumentView | None) -> dict[str, float]:
+        """The weights of applications that are not 1.
+
+        The one in front weighs the share against the number of the others, however many documents
+        are behind in its own: tunnels and downloads beside it keep what they have. So that it has
+        enough for those documents too, the others weigh less.
+        """
+        if front is None:
+            return {}
+        others, behind = len(self._counts) - 1, self._counts[front.application] - 1
+        weights = {front.application: self._weight(others)}
+        if behind:
+            whole = self._odds * (others + behind) + behind
+            each = max(self._odds * others / whole, MIN_WEIGHT)
+            weights |= {one: each for one in self._counts if one != front.application}
+        return weights
 
     def _weight(self, rivals: int) -> float:
         """The weight of who is in front: the share against all rivals together."""

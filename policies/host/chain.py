@@ -8,7 +8,7 @@ test."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import isclose
 from typing import Final
@@ -26,21 +26,26 @@ from policies.api.commands import (
 )
 from policies.api.events import (
     BandwidthChanged,
+    CommandRefused,
     DocumentClosed,
     Event,
+    FetchInTime,
     FocusChanged,
     Progress,
     TimerExpired,
 )
 from policies.api.plan import Rule, resolve
 from policies.api.view import SessionView
-from policies.host.checks import COMMANDS, problem
+from policies.host.checks import COMMANDS, problem, size_problem
+from policies.host.given_commands import GivenCommand, Giver, SaidCommands
 from policies.host.model import SessionModel
 from policies.host.standing_commands import StandingCommands
 from wire.skeleton import LEVELS
 
 MAX_COMMANDS: Final = 10_000
 """Of one reaction: more is an endless generator."""
+MAX_REFUSALS: Final = 100
+"""Refusals that wait to be heard by one policy; more are logged alone."""
 MAX_TIMERS: Final = 1_000
 """Of one policy at a time."""
 
@@ -69,6 +74,8 @@ class PolicySlot:
     timers: dict[str, float] = field(default_factory=dict)
     fetches: dict[int, str] = field(default_factory=dict)
     """Components with a fetch timer, and the level that stops it."""
+    refusals: int = 0
+    """It has still to hear."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +90,15 @@ class PolicyTurn:
 class HostStep:
     """What follows: first send the commands, then take the turns, in order."""
 
-    commands: tuple[Command, ...] = ()
+    given: tuple[GivenCommand, ...] = ()
     turns: tuple[PolicyTurn, ...] = ()
     refused: tuple[str, ...] = ()
     """Commands that can't be carried out, and why, for the log."""
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """What is to be sent, without who gave it."""
+        return tuple(given.command for given in self.given)
 
 
 def react(turn: PolicyTurn, view: SessionView) -> list[Command]:
@@ -113,6 +125,7 @@ class PolicyHost:
         self._fallback: Callable[[], Policy] | None = fallback
         self._model = SessionModel()
         self._settings = StandingCommands()
+        self._said = SaidCommands()
         self._suspended: set[int] = set()
         """Components that the remote proxy holds until a policy says what becomes of them."""
         self._resolved_of: tuple[tuple[Rule, ...], int | None, tuple[Rule, ...]] | None = None
@@ -142,27 +155,51 @@ class PolicyHost:
             deferred=settings.deferred,
         )
 
-    def standing(self) -> list[Command]:
-        """All that holds, for a remote proxy that starts from nothing."""
-        return [self._resolved(command) for command in self._settings.standing()]
+    def begin_again(self) -> HostStep:
+        """All that holds, for a remote proxy that starts from nothing and counts anew."""
+        self._said.clear()
+        held = [
+            GivenCommand(command, (Giver(owner, command),))
+            for owner, command in self._settings.held()
+        ]
+        return HostStep((*held, *([self._whole_plan()] if self._settings.plans() else [])))
+
+    def said(self, number: int, given: GivenCommand) -> None:
+        """The command was said to the remote proxy, as the session's with that number."""
+        self._said.put(number, given)
+
+    def refused(self, number: int, reason: str) -> HostStep:
+        """The remote proxy can't carry out the command of that number."""
+        why = "".join(letter if letter.isprintable() else " " for letter in reason)
+        turns: list[PolicyTurn] = []
+        log = []
+        for giver in self._said.take(number):
+            slot, command = self.slots[giver.owner], giver.command
+            log.append(_line(command, f"the remote proxy says: {why}"))
+            if not slot.on:
+                continue
+            self._settings.refused(giver.owner, command)
+            slot.refused += 1
+            if not giver.answers_refusal:
+                turns += self._tell(slot, CommandRefused(command, why))
+        return HostStep(turns=tuple(turns), refused=tuple(log))
 
     def hear(self, event: Event, *, now: float) -> HostStep:
         """Tells the policy that something happened."""
         surplus = self._model.surplus(event)
         if surplus is not None:
             first, then = self.hear(DocumentClosed(surplus), now=now), self.hear(event, now=now)
-            return HostStep(first.commands + then.commands, first.turns + then.turns)
+            return HostStep(first.given + then.given, first.turns + then.turns)
         before = self.rules
         if isinstance(event, DocumentClosed):
             closed = self._model.documents.get(event.document)
             if closed is not None:
                 self._settings.forget(document=closed.path, components=closed.components)
-        if isinstance(event, Progress):
-            self._fetched(event)
+        in_time = self._fetched(event, now) if isinstance(event, Progress) else []
         heard = self._model.hear(event, now=now)
         moved = any(isinstance(event, FocusChanged) for event in heard) and self.rules != before
         turns = tuple(PolicyTurn(slot, event) for event in heard for slot in self.slots if slot.on)
-        return HostStep((SetPlan(self.rules),) if moved else (), turns)
+        return HostStep((self._whole_plan(),) if moved else (), (*turns, *in_time))
 
     def measured(self, rate: float, *, confidence: float = 1.0) -> HostStep:
         """The bandwidth estimate was renewed: bytes/second towards the device."""
@@ -185,19 +222,26 @@ class PolicyHost:
         slot.reactions += 1
         slot.seconds += seconds
         slot.slowest = max(slot.slowest, seconds)
-        send: list[Command] = []
+        answers_refusal = isinstance(turn.event, CommandRefused)
+        slot.refusals -= answers_refusal
+        given: list[GivenCommand] = []
+        turns: list[PolicyTurn] = []
         refused: list[str] = []
         for command in commands:
             why = self._problem(slot, command)
             if why:
                 slot.refused += 1
-                refused.append(f"{command!r:.200}: {why}")
+                refused.append(_line(command, why))
+                if not answers_refusal:
+                    turns += self._tell(slot, CommandRefused(command, why))
                 continue
             slot.commands += 1
-            send += self._carry_out(slot, command, now)
-        if isinstance(turn.event, TimerExpired) and turn.event.early:
-            send += self._let_go_on()
-        return HostStep(tuple(self._resolved(command) for command in send), refused=tuple(refused))
+            by = (Giver(slot.index, command, answers_refusal),)
+            given += [GivenCommand(one, by) for one in self._carry_out(slot, command, now)]
+        if isinstance(turn.event, TimerExpired):
+            given += [GivenCommand(command) for command in self._let_go_on(turn.event.name)]
+        resolved = [replace(one, command=self._resolved(one.command)) for one in given]
+        return HostStep(tuple(resolved), tuple(turns), tuple(refused))
 
     def failed(self, slot: PolicySlot, reason: str) -> HostStep:
         """Switch a policy off: undo what it set, go on with the others, or with the fallback."""
@@ -208,7 +252,7 @@ class PolicyHost:
         slot.timers.clear()
         slot.fetches.clear()
         withdrawn = [*self._settings.withdraw(slot.index), *self._let_go_on()]
-        undo = tuple(self._resolved(command) for command in withdrawn)
+        undo = tuple(GivenCommand(self._resolved(command)) for command in withdrawn)
         if any(other.on for other in self.slots):
             return HostStep(undo)
         newcomer = self._take_over()
@@ -228,24 +272,38 @@ class PolicyHost:
             for name, at in slot.timers.items()
             if at <= now or isclose(at, now, abs_tol=1e-6)
         )
-        turns = []
+        turns, suspend = [], []
         for _, index, name in due:
             slot = self.slots[index]
             del slot.timers[name]
             if name.startswith("fetch:"):
-                slot.fetches.pop(int(name.removeprefix("fetch:")), None)
+                component = int(name.removeprefix("fetch:"))
+                slot.fetches.pop(component, None)
+                if component not in self._suspended:
+                    self._suspended.add(component)
+                    suspend.append(GivenCommand(Defer(component)))
             turns.append(PolicyTurn(slot, TimerExpired(name)))
-        return HostStep(turns=tuple(turns))
+        return HostStep(tuple(suspend), tuple(turns))
 
-    def expired_early(self, component: int) -> HostStep:
-        """The remote proxy has suspended a fetch: the turns of those who gave it a timer."""
+    def missed(
+        self, component: int, *, level: str = "", within: float | None = None, refused: bool = False
+    ) -> HostStep:
+        """A fetch can't be in time, and the remote proxy has suspended it, or `refused` it: the
+        turns of those who gave it a timer. `level`, `within`: what could be, and in how many
+        seconds."""
+        name = f"fetch:{component}"
+        event = TimerExpired(
+            name, early=not refused, refused=refused, level=level, within=within or None
+        )
         turns = []
         for slot in self.slots:
             if slot.on and slot.fetches.pop(component, None) is not None:
-                slot.timers.pop(f"fetch:{component}", None)
-                turns.append(PolicyTurn(slot, TimerExpired(f"fetch:{component}", early=True)))
+                slot.timers.pop(name, None)
+                turns.append(PolicyTurn(slot, event))
+        if refused:
+            return HostStep(turns=tuple(turns))
         if not turns:
-            return HostStep((Resume(component),))
+            return HostStep((GivenCommand(Resume(component)),))
         self._suspended.add(component)
         return HostStep(turns=tuple(turns))
 
@@ -257,9 +315,14 @@ class PolicyHost:
         if isinstance(command, SetTimer | Fetch) and len(slot.timers) >= MAX_TIMERS:
             return f"{MAX_TIMERS} timers are running"
         try:
-            return problem(command, self._model)
+            return problem(command, self._model) or self._size_problem(slot, command)
         except (TypeError, ValueError, AttributeError) as error:  # fields of the wrong type
             return str(error) or type(error).__name__
+
+    def _size_problem(self, slot: PolicySlot, command: Command) -> str:
+        if isinstance(command, SetPlan):  # goes together with those of the others
+            command = SetPlan(self._settings.rules_with(slot.index, command.rules))
+        return size_problem(command)
 
     def _carry_out(self, slot: PolicySlot, command: Command, now: float) -> list[Command]:
         """The commands to send, if any."""
@@ -282,21 +345,38 @@ class PolicyHost:
             self._suspended.discard(command.component)
         return send
 
-    def _let_go_on(self) -> list[Command]:
-        """What is suspended and of which its policy has not said what becomes of it."""
-        suspended, self._suspended = self._suspended, set()
+    def _tell(self, slot: PolicySlot, event: CommandRefused) -> list[PolicyTurn]:
+        """The policy's turn to hear of it, unless so many wait already."""
+        if slot.refusals >= MAX_REFUSALS:
+            return []
+        slot.refusals += 1
+        return [PolicyTurn(slot, event)]
+
+    def _whole_plan(self) -> GivenCommand:
+        """The plan of all policies; who refuses it refuses each one's."""
+        givers = tuple(Giver(owner, plan) for owner, plan in self._settings.plans())
+        return GivenCommand(SetPlan(self.rules), givers)
+
+    def _let_go_on(self, name: str | None = None) -> list[Command]:
+        """What is suspended and of which its policy has not said what becomes of it; None: all."""
+        suspended = {id_ for id_ in self._suspended if name in (None, f"fetch:{id_}")}
+        self._suspended -= suspended
         return [Resume(component) for component in sorted(suspended)]
 
     def _resolved(self, command: Command) -> Command:
         return SetPlan(self.rules) if isinstance(command, SetPlan) else command
 
-    def _fetched(self, event: Progress) -> None:
-        """Stop the timers of fetches that this progress fulfils."""
+    def _fetched(self, event: Progress, now: float) -> list[PolicyTurn]:
+        """Stop the timers of fetches that this progress fulfils; their policies are told."""
+        turns = []
         for slot in self.slots:
             level = slot.fetches.get(event.component)
-            if level is not None and (event.complete or _reaches(event.level, level)):
+            if level is not None and (_reaches(event.level, level) or _is_whole(event)):
                 del slot.fetches[event.component]
-                slot.timers.pop(f"fetch:{event.component}", None)
+                at = slot.timers.pop(f"fetch:{event.component}", now)
+                in_time = FetchInTime(event.component, event.level, at - now)
+                turns.append(PolicyTurn(slot, in_time))
+        return turns
 
     def _add(self, policy: Policy) -> PolicySlot:
         slot = PolicySlot(
@@ -311,6 +391,16 @@ class PolicyHost:
             return None
         make, self._fallback = self._fallback, None
         return self._add(make())
+
+
+def _is_whole(event: Progress) -> bool:
+    """Whether no more will come: one without levels, or that ends where it was stopped."""
+    return event.complete
+
+
+def _line(command: Command, why: str) -> str:
+    """What the log says of a command that is refused."""
+    return f"{command!r:.200}: {why}"
 
 
 def _reaches(level: str, wanted: str) -> bool:

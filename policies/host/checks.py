@@ -7,15 +7,15 @@ component it speaks of may just have gone.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from difflib import get_close_matches
 from math import isfinite
 from typing import Any, Final, Protocol, get_args
 
 import msgspec
 
-from hats.disciplines import registry
+from hats.disciplines import catalogue, registry
 from hats.tree.errors import SchedulerError
 from hats.tree.node import MAX_WEIGHT, MIN_WEIGHT
+from plugins.finding import suggest
 from policies.api.commands import (
     Cancel,
     Command,
@@ -32,20 +32,36 @@ from policies.api.commands import (
     WatchBandwidth,
 )
 from policies.api.plan import PlanError, Rule, from_wire, to_wire
-from policies.api.view import DocumentView
+from policies.api.view import ComponentView, DocumentView
+from policies.host.standing_commands import ANY
+from policies.host.to_wire import message_for
+from wire.applications import NODES, TUNNELS, Application
 from wire.frames import MAX_PAYLOAD
-from wire.messages import BACKGROUND, UNATTRIBUTED
+from wire.messages import BACKGROUND, UNATTRIBUTED, encode
 from wire.skeleton import LEVELS
 
 MIN_QUANTUM: Final = 64
 """Bytes; below, headers take more than a sixteenth of the link."""
 MAX_URGENCY: Final = 255
 MAX_RULES: Final = 256
+MAX_COMMAND: Final = 48 * 1024
+"""Bytes of a command's message: what one may have, less room for the numbers that "front" and
+"back" become in a plan (wire.messages.MAX_MESSAGE)."""
 MAX_DEPTH: Final = 3
 """Nodes below the root on a path: application, document, component."""
-_ALWAYS: Final = (("browser", str(BACKGROUND)), ("browser", str(UNATTRIBUTED)))
+_ALWAYS: Final = (
+    (Application.BACKGROUND.node, str(BACKGROUND)),
+    (Application.OTHER.node, str(UNATTRIBUTED)),
+    (Application.BROWSER.node, str(UNATTRIBUTED)),
+)
 """Documents that are always open."""
 COMMANDS: Final = get_args(Command)
+
+
+class KnownComponents(Container[int], Protocol):
+    """Components that are there now."""
+
+    def get(self, component: int, /) -> ComponentView | None: ...
 
 
 class KnownView(Protocol):
@@ -54,13 +70,15 @@ class KnownView(Protocol):
     @property
     def documents(self) -> Mapping[int, DocumentView]: ...
     @property
-    def components(self) -> Container[int]: ...
+    def components(self) -> KnownComponents: ...
 
 
 def problem(command: Command, view: KnownView) -> str:
     """Why the command can't be carried out, for people; "" if it can."""
     match command:
         case SetScheduler(path, name, params):
+            if len(path) == MAX_DEPTH:
+                return "a component has no scheduler"
             return _scheduler_problem(name, params) or _path_problem(path, view)
         case SetWeight(path, weight):
             if not path:
@@ -93,14 +111,17 @@ def problem(command: Command, view: KnownView) -> str:
             return "" if when is None or isfinite(when) else f"timer {name!r} at {when}"
 
 
-def suggest(name: str, known: tuple[str, ...]) -> str:
-    """A tail for an error message: the name that was probably meant, and all there are."""
-    close = get_close_matches(name, known, n=1)
-    meant = f"; did you mean {close[0]!r}?" if close else ""
-    return f"{meant} (there are: {', '.join(known)})"
+def size_problem(command: Command) -> str:
+    """Why the command can't cross the link; "" if it can. Of a plan, with the rules of others."""
+    message = message_for(command)
+    size = 0 if message is None else len(encode(message))
+    name = type(command).__name__
+    return f"{name} of {size} bytes in all: at most {MAX_COMMAND}" if size > MAX_COMMAND else ""
 
 
 def _scheduler_problem(name: str, params: Mapping[str, Any]) -> str:
+    if catalogue.is_plugin(name):
+        return ""  # only the remote proxy knows whether it has that
     known = registry.names()
     if name not in known:
         return f"no scheduler is called {name!r}{suggest(name, known)}"
@@ -122,6 +143,14 @@ def _urgency_problem(urgency: int) -> str:
 def _path_problem(path: Path, view: KnownView) -> str:
     if len(path) > MAX_DEPTH or not all(isinstance(name, str) and name for name in path):
         return f"{path!r} is not the path of a node"
+    if path[:1] == (TUNNELS,) and len(path) > 1:
+        return "single tunnels can't be set"
+    if path and path[0] not in (*NODES, ANY):
+        return f"no application is called {path[0]!r}{suggest(path[0], NODES)}"
+    if ANY in path and len(path) == MAX_DEPTH:
+        return f"{path!r}: components are set one by one"
+    if path[1:] == (ANY,):
+        return ""
     if len(path) >= 2 and path[:2] not in _ALWAYS and not _is_open(path[:2], view):
         return f"document {'/'.join(path[:2])} is not open"
     if len(path) == MAX_DEPTH and not _has(path, view):

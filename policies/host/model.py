@@ -30,6 +30,7 @@ from policies.api.events import (
     ScrolledInView,
     SessionOpened,
     SkeletonGrew,
+    TimeRefused,
     VisibilityChanged,
 )
 from policies.api.view import ComponentView, DocumentView, SessionView
@@ -131,7 +132,11 @@ class SessionModel:
         events: list[Event] = [SessionOpened()]
         for document in self._documents.values():
             events.append(
-                DocumentOpened(document.id, document.url, document.application, document.save_data)
+                DocumentOpened(
+                    *(document.id, document.url, document.application),
+                    save_data=document.save_data,
+                    within=document.within,
+                )
             )
             parts = tuple(_part(self._components[id]) for id in document.components)
             if parts:
@@ -168,6 +173,8 @@ class SessionModel:
                 return self._laid_out(document, boxes)
             case BandwidthChanged(rate):
                 self._bandwidth = rate
+            case TimeRefused(document, earliest):
+                return self._refused(document, earliest)
             case LinkLost():
                 self._connected = False
             case LinkRestored() | SessionOpened():
@@ -185,6 +192,7 @@ class SessionModel:
             application=event.application,
             opened=now,
             save_data=event.save_data,
+            within=event.within,
         )
         self._bring_forward(event.document)
         return True
@@ -200,6 +208,14 @@ class SessionModel:
             self._pointer = None
         del self._recency[document]
         self._give_way(document)
+        return True
+
+    def _refused(self, document: int, earliest: float) -> bool:
+        found = self._documents.get(document)
+        if found is None:
+            return False
+        self._documents[document] = replace(found, earliest=earliest)
+        self._told = None
         return True
 
     def _grew(self, document: int, parts: tuple[Part, ...]) -> bool:

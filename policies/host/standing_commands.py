@@ -2,14 +2,17 @@
 
 The command given last holds, whoever gave it. Each policy's own last word is kept beside it, so a
 policy that is switched off takes its settings along: the next one's word holds again, or what held
-before any policy spoke. Plans are not rivals; they are read one after the other.
+before any policy spoke. Plans are not rivals; they are read one after the other. A path with "*" in
+it means many nodes: what is said of one of them alone, later, holds for that one.
 
-Pure. Also keeps the link quiet: a command that changes nothing is not sent.
+What the remote proxy refused stands no more. Pure. Also keeps the link quiet: a command that
+changes nothing is not sent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
@@ -29,8 +32,14 @@ from policies.api.plan import Rule
 
 Key = tuple[str, Path | int]
 T = TypeVar("T")
+ANY: Final = "*"
+"""In a path, stands for any one name."""
 _DOCUMENT: Final = 2
 """Names of a document's path."""
+MAX_DOUBTFUL: Final = 1_000
+"""Settings of which a word was refused and none has been said since, that are remembered."""
+_PLAN: Final[Key] = ("plan", ())
+_AT_NODES: Final = (SetScheduler, SetWeight, SetQuantum)
 _OF_COMPONENTS: Final = ("deferred", "urgency")
 """What is said of components by their id."""
 
@@ -42,11 +51,15 @@ class StandingCommands:
         self._words: dict[Key, dict[int, Command]] = {}
         """Each owner's last word; the one given last stands last, and holds."""
         self._plans: dict[int, tuple[Rule, ...]] = {}
+        self._patterns: dict[Key, None] = {}
+        """Those whose paths mean many nodes, in the order in which they were first said."""
         self._below: dict[Path, set[Key]] = {}
         """By document: what was said of its node and those below."""
         self._schedulers: dict[Path, str] = {}
         self._weights: dict[Path, float] = {}
         self._deferred: set[int] = set()
+        self._doubtful: dict[Key, tuple[int, Command]] = {}
+        """What was refused, and whose it was: the remote proxy still goes by an earlier word."""
         self._told: dict[str, Mapping[Path, Any]] = {}
         """Frozen copies of the two above, until they change."""
         self._told_deferred: frozenset[int] | None = frozenset()
@@ -75,7 +88,8 @@ class StandingCommands:
         if isinstance(command, SetPlan):
             before = self.rules
             self._plan(owner, command.rules)
-            return [SetPlan(self.rules)] if self.rules != before else []
+            doubtful = self._doubtful.pop(_PLAN, None) is not None
+            return [SetPlan(self.rules)] if self.rules != before or doubtful else []
         key = _key(command)
         if key is None:
             return [command]
@@ -88,11 +102,45 @@ class StandingCommands:
         words.pop(owner, None)
         words[owner] = command
         self._note(command)
-        return [command] if command != held else []
+        doubtful = self._doubtful.pop(key, None) is not None
+        if _means_many(key):
+            self._patterns[key] = None
+        elif not doubtful and not any(self._covering(key)):
+            return [command] if command != held else []
+        return [command]
+
+    def refused(self, owner: int, command: Command) -> None:
+        """The remote proxy can't carry this out: it stands no more, unless another came since."""
+        key = _PLAN if isinstance(command, SetPlan) else _key(command)
+        if key is None or not self._take_back(owner, key, command):
+            return
+        self._doubtful[key] = owner, command
+        if len(self._doubtful) > MAX_DOUBTFUL:
+            del self._doubtful[next(iter(self._doubtful))]
+
+    def _take_back(self, owner: int, key: Key, command: Command) -> bool:
+        """Whether it was the owner's last word, which it is no more."""
+        if isinstance(command, SetPlan):
+            if self._plans.get(owner) != command.rules:
+                return False
+            self._plan(owner, None)
+            return True
+        words = self._words.get(key, {})
+        if words.get(owner) != command:
+            return False
+        del words[owner]
+        holds = _last(words)
+        self._note(self._otherwise(key, command) if holds is None else holds)
+        if holds is None:
+            del self._words[key]
+            self._patterns.pop(key, None)
+            self._unnote(key)
+        return True
 
     def withdraw(self, owner: int) -> list[Command]:
         """Forget what a policy has set; the commands that undo it."""
         undo: list[Command] = []
+        over: list[Key] = []
         for key in list(self._words):
             words = self._words[key]
             held = _last(words)
@@ -102,10 +150,17 @@ class StandingCommands:
             holds = _last(words)
             if holds is None:
                 del self._words[key]
-                holds = _neutral(mine)
+                self._patterns.pop(key, None)
+                holds = self._otherwise(key, mine)
             self._note(holds)
             if holds != held:
                 undo.append(holds)
+                over += [key] if _means_many(key) else []
+        undo += self._once_more(over)
+        for key in [key for key, (whose, _) in self._doubtful.items() if whose == owner]:
+            _, refused = self._doubtful.pop(key)
+            if key != _PLAN:
+                undo.append(_last(self._words.get(key, {})) or self._otherwise(key, refused))
         if self._plans.get(owner):
             self._plan(owner, None)
             undo.append(SetPlan(self.rules))
@@ -115,21 +170,57 @@ class StandingCommands:
         """A document is gone, with its node and all below."""
         for key in self._below.pop(document, ()):
             self._words.pop(key, None)
-            if isinstance(key[1], tuple):
-                self._schedulers.pop(key[1], None)
-                self._weights.pop(key[1], None)
-                self._told.clear()
+            self._doubtful.pop(key, None)
+            self._unnote(key)
         for component in components:
             for about in _OF_COMPONENTS:
                 self._words.pop((about, component), None)
+                self._doubtful.pop((about, component), None)
             if component in self._deferred:
                 self._deferred.discard(component)
                 self._told_deferred = None
 
     def standing(self) -> list[Command]:
         """Everything that holds, for a remote proxy that knows nothing of it."""
-        commands = [held for words in self._words.values() if (held := _last(words)) is not None]
+        commands = [command for _, command in self.held()]
         return [*commands, SetPlan(self.rules)] if self._plans else commands
+
+    def held(self) -> list[tuple[int, Command]]:
+        """What holds, but for plans, and whose word it is."""
+        return [next(reversed(words.items())) for words in self._words.values() if words]
+
+    def rules_with(self, owner: int, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+        """The plans of all policies, if the owner's were this one."""
+        plans = {**self._plans, owner: rules}
+        return tuple(rule for one in sorted(plans) for rule in plans[one])
+
+    def plans(self) -> list[tuple[int, SetPlan]]:
+        """Each policy's plan, and whose it is."""
+        return [(owner, SetPlan(self._plans[owner])) for owner in sorted(self._plans)]
+
+    def _covering(self, key: Key) -> Iterator[Command]:
+        """What holds by the paths that mean this node among others, the latest last."""
+        for pattern in self._patterns:
+            held = _last(self._words[pattern])
+            if held is not None and pattern != key and _covers(pattern, key):
+                yield held
+
+    def _otherwise(self, key: Key, command: Command) -> Command:
+        """What holds of these nodes once nobody says anything of them by this path."""
+        covering = [*self._covering(key)]
+        held = covering[-1] if covering else None
+        if isinstance(held, _AT_NODES) and isinstance(command, _AT_NODES):
+            return replace(held, path=command.path)
+        return _neutral(command)
+
+    def _once_more(self, over: list[Key]) -> list[Command]:
+        """What holds of single nodes by their own paths, after patterns that mean them too."""
+        return [
+            held
+            for key, words in self._words.items()
+            if any(_covers(pattern, key) for pattern in over if pattern != key)
+            if (held := _last(words)) is not None
+        ]
 
     def _note(self, command: Command) -> None:
         if isinstance(command, SetScheduler):
@@ -145,12 +236,21 @@ class StandingCommands:
             self._deferred.discard(command.component)
             self._told_deferred = None
 
+    def _unnote(self, key: Key) -> None:
+        """No policy says anything of this node any more."""
+        name, path = key
+        if isinstance(path, tuple):
+            for about, now in (("scheduler", self._schedulers), ("weight", self._weights)):
+                if name == about:
+                    now.pop(path, None)
+            self._told.clear()
+
     def _plan(self, owner: int, rules: tuple[Rule, ...] | None) -> None:
+        self.rules = self.rules_with(owner, rules or ())
         if rules is None:
             del self._plans[owner]
         else:
             self._plans[owner] = rules
-        self.rules = tuple(rule for one in sorted(self._plans) for rule in self._plans[one])
 
     def _frozen(self, name: str, now: dict[Path, T]) -> Mapping[Path, T]:
         if name not in self._told:
@@ -160,6 +260,22 @@ class StandingCommands:
 
 def _last(words: dict[int, Command]) -> Command | None:
     return words[next(reversed(words))] if words else None
+
+
+def _means_many(key: Key) -> bool:
+    """Whether the path has "*" in it."""
+    return isinstance(key[1], tuple) and ANY in key[1]
+
+
+def _covers(pattern: Key, key: Key) -> bool:
+    """Whether the nodes that one path means are among those of the other, for the same sort of
+    command."""
+    wanted, path = pattern[1], key[1]
+    if pattern[0] != key[0] or not isinstance(wanted, tuple) or not isinstance(path, tuple):
+        return False
+    return len(wanted) == len(path) and all(
+        want in (ANY, name) for want, name in zip(wanted, path, strict=True)
+    )
 
 
 def _key(command: Command) -> Key | None:

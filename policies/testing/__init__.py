@@ -11,8 +11,10 @@ policies/testing/simulation.py goes further and shows what the commands do to a 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 
 from policies.api import Command, Event, Policy, SessionView
 from policies.builtin.default import Default
@@ -56,6 +58,8 @@ class Player:
         several = policies if isinstance(policies, Sequence) else [policies]
         self._host = PolicyHost(several, fallback=Default)
         self.result = Replay()
+        self._numbers = count(1)
+        self._untaken: list[tuple[int, Command]] = []
 
     def play(self, event: Event | Estimate, *, now: float) -> list[Command]:
         """One event, and the turns that follow from it; the commands for the remote proxy."""
@@ -71,18 +75,45 @@ class Player:
         """The timers that are due."""
         return self._run(self._host.expired(now=now), now)
 
-    def expired_early(self, component: int, *, now: float) -> list[Command]:
-        """The remote proxy has suspended a fetch whose timer can't be kept."""
-        return self._run(self._host.expired_early(component), now)
+    def missed(
+        self,
+        component: int,
+        *,
+        now: float,
+        level: str = "",
+        within: float = 0.0,
+        refused: bool = False,
+    ) -> list[Command]:
+        """The remote proxy has suspended, or refused, a fetch whose timer can't be kept."""
+        said = self._host.missed(component, level=level, within=within, refused=refused)
+        return self._run(said, now)
+
+    def refused(self, number: int, reason: str, *, now: float) -> list[Command]:
+        """The remote proxy can't carry out the command of that number."""
+        return self._run(self._host.refused(number, reason), now)
+
+    def take(self) -> list[tuple[int, Command]]:
+        """What goes to the remote proxy since this was last asked, with the commands' numbers."""
+        taken, self._untaken = self._untaken, []
+        return taken
 
     def _run(self, step: HostStep, now: float) -> list[Command]:
-        sent = list(step.commands)
-        for turn in step.turns:
+        given = list(step.given)
+        turns = deque(step.turns)
+        self.result.refused += step.refused
+        while turns:
+            turn = turns.popleft()
             commands = react(turn, self._host.view(now=now))
             self.result.answers += [(now, turn.slot.name, command) for command in commands]
             after = self._host.reacted(turn, commands, seconds=0.0, now=now)
-            sent += after.commands
+            given += after.given
+            turns += after.turns
             self.result.refused += after.refused
+        for one in given:
+            number = next(self._numbers)
+            self._host.said(number, one)
+            self._untaken.append((number, one.command))
+        sent = [one.command for one in given]
         self.result.sent += [(now, command) for command in sent]
         self.result.view = self._host.view(now=now)
         return sent

@@ -16,9 +16,11 @@ from hats.multiplexer import Multiplexer
 from policies.api import Cancel, Command
 from policies.host.to_wire import message_for
 from scheduling.commands import SETTINGS, Obedience
+from scheduling.deadlines import Missed
 from scheduling.plan import Plan
 from scheduling.tree import Tree
 from wire import messages as m
+from wire.applications import Application
 from wire.skeleton import Kind, Use
 
 LEVEL_SHARES: Final = {"low": 1 / 7, "medium": 2 / 7, "high": 4 / 7, "original": 1.0}
@@ -62,6 +64,8 @@ class SimulatedPage:
     at: float = 0.0
     package: bool = False
     """It is a file of an office program, which comes in parts."""
+    application: Application = Application.BROWSER
+    """Whose document it is."""
 
     @property
     def url(self) -> str:
@@ -129,16 +133,34 @@ class SimulatedRemote:
                     SimulatedLeaf(item, page, order), ends.get(decision.level, item.size), ends
                 )
 
+    def _go_on(self, fetch: m.Fetch) -> None:
+        """A picture that was sent in full as far as it was wanted is asked for once more, as the
+        device does (local_proxy.link.session.LocalSession.refine)."""
+        leaf = self.leaves.get(fetch.component)
+        if leaf is None or not leaf.sent or self._tree.find_leaf(fetch.component) is not None:
+            return
+        end = leaf.item.ends().get(fetch.level, leaf.item.size)
+        if leaf.sent < end:
+            self._obedience.want(fetch.component, fetch.level)
+            left = {name: at - leaf.sent for name, at in leaf.item.ends().items() if at > leaf.sent}
+            self._enter(leaf, end - leaf.sent, left)
+
     def _enter(self, leaf: SimulatedLeaf, size: int, ends: dict[str, int]) -> None:
+        """`size`: bytes that are to come; `ends`: of its levels, in these."""
         item = leaf.item
         self.leaves[item.component] = leaf
         self._obedience.entered(leaf, item.kind)
         order = self._obedience.place(leaf, item.kind)
-        node = self._tree.leaf(leaf.document, item.component, kind=item.kind.value, order=order)
+        node = self._tree.leaf(
+            *(leaf.document, item.component),
+            kind=item.kind.value,
+            order=order,
+            application=leaf.page.application,
+        )
         self._tree.hierarchy.set_size(node, size)
         if item.levelled:
             marks = [end for end in ends.values() if end <= size]
-            self._tree.set_marks(leaf.document, item.component, marks, marks)
+            self._tree.set_marks(leaf.document, item.component, marks, marks, ends=ends)
         self._tree.hierarchy.enqueue(node, size)
         self._tree.hierarchy.finish(node)
 
@@ -148,20 +170,28 @@ class SimulatedRemote:
             self._forget(item.component)
         self._tree.close_document(page.document)
 
-    def obey(self, command: Command, *, now: float) -> None:
-        """Carry out a command. What speaks of something that has left is ignored."""
+    def obey(self, command: Command, *, now: float) -> Missed | str:
+        """Carry out a command; why it can't be, for people, or "", and of a fetch what could be.
+
+        What speaks of a component that has left is ignored, as in a session.
+        """
         message = message_for(command)
         if isinstance(command, Cancel):
             self._forget(command.component)
         elif isinstance(message, m.Fetch):
-            self._obedience.fetch(message, running=message.component in self.leaves, now=now)
+            self._go_on(message)
+            running = message.component in self.leaves
+            missed = self._obedience.fetch(message, running=running, now=now, rate=self._rate)
+            return missed or ""
         elif isinstance(message, m.Hold):
             self._obedience.hold(message, running=message.component in self.leaves)
         elif isinstance(message, SETTINGS):
-            self._obedience.obey(message)
+            return self._obedience.obey(message)
+        return ""
 
-    def expired(self, now: float) -> Iterator[int]:
-        """Components whose fetches can't be in time any more; they are held."""
+    def expired(self, now: float) -> Iterator[Missed]:
+        """Fetches that can't be in time any more; they are held."""
+        self._obedience.late(now)
         if self._obedience.deadlines:
             yield from self._obedience.expire(now, rate=self._rate)
 

@@ -1,7 +1,8 @@
 """Simulates what a policy does to a page load: its commands as a remote proxy obeys them.
 
 The link carries one quantum after the other at a fixed rate and is never idle while the tree has
-something to send; commands take half a round trip to reach it. Origins are instantly fast. That is
+something to send; commands take half a round trip to reach it, and so does word of those that it
+refuses. Origins are instantly fast. That is
 enough to see order, shares and fidelity, and to compare policies; for real delays, losses and
 browsers there is the bench.
 
@@ -15,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
-from typing import Final
+from typing import Final, NamedTuple
 
 from policies.api import (
     Command,
@@ -29,12 +30,30 @@ from policies.api import (
 )
 from policies.testing import Estimate, Player, Recording, Replay
 from policies.testing.simulated_remote import Item, SimulatedLeaf, SimulatedPage, SimulatedRemote
+from scheduling.deadlines import Missed
 from wire.skeleton import LEVELS, Part
 
 __all__ = ["Completion", "Item", "Outcome", "SimulatedPage", "simulate"]
 
 MAX_QUANTA: Final = 1_000_000
 """Of one simulation, so that a mistake ends."""
+
+
+class _Said(NamedTuple):
+    """A command on its way to the remote."""
+
+    number: int
+    command: Command
+
+
+class _Refusal(NamedTuple):
+    """On its way back."""
+
+    number: int
+    reason: str
+
+
+_Happening = Event | Estimate | _Said | _Refusal | Missed
 
 
 @dataclass(slots=True)
@@ -102,7 +121,7 @@ class _Run:
         self._remote = SimulatedRemote(quantum=quantum, rate=rate)
         self._pages = {page.document: page for page in pages}
         self._rate, self._half_trip = rate, round_trip / 2
-        self._agenda: list[tuple[float, int, Event | Estimate | Command]] = []
+        self._agenda: list[tuple[float, int, _Happening]] = []
         self._serial = count()
         self._outcome = Outcome(
             {item.component: Completion() for page in pages for item in page.items},
@@ -113,7 +132,8 @@ class _Run:
     def run(self, events: Recording, until: float) -> Outcome:
         self._plan(0.0, SessionOpened())
         for page in self._pages.values():
-            self._plan(page.at, DocumentOpened(page.document, page.url))
+            opened = DocumentOpened(page.document, page.url, page.application.node)
+            self._plan(page.at, opened)
         for at, event in events:
             self._plan(at, event)
         now = idle = 0.0
@@ -138,22 +158,27 @@ class _Run:
     def _next_event(self) -> float | None:
         return self._agenda[0][0] if self._agenda else None
 
-    def _plan(self, at: float, what: Event | Estimate | Command) -> None:
+    def _plan(self, at: float, what: _Happening) -> None:
         heappush(self._agenda, (at, next(self._serial), what))
 
     def _happen(self, now: float) -> None:
         """Everything that is due."""
         timer = self._player.next_timer()
         if timer is not None and timer <= now:
-            self._send(self._player.fire(now=now), now)
-        for component in self._remote.expired(now):
-            self._send(self._player.expired_early(component, now=now), now)
+            self._player.fire(now=now)
+            self._send(now)
+        for missed in self._remote.expired(now):
+            self._missed(missed, now)
         while self._agenda and self._agenda[0][0] <= now:
             at, _, what = heappop(self._agenda)
-            if isinstance(what, Command):
-                self._remote.obey(what, now=at)
-                continue
-            self._play(what, at)
+            if isinstance(what, _Said):
+                self._obey(what, at)
+            elif isinstance(what, _Refusal):
+                self._refused(what, at)
+            elif isinstance(what, Missed):
+                self._missed(what, at)
+            else:
+                self._play(what, at)
 
     def _play(self, event: Event | Estimate, now: float) -> None:
         page = self._pages.get(event.document) if isinstance(event, DocumentOpened) else None
@@ -161,20 +186,48 @@ class _Run:
             self._remote.open(page)
         if isinstance(event, DocumentClosed) and event.document in self._pages:
             self._remote.close(self._pages[event.document])
-        self._send(self._player.play(event, now=now), now)
+        self._player.play(event, now=now)
+        self._send(now)
         if page is not None:
             parts = tuple(
                 Part(item.component, page.part_url(item), item.kind, item.use, order)
                 for order, item in enumerate(page.items)
             )
-            self._send(self._player.play(SkeletonGrew(page.document, parts), now=now), now)
+            self._player.play(SkeletonGrew(page.document, parts), now=now)
+            self._send(now)
 
-    def _send(self, commands: Iterable[Command], now: float) -> None:
-        for command in commands:
+    def _send(self, now: float) -> None:
+        for number, command in self._player.take():
             if self._half_trip:
-                self._plan(now + self._half_trip, command)
+                self._plan(now + self._half_trip, _Said(number, command))
             else:
-                self._remote.obey(command, now=now)
+                self._obey(_Said(number, command), now)
+
+    def _obey(self, said: _Said, now: float) -> None:
+        reason = self._remote.obey(said.command, now=now)
+        if not reason:
+            return
+        refusal = reason if isinstance(reason, Missed) else _Refusal(said.number, reason)
+        if self._half_trip:
+            self._plan(now + self._half_trip, refusal)
+        elif isinstance(refusal, Missed):
+            self._missed(refusal, now)
+        else:
+            self._refused(refusal, now)
+
+    def _refused(self, refusal: _Refusal, now: float) -> None:
+        self._player.refused(refusal.number, refusal.reason, now=now)
+        self._send(now)
+
+    def _missed(self, missed: Missed, now: float) -> None:
+        self._player.missed(
+            missed.component,
+            now=now,
+            level=missed.level,
+            within=missed.within,
+            refused=missed.refused,
+        )
+        self._send(now)
 
     def _sent(self, leaf: SimulatedLeaf, length: int, now: float) -> None:
         leaf.sent += length
@@ -186,4 +239,5 @@ class _Run:
                 told.setdefault(passed, now)
             done = leaf.sent >= leaf.item.size
             progress = Progress(leaf.item.component, leaf.sent, level, done, leaf.item.size)
-            self._send(self._player.play(progress, now=now), now)
+            self._player.play(progress, now=now)
+            self._send(now)

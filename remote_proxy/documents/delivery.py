@@ -34,6 +34,7 @@ from transcoders.make.registry import Transcoders
 from transcoders.text import TextEncoder
 from transport.sending.outbox import TreeOutbox
 from transport.sending.outgoing import Outgoing
+from wire import abilities
 from wire import messages as m
 from wire.fields import Headers
 from wire.package import ranges_of
@@ -175,13 +176,13 @@ class PackageDelivery:
         """The forms of pictures: the origin's bytes to the last, whatever the site's switch
         says."""
         sender = self._sender
-        if not sender.accepts(m.EXACT):
+        if not sender.accepts(abilities.EXACT):
             return None
         return ExactForms(
             self._document,
             self._transcoders,
             whose=sender.device,
-            scans=sender.accepts(m.ARITHMETIC),
+            scans=sender.accepts(abilities.ARITHMETIC),
             rate=lambda: sender.rate,
             waiting=lambda: any(
                 one.held for id_ in self._entered if (one := sender.outbox.get(id_)) is not None
@@ -223,7 +224,12 @@ class PackageDelivery:
         self._sender.adopt(document, component)
         self._sender.obedience.entered(job, kind)
         place = self._sender.obedience.place(job, kind)
-        leaf = self._sender.tree.leaf(document, component, kind=kind.value, order=place)
+        leaf = self._sender.tree.leaf(
+            *(document, component),
+            kind=kind.value,
+            order=place,
+            application=self._job.request.application,
+        )
         return self._sender.outbox.open(component, leaf)
 
     def _drop(self) -> None:
@@ -308,7 +314,8 @@ class PackageDelivery:
             one.outgoing.introduce(m.Levels(component, levels, whole, coding))
         self._size(one, whole)
         marks = [low, whole] if low else [whole] if one.size <= SMALL else [1, whole]
-        self._sender.tree.set_marks(self._job.component, component, marks, marks)
+        ends = {level.name: level.end for level in levels}
+        self._sender.tree.set_marks(self._job.component, component, marks, marks, ends=ends)
 
     async def _coarse_version(self, one: _Sending) -> bytes | None:
         """None: there is none, or it is there already."""
@@ -332,7 +339,7 @@ class PackageDelivery:
                 self._settle(one, one.size, "")
                 await self._pieces(one, self._gathering.spool.pieces(one.ranges))
             else:
-                self._settle(one, len(form), m.EXACT)
+                self._settle(one, len(form), abilities.EXACT)
                 await self._pieces(one, cut(form))
 
     async def _pieces(self, one: _Sending, pieces: Iterable[bytes]) -> None:

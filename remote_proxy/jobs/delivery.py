@@ -31,6 +31,7 @@ from remote_proxy.origin.tunnel import dial, pump
 from remote_proxy.promises.document_import import import_parts
 from remote_proxy.reach.failures import OriginError
 from scheduling.plan import picture_options
+from transcoders.make import jpeg
 from transcoders.make.low import Low
 from transcoders.make.registry import Picture, PictureOptions
 from transcoders.picture import alone
@@ -38,7 +39,9 @@ from transcoders.text import DENSE, FAST, TextEncoder, compressible, quality_for
 from transport.sending.incoming import StreamCut
 from transport.sending.outgoing import Outgoing
 from transport.sending.talk import Talk
+from wire import abilities
 from wire import messages as m
+from wire.applications import Application
 from wire.fields import header
 from wire.skeleton import Kind, Use
 
@@ -51,6 +54,9 @@ coded: dense coding takes 20 ms for a page."""
 LONG: Final = 65536
 """Bytes of a text that no page asked for, from which on it counts as a download: else a text of a
 gigabyte would hold up every picture."""
+PREFIX: Final = 0.5
+"""Of what the link carries until a picture's time, that the first tenth of its bytes may take
+instead of a sketch of it: that must be made first, and estimates waver."""
 PIECE: Final = 65536
 """Bytes handed to a coder at a time, so that the event loop is never held for long."""
 
@@ -131,6 +137,8 @@ class Delivery:
         content_type = header(response.headers, "content-type").partition(";")[0].strip().lower()
         if is_download(self.job, response.headers, content_type):
             self._way.document, self._kind = m.UNATTRIBUTED, Kind.OTHER
+            if self._sender.accepts(abilities.APPLICATIONS):
+                self._way.application = Application.OTHER
         if self.job.request.method == "HEAD" or response.status in (204, 304):
             self._way.head(response, response.headers, length=response.length)
             self._way.open(self._kind or Kind.OTHER).finish()
@@ -165,7 +173,7 @@ class Delivery:
 
     def _decision(self, kind: Kind, length: int | None) -> Decision:
         job = self.job
-        return self._sender.plan.decide(job.component, job.document, kind, job.use, length)
+        return self._sender.obedience.decide(job.component, job.document, kind, job.use, length)
 
     # -- three ways ----------------------------------------------------------------------------
 
@@ -281,20 +289,29 @@ class Delivery:
     def _options(self, response: OriginResponse, size: int) -> PictureOptions:
         sender = self._sender
         whole = self._may_come_in_steps() and self._goes_level_by_level()
-        sketch = whole and sender.accepts(m.SKETCH)
-        again = storable(response.headers)
+        sketch = whole and sender.accepts(abilities.SKETCH)
+        one = self._takes_one_level  # the origin's bytes, if these are here by its time
+        again = one or storable(response.headers)
         return picture_options(
             self._decision(Kind.IMAGE, size),
             width=self.job.width,
             height=self.job.height,
             accept=header(self.job.request.headers, "accept"),
-            arithmetic=whole and sender.accepts(m.ARITHMETIC),
-            sketch=sketch and not sender.tree.grows(self._way.document),
+            arithmetic=whole and sender.accepts(abilities.ARITHMETIC),
+            sketch=not (sender.tree.grows(self._way.document) or self._prefix_in_time(size))
+            and sketch,
             webp=sketch,  # who enlarges sketches shows one whole file after the other
-            recipes=again and sender.accepts(m.RECIPES),
-            scans=again and sender.accepts(m.SCANS),
-            kept=keepable(response.headers),
+            recipes=again and sender.accepts(abilities.RECIPES),
+            scans=again and sender.accepts(abilities.SCANS),
+            kept=one or keepable(response.headers),
         )
+
+    def _prefix_in_time(self, size: int) -> bool:
+        """Whether of one level that is wanted by a time the first can be more than a sketch."""
+        until, rate = self._sender.obedience.deadlines.until(self.job.component), self._sender.rate
+        if until is None or rate is None or not self._takes_one_level:
+            return False
+        return size * jpeg.LOW < PREFIX * rate * (until - asyncio.get_running_loop().time())
 
     def _begin(self, response: OriginResponse, there: int, low: Low) -> None:
         """The low level goes while the rest is made. `there`: bytes that the device has."""
@@ -332,18 +349,28 @@ class Delivery:
         self._way.mark(
             [end - there for end in ends if end > there],
             [end - there for end in steps if end > there],
+            ends={level.name: max(0, level.end - there) for level in picture.levels},
         )
 
     def _may_come_in_steps(self) -> bool:
-        """Whether an answer may end before the picture is final: the document shows it, and scripts
-        that made it do not wait to read its pixels."""
+        """Whether an answer may end before the picture is final: its client says so, or the
+        document shows it, and scripts that made it do not wait to read its pixels."""
         job = self.job
-        return job.resume is not None or self._sender.promising.shows(job.document, job.request.url)
+        return (
+            self._takes_one_level
+            or job.resume is not None
+            or self._sender.promising.shows(job.document, job.request.url)
+        )
 
     def _goes_level_by_level(self) -> bool:
-        """Whether the device will show it as one whole file after the other: the import driver
-        found it in an <img>. Any other goes to the browser byte by byte as it comes."""
-        return self.job.use is Use.ELEMENT
+        """Whether the device makes a whole file of each level: the import driver found it in an
+        <img>, or its client takes one level. Any other goes to the browser byte by byte as it
+        comes."""
+        return self._takes_one_level or self.job.use is Use.ELEMENT
+
+    @property
+    def _takes_one_level(self) -> bool:
+        return bool(self.job.request.takes & m.Takes.LEVEL)
 
     async def _as_it_is(self, response: OriginResponse, content_type: str, begun: bytes) -> None:
         """The origin's bytes, untouched; `begun` were read already."""

@@ -10,6 +10,8 @@ from remote_proxy.origin.decoder import ACCEPT_ENCODING
 from remote_proxy.promises.prefetch import Prefetch
 from transport.sending.incoming import Incoming
 from wire import messages as m
+from wire.applications import Application
+from wire.continuation import Continuation
 from wire.fields import Headers, header
 from wire.origin_request import OriginRequest
 from wire.skeleton import Kind, Part, Use
@@ -31,7 +33,7 @@ class Job:
     height: int = 0
     upload: Incoming | None = None
     promised: bool = False
-    resume: m.Resume | None = None
+    resume: Continuation | None = None
     """The local proxy has its beginning already."""
     withheld: bool = False
     """Of a promise: its head goes out alone, for the browser is likely to want no more."""
@@ -55,14 +57,20 @@ class Job:
 
     @classmethod
     def _promised_before(
-        cls, message: m.Request, asked: OriginRequest, resume: m.Resume, part: Part
+        cls, message: m.Request, asked: OriginRequest, resume: Continuation, part: Part
     ) -> Job:
         """What an earlier session promised, as it was then."""
         accept = BrowserTraits(accept=resume.accept).accept_for(part.kind, part.use)
         return cls(
             component=message.component,
             document=message.document,
-            request=_unasked(asked.url, asked.headers, accept, part.kind, asked.treatment),
+            request=_unasked(
+                *(asked.url, asked.headers),
+                accept=accept,
+                kind=part.kind,
+                treatment=asked.treatment,
+                application=asked.application,
+            ),
             kind=part.kind,
             use=part.use,
             order=part.order,
@@ -80,6 +88,7 @@ class Job:
         component: int,
         document: int,
         treatment: m.Treatment = m.Treatment.ADAPTED,
+        application: Application = Application.BROWSER,
         withheld: bool = False,
     ) -> Job:
         """The job of a promise."""
@@ -88,7 +97,11 @@ class Job:
             component=component,
             document=document,
             request=_unasked(
-                prefetch.url, prefetch.headers, prefetch.accept, found.kind, treatment
+                *(prefetch.url, prefetch.headers),
+                accept=prefetch.accept,
+                kind=found.kind,
+                treatment=treatment,
+                application=application,
             ),
             kind=found.kind,
             use=found.use,
@@ -114,7 +127,13 @@ class Job:
 
 
 def _unasked(
-    url: str, headers: Iterable[tuple[str, str]], accept: str, kind: Kind, treatment: m.Treatment
+    url: str,
+    headers: Iterable[tuple[str, str]],
+    *,
+    accept: str,
+    kind: Kind,
+    treatment: m.Treatment,
+    application: Application,
 ) -> OriginRequest:
     """The request for what nobody has asked for yet, as a browser would write it."""
     return OriginRequest(
@@ -123,6 +142,7 @@ def _unasked(
         [*headers, ("accept", accept), ("accept-encoding", ACCEPT_ENCODING)],
         levels=kind is Kind.IMAGE and treatment is not m.Treatment.ORIGINAL,
         treatment=treatment,
+        application=application,
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from scheduling.commands import Obedience
+from scheduling.deadlines import Missed
 from scheduling.tree import Tree
 from transport.link.activity import Activity
 from transport.link.interface import Link
@@ -45,27 +46,36 @@ class Fitting:
         self._usual = 0
         """Bytes of a quantum that suits the link where the loop is in time; 0: nothing is known."""
 
+    def latency(self, rate: float | None) -> float:
+        """Seconds until a byte that is sent now is there: the link's way, and two quanta at `rate`
+        bytes/second, one that has begun and one whose last byte is wanted."""
+        way = self._link.statistics().delay or 0.0
+        return way if not rate else way + 2 * self._outbox.quantum / rate
+
     async def run(self, also: Callable[[], None]) -> None:
         """Until cancelled. `also` is called at each look."""
         watch, sent = self.activity.watch(), 0
         while True:
             late = await watch.news(pause=RENEW)
-            also()
             rate = self._rate()
+            now = asyncio.get_running_loop().time()
+            if self._obedience.look(now, rate=rate, latency=self.latency(rate)):
+                self._link.wake()  # it may have had nothing to send
             if rate is None:
                 self._raise_quantum()
             else:
                 self._fit(rate, late)
+            also()
             moves = self._outbox.payload_sent != sent
             sent = self._outbox.payload_sent
-            if moves or (rate is not None and self._obedience.deadlines):
+            if moves or self._obedience.deadlines or self._obedience.timely:
                 self.activity.happened()  # it goes on by itself
 
     def _fit(self, rate: float, late: float) -> None:
         self._tree.hierarchy.bandwidth_changed(rate)
         now = asyncio.get_running_loop().time()
-        for component in self._obedience.expire(now, rate=rate):
-            self._say(m.Expired(component))
+        for missed in self._obedience.expire(now, rate=rate):
+            self._say(expired(missed))
         if not self._obedience.fixed_quantum:
             chunks = self._link.statistics().chunks
             self._usual = chunks.quantum(rate)
@@ -81,3 +91,8 @@ class Fitting:
         least = statistics.chunks.quantum_at_least(rate, cap=statistics.cap)
         # Not what a late loop has made larger: it may be in time again, and the link slow.
         multiplexer.quantum = self._usual = max(self._usual or multiplexer.quantum, least)
+
+
+def expired(missed: Missed) -> m.Expired:
+    """What the device is told of a fetch that can't be in time."""
+    return m.Expired(missed.component, missed.level, round(missed.within, 2), missed.refused)

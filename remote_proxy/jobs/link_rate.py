@@ -13,6 +13,9 @@ from transport.link.interface import Link, LinkStatistics
 CONFIDENT: Final = 0.5
 """Confidence from which an estimate of the link counts. Two small messages that a relay passed on
 together look like a link of gigabits, and a quantum fitted to that is seconds of a slow one."""
+PROMISED: Final = 0.95
+"""Of the estimate, that fetches are admitted by: frames have headers, and an estimate that is two
+percent too high would be a promise that is not kept."""
 GLANCE: Final = 0.02
 """Seconds for which a look at the link is good: each takes a tenth of a millisecond, and where a
 hundred pages came at once they were a tenth of all that the event loop did."""

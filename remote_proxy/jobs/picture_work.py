@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from math import inf
 from typing import Any, Final, TypeVar
 
@@ -139,7 +140,12 @@ class PictureWork:
             return made
         if low is not None and self._rest.begins(low.data + self._data):
             return as_it_is(self._data, low)
-        return None if self._rest.begins(self._data) else made
+        if self._rest.begins(self._data):
+            return None
+        if self._options.sketch:  # it had a time, by which there could be more than that
+            self._options = replace(self._options, sketch=False)
+            return await self._as_begun()
+        return made
 
     async def _in_time(
         self, work: Coroutine[Any, Any, T | None], instead: Callable[[], int], *, shown: bool

@@ -8,12 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from hats.disciplines.catalogue import BUILT_IN, Catalogue
 from remote_proxy.documents.packages import Packaging
 from remote_proxy.jobs.economy import WORTH, Economy
 from remote_proxy.jobs.held_pictures import Gathered
 from remote_proxy.jobs.refusals import Refusals
 from remote_proxy.jobs.rush import Rush
 from remote_proxy.origin.client import Origin
+from remote_proxy.promises.plugged_drivers import PluggedDrivers
 from remote_proxy.promises.promise import Promising
 from remote_proxy.reach.limits import Devices
 from scheduling.commands import Obedience
@@ -53,9 +55,14 @@ class Services:
         default_factory=lambda: Workers(workers=READERS, waiting=None, name="documents")
     )
     """Reads office documents."""
+    schedulers: Catalogue = BUILT_IN
+    """Those that policies may install, plug-ins among them."""
+    drivers: PluggedDrivers = field(default_factory=PluggedDrivers)
+    """Import drivers of others."""
 
     async def close(self) -> None:
         """End the work."""
+        await self.drivers.close()
         await self.rush.close()
         await self.transcoders.close()
         await self.coding.close()

@@ -6,7 +6,7 @@ to them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
 
 import structlog
@@ -46,7 +46,8 @@ class WayOut:
         self._job = job
         self._link = link
         self.document = job.document
-        """Whose node it goes under."""
+        self.application = job.request.application
+        """Both name the node that it goes under."""
         self.outgoing: Outgoing | None = None
         """Its bytes; None: it has not been opened."""
         self._preface: list[Introduction] = []
@@ -90,7 +91,12 @@ class WayOut:
         job, obedience = self._job, self._link.obedience
         obedience.entered(job, kind)
         order = obedience.place(job, kind)
-        leaf = self._link.tree.leaf(self.document, job.component, kind=kind.value, order=order)
+        leaf = self._link.tree.leaf(
+            *(self.document, job.component),
+            kind=kind.value,
+            order=order,
+            application=self.application,
+        )
         self.outgoing = self._link.outbox.open(job.component, leaf, preface=self._preface)
         return self.outgoing
 
@@ -101,9 +107,10 @@ class WayOut:
         self.outgoing = self._link.outbox.open(component, self._link.tree.tunnel(component))
         return self.outgoing
 
-    def mark(self, levels: Sequence[int], steps: Sequence[int]) -> None:
+    def mark(self, levels: Sequence[int], steps: Sequence[int], *, ends: Mapping[str, int]) -> None:
         """Offsets, bytes, at which the picture is worth more than before (Tree.set_marks)."""
-        self._link.tree.set_marks(self.document, self._job.component, levels, steps)
+        component = self._job.component
+        self._link.tree.set_marks(self.document, component, levels, steps, ends=ends)
 
     def fail(self, status: int, reason: str, *, retry: int = 0) -> None:
         """Tell the local proxy; what has begun is sent as far as it came, and ends in a reset, so

@@ -12,13 +12,13 @@ import re
 from typing import Final
 
 from remote_proxy.reach.failures import Failure, OriginError
-from wire import messages as m
+from wire.continuation import Continuation
 from wire.fields import Headers, header
 
 _CONTENT_RANGE: Final = re.compile(r"bytes (\d+)-\d+/(?:\d+|\*)")
 
 
-def conditional(headers: Headers, resume: m.Resume | None) -> Headers:
+def conditional(headers: Headers, resume: Continuation | None) -> Headers:
     """Request headers that ask for the rest alone, where a validator allows it."""
     if resume is None or not resume.etag or not resume.received:
         return headers
@@ -31,7 +31,7 @@ def conditional(headers: Headers, resume: m.Resume | None) -> Headers:
     ]
 
 
-def begins_there(status: int, headers: Headers, resume: m.Resume) -> bool:
+def begins_there(status: int, headers: Headers, resume: Continuation) -> bool:
     """Whether the origin sends the rest alone."""
     matched = _CONTENT_RANGE.fullmatch(header(headers, "content-range"))
     return status == 206 and matched is not None and int(matched[1]) == resume.received
@@ -40,7 +40,7 @@ def begins_there(status: int, headers: Headers, resume: m.Resume) -> bool:
 class Rest:
     """Passes on what follows the bytes that are there already."""
 
-    def __init__(self, resume: m.Resume | None) -> None:
+    def __init__(self, resume: Continuation | None) -> None:
         """None: nothing is there, all passes."""
         self.skip = resume.received if resume is not None else 0
         """Bytes still to be compared and dropped."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from wire.chunked import ChunkedLines, LineTooLong
+from web.chunked import ChunkedLines, LineTooLong
 from wire.fields import Headers
 
 MAX_BYTES: Final = 16384

@@ -7,7 +7,6 @@ their bounds. It fetches nothing itself.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, Protocol
@@ -15,10 +14,11 @@ from typing import Final, Protocol
 import structlog
 
 from remote_proxy.import_drivers.css import CssImport
-from remote_proxy.import_drivers.found import Found
+from remote_proxy.import_drivers.found import BrowserTraits, Found
 from remote_proxy.import_drivers.html import HtmlImport
 from remote_proxy.promises.prefetch import Document, Prefetch, Prefetcher, referrer_policy
 from remote_proxy.promises.protections import Embedding, Integrity
+from remote_proxy.promises.reading_time import reading_time
 from wire.fields import Fields, header
 from wire.skeleton import Kind, Use
 
@@ -27,6 +27,8 @@ HTML_TYPE: Final = "text/html"
 READ: Final = 4096
 """Bytes handed to an import driver at a time; others get their turn in between. The worst page or
 sheet takes it 2.5 us a byte."""
+WHOLE: Final = 1 << 20
+"""Bytes of a page that the import drivers of others are given."""
 LONGEST: Final = 0.1
 """Processor seconds that the parts of a text are looked for: those of a megabyte of style sheets or
 five of HTML. Eight megabytes of zeros, 64 KB as they come, took .9; and each round of the loop was
@@ -41,6 +43,16 @@ class Driver(Protocol):
     def close(self) -> list[Found]: ...
 
 
+class Unread:
+    """Finds nothing: a document of a type that no built-in driver reads."""
+
+    def feed(self, data: bytes) -> list[Found]:
+        return []
+
+    def close(self) -> list[Found]:
+        return []
+
+
 class Importer:
     """A driver at work on one component's bytes. Where it takes too long the rest is not read, and
     what waited for the end is not fetched: the browser asks for it."""
@@ -51,10 +63,14 @@ class Importer:
         found: Callable[[list[Found]], None],
         integrity: str = "",
         *,
-        clock: Callable[[], float] = time.thread_time,
+        whole: Callable[[bytes], None] | None = None,
+        clock: Callable[[], float] = reading_time,
     ) -> None:
-        """`integrity`: what the bytes must be for their finds to count. `clock`: processor seconds:
-        a machine that others keep busy reads as much as another."""
+        """`integrity`: what the bytes must be for their finds to count. `whole` is given them at
+        the end, up to WHOLE. `clock`: processor seconds: a machine that others keep busy reads as
+        much as another."""
+        self._whole = whole
+        self._gathered = bytearray()
         self._clock = clock
         self._left = LONGEST
         self._driver = driver
@@ -64,6 +80,8 @@ class Importer:
 
     def feed(self, data: bytes) -> None:
         """Bytes of the component as they come, at most 64 KB at a time."""
+        if self._whole is not None:
+            self._gathered += data[: WHOLE - len(self._gathered)]
         if self._left <= 0:
             return
         began = self._clock()
@@ -75,6 +93,8 @@ class Importer:
 
     def close(self) -> None:
         """The component is complete."""
+        if self._whole is not None:
+            self._whole(bytes(self._gathered))
         if self._left <= 0:
             return
         self._held += self._driver.close()
@@ -107,9 +127,20 @@ class DocumentImport:
             top_level=not document.embedding.ancestors,
         )
 
-    def page(self) -> Importer:
-        """For the page's own bytes."""
-        return Importer(self._page, self._consider)
+    def page(
+        self, plugged: Callable[[bytes, BrowserTraits], None] | None = None, *, html: bool = True
+    ) -> Importer:
+        """For the page's own bytes, which `plugged` is given at the end. `html`: they are that."""
+        driver: Driver = self._page if html else Unread()
+        if plugged is None:
+            return Importer(driver, self._consider)
+        return Importer(
+            driver, self._consider, whole=lambda data: plugged(data, self._page.browser)
+        )
+
+    def add(self, finds: list[Found]) -> None:
+        """What others have found in the page."""
+        self._consider(finds)
 
     def links(self, url: str) -> bool:
         """Whether the document has a style sheet of that URL, in effect."""

@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Final
 
+from remote_proxy.import_drivers.found import BrowserTraits, Found
 from remote_proxy.jobs.job import Job
 from remote_proxy.origin.client import OriginResponse
 from remote_proxy.promises.document_import import HTML_TYPE, DocumentImport, Importer
+from remote_proxy.promises.plugged_drivers import PluggedDrivers
 from remote_proxy.promises.prefetch import Document, Prefetch
 from remote_proxy.promises.protections import TOP, Embedding, shown
 from scheduling.commands import Obedience
@@ -61,8 +63,13 @@ class Promising:
         start: Callable[[Job], None],
         may: Callable[[str], bool],
         spare: Callable[[], int],
+        drivers: PluggedDrivers,
+        whose: Callable[[], str],
     ) -> None:
-        """`start` begins a delivery. Whether a URL `may` come unasked, and how many to `spare`."""
+        """`start` begins a delivery. Whether a URL `may` come unasked, and how many to `spare`.
+        `drivers`: import drivers of others; `whose`: names the device to them."""
+        self._drivers = drivers
+        self._whose = whose
         self._session = session
         self._tree = tree
         self._plan = plan
@@ -77,8 +84,8 @@ class Promising:
         if job.request.method != "GET" or response.status != 200:
             return None
         essence = header(response.headers, "content-type").partition(";")[0].strip().lower()
-        if job.use is Use.DOCUMENT and essence == HTML_TYPE:
-            return self._document(job, response)
+        if job.use is Use.DOCUMENT and (essence == HTML_TYPE or self._drivers.wants(essence)):
+            return self._document(job, response, essence)
         if essence == "text/css":
             owner = self._owner(job)
             return owner.sheet(job.request.url, response.headers) if owner is not None else None
@@ -90,7 +97,7 @@ class Promising:
         page = self._pages.get(document)
         return page is not None and any(imports.shows(url) for imports in page.imports)
 
-    def _document(self, job: Job, response: OriginResponse) -> Importer | None:
+    def _document(self, job: Job, response: OriginResponse, essence: str) -> Importer | None:
         embedding = self._embedding(job)
         if embedding is None or not shown(response.headers, embedding):
             return None
@@ -107,7 +114,18 @@ class Promising:
             lambda wanted: self._promise(job, imports, wanted, known, stale),
         )
         page.imports.append(imports)
-        return imports.page()
+        if not self._drivers.wants(essence):
+            return imports.page()
+
+        def found(finds: list[Found]) -> None:
+            if self._pages.get(job.document) is page:  # else it was closed meanwhile
+                imports.add(finds)
+
+        def plugged(data: bytes, browser: BrowserTraits) -> None:
+            url, whose = job.request.url, self._whose()
+            self._drivers.read(url, essence, data, browser=browser, whose=whose, found=found)
+
+        return imports.page(plugged, html=essence == HTML_TYPE)
 
     def _owner(self, job: Job) -> DocumentImport | None:
         """The document that a style sheet belongs to; None: it can't be told."""
@@ -147,6 +165,7 @@ class Promising:
                 component=self._session.new_component(),
                 document=page.document,
                 treatment=page.request.treatment,
+                application=page.request.application,
                 withheld=name_of(one.url) in stale,
             )
             for one in fresh[: self._spare()]
@@ -170,7 +189,12 @@ class Promising:
             order = self._obedience.place(job, kind)
             if job.withheld:
                 self._tree.hold(job.component, on=True)
-            self._tree.promise(document, job.component, kind=kind.value, order=order)
+            self._tree.promise(
+                *(document, job.component),
+                kind=kind.value,
+                order=order,
+                application=job.request.application,
+            )
             self._start(job)
 
     def _pushes(self, page: Job, prefetch: Prefetch) -> bool:

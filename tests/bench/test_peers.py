@@ -6,7 +6,7 @@ import pytest
 
 from bench.origins import scripted
 from bench.origins.site import spawn
-from bench.pairs.peers import DirectPeer, Peer, SluicePeer
+from bench.pairs.peers import DirectPeer, InAnyWorld, SluicePeer
 from bench.scenarios.pages.page_load import SITE
 from emulation.accuracy.accuracy import link
 from emulation.worlds.cables import NoBackend, WorldStatistics
@@ -17,7 +17,7 @@ from tests.watched import run
 pytestmark = pytest.mark.alone
 
 
-async def fetched(peer: Peer, backend: str) -> tuple[dict[str, bytes], WorldStatistics]:
+async def fetched(peer: InAnyWorld, backend: str) -> tuple[dict[str, bytes], WorldStatistics]:
     """What a small client got of the article's page, by path, and what crossed the link."""
     try:
         async with (

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.registry import SCENARIOS, Scenario, duration, listing, scenario
+from bench.listing import duration, listing
+from bench.registry import SCENARIOS, Scenario, scenario
 from bench.scenarios.pages.browse import itinerary, read_urls, travellers
 
 
@@ -19,11 +20,11 @@ def test_what_makes_a_scenario_quick_or_full_is_known_to_it(entry: Scenario) -> 
     assert entry.quick_takes <= entry.takes
 
 
-def test_names_differ_and_the_quick_ones_take_less_than_a_quarter_of_an_hour() -> None:
+def test_names_differ_and_the_quick_ones_take_sixteen_minutes_at_most() -> None:
     assert len({entry.name for entry in SCENARIOS}) == len(SCENARIOS)
-    assert sum(entry.quick_takes for entry in SCENARIOS if not entry.slow) < 900
+    assert sum(entry.quick_takes for entry in SCENARIOS if not entry.slow) <= 960
     virtual = [entry for entry in SCENARIOS if entry.virtual]
-    assert sum(entry.quick_takes for entry in virtual) <= 70
+    assert sum(entry.quick_takes for entry in virtual) <= 80
     assert max(entry.takes for entry in virtual) <= 180  # 210 trials of atp-workloads
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from PIL import Image
 
 from bench.__main__ import main
-from bench.browsers.page_end import Counter, PageEnd, differences
+from bench.browsers.page_end import PageEnd, differences
 from bench.browsers.visual import FrameBox, Moment
 from bench.pages.page_load import in_order
 from bench.pages.page_result import PageLoad, earliest_paint

@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SIZES = {"atp-workloads": "--runs 1 --scale 0.05", "atp-timeline": ""}
+SIZES = {
+    "atp-workloads": "--runs 1 --scale 0.05",
+    "atp-timeline": "",
+    "deadline": "--quick --runs 1",
+}
 
 
 def bench(scenario: str, folder: Path, *, hash_seed: int) -> bytes:
@@ -41,6 +45,7 @@ def bench(scenario: str, folder: Path, *, hash_seed: int) -> bytes:
         "atp-workloads",
         "atp-adaptation",
         "atp-timeline",
+        "deadline",
     ],
 )
 def test_two_runs_write_the_same_bytes(scenario: str, tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ def test_a_remote_that_goes_away_is_logged_and_status_says_why(tmp_path: Path) -
                 return sluice("status", f"--proxy={local.address}", home=user).out
 
             until(lambda: ": up for" in status())
+            assert "  round trip " in status()  # TCP carries the link
             assert "remote" not in local.errors
             remote.process.send_signal(signal.SIGKILL)
             remote.process.wait()

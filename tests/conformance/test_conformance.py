@@ -51,7 +51,8 @@ def test_a_page_sees_the_same_through_the_pair(browser: str, protocol: str, topi
         elif value in NO_ANSWER or value != other or value != one.get("expected", value):
             wrong.append(f"{name}:\n  directly {one}\n  through the pair {through[name]}")
     assert set(known) <= set(direct), "differences.py names assertions that are no more"
-    assert not wrong, "\n" + "\n".join(wrong)
+    failures = f"what the browser could not load through the pair: {dict(both.failures[topic])}"
+    assert not wrong, "\n".join(("", *wrong, failures))
 
 
 def counts() -> dict[str, int]:

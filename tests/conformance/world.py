@@ -12,6 +12,7 @@ import hashlib
 import json
 import socket
 import tempfile
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import cache
@@ -57,6 +58,8 @@ class Results:
 
     direct: dict[str, dict[str, Any]] = field(default_factory=dict)
     pair: dict[str, dict[str, Any]] = field(default_factory=dict)
+    failures: dict[str, Counter[str]] = field(default_factory=dict)
+    """By topic, how often the browser could not load something through the pair, in its words."""
 
 
 class Here(AbstractResolver):
@@ -92,12 +95,15 @@ async def _chromium(door: Door, site: Site, folder: Path) -> AsyncIterator[Tab]:
 
         # Windows that the pages open must not hide the tab, which would stop its drawing.
         await tab.call("Emulation.setFocusEmulationEnabled", enabled=True)
+        await tab.call("Network.enable")
+        failures: list[str] = []
+        tab.on("Network.loadingFailed", lambda event: failures.append(event["errorText"]))
 
         async def go(url: str) -> None:
             await tab.bring_to_front()
             await tab.call("Page.navigate", url=url)
 
-        yield Tab(go, tab.evaluate, folder)
+        yield Tab(go, tab.evaluate, folder, failures)
 
 
 @contextlib.asynccontextmanager
@@ -136,6 +142,8 @@ class Tab:
     go: Callable[[str], Awaitable[None]]
     evaluate: Evaluate
     downloads: Path
+    failures: list[str] = field(default_factory=list)
+    """The browser's own words for what it could not load, as far as it tells them."""
 
     async def report(self, url: str) -> dict[str, Any]:
         """What a topic's page says at its end."""
@@ -191,16 +199,19 @@ BROWSERS = {"chromium": _chromium, "firefox": _firefox}
 
 async def _topics(
     browser: str, protocol: str, door: Door, site: Site, *, names: tuple[str, ...]
-) -> dict[str, dict[str, Any]]:
+) -> tuple[dict[str, dict[str, Any]], dict[str, Counter[str]]]:
     ports = site.https if protocol == "https" else site.http
     told: dict[str, dict[str, Any]] = {}
+    failures: dict[str, Counter[str]] = {}
     with tempfile.TemporaryDirectory(prefix="conformance-", ignore_cleanup_errors=True) as folder:
         async with BROWSERS[browser](door, site, Path(folder)) as tab:
             for name in names:
                 told[name] = await tab.report(f"{protocol}://{name}.test:{ports[0]}/run/{name}")
+                failures[name] = Counter(tab.failures)
+                tab.failures.clear()
                 if name == "downloads":
                     told[name] |= await _files(Path(folder))
-    return told
+    return told, failures
 
 
 async def _run(browser: str, protocol: str, names: tuple[str, ...], folder: Path) -> Results:
@@ -228,12 +239,11 @@ async def _run(browser: str, protocol: str, names: tuple[str, ...], folder: Path
                 authority.spki_sha256,
                 clear,
             )
-            return Results(
-                *await asyncio.gather(
-                    _topics(browser, protocol, direct, site, names=names),
-                    _topics(browser, protocol, through, site, names=names),
-                )
+            (without, _), (with_pair, failures) = await asyncio.gather(
+                _topics(browser, protocol, direct, site, names=names),
+                _topics(browser, protocol, through, site, names=names),
             )
+            return Results(without, with_pair, failures)
 
 
 @cache

@@ -66,11 +66,11 @@ def test_connecting_costs_a_round_trip_and_the_rate_is_kept() -> None:
             await reader.readexactly(39_999)
             last = loop.time()
             writer.close()
-        return first - started, last - first
+        return first - started, last - started
 
-    first, rest = asyncio.run(run())
+    first, last = asyncio.run(run())  # either may be seen late, so neither counts from the other
     assert first >= 0.12  # the handshake's round trip, then the data's
-    assert rest >= 0.385  # 39 000 bytes at 100 000 bytes/s
+    assert last >= 0.505  # and 39 000 bytes at 100 000 bytes/s
 
 
 def test_connections_share_the_line() -> None:

@@ -189,8 +189,8 @@ def test_a_reader_that_is_gone_aborts_its_connection() -> None:
 
 def test_what_a_dead_connection_has_on_the_line_goes_nowhere() -> None:
     async def go() -> None:
-        with half(direction(replace(SETTINGS, rate_up=200_000.0))) as (one, ends, writer, reader):
-            writer.sendall(bytes(2000))  # a hundredth of a second
+        with half(direction(replace(SETTINGS, rate_up=2_000.0))) as (one, ends, writer, reader):
+            writer.sendall(bytes(2000))  # a second
             await until(lambda: one.undelivered)
             ends.dead = True
             one.way.forget(one)

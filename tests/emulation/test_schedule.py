@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,26 @@ def test_a_round_follows_the_other() -> None:
     assert schedule.end(10.5, 51) == pytest.approx(12 + 1 / 300)
     assert schedule.end(10.0, 4000) == pytest.approx(40.0)
     assert schedule.from_epoch(20.0).end(20.0, 50) == pytest.approx(20.5)
+
+
+def test_a_scaled_schedule_carries_so_many_times_as_much_at_the_same_times() -> None:
+    schedule = Steps([(0, 100), (1, 0), (2, 300)], duration=3, epoch=10.0)
+    half = schedule.scaled(0.5)
+    assert half.mean == pytest.approx(schedule.mean / 2)
+    for start, until in ((10.0, 10.5), (10.5, 12.5), (9.0, 17.0)):
+        assert half.carried(start, until) == pytest.approx(schedule.carried(start, until) / 2)
+    with pytest.raises(ValueError, match="number of bytes"):
+        schedule.scaled(-1.0)
+
+
+def test_the_three_traces_differ_in_how_much_they_vary_and_not_in_what_they_carry() -> None:
+    spreads = []
+    for name in ("low", "medium", "high"):
+        schedule = read(PATH.parent / "traces" / f"internet-{name}.trace")
+        rates = [2 * schedule.carried(at / 2, at / 2 + 0.5) for at in range(240)]
+        assert schedule.mean == pytest.approx(70_000, rel=1e-3)
+        spreads.append(statistics.stdev(rates) / statistics.mean(rates))
+    assert spreads == [pytest.approx(spread, abs=0.12) for spread in (0.08, 0.35, 0.95)]
 
 
 def test_outages_are_a_schedule() -> None:

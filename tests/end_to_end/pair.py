@@ -29,6 +29,8 @@ from local_proxy.main import LocalProxy
 from policies.host.loader import load
 from remote_proxy.jobs.services import Services
 from remote_proxy.origin.client import Origin, OriginConfig
+from remote_proxy.plugged_in import PluggedIn, load_plugins
+from remote_proxy.promises.plugged_drivers import PluggedDrivers
 from remote_proxy.reach.guard import Guard
 from remote_proxy.reach.limits import Devices, Limits
 from remote_proxy.server import RemoteServer
@@ -77,8 +79,9 @@ class Remote:
         patience: float = 60.0, limits: Limits | None = None, allow: Sequence[str] = LOOPBACK,
         resolver: AbstractResolver | None = None, tls: ssl.SSLContext | None = None,
         security: ServerSecurity | None = None, keys: ServerKeys | None = None,
-        serves: int = 64, worth: float = 0.0,
+        serves: int = 64, worth: float = 0.0, plugged: PluggedIn | None = None,
     ) -> None:  # fmt: skip
+        self._plugged = plugged or load_plugins()
         self.port = free_port()
         self.security = security
         self.keys = keys
@@ -103,8 +106,12 @@ class Remote:
             guard = Guard(self._allow)
             origin = Origin(self._config, guard=guard, resolver=self._resolver, tls=self._tls)
             await ending.enter_async_context(origin)
-            self.transcoders = Transcoders(workers=2, timeout=120.0)
-            services = Services(origin, self.transcoders, self._devices, worth=self._worth)
+            plugged = self._plugged
+            self.transcoders = Transcoders(workers=2, timeout=120.0, plugged=plugged.transcoders)
+            services = Services(
+                origin, self.transcoders, self._devices, worth=self._worth,
+                schedulers=plugged.schedulers, drivers=PluggedDrivers(plugged.import_drivers),
+            )  # fmt: skip
             ending.push_async_callback(services.close)
             self.server = RemoteServer(
                 services,
@@ -185,7 +192,7 @@ async def pair(
     tunnel: Iterable[str] = (), jpegtran: str | None = shutil.which("jpegtran"),
     secure: bool = False, udp: bool = False, segments: bool = False,
     sites: Mapping[str, Any] | None = None, store: LocalStore | None = None,
-    worth: float = 0.0,
+    worth: float = 0.0, plugged: PluggedIn | None = None,
 ) -> AsyncIterator[Pair]:  # fmt: skip
     """Start both, end both. `secure`: TLS between them, `udp`: UDP, `segments`: of one size. Raises
     what the local proxy raised.
@@ -193,6 +200,7 @@ async def pair(
     `tls`: whom the remote trusts. `authority`: the local proxy takes TLS off, but to `tunnel`.
     `jpegtran`: the device's. `sites`, `store`: the local proxy's. `worth`: from how many seconds of
     waiting on pictures are adapted; else they are, though loopback is the fastest of all links.
+    `plugged`: the remote's plug-ins.
     """
     ends, keys = paired_twice("test")
     server, client = ends if secure or udp else (None, None)
@@ -200,6 +208,7 @@ async def pair(
     remote = Remote(
         config, memory=memory, patience=remote_patience, allow=allow, limits=limits,
         resolver=resolver, tls=tls, security=server, keys=server_keys, worth=worth,
+        plugged=plugged,
     )  # fmt: skip
     remote.port = remote_port or remote.port
     if start_remote:

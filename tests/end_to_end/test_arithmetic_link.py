@@ -21,7 +21,7 @@ from tests.end_to_end.pair import (
 )
 from tests.end_to_end.test_page_load import PHOTO, refined, same_pixels, site_of
 from transcoders.formats.scans import parse
-from wire.messages import ARITHMETIC
+from wire.abilities import ARITHMETIC
 
 JPEGTRAN = shutil.which("jpegtran")
 pytestmark = pytest.mark.skipif(JPEGTRAN is None, reason="jpegtran is not installed")

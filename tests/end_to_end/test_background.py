@@ -15,6 +15,7 @@ from remote_proxy.jobs.job import Job
 from scheduling.tree import Tree
 from tests.end_to_end.pair import all_three, run, until
 from wire import messages as m
+from wire.applications import Application
 from wire.frames import MAX_COMPONENT
 from wire.skeleton import Kind
 
@@ -53,7 +54,9 @@ def order_of_service(*, policy: bool) -> list[int]:
                 tree.set_scheduler(command.path, command.name, dict(command.params))
             elif isinstance(command, SetWeight):
                 tree.set_weight(command.path, command.weight)
-    chatter = tree.leaf(m.BACKGROUND, 3, kind="other", order=0)
+    chatter = tree.leaf(
+        *(m.BACKGROUND, 3), kind="other", order=0, application=Application.BACKGROUND
+    )
     picture = tree.leaf(1, 5, kind="image", order=0)
     tree.hierarchy.enqueue(chatter, 5_000)
     tree.hierarchy.enqueue(picture, 20_000)
@@ -77,10 +80,10 @@ def test_the_local_proxy_sets_it_apart() -> None:
             origin.serve("/", b"page", "text/plain")
             asked = asyncio.ensure_future(both.client.get("http://detectportal.firefox.com/x"))
             tunnel = asyncio.ensure_future(both.client.connect("update.googleapis.com:443"))
-            documents = both.session.documents
-            await until(lambda: len(documents.get(m.BACKGROUND, ())) == 2)
+            deliveries = both.session.deliveries
+            await until(lambda: deliveries.documents.get(m.BACKGROUND) == 2)
             await both.client.get(origin.base + "/")
-            assert set(documents) == {0, m.BACKGROUND}
+            assert set(deliveries.documents) == {0, m.BACKGROUND}
             for task in (asked, tunnel):
                 task.cancel()
             await asyncio.gather(asked, tunnel, return_exceptions=True)

@@ -4,12 +4,14 @@ said over it."""
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Iterable
 
 import pytest
 
 from bench.origins.synthetic import Shelf, page, prepared
 from bench.pairs.pair import memory_pair
+from emulation.lines.profiles import profile
 from emulation.memory.memory import LinkModel, MemoryLink
 from emulation.memory.virtual_time import run
 from policies.api import (
@@ -105,3 +107,65 @@ def test_a_policy_that_leaves_pictures_out_lets_them_come_again() -> None:
             return pair.remote.link.statistics().sent - before
 
     assert run(go()) > 250_000, "its pictures came"
+
+
+@pytest.mark.parametrize("name", ["56k", "384k", "1.6M", "satellite"])
+def test_what_is_heard_in_minutes_of_browsing_is_what_the_link_carries(name: str) -> None:
+    """Pages of all sizes, small answers and rests: never below half of it or above 1.3 times it for
+    more than three seconds."""
+    link = profile(name)
+    share = link.rate_down / 200_000
+    pages = [
+        page(f"http://p{n}.test/", text=3_000 * (1 + n % 3), large=int(share * 150_000 * (n % 4)))
+        for n in range(6)
+    ]
+    policy, made, rng = Listening(), prepared(pages), random.Random(1)
+    model = LinkModel(rate_up=link.rate_up, rate_down=link.rate_down, delay=link.delay)
+    told: list[tuple[float, float]] = []
+
+    async def go() -> float:
+        loop = asyncio.get_running_loop()
+        services = Services(Shelf(pages), made)
+        async with memory_pair(model, services, [Default(), policy]) as pair:
+            began, known = loop.time(), 0
+            while loop.time() < began + 240.0:
+                await pair.load(rng.choice(pages).url)
+                await asyncio.sleep(rng.expovariate(1 / rng.choice((1, 5, 30))))
+                told.extend((loop.time(), rate) for rate in policy.heard[known:])
+                known = len(policy.heard)
+            return loop.time()
+
+    run(go())
+    assert policy.heard
+    # Each is looked at when the next page is here, so several may be heard of at a time: of those
+    # the last one holds.
+    held = dict(told)
+    assert all(0.5 * link.rate_down <= rate <= 1.3 * link.rate_down for rate in held.values())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_modal_is_never_left_in_a_mode_that_the_link_has_left(seed: int) -> None:
+    """Whatever the link did, pictures come once it carries them (ATP, 4.2). A mode with few
+    pictures does not fill the link, so that each page may only find out about the next mode."""
+    rng = random.Random(seed)
+    pages = [page(f"http://p{n}.test/", text=6_000, large=250_000, seed=n + 1) for n in range(3)]
+    small = page("http://small.test/", text=60, large=0)
+    made = prepared(pages)
+
+    async def go() -> int:
+        services = Services(Shelf([*pages, small]), made)
+        async with memory_pair(LINK, services, [Default(), Modal()]) as pair:
+            link = pair.remote.link
+            assert isinstance(link, MemoryLink)
+            for _ in range(6):
+                link.outgoing.set_rate(rng.choice((2_000, 10_000, 40_000, RATE)))
+                await pair.load(rng.choice((*pages, small)).url)
+                await asyncio.sleep(rng.choice((0.5, 5, 60)))
+            link.outgoing.set_rate(RATE)
+            for known in pages:
+                before = link.statistics().sent
+                await pair.load(known.url)
+                await asyncio.sleep(20)
+            return link.statistics().sent - before
+
+    assert run(go()) > 200_000, "its pictures came"

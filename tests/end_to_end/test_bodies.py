@@ -241,6 +241,6 @@ def test_what_plain_clients_had_is_not_kept() -> None:
                 await both.client.get(origin.base + "/")
             assert len(both.local.components) <= 1  # what the bridge remembers
             assert len(both.session.tree.known) <= 33
-            assert sum(len(known) for known in both.session.documents.values()) <= 33
+            assert sum(both.session.deliveries.documents.values()) <= 33
 
     run(go())

@@ -152,6 +152,12 @@ def test_the_status_page_switches_a_site_and_no_other_page_does() -> None:
             await tab.evaluate(f'document.querySelector("{button}").click()')
             await until(lambda: both.local.sites.mode("127.0.0.1") == "original")
             await shows(tab, 'data-mode="original" aria-pressed="true"')
+            await tab.evaluate("""
+                const time = document.querySelector("[data-site='127.0.0.1'] select");
+                time.value = "5";
+                time.dispatchEvent(new Event("change"));
+            """)
+            await until(lambda: both.local.sites.within("127.0.0.1") == 5)
             await tab.call("Page.navigate", url=origin.base + "/")
             await shows(tab, "ready")
             body = '{"pattern":"evil.test","mode":"tunnel"}'

@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import io
 import random
 import zipfile
+from collections.abc import Iterable
 
 from bench.origins.synthetic import File, Shelf, SyntheticPage, page
 from bench.pairs.pair import Pair, memory_pair
 from emulation.memory.memory import LinkModel
 from emulation.memory.virtual_time import run
 from local_proxy.documents.incoming_document import IncomingDocument
-from policies.api import Policy
+from policies.api import (
+    Command,
+    DocumentOpened,
+    Event,
+    Fetch,
+    Kind,
+    Policy,
+    Rule,
+    SessionOpened,
+    SessionView,
+    SetPlan,
+    SetTimer,
+    TimerExpired,
+)
 from policies.builtin.default import Default
 from policies.builtin.equal import Equal
 from policies.builtin.text_first import TextFirst
@@ -25,6 +40,7 @@ from transcoders.make.thumbnail import thumbnail
 from transcoders.picture import Unfit
 
 MODEM = LinkModel(rate_up=4_200, rate_down=7_000, delay=0.05)
+QUICK = LinkModel(rate_up=20_000, rate_down=200_000, delay=0.05)
 URL = "http://two.test/large.pptx"
 STYLED_URL = "http://two.test/styled.odp"
 BESIDE = page("http://one.test/", text=20_000, large=150_000)
@@ -147,3 +163,41 @@ def test_a_view_makes_a_presentation_in_one_entry_readable_at_once() -> None:
     assert found["first"] < 1.0
     assert found["text"] < 2.0
     assert found["complete"] < 1.03 * (len(STYLED) / MODEM.rate_down + 4 * MODEM.delay)
+
+
+class Stops:
+    """Pictures stop at their low level; after a while all of them are fetched."""
+
+    name = "stops"
+    after = 120.0
+
+    def react(self, event: Event, view: SessionView) -> Iterable[Command]:
+        if isinstance(event, SessionOpened):
+            yield SetPlan((Rule(kind=Kind.IMAGE, level="low"),))
+        elif isinstance(event, DocumentOpened):
+            yield SetTimer("fetch them", after=self.after)
+        elif isinstance(event, TimerExpired):
+            images = [one for one in view.components.values() if one.kind is Kind.IMAGE]
+            yield from (Fetch(one.id) for one in images)
+
+
+async def stopped_deck() -> tuple[IncomingDocument, int, int]:
+    """The deck, and the bytes that crossed: while its pictures were stopped, and in all."""
+    services = Services(shelf(LARGE), AtOnce(jpegtran=None))
+    async with memory_pair(QUICK, services, [Default(), Stops()]) as pair:
+        _, deck = await texts_of(pair)
+        await asyncio.sleep(Stops.after - 30)
+        before = pair.tap.received
+        await asyncio.sleep(20)
+        assert pair.tap.received - before < 2_000, "the link rests"
+        assert not deck.complete
+        await until(lambda: deck.complete or bool(deck.failure), seconds=600)
+        return deck, before, pair.tap.received
+
+
+def test_pictures_of_a_deck_stop_at_the_level_of_a_plan_and_go_on_when_they_are_fetched() -> None:
+    deck, stopped, whole = run(stopped_deck())
+    assert deck.complete and not deck.failure
+    assert deck.sha256 == hashlib.sha256(LARGE).digest()
+    assert stopped < whole - 5_000, "most of it is a film, which no plan stopped"
+    assert whole < 1.1 * len(LARGE) + 20_000, "no byte of it twice"

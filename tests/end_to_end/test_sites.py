@@ -146,11 +146,11 @@ def test_a_choice_on_the_page_holds_at_once_and_after_a_restart(tmp_path: Path) 
         async with all_three(store=LocalStore(tmp_path)) as (origin, both):
             page = furnish(origin)
             await both.browser.navigate(page)
-            line = {"pattern": "127.0.0.1", "mode": "adapt", "chosen": False}
+            line = {"pattern": "127.0.0.1", "mode": "adapt", "chosen": False, "within": 0.0}
             assert (await report(both))["sites"] == [line]
             choice = {"pattern": "127.0.0.1", "mode": "text-only"}
             assert (await post(both, "/sites", choice)).status == 200
-            assert (await report(both))["sites"] == [{**choice, "chosen": True}]
+            assert (await report(both))["sites"] == [{**choice, "chosen": True, "within": 0.0}]
             known = await both.browser.image(page + "p.jpg", page)
             assert known.body[6:10] == bytes([64, 1, 240, 0]), "320 x 240, as the page has it"
         async with all_three(store=LocalStore(tmp_path)) as (origin, both):
@@ -290,7 +290,9 @@ def test_a_reader_s_wish_for_a_picture_overrules_the_plan(tmp_path: Path) -> Non
     run(go())
 
 
-def test_a_picture_whose_original_was_never_to_come_must_be_fetched_anew(tmp_path: Path) -> None:
+def test_a_picture_whose_original_was_never_to_come_goes_on_or_is_fetched_anew(
+    tmp_path: Path,
+) -> None:
     policy = tmp_path / "withholds.py"
     policy.write_text(WITHHOLDS.format(rule='level="low"'))
 
@@ -301,7 +303,11 @@ def test_a_picture_whose_original_was_never_to_come_must_be_fetched_anew(tmp_pat
             await both.browser.image(page + "p.jpg", page)
             (document,) = both.local.documents
             assert levels(both, page) == 1
-            assert not both.local.tracker.original(document.id, page + "p.jpg")
+            picture = both.known(page + "p.jpg")
+            await until(lambda: picture.stopped)
+            assert both.local.tracker.original(document.id, page + "p.jpg")
+            await until(lambda: picture.complete)
+            assert levels(both, page) > 1
             again = await both.browser.image(page + "p.jpg?sluice-level=x.0.again", page)
             assert again.body == PICTURE
 

@@ -193,7 +193,7 @@ def test_only_ancestors_disable() -> None:
         tree.hierarchy.enable(tree.root, by=tree.root)
 
 
-def test_below_a_schedulers_own_hold_nobody_enables() -> None:
+def test_only_one_as_high_as_the_scheduler_that_holds_enables() -> None:
     tree = Tree()
     tree.hierarchy.set_scheduler(tree.root, TextFirst())
     tree.hierarchy.enqueue(tree.text, 10)
@@ -202,8 +202,10 @@ def test_below_a_schedulers_own_hold_nobody_enables() -> None:
     assert tree.image.state is NodeState.DISABLED
     with pytest.raises(HierarchyError, match="at the root"):
         tree.hierarchy.enable(tree.image, by=tree.app)
-    tree.hierarchy.enable(tree.image, by=tree.root)  # allowed, but the strategy goes on
+    tree.hierarchy.withdraw(tree.image, by=tree.root)  # takes back nothing: the strategy goes on
     assert tree.image.state is NodeState.DISABLED
+    tree.hierarchy.enable(tree.image, by=tree.root)  # as high as the disabler
+    assert tree.image.state is NodeState.READY
 
 
 def test_a_disabled_subtree() -> None:

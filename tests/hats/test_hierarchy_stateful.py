@@ -15,6 +15,7 @@ from hats.tree.errors import HierarchyError
 from hats.tree.hierarchy import Hierarchy
 from hats.tree.invariants import check, may_send
 from hats.tree.node import Node
+from hats.tree.scheduler import DynamicScheduler
 
 KINDS = ("text", "style", "image", "font", "other")
 SCHEDULERS = st.sampled_from(registry.names())
@@ -138,6 +139,7 @@ class HierarchyMachine(RuleBasedStateMachine):
             model.backlog -= grant.length
             model.sent += grant.length
             assert grant.length > 0 or grant.last
+            assert not grant.length or model.sent <= grant.leaf.limit
             assert grant.last == (model.finished and not model.backlog)
             assert grant.leaf.attached != grant.last
             self.forget_the_departed()
@@ -165,6 +167,11 @@ class HierarchyMachine(RuleBasedStateMachine):
         self.tree.set_kind(leaf, kind)
         self.tree.set_size(leaf, size)
 
+    @precondition(has_leaves)
+    @rule(at=PICK, limit=st.none() | st.integers(0, 6000))
+    def limit(self, at: int, limit: int | None) -> None:
+        self.tree.set_limit(self.leaf(at), limit)
+
     @rule(quantum=st.integers(1, 300))
     def resize_quantum(self, quantum: int) -> None:
         self.mux.quantum = quantum
@@ -188,7 +195,33 @@ class HierarchyMachine(RuleBasedStateMachine):
                 self.tree.enable(node, by=by)
         else:
             self.tree.enable(node, by=by)
-            assert not any(isinstance(holder, Node) for holder in node.holds)
+            assert not node.holds
+
+    @rule(at=PICK, height=st.integers(0, 4))
+    def withdraw(self, at: int, height: int) -> None:
+        node = self.anyone(at)
+        above = self.ancestors(node)
+        if above:
+            by = above[height % len(above)]
+            self.tree.withdraw(node, by=by)
+            assert by not in (*node.holds, *node.enablers)
+
+    @rule(at=PICK, height=st.integers(0, 4), on=st.booleans())
+    def overrule_or_release(self, at: int, height: int, on: bool) -> None:
+        node = self.anyone(at)
+        if not node.depth:
+            return
+        above = self.ancestors(node)
+        scheduler = above[height % len(above)].scheduler
+        assert scheduler is not None
+        if not isinstance(scheduler, DynamicScheduler):
+            return
+        if on:
+            self.tree.overrule(node, scheduler)
+            assert scheduler in node.enablers
+        elif scheduler in node.enablers:
+            self.tree.release(node, scheduler)
+            assert scheduler not in node.enablers
 
     @staticmethod
     def ancestors(node: Node) -> list[Node]:
@@ -219,6 +252,7 @@ class HierarchyMachine(RuleBasedStateMachine):
                 self.tree.enable(node, by=self.tree.root)
         for leaf in self.leaves:
             self.tree.finish(leaf)
+            self.tree.set_limit(leaf, None)
         left = set(self.leaves)
         while (grant := self.mux.next_quantum(0.0)) is not None:
             if grant.last:

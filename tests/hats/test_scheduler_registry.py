@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from hats.disciplines import registry
+from hats.disciplines.bandwidth_shares import BandwidthShares
 from hats.disciplines.fifo import Fifo
 from hats.disciplines.low_fidelity_first import LowFidelityFirst
 from hats.disciplines.text_first import TextFirst
@@ -34,6 +35,8 @@ def test_parameters() -> None:
     fine = registry.create("low_fidelity_first", {"order": "round_robin", "small": 0})
     assert isinstance(fine, LowFidelityFirst)
     assert fine.inner.name == "wf2q_plus"
+    shares = registry.create("bandwidth_shares", {"needs": {"media": 9000}, "floor": 0.1})
+    assert isinstance(shares, BandwidthShares)
 
 
 @pytest.mark.parametrize(
@@ -52,6 +55,15 @@ def test_parameters() -> None:
         ("low_fidelity_first", {"small": -1}, "small=-1 is not"),
         ("low_fidelity_first", {"small": True}, "small=True is not"),
         ("low_fidelity_first", {"small": 1 << 40}, "is not a number of bytes"),
+        ("bandwidth_shares", {"inner": "fifo"}, "it takes needs, floor"),
+        ("bandwidth_shares", {"needs": ["media"]}, "is not at most 32 names or kinds"),
+        ("bandwidth_shares", {"needs": {"media": 0}}, "each with 1 to 1e.09 bytes/second"),
+        ("bandwidth_shares", {"needs": {"media": True}}, "needs="),
+        ("bandwidth_shares", {"needs": {"media": float("nan")}}, "needs="),
+        ("bandwidth_shares", {"needs": {7: 1000}}, "needs="),
+        ("bandwidth_shares", {"needs": {str(n): 1 for n in range(33)}}, "needs="),
+        ("bandwidth_shares", {"floor": 0}, "floor=0 is not 0.01 to 0.5"),
+        ("bandwidth_shares", {"floor": "low"}, "floor='low'"),
     ],
 )
 def test_what_is_wrong_is_named(name: str, params: dict[str, Any], message: str) -> None:

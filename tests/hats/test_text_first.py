@@ -75,17 +75,17 @@ def test_the_end_of_text_does_not_enable_what_a_command_disabled() -> None:
     tree.hierarchy.disable(image, by=root)  # on top of the scheduler's own hold
     assert tree.serve() == "t"
     assert image.state is NodeState.DISABLED
-    tree.hierarchy.enable(image, by=root)
+    tree.hierarchy.withdraw(image, by=root)
     assert tree.serve() == "i"
 
 
-def test_enabling_while_text_goes_does_not_let_an_image_through() -> None:
+def test_withdrawing_a_command_while_text_goes_does_not_let_an_image_through() -> None:
     tree = Tree(TextFirst(), WF2QPlus, RoundRobin)
     image = tree.leaf("a/1/i", Q)
     tree.hierarchy.disable(image, by=tree.hierarchy.root)
     tree.leaf("a/1/t", 2 * Q, kind="text")
     assert tree.serve(1) == "t"
-    tree.hierarchy.enable(image, by=tree.hierarchy.root)
+    tree.hierarchy.withdraw(image, by=tree.hierarchy.root)
     assert image.state is NodeState.DISABLED
     assert tree.serve() == "t,i"
 

@@ -4,15 +4,17 @@
 
 Runs those suites under coverage, says for each pure room of rooms.toml how much of it they reach,
 and fails below FLOOR. What a room's suites reach of it by way of another room's does not count for
-less: they run together.
+less: they run together, in as many processes as there are processors.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -47,27 +49,41 @@ def reached(files: dict[str, Any], room: str) -> float:
     return 100.0 * covered / all_of_it if all_of_it else 100.0
 
 
+def coverage(*words: str) -> None:
+    """Runs a command of coverage. Raises CalledProcessError."""
+    subprocess.run([sys.executable, "-m", "coverage", *words], cwd=ROOT, check=True)
+
+
+def tested(files: list[Path], data: Path) -> bool:
+    """Whether these suites pass, under coverage; what they say where they don't."""
+    folders = ",".join(sorted({str(Path(*room.split("."))) for room in PURE}))
+    command = [sys.executable, "-m", "coverage", "run", f"--data-file={data}", "--branch"]
+    command += [f"--source={folders}", "-m", "pytest", "-q", "-m", "not alone", "-p"]
+    command += ["no:cacheprovider", *map(str, files)]
+    done = subprocess.run(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    said = done.stdout.rstrip().splitlines()
+    print(*(said if done.returncode else said[-1:]), sep="\n", flush=True)
+    return not done.returncode
+
+
 def main() -> int:
     """The exit code: 1 where a room is below its floor, or a test fails."""
     with TemporaryDirectory(prefix="sluice-coverage-") as name:
         data, report = Path(name, "data"), Path(name, "report.json")
-        run = [sys.executable, "-m", "coverage"]
-        folders = ",".join(sorted({str(Path(*room.split("."))) for room in PURE}))
-        words = ["run", f"--data-file={data}", "--branch", f"--source={folders}", "-m", "pytest"]
-        tested = subprocess.run(
-            [*run, *words, "-q", "-m", "not alone", *map(str, suites())], cwd=ROOT, check=False
-        )
-        if tested.returncode:
-            return 1
-        subprocess.run(
-            [*run, "json", f"--data-file={data}", "-q", "-o", str(report), "--fail-under=0"],
-            cwd=ROOT,
-            check=True,
-        )
-        files = json.loads(report.read_text())["files"]
+        parts = [Path(name, f"data.{number}") for number in range(os.cpu_count() or 1)]
+        files = sorted(suites(), key=lambda file: -file.stat().st_size)
+        with ThreadPoolExecutor(len(parts)) as pool:
+            shares = [files[number :: len(parts)] for number in range(len(parts))]
+            if not all(pool.map(tested, shares, parts)):
+                return 1
+        coverage("combine", "-q", f"--data-file={data}", *map(str, parts))
+        coverage("json", "-q", f"--data-file={data}", "-o", str(report), "--fail-under=0")
+        measured = json.loads(report.read_text())["files"]
     low = 0
     for room in PURE:
-        percent = reached(files, room)
+        percent = reached(measured, room)
         low += percent < FLOOR
         print(f"{percent:6.1f} %  {room}{'' if percent >= FLOOR else '   below its floor'}")
     return 1 if low else 0

@@ -68,6 +68,21 @@ def test_lists_from_the_environment() -> None:
     assert settings.remote.max_bytes_per_day == 5_000_000_000
 
 
+def test_plugins_are_files_beside_the_settings_or_whole_paths(tmp_path: Path) -> None:
+    file = tmp_path / "sluice.toml"
+    file.write_text(
+        '[remote]\nschedulers = ["mine.py", "x.y:Z"]\ntranscoders = ["sub/t.py:T"]\n'
+        'import_drivers = ["/abs/d.py", "named"]\n'
+    )
+    remote = load(path=file, environ={}).remote
+    assert remote.schedulers == [str(tmp_path / "mine.py"), "x.y:Z"]
+    assert remote.transcoders == [str(tmp_path / "sub" / "t.py:T")]
+    assert remote.import_drivers == ["/abs/d.py", "named"]
+    for setting in ("SCHEDULERS", "TRANSCODERS", "IMPORT_DRIVERS"):
+        with pytest.raises(SettingsError, match="write the whole path"):
+            load(environ={f"SLUICE_REMOTE_{setting}": "x.y:Z,mine.py"})
+
+
 def test_nothing_inner_is_allowed_by_default() -> None:
     assert load(environ={}).remote.allow == []
 

@@ -21,6 +21,7 @@ from tests.local_proxy.scripted_remote import Answer, Linked, ScriptedRemote, li
 from tests.office_files import DECK
 from transcoders.exact.coder import Undone
 from wire import messages as m
+from wire.applications import Application
 from wire.fields import Headers
 from wire.package import Range, Slice, flat
 from wire.skeleton import Kind
@@ -115,10 +116,15 @@ class Observer:
     """Notes what is asked for."""
 
     opened: list[tuple[int, str]] = field(default_factory=list)
+    applications: list[Application] = field(default_factory=list)
+    """Of those."""
     requested: list[Component] = field(default_factory=list)
 
-    def document_opened(self, document: int, url: str, *, save_data: bool) -> None:
+    def document_opened(
+        self, document: int, url: str, *, save_data: bool, application: Application
+    ) -> None:
         self.opened.append((document, url))
+        self.applications.append(application)
 
     def component_requested(self, component: Component) -> None:
         self.requested.append(component)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from configuration import LocalSettings
@@ -11,7 +11,7 @@ from local_proxy.http.model import Request, Response
 from local_proxy.main import LocalProxy
 from policies.api import Event
 from tests.local_proxy.policy_session import Scripted, quiet
-from tests.local_proxy.scripted_remote import Answer, Remotes, ScriptedRemote
+from tests.local_proxy.scripted_remote import ACCEPTS, Answer, Remotes, ScriptedRemote
 from wire.fields import Headers
 
 NAVIGATION: Headers = [
@@ -66,9 +66,11 @@ async def at_work(
     sites: dict[str, str] | None = None,
     policy: Scripted | None = None,
     patience: float = 5.0,
+    accepts: Sequence[str] = ACCEPTS,
 ) -> AsyncIterator[AtWork]:
-    """`link` False: there is none at first. `sites`: modes by pattern."""
-    remotes, heard = Remotes(answer), policy or quiet()
+    """`link` False: there is none at first. `sites`: modes by pattern. `accepts`: abilities of the
+    remote."""
+    remotes, heard = Remotes(answer, accepts=accepts), policy or quiet()
     remotes.refuses = not link
     settings = LocalSettings(
         security="none",

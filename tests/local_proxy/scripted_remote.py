@@ -13,6 +13,7 @@ from local_proxy.link.components import Component
 from local_proxy.link.session import LocalSession
 from local_proxy.link.uplink import Uplink
 from transport.link.interface import Link, LinkError
+from wire import abilities
 from wire import messages as m
 from wire.fields import Headers
 from wire.frames import Control, Data
@@ -22,6 +23,14 @@ PIECE = 1024
 """Bytes of a component that are sent at a time."""
 MOMENT = 0.5
 """Seconds of virtual time in which whatever was said has come."""
+ACCEPTS = (
+    abilities.GROWING,
+    abilities.NOTICES,
+    abilities.DECISIONS,
+    abilities.APPLICATIONS,
+    abilities.STOPPED,
+    abilities.TREE,
+)
 M = TypeVar("M", bound=m.Message)
 Answer = Callable[["ScriptedRemote", m.Request, Headers], None]
 
@@ -31,10 +40,10 @@ class ScriptedRemote:
 
     quantum = PIECE
 
-    def __init__(self, link: MemoryLink, answer: Answer | None) -> None:
-        self.session = Session(
-            Side.REMOTE, agent="test", accepts=(m.GROWING, m.NOTICES, m.DECISIONS)
-        )
+    def __init__(
+        self, link: MemoryLink, answer: Answer | None, *, accepts: Sequence[str] = ACCEPTS
+    ) -> None:
+        self.session = Session(Side.REMOTE, agent="test", accepts=accepts)
         self.heard: list[m.Message] = []
         self.fields: dict[int, Headers] = {}
         """Of the requests, by component."""
@@ -125,7 +134,10 @@ class Listening:
 
     def progressed(self, component: Component, amount: int) -> None: ...
 
-    def expired(self, component: int) -> None: ...
+    def expired(self, fetch: m.Expired) -> None: ...
+
+    def too_soon(self, document: int, earliest: float) -> None: ...
+    def refused(self, number: int, reason: str) -> None: ...
 
     def noticed(self, text: str) -> None: ...
 
@@ -136,8 +148,9 @@ class Listening:
 class Remotes:
     """Makes links, each with a scripted remote at its end."""
 
-    def __init__(self, answer: Answer | None = None) -> None:
+    def __init__(self, answer: Answer | None = None, *, accepts: Sequence[str] = ACCEPTS) -> None:
         self.answer = answer
+        self.accepts = accepts
         self.all: list[ScriptedRemote] = []
         self.refuses = False
         """Nobody is there."""
@@ -146,7 +159,7 @@ class Remotes:
         if self.refuses:
             raise LinkError("refused")
         near, far = memory_links(LinkModel(rate_up=1e6, rate_down=1e6, delay=0.01))
-        self.all.append(ScriptedRemote(far, self.answer))
+        self.all.append(ScriptedRemote(far, self.answer, accepts=self.accepts))
         return near
 
     @property

@@ -9,19 +9,20 @@ from emulation.memory.virtual_time import run as run_virtually
 from local_proxy.link.resumption import Memory
 from local_proxy.link.session import LocalSession
 from tests.local_proxy.ends import LEVELS, URL, Ear, Remote
+from wire import abilities
 from wire import messages as m
 from wire.skeleton import Kind, Part, Use
 
 HEAD = m.Head(2, 200, b"")
-CODED = m.Levels(2, list(LEVELS), 9, m.ARITHMETIC)
+CODED = m.Levels(2, list(LEVELS), 9, abilities.ARITHMETIC)
 
 
 @pytest.mark.parametrize(
     ("accepts", "said", "taken"),
     [
-        ((m.ARITHMETIC,), [CODED, HEAD], True),
+        ((abilities.ARITHMETIC,), [CODED, HEAD], True),
         ((), [CODED, HEAD], False),
-        ((m.ARITHMETIC,), [m.Head(2, 200, b"", coding=m.ARITHMETIC)], False),
+        ((abilities.ARITHMETIC,), [m.Head(2, 200, b"", coding=abilities.ARITHMETIC)], False),
         (("other",), [CODED, HEAD], False),
     ],
     ids=["said", "not said", "without levels", "another said"],
@@ -38,7 +39,7 @@ def test_only_a_coding_that_was_said_to_be_accepted_is(
         session.start()
         if taken:
             await ear.heads.wait()
-            assert [one.coding for one in ear.promised] == [m.ARITHMETIC]
+            assert [one.coding for one in ear.promised] == [abilities.ARITHMETIC]
             session.close()
         else:
             error = await session.closed

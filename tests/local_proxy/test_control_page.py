@@ -57,12 +57,35 @@ def test_a_choice_holds_is_kept_and_can_be_taken_back(tmp_path: Path) -> None:
         told = await at.read()
         assert told["modes"] == ["adapt", "original", "text-only", "tunnel"]
         assert told["sites"] == [
-            {"pattern": "*.a.test", "mode": "tunnel", "chosen": True},
-            {"pattern": "news.test", "mode": "text-only", "chosen": False},
+            {"pattern": "*.a.test", "mode": "tunnel", "chosen": True, "within": 0.0},
+            {"pattern": "news.test", "mode": "text-only", "chosen": False, "within": 0.0},
         ]
         await at.change("/sites", choice("*.a.test", None))
         assert at.sites.mode("b.a.test") is Mode.ADAPT
         assert at.store.choices() == {}
+
+    run(main())
+
+
+def test_a_time_for_pictures_holds_is_kept_and_can_be_taken_back(tmp_path: Path) -> None:
+    async def main() -> None:
+        at = Controlled(tmp_path)
+        body = b'{"pattern": "*.a.test", "seconds": 5}'
+        assert await at.change("/sites/within", body) == (200, b"{}")
+        assert (at.sites.within("b.a.test"), at.sites.within("b.test")) == (5.0, None)
+        assert at.store.times() == {"*.a.test": 5.0}
+        told = await at.read()
+        assert told["sites"][0] == {
+            "pattern": "*.a.test",
+            "mode": "adapt",
+            "chosen": True,
+            "within": 5.0,
+        }
+        for wrong in (b"-1", b"3601", b'"x"'):
+            body = b'{"pattern": "a.test", "seconds": ' + wrong + b"}"
+            assert (await at.change("/sites/within", body))[0] == 400
+        await at.change("/sites/within", b'{"pattern": "*.a.test", "seconds": null}')
+        assert (at.sites.within("b.a.test"), at.store.times()) == (None, {})
 
     run(main())
 

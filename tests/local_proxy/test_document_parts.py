@@ -12,8 +12,8 @@ from office.extents import Extents
 from office.outline import DocumentKind, Media, OutlinePage
 from office.zip_directory import parse
 from tests.office_files import DECK
+from wire.abilities import EXACT
 from wire.errors import PeerError
-from wire.messages import EXACT
 from wire.package import Slice, flat
 from wire.skeleton import Kind, Level
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from local_proxy.front.http1.chunks import MAX_ASIDE, ChunkCheck
 from local_proxy.http.request_rules import RefusedRequest
-from wire.chunked import MAX_LINE
+from web.chunked import MAX_LINE
 
 NEXT = b"GET /next HTTP/1.1\r\nHost: a\r\n\r\n"
 GOOD = b"3;x=y\r\na\nb\r\nA\r\n0123456789\r\n0\r\nX-Sum: 1\r\n\r\n"

@@ -255,7 +255,11 @@ def test_one_too_many_is_turned_away_in_words() -> None:
 # -- WebSockets ------------------------------------------------------------------------------------
 
 ASKED: Headers = [("connection", "keep-alive, Upgrade"), ("upgrade", "WebSocket")]
-OPENING = Request("GET", "https://a.test:444/chat?x", [("host", "a.test:444"), ("cookie", "a=1")])
+OPENING = Request(
+    "GET",
+    "https://a.test:444/chat?x",
+    [("host", "a.test:444"), ("sluice-within", "5"), ("cookie", "a=1")],
+)
 AGREED = b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nX-A: b\r\n\r\n"
 
 
@@ -319,6 +323,7 @@ def test_a_server_that_agrees_is_spoken_with_from_the_first_byte() -> None:
         assert asked.startswith("get /chat?x http/1.1\r\n")
         assert "upgrade: websocket\r\n" in asked
         assert "cookie: a=1\r\n" in asked
+        assert "sluice" not in asked, "that is for this proxy alone"
         assert answer.headers == [("x-a", "b")]
         assert await answer.far.read() == b"\x81\x02hi"
         assert await answer.far.read() == b"more"

@@ -26,6 +26,7 @@ from office.zip_directory import parse
 from tests.office_files import DECK
 from tests.watched import run, until
 from transcoders.exact.coder import Undone
+from wire import abilities
 from wire import messages as m
 from wire.errors import PeerError
 from wire.frames import Data
@@ -49,10 +50,11 @@ class World:
         """Components that a person looks at, each time it is said."""
         self.arriving = Arriving(
             Memory(),
-            accepts=(m.EXACT,),
+            accepts=(abilities.EXACT,),
             say=self.said.append,
             progressed=lambda component, amount: None,
             ended=lambda component: None,
+            ask=lambda arrival: None,
         )
         self.document = IncomingDocument(
             URL,
@@ -333,7 +335,7 @@ def coded(world: World, form: bytes, *, low: bytes = b"") -> None:
         levels.insert(0, Level("low", 0, len(low), "image/webp"))
         world.arriving.levels(m.Levels(2, levels[:1], 0))
         world.data(2, low, last=False)
-    world.arriving.levels(m.Levels(2, levels, len(low) + len(form), m.EXACT))
+    world.arriving.levels(m.Levels(2, levels, len(low) + len(form), abilities.EXACT))
     world.data(2, form)
 
 

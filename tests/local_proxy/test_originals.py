@@ -20,6 +20,7 @@ from local_proxy.http.model import Request, Response
 from local_proxy.link.announced_levels import Told
 from local_proxy.link.components import Component, OriginHead
 from tests.local_proxy.export_world import IMAGE, JPEG, URL, World, run, text_of, turns
+from wire import abilities
 from wire import messages as m
 from wire.errors import PeerError
 from wire.fields import header
@@ -347,7 +348,7 @@ def test_a_form_that_the_origins_bytes_have_not_is_not_believed_to_be_them(
     message: m.Levels,
 ) -> None:
     with pytest.raises(PeerError):
-        Told.of(message, accepts=(m.ARITHMETIC, m.SKETCH))
+        Told.of(message, accepts=(abilities.ARITHMETIC, abilities.SKETCH))
 
 
 def test_what_an_older_remote_says_nothing_of_is_not_the_origins() -> None:

@@ -19,7 +19,7 @@ from local_proxy.promises.keeper import PromiseKeeper
 from local_proxy.requests.document_events import DocumentEvents
 from local_proxy.requests.open_documents import Documents
 from local_proxy.status.overview import PROBLEMS, Overview, origin_size
-from policies.api import BandwidthChanged, DocumentOpened, SkeletonGrew
+from policies.api import BandwidthChanged, DocumentOpened
 from policies.api.commands import WatchBandwidth
 from tests.local_proxy.policy_session import Scripted
 from tests.local_proxy.proxy_at_work import AtOnce
@@ -27,7 +27,7 @@ from tests.local_proxy.scripted_remote import Linked, linked, moment
 from transport.link.interface import LinkError
 from wire import messages as m
 from wire.origin_request import OriginRequest
-from wire.skeleton import Kind, Part, Use
+from wire.tree_row import TreeRow
 
 URL = "http://a.test/p.jpg?word=secret"
 
@@ -101,15 +101,32 @@ def test_what_has_come_whole_is_compared_with_what_the_origin_sent() -> None:
     run(main())
 
 
-def test_what_browsers_fetch_for_themselves_has_a_name() -> None:
+def test_documents_are_listed_with_their_applications() -> None:
+    async def main() -> None:
+        async with overview() as at:
+            at.runtime.hear(DocumentOpened(1, "http://a.test/"))
+            at.runtime.hear(DocumentOpened(3, "http://a.test/a.pptx", "office"))
+            await at.runtime.idle()
+            told = at.overview.snapshot()
+            assert {one.id: one.application for one in told.documents} == {
+                1: "browser",
+                3: "office",
+            }
+
+    run(main())
+
+
+def test_what_browsers_fetch_for_themselves_and_what_nobody_shows_have_names() -> None:
     async def main() -> None:
         async with overview() as at:
             one = Component(4, m.BACKGROUND, "http://update.test/")
             at.overview.carried(one, 5)
+            at.overview.carried(Component(6, m.UNATTRIBUTED, "http://a.test/disc.iso"), 5)
             at.overview.opened(1, "http://a.test/")
             labels = at.overview.snapshot().history.labels
             assert labels[m.BACKGROUND] == "what browsers fetch for themselves"
             assert labels[1] == "http://a.test/"
+            assert "downloads" in labels[m.UNATTRIBUTED]
 
     run(main())
 
@@ -128,7 +145,7 @@ def test_faults_are_listed_the_latest_first_without_queries_and_not_without_end(
                 at.overview.problem(f"fault {number}")
             problems = at.overview.snapshot().problems
             assert (len(problems), problems[0].text) == (PROBLEMS, "fault 18")
-            assert (problems[-1].age, problems[0].age) == (2.0, 0.0)
+            assert (problems[-1].age, problems[0].age) == pytest.approx((2.0, 0.0))
             assert "the origin is gone" in problems[-1].text
             assert "secret" not in problems[-1].text
             at.overview.problem("one more")
@@ -160,20 +177,24 @@ def test_the_bytes_of_links_that_are_gone_are_counted_on() -> None:
     run(main())
 
 
-def test_what_waits_is_a_tree_of_documents_and_components() -> None:
+def test_the_tree_is_the_remote_s_and_asked_for_when_somebody_looks() -> None:
     async def main() -> None:
         async with overview() as at:
-            at.runtime.hear(DocumentOpened(1, "http://a.test/"))
-            at.runtime.hear(SkeletonGrew(1, (Part(2, URL, Kind.IMAGE, Use.ELEMENT, 0),)))
-            await at.runtime.idle()
-            tree = at.overview.snapshot().tree
-            assert tree is not None
-            (browser,) = tree.children
-            (document,) = browser.children
-            (picture,) = document.children
-            assert (browser.name, document.name, picture.name) == ("browser", "1", "2")
-            assert (document.state, picture.kind, picture.backlog) == ("ready", "image", 0)
-            assert [one.name for one in at.overview.snapshot().policies] == ["scripted"]
+            await moment()
+            assert at.link.remote.of(m.LookAtTree) == []
+            assert at.overview.snapshot().tree is None
+            await moment()
+            assert at.link.remote.of(m.LookAtTree) == [m.LookAtTree()]
+            rows = [
+                TreeRow(0, "", 0, "fifo", 1.0, 7),
+                TreeRow(1, "browser", 2, "fifo", 1.0, 7, "x"),
+            ]
+            at.link.remote.say(m.TreeDrawn(rows))
+            await asyncio.sleep(1.5)
+            shown = at.overview.snapshot()
+            assert shown.tree is not None
+            assert (shown.tree.backlog, shown.tree.children[0].held_by) == (7, "x")
+            assert 1.0 < shown.tree_age < 2.0
 
     run(main())
 

@@ -27,6 +27,7 @@ from tests.local_proxy.scripted_remote import ScriptedRemote, moment
 from tests.office_files import DECK
 from transport.link.interface import LinkError
 from wire import messages as m
+from wire.applications import Application
 from wire.fields import Headers
 from wire.origin_request import OriginRequest
 from wire.package import flat
@@ -52,6 +53,7 @@ def test_a_document_in_parts_is_the_file_and_goes_when_it_is_closed(tmp_path: Pa
             assert asked.takes == m.Takes.PACKAGE | m.Takes.VIEWS | m.Takes.EXACT
             assert asked.component == asked.document == opened.document
             assert at.observer.opened == [(asked.document, URL)]
+            assert at.observer.applications == [asked.application] == [Application.OFFICE]
             assert [one.id for one in at.observer.requested] == [asked.document]
             assert at.heard == [FocusChanged(asked.document)]
             at.packages.close(number)
@@ -184,6 +186,7 @@ def test_after_a_lost_link_only_the_rest_is_asked_for(tmp_path: Path) -> None:
             assert asked.resume is not None
             assert asked.resume.held is not None
             assert asked.resume.held.ranges == flat([(0, half)])
+            assert asked.application is Application.OFFICE
             assert opened.complete
             assert opened.path.read_bytes() == DECK
             assert opened.document == asked.document != first
@@ -223,6 +226,29 @@ def test_what_somebody_else_has_asked_for_can_be_taken_over(tmp_path: Path) -> N
             assert at.packages.get(number) is opened
             await moment()
             assert opened.complete
+
+    run(main())
+
+
+def test_the_rest_of_what_a_browser_has_asked_for_is_the_browsers(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with documents(tmp_path / "kept", None) as at:
+            session = at.link.session
+            component = Component(session.new_id(), 0, URL)
+            component.document = component.id
+            answer = Answer(component)
+            request = OriginRequest("GET", URL, [], takes=at.packages.takes)
+            session.request(component, request)
+            await moment()
+            begun(at.remote, at.remote.asked[0], [])
+            await at.packages.take(answer, [])
+            at.remote.close(LinkError("reset"))
+            await moment()
+            await moment()
+            (rest,) = at.remote.asked
+            assert rest.resume is not None
+            assert rest.application is Application.BROWSER
+            assert at.observer.applications == [Application.BROWSER]
 
     run(main())
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from hashlib import sha256
+
+import pytest
 
 from emulation.memory.virtual_time import run
 from local_proxy.link.components import Component
 from local_proxy.policy.bridge import WANTED, Bridge, Components
 from policies.api import (
     Cancel,
+    Command,
+    CommandRefused,
     DocumentClosed,
     DocumentOpened,
     Event,
@@ -22,6 +27,7 @@ from policies.api import (
     SessionOpened,
     SetPlan,
     SetScheduler,
+    SetWeight,
     SkeletonGrew,
     VisibilityChanged,
 )
@@ -30,9 +36,12 @@ from tests.local_proxy.policy_session import Scripted
 from tests.local_proxy.proxy_at_work import HTML, AtWork, at_work
 from tests.local_proxy.scripted_remote import moment
 from transport.link.interface import LinkError
+from wire import abilities
 from wire import messages as m
+from wire.applications import Application
 from wire.skeleton import Kind, Level, Part, Use
 
+LOW = Level("low", 0, 3, "image/jpeg")
 PAGE, PICTURE = "http://a.test/", "http://a.test/p.jpg"
 JPEG = "image/jpeg"
 
@@ -148,9 +157,84 @@ def test_a_picture_that_a_reader_wants_goes_before_all_if_it_is_to_come() -> Non
             assert not original(document, "http://a.test/unknown")
             await moment()
             assert at.remote.of(m.Fetch) == [m.Fetch(2, "original", WANTED)]
-            at.remote.say(m.Levels(2, [Level("low", 0, 3, JPEG)], 3))
+            at.remote.head(2)
+            at.remote.send(2, b"all")
             await moment()
-            assert not original(document, PICTURE)  # the rest was never made
+            assert original(document, PICTURE)
+            await moment()
+            assert len(at.remote.of(m.Fetch)) == 1  # there is no more of it
+
+    run(main())
+
+
+def stops_at_low(at: AtWork) -> None:
+    at.remote.say(m.Levels(2, [LOW], LOW.end))
+    at.remote.head(2, headers=[("content-type", JPEG)])
+
+
+@pytest.mark.parametrize("early", [True, False], ids=["while it comes", "once it is here"])
+def test_a_picture_that_stops_at_a_level_goes_on_from_there_for_a_reader(early: bool) -> None:
+    async def main() -> None:
+        async with at_work() as at:
+            document = await page(at, PROMISED)
+            picture = at.proxy.components.find(document, PICTURE)
+            assert picture is not None
+            stops_at_low(at)
+            await moment()
+            if early:
+                assert at.proxy.tracker.original(document, PICTURE)
+            at.remote.send(2, b"low")
+            await moment()
+            assert at.proxy.tracker.original(document, PICTURE)
+            await moment()
+            resume = at.remote.asked[-1].resume
+            assert resume is not None
+            assert (resume.received, resume.level) == (3, "original")
+            assert resume.digest == sha256(b"low").digest()
+            at.remote.say(m.Levels(2, [LOW, Level("original", 3, 8, JPEG)], 8))
+            at.remote.head(2, headers=[("content-type", JPEG)])
+            at.remote.send(2, b"finer")
+            await moment()
+            assert picture.complete and not picture.stopped
+            assert bytes(picture.data) == b"lowfiner"
+
+    run(main())
+
+
+def test_it_goes_on_over_another_link_if_the_first_breaks() -> None:
+    async def main() -> None:
+        async with at_work() as at:
+            document = await page(at, PROMISED)
+            stops_at_low(at)
+            at.remote.send(2, b"low")
+            await moment()
+            assert at.proxy.tracker.original(document, PICTURE)
+            await moment()
+            first = at.remote
+            first.close(LinkError("gone"))
+            await asyncio.sleep(3)
+            assert at.remote is not first
+            resume = next(one.resume for one in at.remote.asked if one.component == 2)
+            assert resume is not None
+            assert (resume.received, resume.level) == (3, "original")
+
+    run(main())
+
+
+def test_a_remote_that_can_t_go_on_is_not_asked_to() -> None:
+    async def main() -> None:
+        async with at_work(link=False) as at:
+            at.remotes.accepts = ()
+            at.remotes.refuses = False
+            await asyncio.sleep(3)
+            document = await page(at, PROMISED)
+            stops_at_low(at)
+            at.remote.send(2, b"low")
+            await moment()
+            asked = len(at.remote.asked)
+            assert not at.proxy.tracker.original(document, PICTURE)
+            await moment()
+            assert len(at.remote.asked) == asked
 
     run(main())
 
@@ -175,6 +259,72 @@ def test_commands_leave_as_they_are_given_and_wait_for_a_link() -> None:
             await asyncio.sleep(10.0)
             heard_first = [type(one) for one in at.remote.heard if not isinstance(one, m.Hello)][:2]
             assert m.SetScheduler in heard_first  # what stands goes first
+
+    run(main())
+
+
+def test_a_command_that_the_remote_refuses_comes_back_by_its_number_in_the_session() -> None:
+    wrong = SetScheduler((), "edf")
+
+    def sets(event: Event, view: object) -> list[Command]:
+        return [wrong, SetWeight(("browser",), 2.0)] if event == SessionOpened() else []
+
+    async def main() -> None:
+        async with at_work(policy=Scripted(sets)) as at:
+            await moment()
+            await page(at, PROMISED)
+            assert at.proxy.tracker.original(1, PICTURE)  # a person's wish is counted, too
+            await moment()
+            assert at.remote.session.commands == 3
+            for number in (3, -1, 1 << 40):
+                at.remote.say(m.Refused(number, "no policy said that"))
+            for reason in ("z" * 1000, "twice"):
+                at.remote.say(m.Refused(1, reason))
+            await moment()
+            assert heard(at, CommandRefused) == [CommandRefused(wrong, "z" * m.MAX_REFUSAL)]
+            (one,) = at.proxy.runtime.statistics()
+            assert (one.refused, one.on) == (1, True)
+            at.remote.close(LinkError("reset"))
+            await asyncio.sleep(5.0)
+            assert len(at.remotes.all) == 2
+            assert at.remote.of(m.SetWeight) == [m.SetWeight(["browser"], 2.0)]
+            at.remote.say(m.Refused(1, "now"))  # it is said again before the policy's own words
+            await moment()
+            assert heard(at, CommandRefused)[1:] == [
+                CommandRefused(SetWeight(("browser",), 2.0), "now")
+            ]
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("accepts", "paths"),
+    [
+        ((abilities.APPLICATIONS,), [["office"], ["office", "9"]]),
+        ((), [["browser", "9"]]),
+    ],
+)
+def test_a_remote_that_knows_one_application_hears_of_that_one(
+    accepts: tuple[str, ...], paths: list[list[str]]
+) -> None:
+    async def main() -> None:
+        async with at_work(accepts=accepts) as at:
+            for path in (("office",), ("office", "9")):
+                bridge(at).command(SetWeight(path, 2.0))
+            await moment()
+            assert [one.path for one in at.remote.of(m.SetWeight)] == paths
+
+    run(main())
+
+
+def test_policies_hear_whose_document_it_is() -> None:
+    async def main() -> None:
+        async with at_work() as at:
+            bridge(at).document_opened(9, PAGE, application=Application.OFFICE)
+            bridge(at).document_opened(11, PAGE)
+            await moment()
+            opened = [one.application for one in at.heard if isinstance(one, DocumentOpened)]
+            assert opened == ["office", "browser"]
 
     run(main())
 

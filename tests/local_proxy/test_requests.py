@@ -19,6 +19,7 @@ from tests.local_proxy.policy_session import Scripted
 from tests.local_proxy.proxy_at_work import HTML, at_work, finish
 from tests.local_proxy.scripted_remote import ScriptedRemote, moment
 from wire import messages as m
+from wire.applications import Application
 from wire.fields import MAX_REQUEST, Headers, header
 from wire.skeleton import Kind, Part, Use
 
@@ -66,6 +67,38 @@ def test_who_is_of_no_page_is_nobodys_and_what_browsers_want_is_in_the_backgroun
             documents = [one.document for one in at.remote.asked]
             assert documents == [m.UNATTRIBUTED, m.BACKGROUND, m.UNATTRIBUTED]
             assert [one.levels for one in at.remote.asked] == [False, False, True]
+            whose = [one.application for one in at.remote.asked]
+            assert whose == [Application.OTHER, Application.BACKGROUND, Application.OTHER]
+
+    run(main())
+
+
+def test_what_a_page_asks_for_is_the_browsers_even_if_it_does_not_say_which_page_it_is() -> None:
+    async def main() -> None:
+        async with at_work(answers) as at:
+            await at.navigate(PAGE)
+            await at.get("http://b.test/s.js", ("referer", PAGE))
+            await at.get("http://b.test/s.js", ("sec-fetch-site", "cross-site"))
+            await at.get("http://b.test/s.js", ("sec-fetch-site", "none"))
+            documents = [one.document for one in at.remote.asked]
+            assert documents == [1, 1, m.UNATTRIBUTED, m.UNATTRIBUTED]
+            whose = [one.application for one in at.remote.asked]
+            assert whose == [Application.BROWSER] * 3 + [Application.OTHER]
+
+    run(main())
+
+
+def test_a_tunnel_says_whose_it_is() -> None:
+    async def main() -> None:
+        async with at_work() as at:
+            hosts = ("a.test", "update.googleapis.com")
+            opening = [asyncio.ensure_future(at.proxy.core.connect(one, 443)) for one in hosts]
+            await moment()
+            whose = [one.application for one in at.remote.asked]
+            assert whose == [Application.OTHER, Application.BACKGROUND]
+            for one in opening:
+                one.cancel()
+            await asyncio.gather(*opening, return_exceptions=True)
 
     run(main())
 

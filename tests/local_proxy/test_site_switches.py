@@ -74,6 +74,34 @@ def test_choices_have_a_bound_and_can_still_be_changed() -> None:
     assert sites.tunnelled("7.test")
 
 
+def test_a_time_for_pictures_follows_the_same_rules_and_none_takes_one_away() -> None:
+    sites = Sites({}, within={"*.news.test": 5.0, "quick.news.test": 0.0})
+    assert (sites.within("a.news.test"), sites.within("quick.news.test")) == (5.0, None)
+    sites.choose_time("a.news.test", 0.0)
+    assert (sites.within("a.news.test"), sites.within("b.news.test")) == (None, 5.0)
+    sites.choose_time("a.news.test", None)
+    assert sites.within("a.news.test") == 5.0
+    assert [(one.pattern, one.within, one.chosen) for one in sites.listed()] == [
+        ("*.news.test", 5.0, False),
+        ("quick.news.test", 0.0, False),
+    ]
+
+
+@pytest.mark.parametrize("seconds", [-1.0, 3_601.0, float("nan"), float("inf")])
+def test_what_is_no_time_is_no_choice(seconds: float) -> None:
+    sites = Sites({})
+    with pytest.raises(ValueError, match="seconds: must be 0 to 3600"):
+        sites.choose_time("a.test", seconds)
+    assert sites.listed() == []
+
+
+def test_choices_of_an_earlier_run_hold_again_but_those_that_make_no_sense() -> None:
+    sites = Sites({})
+    wrong = sites.recall({"a.test": "original", "b.test": "sideways"}, {"c.test": 7.0, "d": -1.0})
+    assert (sites.mode("a.test"), sites.within("c.test")) == (Mode.ORIGINAL, 7.0)
+    assert len(wrong) == 2 and "sideways" in wrong[0]
+
+
 def test_sites_seen_lately_are_listed_first_each_once() -> None:
     sites = Sites({"b.test": "original"})
     for host in ("a.test", "b.test", "", "a.test"):

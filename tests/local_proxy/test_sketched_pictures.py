@@ -19,6 +19,7 @@ from local_proxy.link.session import LocalSession
 from tests.local_proxy.ends import Ear, Remote, run, text_of, turns
 from tests.local_proxy.export_world import Driver, driver_in
 from tests.local_proxy.site import Quiet
+from wire import abilities
 from wire import messages as m
 from wire.fields import header
 from wire.frames import Control, Data
@@ -305,11 +306,11 @@ def test_a_sketch_is_never_handed_out_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("accepts", "levels", "complaint"),
     [
-        ((m.SKETCH,), LEVELS, ""),
-        ((m.ARITHMETIC,), LEVELS[1:], ""),
+        ((abilities.SKETCH,), LEVELS, ""),
+        ((abilities.ARITHMETIC,), LEVELS[1:], ""),
         ((), LEVELS, "nobody accepts a sketch"),
-        ((m.ARITHMETIC,), LEVELS, "nobody accepts a sketch"),
-        ((m.SKETCH,), (Level("low", 0, 99, JPEG, b"", 9, 9),), "do not fit its length"),
+        ((abilities.ARITHMETIC,), LEVELS, "nobody accepts a sketch"),
+        ((abilities.SKETCH,), (Level("low", 0, 99, JPEG, b"", 9, 9),), "do not fit its length"),
     ],
     ids=["said", "none", "not said", "another said", "too long"],
 )
@@ -361,7 +362,7 @@ def test_a_transfer_that_was_cut_inside_the_sketch_goes_on() -> None:
 
         near, far = memory_links(LinkModel(rate_up=1e5, rate_down=1e5, delay=0.01))
         Sender(far, [hello, skeleton, *picture], Data(2, DATA[:2]))
-        first = LocalSession(near, ear, memory, device="test", accepts=(m.SKETCH,))
+        first = LocalSession(near, ear, memory, device="test", accepts=(abilities.SKETCH,))
         first.start()
         await ear.heads.wait()
         (one,) = ear.promised
@@ -371,7 +372,7 @@ def test_a_transfer_that_was_cut_inside_the_sketch_goes_on() -> None:
 
         near, far = memory_links(LinkModel(rate_up=1e5, rate_down=1e5, delay=0.01))
         sender = Sender(far, [hello, *picture], Data(2, DATA[2:], last=True))
-        second = LocalSession(near, ear, memory, device="test", accepts=(m.SKETCH,))
+        second = LocalSession(near, ear, memory, device="test", accepts=(abilities.SKETCH,))
         second.start()
         second.take_over()
         await one.wait(lambda: one.complete)

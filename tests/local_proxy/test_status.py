@@ -13,8 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hats.disciplines.registry import create
-from hats.tree.hierarchy import Hierarchy
 from local_proxy.commands.status import render
 from local_proxy.http.model import Request, Response
 from local_proxy.policy.runtime import PolicyStatistics
@@ -29,6 +27,7 @@ from local_proxy.status.snapshot import (
     PolicyStatus,
     ShownEstimate,
     ShownSavings,
+    ShownTransport,
     StatusSnapshot,
 )
 from policies.api import DocumentOpened, Event, Kind, Progress, SessionOpened, SkeletonGrew, Use
@@ -37,6 +36,7 @@ from policies.testing import replay
 from remote_proxy.jobs.economy import AdaptationReason
 from wire.fields import header
 from wire.skeleton import Part
+from wire.tree_row import TreeRow
 
 LINK = LinkStatus(connected=True, seconds=3.0, remote="relay:7443", received=1000, sent=50)
 
@@ -227,6 +227,25 @@ def test_metrics_are_prometheus_text() -> None:
     assert CONTENT_TYPE.startswith("text/plain; version=0.0.4")
 
 
+def test_what_tcp_says_of_the_link_is_said_to_people_and_to_programs() -> None:
+    delivered = ShownEstimate(5000.0, 1.0, 0.5, "transport")
+    tcp = ShownTransport(
+        rtt=0.12, rttvar=0.03, min_rtt=0.1, segments=40, retransmitted=3, delivered=delivered
+    )
+    told = msgspec.structs.replace(status(), link=msgspec.structs.replace(LINK, tcp=tcp))
+    said = "  round trip 120 ms (+-30), 3 of 40 segments sent again"
+    assert said in render(told).splitlines()
+    text = exposition(told)
+    for line in (
+        'sluice_tcp_round_trip_seconds{which="smoothed"} 0.12',
+        'sluice_tcp_round_trip_seconds{which="lowest"} 0.1',
+        'sluice_tcp_segments{which="again"} 3',
+        "sluice_tcp_delivered_bytes_per_second 5000",
+    ):
+        assert line in text.splitlines()
+    assert "tcp" not in exposition(status()) and "round trip" not in render(status())
+
+
 def test_summary_lists_what_policies_see() -> None:
     parts = tuple(
         Part(2 * n, f"http://site/{n}", Kind.IMAGE, Use.ELEMENT, n) for n in range(1, 251)
@@ -257,14 +276,38 @@ def test_what_was_decided_about_pictures_is_said_to_people_and_to_programs() -> 
 
 
 def test_summary_of_the_tree() -> None:
-    tree = Hierarchy(root=create("text_first"))
-    browser = tree.attach(tree.root, "browser", scheduler=create("wf2q_plus"), weight=4.0)
-    for name in range(60):
-        tree.enqueue(tree.attach(browser, str(name), kind="image"), 10)
-    told = summary.tree(tree.statistics())
+    assert summary.tree([]) is None
+    told = summary.tree(
+        [
+            TreeRow(0, "", 0, "text_first", 1.0, 600),
+            TreeRow(1, "browser", 0, "wf2q_plus", 4.0, 600, more=3),
+            TreeRow(2, "7", 2, "image", 1.0, 600, "text_first of the link", leaf=True),
+            TreeRow(1, "tunnels", 1, "wf2q_plus", 1.0, 0),
+        ]
+    )
+    assert told is not None
     assert (told.scheduler, told.backlog, told.state) == ("text_first", 600, "ready")
-    (node,) = told.children
-    assert (node.weight, len(node.children), node.more) == (4.0, 50, 10)
+    browser, tunnels = told.children
+    assert (browser.weight, browser.more, tunnels.state) == (4.0, 3, "waiting")
+    (picture,) = browser.children
+    assert (picture.kind, picture.state) == ("image", "disabled")
+    assert picture.held_by == "text_first of the link"
+
+
+def test_a_tree_that_no_tree_can_be_is_shown_as_far_as_it_goes() -> None:
+    told = summary.tree(
+        [
+            TreeRow(-3, "r", 9, "", 1.0, 0),
+            TreeRow(7, "a", -1, "", 1.0, 0),
+            TreeRow(0, "s", 0, "", 1.0, 0),
+        ]
+    )
+    assert told is not None
+    assert (told.name, told.state, [one.name for one in told.children]) == (
+        "r",
+        "unknown",
+        ["a", "s"],
+    )
 
 
 # -- while the link is down --------------------------------------------------------------------

@@ -27,6 +27,7 @@ from transcoders.work.workers import Busy
 from transport.link.interface import LinkError
 from transport.paths.interfaces import Change
 from transport.sending.talk import BURST
+from wire import abilities
 from wire import messages as m
 from wire.errors import PeerError
 from wire.frames import Control, Data
@@ -253,9 +254,9 @@ def test_without_jpegtran_nothing_arithmetic_is_taken() -> None:
         decoding = PictureDecoding(None, streams=False)
         await decoding.probe()
         accepted = decoding.accepts()
-        assert {m.SKETCH, m.EXACT} <= set(accepted)
-        assert m.ARITHMETIC not in accepted
-        assert m.SCANS not in accepted
+        assert {abilities.SKETCH, abilities.EXACT} <= set(accepted)
+        assert abilities.ARITHMETIC not in accepted
+        assert abilities.SCANS not in accepted
         await decoding.close()
 
     run_watched(main())
@@ -286,8 +287,8 @@ def test_a_sketch_is_enlarged_until_the_device_closes() -> None:
 def test_where_pictures_are_streams_none_of_them_can_be_undone() -> None:
     async def main() -> None:
         decoding = PictureDecoding(None, streams=True)
-        assert m.SKETCH not in decoding.accepts()
-        assert m.EXACT in decoding.accepts()  # of documents, which are no streams
+        assert abilities.SKETCH not in decoding.accepts()
+        assert abilities.EXACT in decoding.accepts()  # of documents, which are no streams
         await decoding.close()
 
     run_watched(main())

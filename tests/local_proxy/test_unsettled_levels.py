@@ -31,12 +31,13 @@ from tests.local_proxy.test_sketched_pictures import (
     Sender,
     World,
 )
+from wire import abilities
 from wire import messages as m
 from wire.fields import header
 from wire.frames import Control, Data
 from wire.skeleton import Kind, Level, Part, Use
 
-ACCEPTS = (m.SKETCH, "test")
+ACCEPTS = (abilities.SKETCH, "test")
 FIRST = m.Levels(2, [LOW], 0)
 coded_and_not = pytest.mark.parametrize("coding", ["", "test"], ids=["plain", "coded"])
 

@@ -13,7 +13,6 @@ from policies.api import (
     Kind,
     PointerOn,
     Progress,
-    Raise,
     Resume,
     Rule,
     SessionOpened,
@@ -61,7 +60,7 @@ def test_pictures_that_can_not_be_good_in_time_stay_coarse() -> None:
     assert list(policy.react(early, player.result.view)) == [Resume(2)]
     assert player.play(Progress(2, 900, "low"), now=2.0) == [Defer(2)]
     assert player.result.view.deferred == {2}
-    assert player.play(PointerOn(2), now=3.0) == [Resume(2), Raise(2)]
+    assert player.play(PointerOn(2), now=3.0) == [Resume(2), Fetch(2, priority=1)]
     assert player.result.view.deferred == frozenset()
     assert player.play(TimerExpired("fetch:2"), now=8.5) == [Defer(2)]
     player.play(PointerOn(None), now=9.0)
@@ -95,7 +94,7 @@ def expire(host: PolicyHost, component: int) -> list[Command]:
             sent += follow(host.reacted(turn, commands, seconds=0.0, now=1.0))
         return sent
 
-    return follow(host.expired_early(component))
+    return follow(host.missed(component))
 
 
 def opened(policy: Answers) -> PolicyHost:

@@ -176,5 +176,5 @@ def test_a_fetch_that_can_not_be_in_time_gives_way_to_the_next() -> None:
 
     done = simulate(Wanting(), [page], rate=10_000)  # type: ignore[arg-type]
     assert done.components[2].complete == pytest.approx(3.0, abs=0.1)
-    assert told[:1] == [TimerExpired("fetch:4", early=True)]
-    assert done.components[4].complete == pytest.approx(6.0, abs=0.1)  # nobody gave it up
+    assert told == [TimerExpired("fetch:4", refused=True, level="medium", within=6.0)]
+    assert done.components[4].complete == pytest.approx(6.0, abs=0.1)  # as if nobody had asked

@@ -24,6 +24,7 @@ from policies.testing.simulated_remote import (
     SimulatedPage,
     SimulatedRemote,
 )
+from scheduling.deadlines import Missed
 
 PAGE = SimulatedPage(1, (Item(2, 7_000), Item(4, 7_000), Item(6, 2_000, Kind.TEXT)))
 
@@ -86,6 +87,25 @@ def test_a_plan_says_how_much_of_a_picture_comes_and_what_never_does() -> None:
     assert sent(one) == {2: 2_000, 4: 2_000}
 
 
+def test_a_fetch_stops_at_its_level_and_a_later_one_goes_on_from_there() -> None:
+    one = remote()
+    one.obey(Fetch(2, "low"), now=0.0)
+    assert sent(one) == {2: 1_000, 4: 7_000, 6: 2_000}
+    one.obey(Fetch(2, "original"), now=0.0)
+    assert sent(one) == {2: 6_000}
+
+
+def test_what_a_plan_stopped_goes_on_when_it_is_fetched() -> None:
+    one = remote(SetPlan((Rule(kind=Kind.IMAGE, level="low"),)))
+    assert sent(one) == {2: 1_000, 4: 1_000, 6: 2_000}
+    for leaf in one.leaves.values():
+        leaf.sent = 1_000
+    one.obey(Fetch(2, "low"), now=0.0)
+    assert sent(one) == {}
+    one.obey(Fetch(2, "medium"), now=0.0)
+    assert sent(one) == {2: 1_000}
+
+
 def test_a_scheduler_is_obeyed_at_once() -> None:
     one = remote(SetScheduler(("browser", "*"), "text_first"))
     assert sent(one, 2) == {6: 2_000}
@@ -118,12 +138,19 @@ def test_a_page_that_is_closed_takes_all_of_it_along() -> None:
     assert sent(one) == {2: 7_000, 4: 7_000, 6: 2_000}
 
 
-def test_a_fetch_that_cannot_be_in_time_expires_and_is_held() -> None:
+def test_a_fetch_that_cannot_be_in_time_is_refused_and_changes_nothing() -> None:
     one = remote()
     assert list(one.expired(0.0)) == []
-    one.obey(Fetch(2, "original", timer=3.0), now=0.0)
-    assert list(one.expired(0.0)) == [2]
+    missed = one.obey(Fetch(2, "original", timer=3.0), now=0.0)
+    assert missed == Missed(2, "low", 9.0, refused=True)  # behind 2 KB of text
     assert list(one.expired(0.0)) == []
+    assert sent(one) == {2: 7_000, 4: 7_000, 6: 2_000}  # it goes as if nobody had asked
+
+
+def test_a_fetch_whose_time_is_over_is_held() -> None:
+    one = remote()
+    assert one.obey(Fetch(2, "original", timer=60.0), now=0.0) == ""
+    assert list(one.expired(61.0)) == []
     assert 2 not in sent(one)
 
 

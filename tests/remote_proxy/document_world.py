@@ -24,6 +24,7 @@ from transcoders.make.registry import Transcoders
 from transport.sending.outbox import TreeOutbox
 from transport.sending.outgoing import Budget
 from wire import messages as m
+from wire.continuation import Continuation
 from wire.fields import Headers
 from wire.frames import Control
 from wire.session import Session, Side
@@ -60,7 +61,7 @@ def job(
     takes: m.Takes = m.Takes.PACKAGE,
     method: str = "GET",
     treatment: m.Treatment = m.Treatment.ADAPTED,
-    resume: m.Resume | None = None,
+    resume: Continuation | None = None,
 ) -> Job:
     request = m.Request(
         DOCUMENT, DOCUMENT, method, url, b"", treatment=treatment, takes=takes, resume=resume

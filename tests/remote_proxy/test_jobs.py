@@ -10,6 +10,8 @@ from remote_proxy.origin.decoder import ACCEPT_ENCODING
 from remote_proxy.promises.prefetch import Prefetch
 from transport.sending.incoming import Incoming
 from wire import messages as m
+from wire.applications import Application
+from wire.continuation import Continuation
 from wire.fields import header
 from wire.skeleton import Kind, Part, Use
 
@@ -57,9 +59,12 @@ def test_a_promise_asks_as_a_browser_would_and_for_levels_of_pictures_alone() ->
 
 def test_a_promise_of_an_earlier_session_is_what_it_was_then() -> None:
     before = promised().part
-    resume = m.Resume(1000, b"digest", part=before, accept="text/html,image/avif,*/*")
-    job = Job.requested(asked(8, 5, resume=resume), [*HEADERS], None)
+    resume = Continuation(1000, b"digest", part=before, accept="text/html,image/avif,*/*")
+    job = Job.requested(
+        asked(8, 5, resume=resume, application=Application.OFFICE), [*HEADERS], None
+    )
     assert job.promised
+    assert job.request.application is Application.OFFICE
     assert (job.kind, job.use, job.order, job.width, job.height) == (
         *(Kind.IMAGE, Use.ELEMENT, 5, 640, 480),
     )
@@ -69,7 +74,7 @@ def test_a_promise_of_an_earlier_session_is_what_it_was_then() -> None:
 
 
 def test_what_is_resumed_and_was_asked_for_is_no_promise() -> None:
-    job = Job.requested(asked(5, 5, resume=m.Resume(1000, b"digest")), [], None)
+    job = Job.requested(asked(5, 5, resume=Continuation(1000, b"digest")), [], None)
     assert not job.promised
     assert job.use is Use.DOCUMENT
     assert job.part.kind is Kind.OTHER

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 from emulation.memory.virtual_time import run
 from monitor.estimate import BandwidthEstimate
@@ -17,6 +18,17 @@ from transport.sending.outbox import TreeOutbox
 from transport.sending.outgoing import Budget
 from wire import messages as m
 from wire.session import Session, Side
+from wire.skeleton import Kind, Use
+
+
+@dataclass
+class Entered:
+    """A component that enters the tree."""
+
+    component: int
+    document: int
+    use: Use = Use.ELEMENT
+    order: int = 2
 
 
 class World:
@@ -83,7 +95,7 @@ def test_the_quantum_suits_the_rate_as_soon_as_that_is_known() -> None:
 
 def test_a_quantum_that_a_policy_has_set_stays() -> None:
     async def scenario(world: World) -> None:
-        world.obedience.set_quantum(m.SetQuantum([], 2048))
+        world.obedience.obey(m.SetQuantum([], 2048))
         world.rate = 7_000.0
         await world.happens()
         world.rate = None
@@ -145,6 +157,30 @@ def test_a_fetch_that_cannot_be_in_time_is_said_to_have_expired() -> None:
         assert world.said == []
         world.rate = 1_000.0
         await asyncio.sleep(2 * RENEW)  # with a timer that runs there is always another look
-        assert world.said == [m.Expired(2)]
+        assert world.said == [m.Expired(2, "", 10.0)]
+
+    in_world(scenario)
+
+
+def test_a_link_that_rests_is_woken_when_a_picture_may_go_on() -> None:
+    async def scenario(world: World) -> None:
+        ends = {"low": 1_000, "original": 9_000}
+        timely = world.obedience.timely
+        timely.opened(1, 0.0)
+        world.obedience.obey(m.SetPlan([{"kind": "image", "within": 30.0}]))
+        world.obedience.entered(Entered(component=2, document=1), Kind.IMAGE)
+        leaf = world.tree.leaf(1, 2, kind="image", order=2)
+        world.tree.set_marks(1, 2, [*ends.values()], [*ends.values()], ends=ends)
+        world.tree.hierarchy.enqueue(leaf, 9_000)
+        world.rate = 100.0
+        await world.happens()
+        assert timely.level(2) == "low"
+        before = world.link.woken
+        await world.happens()
+        assert world.link.woken == before, "nothing has changed"
+        world.rate = 10_000.0
+        await world.happens()
+        assert timely.level(2) == "original"
+        assert world.link.woken > before
 
     in_world(scenario)

@@ -33,7 +33,9 @@ from tests.remote_proxy.document_world import (
 )
 from tests.watched import run
 from transcoders.work.workers import Workers
+from wire import abilities
 from wire import messages as m
+from wire.continuation import Continuation
 from wire.fields import Headers
 from wire.package import Held, Slice, flat, ranges_of
 from wire.skeleton import Kind
@@ -179,7 +181,7 @@ def test_what_the_device_has_of_the_file_is_not_sent_again() -> None:
         there = [(0, directory.start // 2)]
         held = Held(hashlib.sha256(directory.raw).digest(), flat(there))
         session = Session()
-        await session.bring(DECK, job(resume=m.Resume(0, held=held)))
+        await session.bring(DECK, job(resume=Continuation(0, held=held)))
         sent = Extents(
             span for one in session.slices for span in ranges_of(one.ranges, length=len(DECK))
         )
@@ -189,7 +191,7 @@ def test_what_the_device_has_of_the_file_is_not_sent_again() -> None:
         assert session.told(m.Package)[0].goes_on
         other = Session()
         changed = structs.replace(held, directory=bytes(32))
-        await other.bring(DECK, job(resume=m.Resume(0, held=changed)))
+        await other.bring(DECK, job(resume=Continuation(0, held=changed)))
         assert other.file(len(DECK)) == DECK
 
     run(main())
@@ -222,7 +224,7 @@ def test_a_view_that_the_device_has_or_needs_no_more_is_not_sent_again() -> None
     async def views(held: Held) -> int:
         session = Session()
         takes = m.Takes.PACKAGE | m.Takes.VIEWS
-        await session.bring(data, job(takes=takes, resume=m.Resume(0, held=held)), texts=True)
+        await session.bring(data, job(takes=takes, resume=Continuation(0, held=held)), texts=True)
         return sum(bool(one.view) for one in session.slices)
 
     async def main() -> None:
@@ -238,10 +240,12 @@ def test_a_picture_goes_in_its_exact_form_where_the_device_can_undo_it() -> None
     async def main() -> None:
         both = m.Takes.PACKAGE | m.Takes.EXACT
         transcoders = FakeTranscoders(form=b"a form")
-        session = Session(m.EXACT, transcoders=transcoders)
+        session = Session(abilities.EXACT, transcoders=transcoders)
         session.rate = 7000.0
         await session.bring(DECK, job(takes=both))
-        coded = {said.component for said in session.told(m.Levels) if said.coding == m.EXACT}
+        coded = {
+            said.component for said in session.told(m.Levels) if said.coding == abilities.EXACT
+        }
         assert coded
         assert {session.came[component] for component in coded} == {b"a form"}
         plain = Session(transcoders=FakeTranscoders(form=b"a form"))

@@ -7,6 +7,7 @@ import hashlib
 import io
 import random
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -20,7 +21,7 @@ from remote_proxy.origin.resumed_body import Rest
 from transcoders.make.low import Low, as_it_is
 from transcoders.make.registry import Transcoders
 from transcoders.picture import Picture, PictureOptions
-from wire import messages as m
+from wire.continuation import Continuation
 from wire.skeleton import Level
 
 
@@ -111,15 +112,16 @@ class World:
         self,
         *,
         steps: bool = True,
-        rest: m.Resume | None = None,
+        rest: Continuation | None = None,
         worth: float | None = None,
         stop: str = "original",
+        sketch: bool = False,
     ) -> PictureWork:
         sender: Sender = self.sender  # type: ignore[assignment]  # what work asks of it, it has
         return PictureWork(
             DATA,
             "image/png",
-            PictureOptions(stop=stop),
+            PictureOptions(stop=stop, sketch=sketch),
             sender=sender,
             transcoders=self.transcoders,
             rush=self.rush,
@@ -301,9 +303,29 @@ def test_a_picture_that_was_begun_goes_on_in_the_form_in_which_it_began(
         world.sender.expected = FAST
         world.transcoders.rest_takes = 30.0
         digest = hashlib.sha256(beginning).digest()
-        work = world.work(rest=m.Resume(len(beginning), digest))
+        work = world.work(rest=Continuation(len(beginning), digest))
         assert await work.low() is None
         assert await work.finished(None) == expected
+
+    in_world(scenario)
+
+
+def test_one_that_was_begun_without_a_sketch_goes_on_without_it() -> None:
+    prefixes = Picture(b"prefixes", (Level("original", 0, 8, "image/webp"),), 100, 100,
+                       lossless=True, identical=False)  # fmt: skip
+
+    class BothForms(SlowTranscoders):
+        async def finish(
+            self, data: bytes, content_type: str, options: PictureOptions, *args: Any, **kept: Any
+        ) -> Picture | None:
+            return MADE if options.sketch else prefixes
+
+    async def scenario(world: World) -> None:
+        world.transcoders = BothForms()
+        for beginning, expected in ((b"a sketch", MADE), (b"pref", prefixes)):
+            rest = Continuation(len(beginning), hashlib.sha256(beginning).digest())
+            work = world.work(rest=rest, sketch=True)
+            assert await work.finished(await work.low()) == expected
 
     in_world(scenario)
 

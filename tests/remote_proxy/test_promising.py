@@ -6,12 +6,15 @@ import pytest
 
 from policies.api.plan import Rule, to_wire
 from remote_proxy.jobs.job import Job
+from remote_proxy.promises.plugged_drivers import PluggedDrivers
 from remote_proxy.promises.promise import MAX_DOCUMENTS, MAX_SHARED, Promising
 from scheduling.commands import Obedience
 from scheduling.plan import Plan
 from scheduling.tree import Tree
 from tests.remote_proxy.document_world import response
 from wire import messages as m
+from wire.applications import Application
+from wire.continuation import Continuation, Kept
 from wire.fields import Headers
 from wire.names import name_of
 from wire.session import Session, Side
@@ -46,6 +49,8 @@ class World:
             start=self.begun.append,
             may=lambda url: url not in self.refused,
             spare=lambda: self.spare,
+            drivers=PluggedDrivers(),
+            whose=lambda: "phone",
         )
 
     def page(
@@ -99,6 +104,15 @@ def test_what_a_page_needs_is_promised_entered_and_begun() -> None:
     assert [job.part for job in world.begun] == parts
     assert {leaf.name for leaf in world.tree.leaves()} == {str(part.component) for part in parts}
     assert all(job.promised and not job.withheld for job in world.begun)
+
+
+def test_what_a_page_needs_stands_under_its_application() -> None:
+    world = World()
+    world.page(application=Application.OFFICE)
+    assert world.begun
+    assert {job.request.application for job in world.begun} == {Application.OFFICE}
+    paths = [world.tree.hierarchy.path(leaf) for leaf in world.tree.leaves()]
+    assert {path[:2] for path in paths} == {("office", "5")}
 
 
 def test_a_sheet_that_was_promised_brings_what_it_needs_for_its_page() -> None:
@@ -160,7 +174,7 @@ def test_no_more_is_promised_than_there_is_to_spare() -> None:
 
 def test_what_the_device_has_is_not_promised_and_what_may_be_stale_waits() -> None:
     world = World()
-    kept = m.Kept(fresh=name_of(PAGE + "a.css"), stale=name_of(PAGE + "b.png"))
+    kept = Kept(fresh=name_of(PAGE + "a.css"), stale=name_of(PAGE + "b.png"))
     world.page(kept=kept)
     assert "a.css" not in world.paths()
     assert world.job("b.png").withheld
@@ -173,7 +187,7 @@ def test_what_the_device_has_is_not_promised_and_what_may_be_stale_waits() -> No
 
 def test_what_an_earlier_session_promised_is_not_promised_again() -> None:
     world = World()
-    world.page(resume=m.Resume(0, known=name_of(PAGE + "b.png")))
+    world.page(resume=Continuation(0, known=name_of(PAGE + "b.png")))
     assert "b.png" not in world.paths()
 
 

@@ -20,7 +20,7 @@ from remote_proxy.origin.response_fields import (
 )
 from remote_proxy.origin.resumed_body import Rest, begins_there, conditional
 from remote_proxy.reach.failures import OriginError
-from wire import messages as m
+from wire.continuation import Continuation
 from wire.fields import MAX_RESPONSE, Headers
 
 
@@ -28,8 +28,8 @@ def cached(value: str, *more: tuple[str, str]) -> Headers:
     return [("cache-control", value), *more]
 
 
-def begun(data: bytes, etag: str = "") -> m.Resume:
-    return m.Resume(received=len(data), digest=hashlib.sha256(data).digest(), etag=etag)
+def begun(data: bytes, etag: str = "") -> Continuation:
+    return Continuation(received=len(data), digest=hashlib.sha256(data).digest(), etag=etag)
 
 
 def test_another_way_to_the_origin_stays_untold() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -17,6 +17,7 @@ from scheduling.tree import Tree
 from transport.sending.outbox import TreeOutbox
 from transport.sending.outgoing import Budget
 from wire import messages as m
+from wire.applications import Application
 from wire.fields import Headers
 from wire.frames import Control, Data
 from wire.origin_request import OriginRequest
@@ -94,6 +95,15 @@ def test_a_promise_s_head_waits_for_its_turn_unless_it_is_text_or_all_that_is_se
     assert [type(frame) for frame in link.frames()] == ([Data] if at_once else [Control, Data])
 
 
+def test_a_component_enters_the_tree_under_its_application() -> None:
+    link = Link()
+    asked = OriginRequest("GET", "http://a.test/x", [], application=Application.OFFICE)
+    WayOut(replace(job(), request=asked), link).open(Kind.TEXT)
+    leaf = link.leaf()
+    assert leaf is not None
+    assert link.tree.hierarchy.path(leaf) == ("office", "1", "2")
+
+
 def test_a_head_that_no_message_can_hold_is_an_error_of_the_origin() -> None:
     with pytest.raises(OriginError, match="too large"):
         WayOut(job(), Link()).head(response(), [("x", "y" * 200_000)], length=1)
@@ -131,7 +141,7 @@ def test_marks_are_the_picture_s_levels_or_its_steps_where_it_grows() -> None:
     link = Link()
     way = WayOut(job(kind=Kind.IMAGE), link)
     way.open(Kind.IMAGE)
-    way.mark([10, 30], [20, 30])
+    way.mark([10, 30], [20, 30], ends={"low": 10, "original": 30})
     leaf = link.leaf()
     assert leaf is not None and tuple(leaf.marks) == (10, 30)
     link.tree.grow(1)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from hats.tree.errors import SchedulerError
-from scheduling.tree import MAX_RULES, Tree
+from scheduling.standing_rules import MAX_RULES
+from scheduling.tree import Tree
+from wire.applications import NODES, Application
 
 
 def sending(tree: Tree) -> list[str]:
@@ -75,6 +77,47 @@ def test_a_closed_document_takes_its_rules_with_it() -> None:
     assert tree.document(5).weight == 1.0
 
 
+def test_documents_stand_under_their_applications_whose_rules_hold_for_them() -> None:
+    tree = Tree(quantum=1000)
+    tree.set_weight(("office", "*"), 3.0)
+    tree.set_weight(("*", "9"), 5.0)
+    assert tree.document(7, Application.OFFICE).weight == 3.0
+    assert tree.document(7).weight == 1.0
+    assert {tree.document(9, one).weight for one in Application} == {5.0}
+    assert [node.name for node in tree.hierarchy.root.children.values()] == list(NODES)
+
+
+def test_a_document_closes_whichever_application_has_it() -> None:
+    tree = Tree(quantum=1000)
+    tree.set_weight(("office", "5"), 7.0)
+    leaf = tree.leaf(5, 2, kind="text", order=0, application=Application.OFFICE)
+    tree.hierarchy.enqueue(leaf, 100)
+    assert tree.hierarchy.path(leaf) == ("office", "5", "2")
+    tree.close_document(5)
+    assert sending(tree) == []
+    assert tree.document(5, Application.OFFICE).weight == 1.0
+
+
+def test_a_document_grows_whichever_application_has_it() -> None:
+    tree = Tree(quantum=1000)
+    tree.grow(5)
+    assert not tree.grows(5)  # not there
+    leaf = tree.leaf(5, 2, kind="image", order=0, application=Application.OFFICE)
+    tree.set_marks(5, 2, (10, 20), (15,), ends={"low": 10, "original": 20})
+    tree.grow(5)
+    assert tree.grows(5)
+    assert tuple(leaf.marks) == (15,)
+
+
+def test_applications_share_the_link_by_their_weights() -> None:
+    tree = Tree(quantum=100)
+    tree.set_weight(("browser",), 4.0)
+    for component, application in ((2, Application.BROWSER), (4, Application.OFFICE)):
+        leaf = tree.leaf(1, component, kind="image", order=0, application=application)
+        tree.hierarchy.enqueue(leaf, 5_000)
+    assert sending(tree)[:20].count("2") == 16
+
+
 def test_tunnels_go_before_pictures_while_two_ends_talk_in_them() -> None:
     tree = Tree(quantum=100)
     tree.set_scheduler((), "text_first", {})
@@ -100,3 +143,82 @@ def test_a_transfer_in_a_tunnel_shares_with_pages_and_lets_talk_by() -> None:
     assert "3" in [
         grant.leaf.name for _ in range(3) if (grant := tree.multiplexer.next_quantum(0.0))
     ]
+
+
+def settings(tree: Tree, component: int) -> tuple[float, int | None]:
+    leaf = tree.find_leaf(component)
+    assert leaf is not None
+    return leaf.weight, leaf.quantum
+
+
+@pytest.mark.parametrize("pattern", [("browser", "1", "2"), ("browser", "1", "*")])
+def test_a_component_has_its_weight_and_quantum_now_and_if_it_enters_later(
+    pattern: tuple[str, ...],
+) -> None:
+    for early in (True, False):
+        tree = Tree(quantum=1000)
+        if early:
+            filled(tree, 2)
+        tree.set_weight(pattern, 3.0)
+        tree.set_quantum(pattern, 200)
+        if not early:
+            filled(tree, 2)
+        filled(tree, 4, document=3)
+        assert settings(tree, 2) == (3.0, 200)
+        assert settings(tree, 4) == (1.0, None)
+        tree.set_quantum(pattern, 0)
+        assert settings(tree, 2) == (3.0, None)
+
+
+def test_a_weight_of_a_component_changes_its_share() -> None:
+    tree = Tree(quantum=100)
+    for component in (2, 4):
+        tree.hierarchy.enqueue(tree.leaf(1, component, kind="image", order=0), 10_000)
+    tree.set_weight(("browser", "1", "2"), 3.0)
+    served = [tree.multiplexer.next_quantum(0.0) for _ in range(40)]
+    assert [grant.leaf.name for grant in served if grant].count("2") == 30
+
+
+def test_a_quantum_holds_for_documents_that_come_later() -> None:
+    tree = Tree(quantum=1000)
+    tree.set_quantum(("browser", "*"), 300)
+    assert tree.document(7).quantum == 300
+
+
+def test_single_tunnels_keep_what_the_session_gives_them() -> None:
+    tree = Tree(quantum=1000)
+    leaf = tree.tunnel(1)
+    before = leaf.weight
+    tree.set_weight(("*", "*"), 3.0)
+    assert leaf.weight == before
+
+
+@pytest.mark.parametrize("how", ["forgotten", "sent in full", "closed", "never came"])
+def test_what_was_said_of_a_component_leaves_with_it(how: str) -> None:
+    tree = Tree(quantum=1000)
+    for number in range(2, 2 * MAX_RULES + 2, 2):  # one more would be too many
+        if how != "never came":
+            filled(tree, number)
+        tree.set_weight(("browser", "1", str(number)), 3.0)
+        if how == "sent in full":
+            tree.hierarchy.finish(tree.leaf(1, number, kind="image", order=0))
+        if how == "forgotten":
+            tree.forget(number)
+    if how == "closed":
+        tree.close_document(1)
+    sending(tree)
+    tree.sweep(live={1000})
+    filled(tree, 2)
+    assert settings(tree, 2) == (1.0, None)
+    for number in range(MAX_RULES):
+        tree.set_weight((f"later {number}",), 3.0)
+    with pytest.raises(SchedulerError, match="more than 256 weights"):
+        tree.set_weight(("one more",), 3.0)
+
+
+def test_what_was_said_of_a_component_on_its_way_is_kept() -> None:
+    tree = Tree(quantum=1000)
+    tree.set_weight(("browser", "1", "2"), 3.0)
+    tree.sweep(live={2})
+    filled(tree, 2)
+    assert settings(tree, 2) == (3.0, None)

@@ -23,7 +23,7 @@ from transcoders.make.registry import Picture, PictureOptions, Transcoders
 from transcoders.picture import Unfit
 from transcoders.undo.arithmetic import ArithmeticDecoder, Undecodable
 from transcoders.work.workers import Workers
-from wire.messages import ARITHMETIC
+from wire.abilities import ARITHMETIC
 
 T = TypeVar("T")
 JPEGTRAN = shutil.which("jpegtran")

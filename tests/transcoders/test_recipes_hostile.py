@@ -25,7 +25,7 @@ from transcoders.exact.jpeg_writer import JpegWriter, Mend
 from transcoders.exact.recipe import Recipe
 from transcoders.exact.zlib_settings import ZlibSettings
 from transcoders.picture import Unfit
-from wire.messages import RECIPES
+from wire.abilities import RECIPES
 
 DRAWN = chance(3, 4, interlaced=True)
 FORM, RECIPE = recipe_of_png(DRAWN)

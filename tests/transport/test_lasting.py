@@ -163,6 +163,10 @@ def test_a_silent_connection_that_comes_second_is_dropped() -> None:
             await dialled.wait()
             await both.at_far.count(6)
             assert both.told == [None]
+            facts = both.near.statistics().facts
+            assert facts is not None
+            assert facts.connection == 2  # the second one of this link
+            assert facts.rtt > 0
             both.way.hush(False)  # now the first one's bytes would come, once more
             both.send(FRAMES[6:])
             await both.at_far.count(10)

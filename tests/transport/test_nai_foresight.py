@@ -133,9 +133,12 @@ def test_packet_pairs_are_small_where_the_link_is_slow() -> None:
     assert 3_800 < found[0] < 4_200
 
 
-def test_steady_use_is_stale_if_the_estimator_is_told_so() -> None:
-    told = [Figure3(capacity=75_000, curbw=100_000, steady_is_stale=flag) for flag in (False, True)]
-    found = [[figure.bandwidth_estimate(100_000, 0)[1] for _ in range(4)] for figure in told]
+def test_steady_use_is_stale_where_nothing_was_refused() -> None:
+    told = [Figure3(capacity=75_000, curbw=100_000) for _ in range(2)]
+    found = [
+        [figure.bandwidth_estimate(100_000, 0, saturated=saturated)[1] for _ in range(4)]
+        for figure, saturated in zip(told, (True, False), strict=True)
+    ]
     assert found[0] == [137_500] * 4
     assert found[1] == [137_500, 175_000, 212_500, 250_000]
     assert told[1].bandwidth_estimate(150_000, 0) == (150_000, 187_500)

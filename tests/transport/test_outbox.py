@@ -218,3 +218,26 @@ def test_incoming_after_its_end_and_cut() -> None:
     cut.cut()
     with pytest.raises(StreamCut):
         asyncio.run(collect(cut))
+
+
+def test_what_is_parked_does_not_stop_others_and_has_a_bound_of_its_own() -> None:
+    async def go() -> None:
+        parked = 0
+        budget = Budget(100, parked=lambda: parked)
+        budget.add(100)
+        waiting = asyncio.ensure_future(budget.room(50))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        parked = 60
+        budget.reconsider()
+        await asyncio.wait_for(waiting, 1)
+        budget.add(100)
+        parked = 150  # more than may be
+        late = asyncio.ensure_future(budget.room(50))
+        await asyncio.sleep(0)
+        budget.reconsider()
+        await asyncio.sleep(0)
+        assert not late.done()
+        late.cancel()
+
+    asyncio.run(go())

@@ -19,7 +19,8 @@ from tests.transport.spp_ends import Transfer, ends, link
 from transport.link.interface import LinkError, LinkExpired, NotTrusted
 from transport.spp.congestion.rate_based import RateBased
 from transport.spp.core.settings import SppSettings
-from transport.spp.edge.udp import MOST_PER_DEVICE, SppLink, SppListener, connect, listen
+from transport.spp.edge.link import SppLink
+from transport.spp.edge.udp import MOST_PER_DEVICE, SppListener, connect, listen
 from transport.spp.handshake.keys import ClientKeys, ServerKeys
 
 pytestmark = pytest.mark.alone

@@ -99,8 +99,8 @@ async def _recorded_handshake(server: Server, ends: SecuredEnds) -> bytes:
         records = await ends.client.secure(a)
         await loop.sock_sendall(a, records.protect(b"\x40\x00\x01x"))
         await until(lambda: server.ends and server.ends[0].frames)
-        for one in pumps:
-            one.cancel()
+        for running in pumps:
+            running.cancel()
         await asyncio.gather(*pumps, return_exceptions=True)
     return bytes(said)
 

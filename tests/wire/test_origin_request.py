@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wire import messages as m
+from wire.applications import Application
+from wire.continuation import Continuation, Kept
 from wire.origin_request import OriginRequest
 
 REQUESTS = st.builds(
@@ -22,7 +24,8 @@ REQUESTS = st.builds(
     tls=st.booleans(),
     treatment=st.sampled_from(m.Treatment),
     takes=st.integers(0, 63).map(m.Takes),
-    kept=st.none() | st.builds(m.Kept, fresh=st.binary(max_size=8), stale=st.binary(max_size=8)),
+    kept=st.none() | st.builds(Kept, fresh=st.binary(max_size=8), stale=st.binary(max_size=8)),
+    application=st.sampled_from(Application),
 )
 
 
@@ -35,7 +38,7 @@ def test_what_crosses_the_link_is_what_was_asked(request: OriginRequest) -> None
 
 
 def test_a_resumed_request_says_what_is_here() -> None:
-    resume = m.Resume(100, b"digest")
+    resume = Continuation(100, b"digest")
     assert OriginRequest("GET", "http://a/", []).message(1, 1, resume).resume == resume
 
 

@@ -7,12 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wire import abilities
 from wire import messages as m
 from wire.credit import BATCH, INITIAL, MAXIMUM, ReceiveCredit, SendCredit
 from wire.errors import LocalError, NoCommonVersion, PeerError
 from wire.package import Slice
 from wire.session import MAX_CONTROL_QUEUE, TRANSITIONS, Session, SessionState, SessionStep, Side
 from wire.skeleton import Kind, Level, Part, Use
+from wire.tree_row import TreeRow
 
 
 def pair() -> tuple[Session, Session]:
@@ -70,6 +72,30 @@ def test_header_blocks_shrink_and_survive() -> None:
     assert sizes[1] < sizes[0]
 
 
+def test_both_ends_count_the_commands_of_a_session_alike() -> None:
+    local, remote = pair()
+    commands: list[m.Message] = [
+        m.SetScheduler([], "fifo"), m.SetWeight([], 1.0), m.SetQuantum([], 0), m.SetPlan([]),
+        m.Raise(2, 1), m.Hold(2, True), m.Fetch(2, "low"),
+    ]  # fmt: skip
+    numbers = []
+    for command in commands:
+        local.enqueue(m.Ping(1))
+        local.enqueue(command)
+        numbers.append((local.commands, type(command)))
+    assert [number for number, _ in numbers] == list(range(1, len(commands) + 1))
+    heard = []
+    while (payload := local.next_control()) is not None:
+        message, _ = remote.receive(payload)
+        if not isinstance(message, m.Ping):
+            heard.append((remote.commands, type(message)))
+    assert heard == numbers
+    assert {kind for _, kind in heard} == set(m.COMMANDS)
+    local.enqueue(m.Goodbye())
+    local.enqueue(m.Raise(2, 1))  # said too late: dropped
+    assert local.commands == len(commands)
+
+
 def test_credentials_are_never_indexed() -> None:
     local, _ = pair()
     blocks = []
@@ -92,6 +118,7 @@ def test_credentials_are_never_indexed() -> None:
         (Side.LOCAL, m.Head(1, 200, b"")),
         (Side.LOCAL, m.Skeleton(1, [], True)),
         (Side.REMOTE, m.CloseDocument(1)),
+        (Side.LOCAL, m.Refused(1, "never heard of")),
     ],
 )
 def test_direction(side: Side, message: m.Message) -> None:
@@ -129,9 +156,9 @@ def test_a_hello_of_before_there_were_codings_accepts_none() -> None:
     hello = m.decode(msgspec.msgpack.encode([1, [1], "old", "device"]))
     assert hello == m.Hello([1], "old", "device", 2, [], 0)
     remote = Session(Side.REMOTE, agent="test")
-    remote.receive(m.encode(m.Hello([1], "new", "device", accepts=[m.ARITHMETIC])))
+    remote.receive(m.encode(m.Hello([1], "new", "device", accepts=[abilities.ARITHMETIC])))
     assert remote.peer is not None
-    assert remote.peer.accepts == [m.ARITHMETIC]
+    assert remote.peer.accepts == [abilities.ARITHMETIC]
 
 
 def test_second_hello_and_early_message() -> None:
@@ -208,11 +235,15 @@ EXAMPLES: list[m.Message] = [
     m.Raise(1, 2),
     m.Hold(1, True),
     m.Fetch(2, "high", 1),
+    m.LookAtTree(),
     m.Expired(2),
+    m.TooSoon(1, 7.5),
     m.Growing(1),
     m.Notice("3 pictures left out"),
     m.Decisions({"slow": 12, "soon": 3}),
     m.Carries(48_000, 75),
+    m.Refused(3, "no scheduler is called so"),
+    m.TreeDrawn([TreeRow(1, "7", 2, "image", 1.0, 9, "the plan", leaf=True)]),
     m.Package(1, 90, 70, "pptx", 1, 2, [Slice(Kind.TEXT, [0, 70], [1, 1])]),
     m.Head(1, 200, b"", 5, "br", ""),
     m.Levels(2, [Level("low", 0, 5, "image/jpeg", b"\xff\xd9")], 50),

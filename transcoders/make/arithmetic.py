@@ -29,7 +29,7 @@ from transcoders.undo.arithmetic import (
     PATIENCE,
 )
 from transcoders.work.workers import Slot
-from wire.messages import ARITHMETIC
+from wire.abilities import ARITHMETIC
 from wire.skeleton import Level
 
 WORTH: Final = 0.98

@@ -13,15 +13,17 @@ import asyncio
 import hashlib
 import shutil
 from collections import Counter, OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from plugins.switch import PluginSwitch
 from transcoders.formats.sniff import Format, animated, declared_picture, dimensions, sniff
 from transcoders.make.low import Low, as_it_is
 from transcoders.make.made import LIMIT, Made
 from transcoders.make.makers import Makers
+from transcoders.make.plugged import PictureMaker, PluggedTranscoders
 from transcoders.picture import Picture, PictureOptions, Unfit, up_to
 from transcoders.work.workers import Busy, FilterFailed
 
@@ -65,12 +67,15 @@ class Transcoders:
         max_pixels: int = MAX_PIXELS,
         max_bytes: int = MAX_BYTES,
         shared: int = LIMIT,
+        plugged: Sequence[tuple[PictureMaker, PluginSwitch]] = (),
     ) -> None:
         """`timeout`: seconds, waiting in line included. `jpegtran`: its path; None: do without.
+        `plugged`: makers of others, which are asked first.
 
         `shared`: bytes of results that are kept for whoever wants the same (made.py).
         """
         self._makers = Makers(workers=workers, jpegtran=jpegtran, max_pixels=max_pixels)
+        self._plugged = PluggedTranscoders(plugged, max_bytes=max_bytes)
         self._made = Made(limit=shared, lasting=(Unfit,))
         self._timeout = timeout
         self._max_pixels = max_pixels
@@ -86,9 +91,13 @@ class Transcoders:
 
         `head`: the first bytes, sniff.HEAD of them suffice; `length`: the body's if known.
         """
-        if not declared_picture(content_type):
-            return False
         if length is not None and not min_bytes <= length <= self._max_bytes:
+            return False
+        return self._plugged.wants(content_type, head) or self._ours(content_type, head)
+
+    def _ours(self, content_type: str, head: bytes) -> bool:
+        """Whether the built-in makers may know what to do."""
+        if not declared_picture(content_type):
             return False
         kind = sniff(head)
         if kind is None or animated(head, kind):
@@ -124,6 +133,8 @@ class Transcoders:
         """
         if options.adapted or not self._fit(data, content_type, options):
             return None
+        if self._plugged.wants(content_type, data):
+            return None
         try:
             async with asyncio.timeout(self._timeout):
                 return await self._made.get(
@@ -152,6 +163,17 @@ class Transcoders:
         """
         if not self._fit(data, content_type, options):
             return None
+        if low is None:
+            try:
+                plugged = await self._plugged.picture(data, content_type, whose)
+            except Exception as error:
+                self._left_alone[_reason(error)] += 1
+                self._refuse(whose, "levels", error)
+                return None
+            if plugged is not None:
+                return self._counted(data, plugged, options)
+        if not self._ours(content_type, data):
+            return None
         try:
             async with asyncio.timeout(self._timeout):
                 made = await self._made.get(
@@ -164,6 +186,9 @@ class Transcoders:
             self._left_alone[_reason(error)] += 1
             self._refuse(whose, "levels", error)
             return as_it_is(data, low) if low is not None else None
+        return self._counted(data, made, options)
+
+    def _counted(self, data: bytes, made: Picture, options: PictureOptions) -> Picture:
         self._pictures += 1
         self._bytes_in += len(data)
         self._bytes_out += len(made.data)
@@ -259,6 +284,7 @@ class Transcoders:
 
     async def close(self) -> None:
         """Take no more pictures. Those under way end as "busy" or run to their end."""
+        await self._plugged.close()
         await self._makers.close()
         await self._made.close()
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from monitor.estimate import BandwidthEstimate
+from monitor.samples import TransportSample
 from transport.link.quantum import Chunks
 from wire.frames import Control, Data
 
@@ -78,6 +79,8 @@ class LinkStatistics:
     """What carries bytes now, or did last: "tcp", "atp-tcp", "udp"."""
     chunks: Chunks = field(default_factory=Chunks)
     """What bytes go out in, which says how large a quantum suits a rate."""
+    facts: TransportSample | None = None
+    """What TCP says of the present connection, for people; None: UDP carries bytes, or nothing."""
 
 
 class Outbox(Protocol):

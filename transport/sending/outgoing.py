@@ -27,8 +27,11 @@ Introduction = tuple[Message, Headers | None]
 class Budget:
     """Bytes that all components of one device may hold together. Sources wait while it's spent."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, *, parked: Callable[[], int] = lambda: 0) -> None:
+        """`parked`: bytes of them that are not to go before somebody asks for them. As many again
+        as the limit may be: who stops many pictures half-way does not stop all else."""
         self.limit = limit
+        self._parked = parked
         self.used = 0
         self._freed = asyncio.Event()
 
@@ -40,9 +43,17 @@ class Budget:
 
     async def room(self, amount: int = 1) -> None:
         """Until `amount` more bytes fit. One that fits never waits for others."""
-        while self.used and self.used + amount > self.limit:
+        while self._is_full(amount):
             self._freed.clear()
             await self._freed.wait()
+
+    def reconsider(self) -> None:
+        """What is parked may be more than before: who waits looks again."""
+        self._freed.set()
+
+    def _is_full(self, amount: int) -> bool:
+        over = self.used + amount - self.limit
+        return self.used > 0 and over > 0 and over > min(self._parked(), self.limit)
 
 
 class Outgoing:

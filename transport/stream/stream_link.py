@@ -12,12 +12,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from monitor.estimate import BandwidthEstimate
+from monitor.samples import TransportSample
+from monitor.tcp_view import TcpInfo
 from transport.link.connection import Connection, DeliveryReport
 from transport.link.interface import Inbox, LinkError, LinkStatistics, NotTrusted, Outbox, PeerFault
 from transport.link.records import ProvenPeer
 from transport.stream.endpoint import Endpoint
-from transport.tcp import tcp_info
 from transport.tcp.connection import TcpConnection
+from transport.tcp.tcp_sample import reader
 from wire.errors import PeerError
 from wire.frames import END, FrameWriter
 
@@ -52,6 +54,8 @@ class StreamLink:
         self._connection: Connection | None = None
         self._peer = connection.peer
         self._kind = connection.kind
+        self._connections = 0
+        """That it has had."""
         self._take(connection)
 
     # -- transport.link.interface.Link -------------------------------------------------------------
@@ -87,6 +91,7 @@ class StreamLink:
             self._endpoint.statistics(self._loop.time()),
             connected=self.connected,
             transport=self._kind,
+            facts=self._facts(),
         )
         if statistics.outgoing is None:
             return replace(statistics, outgoing=self._second_opinion())
@@ -195,10 +200,17 @@ class StreamLink:
 
     # -- for people ----------------------------------------------------------------------------
 
-    def tcp_info(self) -> tcp_info.TcpInfo | None:
+    def tcp_info(self) -> TcpInfo | None:
         """The kernel's view, for people and for comparison; None without one."""
         connection = self._connection
         return connection.tcp_info() if isinstance(connection, TcpConnection) else None
+
+    def _facts(self) -> TransportSample | None:
+        """What TCP says of this connection, by a name that no later one of the link has."""
+        connection = self._connection
+        if not isinstance(connection, TcpConnection):
+            return None
+        return reader(self._connections, connection.socket)()
 
     def __repr__(self) -> str:
         where = "closed" if self._closed else self._connection or "waiting"
@@ -291,6 +303,7 @@ class StreamLink:
     def _take(self, connection: Connection) -> None:
         connection.prepare(self._congestion)
         self._connection = connection
+        self._connections += 1
         self._peer, self._kind = connection.peer, connection.kind
 
     def _begin(self) -> None:

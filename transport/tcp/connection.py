@@ -12,6 +12,7 @@ import contextlib
 import socket
 from typing import Final
 
+from monitor.tcp_view import TcpInfo
 from transport.link.connection import Carried
 from transport.link.interface import LinkError
 from transport.link.quantum import Chunks, chunks_of
@@ -168,7 +169,7 @@ class TcpConnection:
 
     # -- for people ----------------------------------------------------------------------------
 
-    def tcp_info(self) -> tcp_info.TcpInfo | None:
+    def tcp_info(self) -> TcpInfo | None:
         """The kernel's view."""
         return tcp_info.read(self.socket)
 

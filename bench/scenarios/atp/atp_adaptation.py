@@ -50,9 +50,7 @@ PAPER_MB: Final[Mapping[tuple[str, str], tuple[float, ...]]] = {
 
 def _paper(polldelay: int) -> NewEstimator:
     def estimator(carrier: Carrier, now: float) -> Estimator:
-        return PaperEstimator(
-            now=now, capacity=carrier.capacity, polldelay=polldelay, steady_is_stale=True
-        )
+        return PaperEstimator(now=now, capacity=carrier.capacity, polldelay=polldelay)
 
     return estimator
 

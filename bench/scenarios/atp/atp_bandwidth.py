@@ -33,6 +33,9 @@ _AFTERWARDS: Final = 30.0
 _LITTLE: Final = 12_000
 """Bytes that may wait in the device: 60 ms of the link at its best. The paper's estimator fills all
 50 packets of it at times."""
+DELIVERED: Final = {"paper": 0.7, "improved": 0.9}
+"""The least part of the small messages. The paper says of its own estimator what it has delivered
+while the link fades: 17 of 24 (figure 5, which is of the same run as figure 4b)."""
 ESTIMATORS: Final[dict[str, NewEstimator]] = {"paper": paper, "improved": improved}
 
 
@@ -176,7 +179,7 @@ def _checks(outcomes: dict[tuple[str, str], BandwidthOutcome], seconds: int) -> 
         late = _row("mixed", estimator, outcomes["mixed", estimator])
         share = late["delivered_1"] / late["submitted_1"]
         checks[f"mixed, {estimator}: messages of high priority delivered"] = Check(
-            round(share, 3), "of 600", ">= 0.9", share >= 0.9
+            round(share, 3), "of 600", f">= {DELIVERED[estimator]}", share >= DELIVERED[estimator]
         )
     both = {name: sum(outcomes["saturated", name].used) for name in ESTIMATORS}
     more = both["improved"] / both["paper"]

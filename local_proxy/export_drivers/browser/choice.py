@@ -85,6 +85,9 @@ class LevelChoice:
         if final is not None and final.sketch:  # all that is to come, and no file as it is
             await component.wait_level(final.name)
         page = self._pages.of_document(component.document)
+        if component.stopped and await self._may_go_on(page, component, request):
+            assert page is not None
+            return await self._swapped(component, head, request, page)
         if _finished(component):
             return await self._whole(component, head, request, page)
         if not _takes_levels(component, head, request):
@@ -106,8 +109,26 @@ class LevelChoice:
         if page is None or not await self._driver_there(page):
             self._grows(page, component)
             return await self._stream(component, head, request, page)
+        return await self._swapped(component, head, request, page)
+
+    async def _may_go_on(
+        self, page: BrowserPage | None, component: Component, request: Request
+    ) -> bool:
+        """Whether a picture that was stopped can become finer in place, should somebody want it."""
+        return (
+            shows(request)
+            and page is not None
+            and self._can_swap(page, component)
+            and await self._may_be_coarse(page)
+            and await self._driver_there(page)
+        )
+
+    async def _swapped(
+        self, component: Component, head: OriginHead, request: Request, page: BrowserPage
+    ) -> Response:
+        """What is here of it, which the page's driver replaces by what is finer."""
         level, file = await self._files.best(component, small=stretches(request))
-        if level == component.levels[-1]:
+        if level == component.levels[-1] and not component.stopped:
             return await self._whole(component, head, request, page)
         self.swapped += 1
         keep = browser_copies.way(page, head, request)

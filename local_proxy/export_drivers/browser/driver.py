@@ -29,6 +29,7 @@ from local_proxy.link.components import Component
 from local_proxy.requests.intent import is_navigation
 from local_proxy.tracking_drivers.browser import Tracker
 from wire.fields import header
+from wire.skeleton import Level
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +158,10 @@ class BrowserExport:
     async def picture(self, component: Component, request: Request) -> Response:
         """The answer to a browser's request for a picture, in the best way there is."""
         return await self._choice.picture(component, request)
+
+    async def file(self, component: Component, level: Level) -> bytes:
+        """A level of a picture, which is here, as a whole file. Raises NoFile."""
+        return await self._files.file(component, level)
 
     async def original(self, component: Component) -> bytes:
         """The origin's own bytes of a picture that is here. Raises NoFile."""

@@ -89,6 +89,8 @@ class CoarsePicture:
         """Whether something better will come of it, or what it takes to keep it."""
         component = self.component
         over = component.complete or component.failure is not None
+        if component.stopped:
+            return True  # as fine as it was wanted: a reader or a policy may want more of it
         return not self.final() or (self.keep is not None and not over)
 
     def rank(self) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Final
 
 from local_proxy.http.request_rules import RefusedRequest
-from wire.chunked import ChunkedLines, LineTooLong
+from web.chunked import ChunkedLines, LineTooLong
 
 MAX_ASIDE: Final = 16384
 """Bytes of all extensions and trailers of one body: nobody has a use for more."""

@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 import h11
 
 from local_proxy.http.error_page import error_page
-from local_proxy.http.model import Core, Duplex, Request, Response
+from local_proxy.http.model import WITHIN, Core, Duplex, Request, Response
 from local_proxy.http.request_rules import MAX_HEAD, end_to_end
-from wire.fields import Headers
+from wire.fields import Headers, without
 
 PROTOCOL: Final = "websocket"
 _UNTOLD: Final = ("alt-svc", "content-length")
@@ -92,7 +92,8 @@ class _Asked:
     async def ask(self, request: Request) -> Switched | Response:
         """Its answer. Raises h11.ProtocolError."""
         target = "/" + request.url.split("/", 3)[3]
-        fields = [*request.headers, ("connection", "Upgrade"), ("upgrade", PROTOCOL)]
+        kept = without(request.headers, (WITHIN,))
+        fields = [*kept, ("connection", "Upgrade"), ("upgrade", PROTOCOL)]
         encoded = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in fields]
         head = h11.Request(method=request.method, target=target, headers=encoded)
         http = self._http

@@ -85,12 +85,12 @@ check("pictures in markup set and send cookies", async () => {
 }, ["/give,true", "/photo.jpg,true"]);
 check("a script's cookie is sent", async () => {
   const name = "c" + uid();
-  document.cookie = name + "=s; path=/";
+  await write(name + "=s; path=/");
   return (await has(name)).slice(-2);
 }, "=s");
 check("a cookie that a script sets goes with the next picture", async () => {
   const name = "c" + uid(), key = uid();
-  document.cookie = name + "=s; path=/";
+  await write(name + "=s; path=/");
   await image(picture("red.png", {key}));
   return (await sent(key, "cookie")).includes(name);
 }, true);
@@ -126,7 +126,7 @@ check("what came with one cookie is not shown with another", async () => {
   const name = "c" + uid(), url = "/echo?" + uid() + "&h=vary:cookie&h=cache-control:max-age=60";
   const told = [];
   for (const value of ["one", "two"]) {
-    document.cookie = name + "=" + value + "; path=/";
+    await write(name + "=" + value + "; path=/");
     told.push((await (await fetch(url)).json()).headers.cookie.match(new RegExp(name + "=(\\w+)"))[1]);
   }
   return told;

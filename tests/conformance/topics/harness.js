@@ -70,6 +70,13 @@ function finish(last = Promise.resolve()) {
   })();
 }
 
+// A cookie that a script sets. Chromium sends it off to its network process and does not wait; what it
+// reads comes by the same way behind it, so a cookie that can be read goes with what is asked next.
+const write = async (cookie) => {
+  document.cookie = cookie;
+  while (!document.cookie.includes(cookie.split(";")[0])) await sleep(5);
+};
+
 let numbers = 0;
 const RUN = Math.random().toString(36).slice(2);
 const uid = () => RUN + "x" + numbers++; // unknown to every cache

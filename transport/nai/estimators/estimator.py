@@ -7,9 +7,10 @@ things are not in the figure, since as it is printed the estimate could only fal
 - Its third branch leaves `curbw` as it was. The text says that "the estimator will automatically
   detect increases": there `curbw = used`. `as_printed` leaves it out.
 - Staleness counts "the seconds since the last point at which the estimate changed"; as printed
-  only while use falls. `steady_is_stale` counts use that stays the same, too: without that, who
-  sends at a steady rate never learns that more would pass, as table 1's application does; with
-  it, too much is admitted over a starved link for figure 4a.
+  only while use falls. Use that stays the same counts too, but where "the network is
+  underutilised": nothing was refused in that second. Without it, who sends at a steady rate never
+  learns that more would pass (table 1's application); were what is refused no sign of
+  saturation, too much would be admitted over a starved link (figure 4a).
 - The sender paces itself to `available`. Who sends no more than curbw never uses more than curbw.
   Behind a backlog `available` is what lets it drain: used - backlog * MTU.
 - PROBE_SIZE is "half the minimum of the send queue capacity and the current estimate": of
@@ -109,7 +110,6 @@ class Figure3:
         curbw: float,
         polldelay: int = 1,
         as_printed: bool = False,
-        steady_is_stale: bool = False,
     ) -> None:
         """`capacity`: bytes of the send queue; `curbw` to begin with, bytes/second."""
         self.capacity = capacity
@@ -117,7 +117,6 @@ class Figure3:
         self.staleness = 0
         self.polldelay = polldelay
         self._as_printed = as_printed
-        self._steady_is_stale = steady_is_stale
         self._window: deque[float] = deque(maxlen=FILTER_WINDOW)
 
     @property
@@ -126,13 +125,16 @@ class Figure3:
         less."""
         return min(self.capacity, self.available) / 2
 
-    def bandwidth_estimate(self, used: float, backlog: int) -> tuple[float, float]:
-        """(curbw, available) from bytes used in the last second and packets that wait."""
+    def bandwidth_estimate(
+        self, used: float, backlog: int, *, saturated: bool = False
+    ) -> tuple[float, float]:
+        """(curbw, available) from bytes used in the last second and packets that wait; `saturated`:
+        the application wanted to send more in it than could be."""
         used = max(used, self._filter(used))
         if backlog > MAXIMUM_BACKLOG:
             self.curbw, self.staleness = used, 0
             self.available = max(0.0, used - backlog * MTU)
-        elif used < self.curbw or self._unchanged(used):
+        elif used < self.curbw or (self._unchanged(used) and not saturated):
             probe = self.probe_size
             self.staleness += 1
             probe *= self.staleness // max(1, self.polldelay)
@@ -147,7 +149,7 @@ class Figure3:
 
     def _unchanged(self, used: float) -> bool:
         """As much as before, to a packet; a link that is not used says nothing."""
-        return self._steady_is_stale and MTU <= used < self.curbw + MTU
+        return not self._as_printed and MTU <= used < self.curbw + MTU
 
     def _filter(self, used: float) -> float:
         self._window.append(used)
@@ -167,7 +169,6 @@ class PaperEstimator:
         initial: float = INITIAL,
         polldelay: int = 1,
         as_printed: bool = False,
-        steady_is_stale: bool = False,
     ) -> None:
         """`capacity` of the send queue, bytes; `initial` estimate, bytes/second."""
         self._figure = Figure3(
@@ -175,7 +176,6 @@ class PaperEstimator:
             curbw=initial,
             polldelay=polldelay,
             as_printed=as_printed,
-            steady_is_stale=steady_is_stale,
         )
         self._estimate = NaiEstimate(initial, initial, now)
         self._next = now + _EVERY
@@ -184,6 +184,8 @@ class PaperEstimator:
         self._waiting = 0
         self._polls = 0
         """Bytes of packet pairs since then."""
+        self._saturated = False
+        """Something was refused since then."""
         self._poll_due = False
         self._answer = (float("-inf"), 0.0)
         """When a packet pair was answered last, bytes/second."""
@@ -203,7 +205,10 @@ class PaperEstimator:
         used = max(0.0, (departed - self._departed - self._polls) / seconds)
         self._departed, self._polls = departed, 0
         standing = max(0.0, backlog - self._figure.curbw * latency)
-        curbw, available = self._figure.bandwidth_estimate(used, int(standing / MTU))
+        curbw, available = self._figure.bandwidth_estimate(
+            used, int(standing / MTU), saturated=self._saturated
+        )
+        self._saturated = False
         if curbw < MTU:
             available = self._answer[1] if now - self._answer[0] < _ANSWERED else available
             self._poll_due = backlog == 0
@@ -225,7 +230,7 @@ class PaperEstimator:
         return self._next
 
     def refused(self, now: float) -> None:
-        """The figure does not know of it."""
+        self._saturated = True
 
     def wants_poll(self, now: float) -> bool:
         return self._poll_due

@@ -126,10 +126,16 @@ class Program:
         return self.context.ServiceManager.createInstanceWithContext(service, self.context)
 
     def documents(self) -> int:
-        """How many it shows: a person may have opened others; its start page is none."""
-        frames = self.desktop.getFrames()
-        controllers = (frames.getByIndex(n).getController() for n in range(frames.getCount()))
-        return sum(c is not None and c.getModel() is not None for c in controllers)
+        """How many it shows: a person may have opened others; its start page is none.
+
+        None, too, where it goes as it is asked: the last window that is closed takes it along.
+        """
+        try:
+            frames = self.desktop.getFrames()
+            controllers = (frames.getByIndex(n).getController() for n in range(frames.getCount()))
+            return sum(c is not None and c.getModel() is not None for c in controllers)
+        except UnoException:
+            return 0
 
     def end(self) -> None:
         """Whatever windows it has. Call it when nobody wants them any more."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wire.chunked import MAX_LINE, ChunkedLines, LineTooLong
+from web.chunked import MAX_LINE, ChunkedLines, LineTooLong
 
 
 class Reader:

@@ -1,0 +1,1 @@
+"""Scenarios of pages whose pictures are to be there by a time."""

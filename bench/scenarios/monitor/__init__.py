@@ -1,0 +1,1 @@
+"""Scenarios of bandwidth monitoring: cost and timeliness of sensors, errors of models."""

@@ -1,0 +1,1 @@
+"""Throughput models of TCP: what a connection carries, from facts about its path. Pure."""

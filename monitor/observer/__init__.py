@@ -1,0 +1,1 @@
+"""The observer: keeps what sensors say of many connections, and estimates bandwidth. Pure."""

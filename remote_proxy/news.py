@@ -1,0 +1,122 @@
+"""Says to one device what only the remote knows: what it was refused, which commands can't be
+carried out and which times can't be kept, what its link carries, what was decided about pictures.
+
+Refused commands are told at once. The rest is asked for now and again while anything happens
+(jobs/link_fit.py). What came too soon after the last is told at a later look, for which it asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from math import inf
+from typing import Final, Protocol
+
+import structlog
+
+from monitor.announcements import Announcements
+from monitor.estimate import BandwidthEstimate
+from remote_proxy.jobs.economy import Economy
+from remote_proxy.jobs.link_rate import CONFIDENT
+from remote_proxy.jobs.refusals import Refusals
+from scheduling.drawing import draw
+from scheduling.tree import Tree
+from wire import abilities
+from wire import messages as m
+
+BETWEEN_DRAWINGS: Final = 0.5
+"""Seconds; a device of ours asks for less than .2 % of its link."""
+_log = structlog.get_logger("sluice.remote")
+
+
+class Hearer(Protocol):
+    """What it needs of the session with the device."""
+
+    @property
+    def device(self) -> str: ...
+
+    def accepts(self, what: str) -> bool:
+        """Whether the device said that it understands that message."""
+
+    def say(self, message: m.Message) -> None:
+        """Queue a control message."""
+
+
+class DeviceNews:
+    """All that one session tells by itself."""
+
+    def __init__(
+        self,
+        device: Hearer,
+        refusals: Refusals,
+        economy: Economy,
+        *,
+        refused: Callable[[], Mapping[str, int]],
+        estimate: Callable[[], BandwidthEstimate | None],
+        too_soon: Callable[[], Iterable[tuple[int, float]]],
+        later: Callable[[], None],
+    ) -> None:
+        """`refused`: what others refused it, counted; `estimate`: of its link, by the gate;
+        `too_soon`: documents whose time can't be kept, and the seconds in which it could, once;
+        `later`: there is to be another look, whatever happens."""
+        self._device = device
+        self._refusals = refusals
+        self._economy = economy
+        self._refused = refused
+        self._estimate = estimate
+        self._too_soon = too_soon
+        self._later = later
+        self._announcements = Announcements()
+        self._drawn_at = -inf
+
+    def draw(self, tree: Tree, now: float) -> None:
+        """Answer that somebody looks at the tree, but not as often as somebody may ask."""
+        if now >= self._drawn_at + BETWEEN_DRAWINGS:
+            self._drawn_at = now
+            self._device.say(m.TreeDrawn(draw(tree)))
+
+    def tell(self, now: float) -> None:
+        """All that is due, and that the device understands."""
+        self._tell_refusals(now)
+        self._tell_times()
+        self._tell_bandwidth(now)
+        self._tell_decisions(now)
+
+    def refused(self, number: int, reason: str) -> None:
+        """Tell why the command of that number can't be carried out; "": it was."""
+        if reason and self._device.accepts(abilities.REFUSALS):
+            self._device.say(m.Refused(number, reason[: m.MAX_REFUSAL]))
+
+    def _tell_refusals(self, now: float) -> None:
+        said = self._refusals.news(self._refused(), now=now)
+        if not said:
+            return
+        _log.warning("a device was refused", device=self._device.device, what=said)
+        if self._device.accepts(abilities.NOTICES):
+            self._device.say(m.Notice(said))
+
+    def _tell_times(self) -> None:
+        for document, seconds in self._too_soon():
+            if self._device.accepts(abilities.TIMELY):
+                self._device.say(m.TooSoon(document, round(min(seconds, m.MAX_SECONDS), 2)))
+
+    def _tell_bandwidth(self, now: float) -> None:
+        """What the device's policies go by: only this end knows what its gate has found."""
+        estimate = self._estimate()
+        if estimate is None or estimate.confidence < CONFIDENT:
+            return
+        if not self._device.accepts(abilities.BANDWIDTH):
+            return
+        due = self._announcements.due(estimate, now)
+        if due is not None:
+            self._device.say(m.Carries(round(due.rate), round(100 * due.confidence)))
+        elif self._announcements.untold(estimate):
+            self._later()
+
+    def _tell_decisions(self, now: float) -> None:
+        if not self._device.accepts(abilities.DECISIONS):
+            return
+        counts = self._economy.news(now)
+        if counts is not None:
+            self._device.say(m.Decisions(dict(counts)))
+        elif self._economy.untold:
+            self._later()

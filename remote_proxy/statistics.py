@@ -1,0 +1,24 @@
+"""A picture of one session's work at a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from remote_proxy.reach.limits import UsageStatistics
+
+
+@dataclass(slots=True)
+class SessionStatistics:
+    """A snapshot for logs and tests."""
+
+    device: str
+    deliveries: int
+    held: int
+    payload_sent: int
+    usage: UsageStatistics
+    documents: int = field(default=0)
+    refused: Mapping[str, int] = field(default_factory=dict)
+    """What there was no room or time for (transcoders.make.registry.Transcoders.refused)."""
+    pictures: Mapping[str, int] = field(default_factory=dict)
+    """By what decided whether they were adapted (economy.py)."""

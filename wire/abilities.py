@@ -1,0 +1,47 @@
+"""Words by which an end of a session says, in its Hello, what it can do.
+
+The other end uses only what it was told of: one that is older is never sent what it can't read.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+ARITHMETIC: Final = "arithmetic"
+"""The coding of a JPEG whose entropy coding is arithmetic (T.81, annex D) on the link alone: each
+level is to be Huffman-coded again before anybody gets it."""
+SKETCH: Final = "sketch"
+"""Who accepts it enlarges low levels that are small WebP pictures (skeleton.Level.width)."""
+EXACT: Final = "exact"
+"""The coding of a picture in a document's part as an exact form (transcoders/exact): it is to be
+undone before the bytes are put into the file. Who accepts it can; Takes.EXACT asks for it."""
+RECIPES: Final = "recipes"
+"""Who accepts it makes the origin's bytes of a PNG by its recipe (transcoders/exact/recipe.py),
+which follows the last level; without one they can be had only if Levels says `identical`."""
+SCANS: Final = "scans"
+"""Who accepts it does so of a JPEG, too."""
+PACKED: Final = "packed"
+"""Who accepts it inflates Packed messages."""
+GROWING: Final = "growing"
+"""The remote that accepts it is told of documents by Growing."""
+NOTICES: Final = "notices"
+"""Who accepts it is told by Notice what its device should know."""
+BANDWIDTH: Final = "bandwidth"
+"""Who accepts it is told by Carries what the sender's gate has found that the link carries."""
+REFUSALS: Final = "refusals"
+"""Who accepts it is told by Refused which of its commands can't be carried out."""
+APPLICATIONS: Final = "applications"
+"""Who accepts it knows all of wire/applications.py: Request says whose it is, and each application
+has a node. To others there is one, the browser, which has the documents of all."""
+DECISIONS: Final = "decisions"
+"""Who accepts it is told by Decisions what was decided about its pictures."""
+STOPPED: Final = "stopped"
+"""The remote that accepts it goes on with a picture that was stopped at a coarse level
+(Continuation.level)."""
+TIMELY: Final = "timely"
+"""The remote that accepts it obeys rules with a time (policies.api.plan.Rule.within); the device
+that does is told by TooSoon which of them can't be kept."""
+TREE: Final = "tree"
+"""The remote that accepts it answers LookAtTree."""
+GOES_ON: Final = "goes-on"
+"""The remote that accepts it obeys Fetch.goes_on."""
