@@ -14,6 +14,8 @@ from urllib.parse import urlsplit
 from tests.end_to_end.listening import Address, listening
 
 HOST = "127.0.0.1"
+GOODBYE = 30.0
+"""Seconds in which a browser takes the rest of an answer, however busy its machine."""
 
 
 @asynccontextmanager
@@ -46,9 +48,18 @@ async def _connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter)
                 await asyncio.gather(sending, return_exceptions=True)
             writer.write(line + b"connection: close\r\n")
         await _both(reader, writer, back, far, one=method != "CONNECT")
+        await _said(writer)
     finally:
         for end in filter(None, (writer, far)):
             end.transport.abort()
+
+
+async def _said(writer: asyncio.StreamWriter) -> None:
+    """End a connection to the browser with its last bytes, which an abort would throw away."""
+    with suppress(ConnectionError, TimeoutError):
+        async with asyncio.timeout(GOODBYE):
+            writer.close()
+            await writer.wait_closed()
 
 
 async def _both(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import warnings
+from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
 from bench.browsers import bidi
 from bench.browsers.cdp import find_chromium
-from tests.conformance.differences import DIFFERENCES, allowed
+from tests.conformance.differences import DIFFERENCES, Difference, allowed
 from tests.conformance.world import NAMES, Results, results
 
 THERE = {
@@ -26,33 +29,91 @@ NO_ANSWER = ("no end", "unfinished", "throws no word")
 """Values of assertions that asserted nothing."""
 DOCUMENT = Path(__file__).parents[2] / "docs" / "conformance.md"
 MOST_DIFFERENCES = 25
+LOADS = 3
+"""Loads of a topic: an assertion fails that is wrong in each. Of some 3,600, one is now and then
+wrong by the browser's or the machine's chance, in direct loads as often as through the pair."""
+MOST_BY_CHANCE = 2
+"""Assertions of one topic that may be wrong in one load and right in another; all are told."""
+CHANCE = "wrong in one load of several"
 
 
-def told(browser: str, protocol: str) -> Results:
+def told(
+    browser: str, protocol: str, names: tuple[str, ...] = NAMES, *, attempt: int = 0
+) -> Results:
     if not THERE[browser]:
         pytest.skip(f"no {browser} on this machine")
-    all_results = results(browser, protocol)
+    all_results = results(browser, protocol, names, attempt=attempt)
     if isinstance(all_results, Exception):
         raise all_results
     return all_results
 
 
+def wrong(load: Results, topic: str, known: Mapping[str, Difference]) -> dict[str, str]:
+    """The assertions of one load that are not as they should be, each with what was seen."""
+    direct, through = load.direct[topic], load.pair[topic]
+    faults = dict.fromkeys(direct.keys() ^ through.keys(), "said by one load only")
+    faults |= dict.fromkeys(known.keys() - direct, "differences.py names it, and it is no more")
+    for name in direct.keys() & through.keys():
+        one, other = direct[name], through[name]
+        value, other_value = one["value"], other["value"]
+        if name in known:
+            if known[name].always and value == other_value:
+                faults[name] = "differs no more; take it out of differences.py"
+        elif value in NO_ANSWER or value != other_value or value != one.get("expected", value):
+            faults[name] = f"directly {one}, through the pair {other}"
+    return faults
+
+
+def wrong_each_time(
+    loads: Iterable[Results], topic: str, known: Mapping[str, Difference]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """What is wrong in every load, and what was so in the first one but by chance.
+
+    The next load is taken only where the ones before it agree that something is wrong.
+    """
+    all_loads = iter(loads)
+    first = faults = wrong(next(all_loads), topic, known)
+    while faults and (load := next(all_loads, None)) is not None:
+        now = wrong(load, topic, known)
+        faults = {name: fault for name, fault in faults.items() if name in now}
+    return faults, {name: fault for name, fault in first.items() if name not in faults}
+
+
+@pytest.mark.filterwarnings(f"default:{CHANCE}")
 @pytest.mark.parametrize(("browser", "protocol", "topic"), COMBINATIONS)
 def test_a_page_sees_the_same_through_the_pair(browser: str, protocol: str, topic: str) -> None:
-    both = told(browser, protocol)
-    direct, through = both.direct[topic], both.pair[topic]
-    assert list(direct) == list(through)
-    known, wrong = allowed(browser, protocol, topic), []
-    for name, one in direct.items():
-        value, other = one["value"], through[name]["value"]
-        if name in known:
-            if known[name].always and value == other:
-                wrong.append(f"{name}: differs no more; take it out of differences.py")
-        elif value in NO_ANSWER or value != other or value != one.get("expected", value):
-            wrong.append(f"{name}:\n  directly {one}\n  through the pair {through[name]}")
-    assert set(known) <= set(direct), "differences.py names assertions that are no more"
-    failures = f"what the browser could not load through the pair: {dict(both.failures[topic])}"
-    assert not wrong, "\n".join(("", *wrong, failures))
+    whole = told(browser, protocol)
+    again = (told(browser, protocol, (topic,), attempt=number) for number in range(1, LOADS))
+    known = allowed(browser, protocol, topic)
+    faults, by_chance = wrong_each_time(chain((whole,), again), topic, known)
+    direct, through = whole.failures[topic]
+    words = f"what could not be loaded: directly {dict(direct)}, through the pair {dict(through)}"
+    assert not faults, "\n".join(("", *map(": ".join, faults.items()), words))
+    assert len(by_chance) <= MOST_BY_CHANCE, "\n".join(
+        ("", *map(": ".join, by_chance.items()), words)
+    )
+    if by_chance:
+        warnings.warn(f"{CHANCE}: {by_chance}; {words}", stacklevel=1)
+
+
+def said(**values: object) -> Results:
+    """A load of one topic in which only the pair's values are as given."""
+    ones = {name: {"value": "load"} for name in ("first", "second")}
+    through = ones | {name: {"value": value} for name, value in values.items()}
+    return Results({"topic": ones}, {"topic": through})
+
+
+def test_what_is_wrong_in_each_load_is_a_fault_and_what_is_so_once_is_chance() -> None:
+    loads = iter((said(first="error", second="error"), said(first="error"), said(first="error")))
+    faults, by_chance = wrong_each_time(loads, "topic", {})
+    assert list(faults) == ["first"]
+    assert list(by_chance) == ["second"]
+
+
+def test_another_load_is_taken_only_where_something_was_wrong() -> None:
+    loads = iter((said(), said(first="error")))
+    assert wrong_each_time(loads, "topic", {}) == ({}, {})
+    assert len(list(loads)) == 1
 
 
 def counts() -> dict[str, int]:

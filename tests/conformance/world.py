@@ -58,8 +58,9 @@ class Results:
 
     direct: dict[str, dict[str, Any]] = field(default_factory=dict)
     pair: dict[str, dict[str, Any]] = field(default_factory=dict)
-    failures: dict[str, Counter[str]] = field(default_factory=dict)
-    """By topic, how often the browser could not load something through the pair, in its words."""
+    failures: dict[str, tuple[Counter[str], Counter[str]]] = field(default_factory=dict)
+    """By topic, how often the browser could not load something, in its words: directly, and
+    through the pair."""
 
 
 class Here(AbstractResolver):
@@ -239,16 +240,22 @@ async def _run(browser: str, protocol: str, names: tuple[str, ...], folder: Path
                 authority.spki_sha256,
                 clear,
             )
-            (without, _), (with_pair, failures) = await asyncio.gather(
+            (without, one), (with_pair, other) = await asyncio.gather(
                 _topics(browser, protocol, direct, site, names=names),
                 _topics(browser, protocol, through, site, names=names),
             )
-            return Results(without, with_pair, failures)
+            return Results(without, with_pair, {name: (one[name], other[name]) for name in one})
 
 
 @cache
-def results(browser: str, protocol: str, names: tuple[str, ...] = NAMES) -> Results | Exception:
-    """All topics' results, reckoned once; an exception is an answer too, lest it be tried again."""
+def results(
+    browser: str, protocol: str, names: tuple[str, ...] = NAMES, *, attempt: int = 0
+) -> Results | Exception:
+    """What topics say, reckoned once for each attempt; an exception is an answer too.
+
+    Each attempt has a browser, a pair and an origin of its own.
+    """
+    del attempt  # it only tells one load from another
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         try:
             return asyncio.run(_run(browser, protocol, names, Path(folder)))
