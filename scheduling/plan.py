@@ -65,4 +65,5 @@ def picture_options(
         recipes=recipes,
         scans=scans,
         kept=kept,
+        between=decision.within is not None,
     )

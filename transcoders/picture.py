@@ -42,6 +42,9 @@ class PictureOptions:
     webp: bool = False
     """Who gets it is shown whole files and takes WebP: a PNG's pixels may come in one
     (transcoders/make/lossless.py)."""
+    between: bool = False
+    """A version between the coarse one and the final form pays: there is a time, by which that may
+    be what fits (transcoders/make/between.py)."""
     min_bytes: int = 4096
     """Smaller pictures are left alone (HATS, section 4.1.1)."""
 

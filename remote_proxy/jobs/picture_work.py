@@ -134,18 +134,22 @@ class PictureWork:
     async def _as_begun(self) -> Picture | None:
         """The form that begins with what the device has: levels, the origin's bytes behind a low
         level, or these alone. How fast the link was then is not known."""
-        low = await self._low()
-        made = await self._finish(low)
-        if made is not None and self._rest.begins(made.data):
-            return made
-        if low is not None and self._rest.begins(low.data + self._data):
-            return as_it_is(self._data, low)
-        if self._rest.begins(self._data):
-            return None
-        if self._options.sketch:  # it had a time, by which there could be more than that
-            self._options = replace(self._options, sketch=False)
-            return await self._as_begun()
+        made = None
+        for options in (self._options, self._otherwise()):
+            self._options = options
+            low = await self._low()
+            made = await self._finish(low)
+            if made is not None and self._rest.begins(made.data):
+                return made
+            if low is not None and self._rest.begins(low.data + self._data):
+                return as_it_is(self._data, low)
+            if self._rest.begins(self._data):
+                return None
         return made
+
+    def _otherwise(self) -> PictureOptions:
+        """As it was wanted if there was a time then and is none now, or the reverse."""
+        return replace(self._options, sketch=False, between=not self._options.between)
 
     async def _in_time(
         self, work: Coroutine[Any, Any, T | None], instead: Callable[[], int], *, shown: bool

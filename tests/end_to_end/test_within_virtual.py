@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from math import inf
+from pathlib import Path
+from typing import Any
 
 import pytest
 from pytest import MonkeyPatch
 
-from bench.origins.synthetic import Shelf, page, prepared
+from bench.origins.synthetic import File, Prepared, Shelf, SyntheticPage, page, prepared
 from bench.pairs.pair import Pair, memory_pair
 from emulation.memory.memory import LinkModel, MemoryLink
 from emulation.memory.virtual_time import run
@@ -17,7 +20,10 @@ from policies.builtin.default import Default
 from policies.builtin.within import Within
 from remote_proxy import session as remote_session
 from remote_proxy.jobs.services import Services
+from remote_proxy.origin.client import ForwardedRequest, OriginResponse
 from scheduling.timely import TimelyDocument
+from transcoders.make.registry import Transcoders
+from transcoders.picture import Picture, PictureOptions, up_to
 from wire import abilities
 from wire.skeleton import LEVELS, Kind
 
@@ -26,6 +32,7 @@ RATE = 40_000.0
 LINK = LinkModel(rate_up=20_000, rate_down=RATE, delay=0.05)
 PAGE = page("http://page.test/", text=6_000, large=800_000)
 MADE = prepared([PAGE])
+SCREENSHOT = Path(__file__).parents[1] / "data" / "transcoders" / "screenshot.png"
 LOOK = 0.1
 """Seconds: how near its time the last choice is looked at; it is made four times a second."""
 
@@ -173,3 +180,70 @@ def test_a_remote_that_knows_no_times_is_not_asked_for_any(monkeypatch: MonkeyPa
     assert (shown.within, shown.earliest) == (3.0, None)
     assert not pair.remote.obedience.timely
     assert [one for one in pair.remote.plan.rules if one.within is not None] == []
+
+
+class Far(Shelf):
+    """An origin at some distance, so that what a page's plan says is known before its pictures."""
+
+    async def fetch(self, forwarded: ForwardedRequest) -> OriginResponse:
+        await asyncio.sleep(0.05)
+        return await super().fetch(forwarded)
+
+
+class Screenshots(Prepared):
+    """A PNG's levels, made beforehand as each session's options want them."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__({})
+        self._levels = {timed: made(data, timed=timed) for timed in (False, True)}
+
+    async def finish(
+        self, data: bytes, content_type: str, options: PictureOptions, *args: Any, **kept: Any
+    ) -> Picture | None:
+        return up_to(self._levels[options.between], options.stop)
+
+
+def made(data: bytes, *, timed: bool) -> Picture:
+    async def go() -> Picture | None:
+        transcoders = Transcoders(workers=1)
+        try:
+            options = PictureOptions(avif=True, webp=True, between=timed)
+            return await transcoders.picture(data, "image/png", options)
+        finally:
+            await transcoders.close()
+
+    found = asyncio.run(go())
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(("within", "levels"), [(None, ["low", "original"]), (5.0, ["medium"])])
+def test_a_screenshot_within_a_time_is_more_than_coarse_where_all_of_it_does_not_fit(
+    within: float | None, levels: list[str]
+) -> None:
+    """Three of 24 KB as WebP: all take 8 s, coarse ones and those between 4 s."""
+    data = SCREENSHOT.read_bytes()
+    files = {f"http://page.test/{n}.png": File("image/png", data) for n in range(3)}
+    html = b"".join(b"<p>words</p><img src=/%d.png>" % n for n in range(3))
+    shots = SyntheticPage(
+        "http://page.test/", {"http://page.test/": File("text/html", html), **files}
+    )
+    link, pictures = LinkModel(rate_up=11_000, rate_down=11_000, delay=0.05), Screenshots(data)
+
+    async def go() -> tuple[list[str], int]:
+        async with memory_pair(link, Services(Far([shots]), pictures), [Default()]) as pair:
+            pair.local.sites.choose_time("page.test", within)
+            await asyncio.sleep(1.0)
+            until = asyncio.get_running_loop().time() + 5.0
+            document = await pair.load(shots.url)
+            await asyncio.sleep(30.0)
+            parts, reached = pair.witness.components(document), pair.witness.reached
+            images = [one for one in parts if pair.witness.parts[one].kind is Kind.IMAGE]
+            there = {
+                [name for name in LEVELS if reached.get((one, name), inf) <= until][-1]
+                for one in images
+            }
+            return sorted(there), sum((one, "original") in reached for one in images)
+
+    there, whole = run(go())
+    assert (there, whole) == (levels, 3)

@@ -116,12 +116,13 @@ class World:
         worth: float | None = None,
         stop: str = "original",
         sketch: bool = False,
+        between: bool = False,
     ) -> PictureWork:
         sender: Sender = self.sender  # type: ignore[assignment]  # what work asks of it, it has
         return PictureWork(
             DATA,
             "image/png",
-            PictureOptions(stop=stop, sketch=sketch),
+            PictureOptions(stop=stop, sketch=sketch, between=between),
             sender=sender,
             transcoders=self.transcoders,
             rush=self.rush,
@@ -326,6 +327,31 @@ def test_one_that_was_begun_without_a_sketch_goes_on_without_it() -> None:
             rest = Continuation(len(beginning), hashlib.sha256(beginning).digest())
             work = world.work(rest=rest, sketch=True)
             assert await work.finished(await work.low()) == expected
+
+    in_world(scenario)
+
+
+def test_one_that_was_begun_with_a_version_between_goes_on_without_a_time() -> None:
+    levels = (
+        LOW.level,
+        Level("medium", 8, 12, "image/avif"),
+        Level("original", 12, 16, "image/webp"),
+    )
+    timed = Picture(b"a sketch4444 all", levels, 100, 100, lossless=True, identical=False)
+
+    class BothForms(SlowTranscoders):
+        async def finish(
+            self, data: bytes, content_type: str, options: PictureOptions, *args: Any, **kept: Any
+        ) -> Picture | None:
+            return timed if options.between else MADE
+
+    async def scenario(world: World) -> None:
+        world.transcoders = BothForms()
+        for beginning, expected in ((b"a sketch44", timed), (b"a sketch a", MADE)):
+            rest = Continuation(len(beginning), hashlib.sha256(beginning).digest())
+            for between in (False, True):
+                work = world.work(rest=rest, between=between)
+                assert await work.finished(await work.low()) == expected
 
     in_world(scenario)
 

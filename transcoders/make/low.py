@@ -36,11 +36,15 @@ class Low:
 
 def as_it_is(data: bytes, low: Low) -> Picture:
     """The origin's bytes behind their low level: what can always be sent."""
+    return in_front(low, origins(data, low))
+
+
+def origins(data: bytes, low: Low) -> Picture:
+    """The origin's bytes alone, as a picture; `low` says how large it is."""
     kind = sniff(data)
     assert kind is not None
     level = Level("original", 0, len(data), kind.value)
-    size = low.width, low.height
-    return in_front(low, Picture(data, (level,), *size, lossless=True, identical=True))
+    return Picture(data, (level,), low.width, low.height, lossless=True, identical=True)
 
 
 def in_front(low: Low, picture: Picture) -> Picture:

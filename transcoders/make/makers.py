@@ -17,7 +17,8 @@ from transcoders.exact.originals import OriginalEncoder, promising
 from transcoders.formats.sniff import Format, sniff
 from transcoders.make import jpeg, lossless, still
 from transcoders.make.arithmetic import ArithmeticEncoder
-from transcoders.make.low import Low, as_it_is, in_front
+from transcoders.make.between import between
+from transcoders.make.low import Low, in_front, origins
 from transcoders.make.reencode import Encoded, reencode
 from transcoders.make.sketch import MAX_SHARE, draw
 from transcoders.make.thumbnail import thumbnail
@@ -148,9 +149,21 @@ class Makers:
             return await self._lossless(data, options, whose)
         if options.stop == low.level.name:
             return low.alone()
+        final = origins(data, low)
         with contextlib.suppress(Unfit):
-            return in_front(low, await self._lossless(data, options, whose))
-        return as_it_is(data, low)
+            final = await self._lossless(data, options, whose)
+        if options.between:
+            with contextlib.suppress(Exception):  # Pillow raises a dozen kinds
+                final = await self._between(low, final, data, options, whose)
+        return in_front(low, final)
+
+    async def _between(
+        self, low: Low, final: Picture, data: bytes, options: PictureOptions, whose: str
+    ) -> Picture:
+        limit = self._max_pixels
+        job = partial(between, low, final, data, max_pixels=limit, avif=options.avif)
+        async with self._later(whose) as slot:
+            return await slot.call(job)
 
     async def _lossless(self, data: bytes, options: PictureOptions, whose: str) -> Picture:
         """The origin's pixels, no version in front, in as few bytes as may be.

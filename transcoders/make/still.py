@@ -88,12 +88,10 @@ def _coarse(
     icc = icc if len(icc) <= min(MAX_PROFILE, limit // 2) else b""
     if max(image.size) > MAX_WEBP_SIDE:
         raise Unfit(f"{image.width} x {image.height} is too large for a version")
-    avif = avif and _CAN_AVIF
-    content_type = AVIF if avif else Format.WEBP.value
     made = None
     at = _FIRST
     while 0 <= at < len(_STEPS):
-        tried = _encoded(image, *_STEPS[at], icc, avif=avif)
+        tried = encoded(image, *_STEPS[at], icc, avif=avif)
         if tried is not None and len(tried) <= limit:
             made = tried
             if at > _FIRST or len(tried) * _LEAST_GROWTH > limit:
@@ -105,16 +103,19 @@ def _coarse(
             at += 1
     if made is None:
         raise Unfit("no coarse version of it is small enough")
-    return Low(made, Level("low", 0, len(made), content_type), *size)
+    return Low(made, Level("low", 0, len(made), type_of(avif=avif)), *size)
 
 
-def _encoded(
-    image: Image.Image, blur: int, quality: int, icc: bytes, *, avif: bool
-) -> bytes | None:
-    """One step; None: the picture is too small for it."""
+def type_of(*, avif: bool) -> str:
+    """The content type of a version for somebody who takes AVIF, or does not."""
+    return AVIF if avif and _CAN_AVIF else Format.WEBP.value
+
+
+def encoded(image: Image.Image, blur: int, quality: int, icc: bytes, *, avif: bool) -> bytes | None:
+    """The picture blurred and encoded, as `type_of` says; None: it is too small for that blur."""
     if blur > min(image.size):
         return None
     if blur > 1:
         image = image.reduce(blur).resize(image.size, Image.Resampling.BILINEAR)
-    name, how = ("AVIF", _AVIF) if avif else ("WEBP", _WEBP)
+    name, how = ("AVIF", _AVIF) if avif and _CAN_AVIF else ("WEBP", _WEBP)
     return encode(image, name, quality=quality, icc_profile=icc, exif=b"", **how)

@@ -1,0 +1,112 @@
+"""Tests of the version between a picture's coarse one and its final form."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from dataclasses import replace
+
+import pytest
+from PIL import Image
+
+from bench.browsers.visual import similarity
+from transcoders.formats.sniff import Format
+from transcoders.make import lossless, still
+from transcoders.make.between import LEAST_GAIN, MAX_SHARE, between
+from transcoders.make.low import Low, origins
+from transcoders.make.registry import Transcoders
+from transcoders.picture import Picture, PictureOptions, Unfit
+from wire.skeleton import Level
+
+MOST = 4_000_000
+"""Pixels."""
+
+
+def coarse(data: bytes, *, avif: bool = True) -> Low:
+    return still.version(data, Format.PNG, max_pixels=MOST, avif=avif)
+
+
+def shown(picture: Picture, place: int) -> Image.Image:
+    level = picture.levels[place]
+    return Image.open(io.BytesIO(picture.data[level.start : level.end])).convert("RGB")
+
+
+@pytest.mark.parametrize(
+    ("name", "avif", "kind"),
+    [
+        ("screenshot.png", True, "image/avif"),
+        ("photo.png", True, "image/avif"),
+        ("photo.png", False, "image/webp"),
+    ],
+)
+def test_a_picture_gets_a_version_that_shows_far_more_than_the_coarse_one(
+    pictures: dict[str, bytes], name: str, avif: bool, kind: str
+) -> None:
+    data = pictures[name]
+    low, final = coarse(data, avif=avif), lossless.denser(data)
+    made = between(low, final, data, max_pixels=MOST, avif=avif)
+    medium, original = made.levels
+    assert (medium.name, medium.content_type, original.name) == ("medium", kind, "original")
+    assert LEAST_GAIN * len(low.data) <= medium.end <= MAX_SHARE * len(final.data)
+    assert made.data[original.start :] == final.data and original.start == medium.end
+    assert (made.lossless, made.identical) == (final.lossless, final.identical)
+    whole, little = Image.open(io.BytesIO(data)).convert("RGB"), Image.open(io.BytesIO(low.data))
+    before, now = similarity(whole, little.convert("RGB")), similarity(whole, shown(made, 0))
+    assert shown(made, 0).size == whole.size
+    assert now > 0.93 and now - before > 0.03
+    assert similarity(whole, shown(made, 1)) > 0.9999
+
+
+def test_what_has_levels_of_its_own_or_is_a_photo_gets_none(pictures: dict[str, bytes]) -> None:
+    data = pictures["screenshot.png"]
+    low, final = coarse(data), lossless.denser(data)
+    steps = replace(final, levels=(Level("medium", 0, 9, "image/webp"), *final.levels))
+    with pytest.raises(Unfit):
+        between(low, steps, data, max_pixels=MOST, avif=True)
+    photo = pictures["baseline.jpg"]
+    with pytest.raises(Unfit):
+        between(low, origins(photo, low), photo, max_pixels=MOST, avif=True)
+
+
+def test_one_that_would_show_little_more_or_cost_nearly_all_is_not_made(
+    pictures: dict[str, bytes],
+) -> None:
+    data = pictures["screenshot.png"]
+    low, final = coarse(data), lossless.denser(data)
+    with pytest.raises(Unfit):
+        between(replace(low, data=bytes(len(final.data))), final, data, max_pixels=MOST, avif=True)
+    small = Picture(bytes(2_000), (Level("original", 0, 2_000, "image/webp"),), 1, 1,
+                    lossless=True, identical=False)  # fmt: skip
+    with pytest.raises(Unfit):
+        between(low, small, data, max_pixels=MOST, avif=True)
+
+
+@pytest.mark.parametrize("damage", [lambda d: d[:9], lambda d: d[: len(d) // 2], lambda d: b""])
+def test_a_damaged_picture_is_refused(pictures: dict[str, bytes], damage: object) -> None:
+    data = pictures["screenshot.png"]
+    low, final = coarse(data), lossless.denser(data)
+    assert callable(damage)
+    with pytest.raises((Unfit, OSError, SyntaxError)):
+        between(low, final, damage(data), max_pixels=MOST, avif=True)
+
+
+def levels(data: bytes, options: PictureOptions) -> list[str]:
+    async def go() -> Picture | None:
+        transcoders = Transcoders(workers=1)
+        try:
+            return await transcoders.picture(data, "image/png", options)
+        finally:
+            await transcoders.close()
+
+    made = asyncio.run(go())
+    assert made is not None
+    return [level.name for level in made.levels]
+
+
+def test_transcoders_make_it_for_those_alone_that_have_a_time(pictures: dict[str, bytes]) -> None:
+    data, timed = pictures["screenshot.png"], PictureOptions(avif=True, between=True)
+    assert levels(data, PictureOptions(avif=True)) == ["low", "original"]
+    assert levels(data, timed) == ["low", "medium", "original"]
+    assert levels(data, replace(timed, webp=True)) == ["low", "medium", "original"]
+    assert levels(data, replace(timed, stop="medium")) == ["low", "medium"]
+    assert levels(data, replace(timed, stop="low")) == ["low"]
