@@ -251,6 +251,15 @@ SCENARIOS: Final = (
         virtual=True,
     ),
     Scenario(
+        "imtcp-measure",
+        "how well streams of data packets tell available bandwidth (ImTCP, figures 5 and 6)",
+        "bench.scenarios.imtcp.imtcp_measure",
+        takes=150,
+        quick_takes=3,
+        quick={"lines": ("20M",), "seconds": 110.0, "runs": 1},
+        virtual=True,
+    ),
+    Scenario(
         "atp-bulk",
         "how soon, and how well, NAI fills a link with messages of 1 KB to 1 MB",
         "bench.scenarios.atp.atp_bulk",

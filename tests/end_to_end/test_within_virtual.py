@@ -217,7 +217,7 @@ def made(data: bytes, *, timed: bool) -> Picture:
     return found
 
 
-@pytest.mark.parametrize(("within", "levels"), [(None, ["low", "original"]), (5.0, ["medium"])])
+@pytest.mark.parametrize(("within", "levels"), [(None, ["low", "original"]), (5.0, ["high"])])
 def test_a_screenshot_within_a_time_is_more_than_coarse_where_all_of_it_does_not_fit(
     within: float | None, levels: list[str]
 ) -> None:

@@ -45,10 +45,10 @@ def test_a_picture_gets_a_version_that_shows_far_more_than_the_coarse_one(
     data = pictures[name]
     low, final = coarse(data, avif=avif), lossless.denser(data)
     made = between(low, final, data, max_pixels=MOST, avif=avif)
-    medium, original = made.levels
-    assert (medium.name, medium.content_type, original.name) == ("medium", kind, "original")
-    assert LEAST_GAIN * len(low.data) <= medium.end <= MAX_SHARE * len(final.data)
-    assert made.data[original.start :] == final.data and original.start == medium.end
+    high, original = made.levels
+    assert (high.name, high.content_type, original.name) == ("high", kind, "original")
+    assert LEAST_GAIN * len(low.data) <= high.end <= MAX_SHARE * len(final.data)
+    assert made.data[original.start :] == final.data and original.start == high.end
     assert (made.lossless, made.identical) == (final.lossless, final.identical)
     whole, little = Image.open(io.BytesIO(data)).convert("RGB"), Image.open(io.BytesIO(low.data))
     before, now = similarity(whole, little.convert("RGB")), similarity(whole, shown(made, 0))
@@ -106,7 +106,8 @@ def levels(data: bytes, options: PictureOptions) -> list[str]:
 def test_transcoders_make_it_for_those_alone_that_have_a_time(pictures: dict[str, bytes]) -> None:
     data, timed = pictures["screenshot.png"], PictureOptions(avif=True, between=True)
     assert levels(data, PictureOptions(avif=True)) == ["low", "original"]
-    assert levels(data, timed) == ["low", "medium", "original"]
-    assert levels(data, replace(timed, webp=True)) == ["low", "medium", "original"]
-    assert levels(data, replace(timed, stop="medium")) == ["low", "medium"]
+    assert levels(data, timed) == ["low", "high", "original"]
+    assert levels(data, replace(timed, webp=True)) == ["low", "high", "original"]
+    assert levels(data, replace(timed, stop="high")) == ["low", "high"]
+    assert levels(data, replace(timed, stop="medium")) == ["low"]
     assert levels(data, replace(timed, stop="low")) == ["low"]

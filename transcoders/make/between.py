@@ -55,7 +55,7 @@ def _in_front(made: bytes, content_type: str, final: Picture) -> Picture:
     size = len(made)
     own = final.levels[0]
     levels = (
-        Level("medium", 0, size, content_type),
+        Level("high", 0, size, content_type),
         structs.replace(own, start=own.start + size, end=own.end + size),
     )
     return replace(final, data=made + final.data, levels=levels)

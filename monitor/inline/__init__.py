@@ -1,0 +1,1 @@
+"""Inline measurement: how much more a path would carry, told by how data packets are drawn out."""
