@@ -43,7 +43,7 @@ class SearchRange:
 
     @property
     def width(self) -> float:
-        """Bytes/second."""
+        """How wide it is, in bytes/second."""
         return self.high - self.low
 
     def sub_ranges(self, count: int) -> list[SearchRange]:
