@@ -146,8 +146,15 @@ class Memory:
             part=component.part if promised else None,
             accept=self._accepts.get(component.document, "") if promised else "",
             held=arrival.held,
-            level=arrival.level,
+            level=arrival.level or _told_level(component),
         )
+
+
+def _told_level(component: Component) -> str:
+    """Up to which level a picture was to come that is here in part: its answer may have begun, with
+    that level's length. "": that was not told yet."""
+    told = component.received and component.levels and not component.unsettled
+    return component.levels[-1].name if told else ""
 
 
 def coarser(level: str, other: str) -> bool:

@@ -1,6 +1,7 @@
 """Keeps a session fitted to its link: quantum, timers, what schedulers are told of the rate.
 
-Looks while something crosses the link or a timer runs, and rests with the link.
+Looks while something crosses the link, has been sent and not arrived, or a timer runs; rests with
+the link.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ class Fitting:
             else:
                 self._fit(rate, late)
             also()
-            moves = self._outbox.payload_sent != sent
+            # A gate that has just found its link slow lets nothing go while much is under way.
+            moves = self._outbox.payload_sent != sent or self._link.statistics().under_way > 0
             sent = self._outbox.payload_sent
             if moves or self._obedience.deadlines or self._obedience.timely:
                 self.activity.happened()  # it goes on by itself

@@ -14,6 +14,7 @@ from emulation.memory.virtual_time import run as run_virtually
 from local_proxy.export_drivers.browser.level_files import LevelFiles
 from local_proxy.http.model import Request
 from local_proxy.link.announced_levels import Told
+from local_proxy.link.arrival import Arrival
 from local_proxy.link.components import Component, ComponentFailed
 from local_proxy.link.resumption import Memory
 from local_proxy.link.session import LocalSession
@@ -35,6 +36,7 @@ from wire import abilities
 from wire import messages as m
 from wire.fields import header
 from wire.frames import Control, Data
+from wire.origin_request import OriginRequest
 from wire.skeleton import Kind, Level, Part, Use
 
 ACCEPTS = (abilities.SKETCH, "test")
@@ -233,6 +235,27 @@ def test_a_cut_transfer_goes_on_whatever_was_known_before_it(before: bool, after
         second.close()
 
     run_virtually(go())
+
+
+@pytest.mark.parametrize(
+    ("told", "had", "level"),
+    [
+        (all_of(), 5, "original"),
+        (m.Levels(2, [LOW], 3), 2, "low"),
+        (all_of(), 0, ""),
+        (FIRST, 2, ""),
+    ],
+)
+def test_a_picture_that_is_cut_is_to_come_as_far_as_was_told(
+    told: m.Levels, had: int, level: str
+) -> None:
+    """Its answer may have begun, and whatever the plan has become says nothing of that."""
+    one = Component(2, 1, URL, Kind.IMAGE, promised=True)
+    Told.of(told, accepts=ACCEPTS).settle(one)
+    one.data += DATA[:had]
+    arrival = Arrival(one, OriginRequest("GET", URL, []))
+    assert Memory().resume(arrival).level == level
+    assert Memory().resume(replace(arrival, level="medium")).level == "medium"
 
 
 def test_what_is_known_of_all_levels_is_not_forgotten() -> None:

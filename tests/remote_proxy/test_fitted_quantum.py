@@ -22,6 +22,7 @@ class QuietLink:
     def __init__(self) -> None:
         self.estimate: BandwidthEstimate | None = None
         self.cap = 0.0
+        self.under_way = 0
         self.woken = 0
         self._inbox: Inbox | None = None
 
@@ -36,7 +37,7 @@ class QuietLink:
         self._inbox.link_closed(error)
 
     def statistics(self) -> LinkStatistics:
-        return LinkStatistics(0, 0, 0, self.cap, None, None, self.estimate, None)
+        return LinkStatistics(0, 0, self.under_way, self.cap, None, None, self.estimate, None)
 
 
 async def _quanta(

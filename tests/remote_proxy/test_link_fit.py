@@ -144,6 +144,25 @@ def test_while_bytes_move_it_is_looked_at_again_and_again() -> None:
     in_world(scenario)
 
 
+def test_while_sent_bytes_have_not_arrived_a_link_that_has_become_slow_is_looked_at() -> None:
+    """The gate may let nothing go for seconds, and what is seen meanwhile is the news."""
+
+    async def scenario(world: World) -> None:
+        world.rate, world.link.under_way = 312_500.0, 40_000
+        await world.happens()
+        await asyncio.sleep(5.0)
+        world.rate = 31_250.0
+        await asyncio.sleep(2 * RENEW)
+        assert world.quantum == Chunks().quantum(31_250.0) < Chunks().quantum(312_500.0)
+        world.link.under_way = 0
+        await asyncio.sleep(2 * RENEW)
+        looks = world.looks
+        await asyncio.sleep(1000.0)
+        assert world.looks == looks
+
+    in_world(scenario)
+
+
 def test_a_fetch_that_cannot_be_in_time_is_said_to_have_expired() -> None:
     async def scenario(world: World) -> None:
         leaf = world.tree.leaf(1, 2, kind="image", order=0)
