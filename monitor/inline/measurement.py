@@ -30,7 +30,7 @@ EARLY: Final = 2
 
 PATIENCE: Final = 2
 """Results in a row above their ranges after which a burst is sooner than growing by half: nine of
-ten steps of a line's load are found within 7 to 10 measurements then, 12 to 30 without."""
+ten steps of a line's load are found within 7 to 11 measurements then, 29 to 35 without."""
 
 
 class Where(Enum):

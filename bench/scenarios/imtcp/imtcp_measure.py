@@ -1,14 +1,13 @@
 """ImTCP's figures 5 and 6: available bandwidth that steps and that slopes, measured by streams.
 
 The measurement alone (III-C): its packets cross a bottleneck that UDP flows share, and the sender
-hears when each has come. A measurement begins one round trip after the last one at the earliest,
-and its streams follow each other within one. In virtual time. The paper has 100 Mbit/s; slower
-lines are ours, with the same shares of others.
+hears when each has come. A stream leaves once the one before has been heard, so a measurement takes
+two to four round trips. In virtual time. The paper has 100 Mbit/s; slower lines are ours, with the
+same shares of others.
 """
 
 from __future__ import annotations
 
-import random
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -100,23 +99,22 @@ def measure(
         InlineMeasurement(packet=PACKET, count=count, patience=patience),
         MeasuredPath(),
     )
-    starts = random.Random(seed)
     now = began = 0.0
     while now < seconds:
         stream = measurement.stream
         sent = [now + offset for offset in stream.offsets]
         arrived = path.send(sent, stream.packet)
         result = measurement.observed(StreamTimes(sent, arrived))
-        if result is None:  # the next stream follows this one, as a window has room for it
-            now = sent[-1] + starts.uniform(0.2, 0.3) * round_trip
-            continue
         heard = arrived[-1] + round_trip / 2
+        if result is None:
+            now = heard  # whether another stream is needed is known then
+            continue
         outcome.at.append(now)
         outcome.found.append(result.available)
         outcome.truth.append(path.available(now))
         outcome.inside += result.where is Where.INSIDE
         outcome.took.append((heard - began) / round_trip)
-        now = began = max(began + round_trip, heard)
+        now = began = heard
     return outcome
 
 
