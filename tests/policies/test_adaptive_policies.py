@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from policies.api import (
+    BandwidthChanged,
     Command,
     Defer,
     DocumentOpened,
@@ -18,13 +19,14 @@ from policies.api import (
     SessionOpened,
     SessionView,
     SetPlan,
+    SetTimer,
     SkeletonGrew,
     TimerExpired,
     Use,
 )
 from policies.builtin.callback_priorities import CallbackPriorities
 from policies.builtin.default import Default
-from policies.builtin.modal import Modal
+from policies.builtin.modal import POLL, Modal
 from policies.host.chain import HostStep, PolicyHost, react
 from policies.host.loader import load
 from policies.testing import Estimate, Player, replay
@@ -48,6 +50,47 @@ def test_modal_changes_modes_with_the_bandwidth_and_does_not_flutter() -> None:
         (5.0, plan("")),
         (6.0, plan("none")),
     ]
+
+
+def polled(component: int) -> SetPlan:
+    rule = Rule(kind=Kind.IMAGE, components=(component,), level="low")
+    return SetPlan((*plan("none").rules, rule))
+
+
+def test_while_modal_holds_pictures_back_one_comes_now_and_then() -> None:
+    """Nothing else may be under way that would tell that the link has recovered (ATP, 4.2)."""
+    parts = tuple(
+        Part(number, f"http://site/{number}.jpg", Kind.IMAGE, Use.ELEMENT, number)
+        for number in (2, 4)
+    )
+    events = [
+        (0.0, SessionOpened()),
+        (1.0, Estimate(rate=2_000)),
+        (20.0, DocumentOpened(1, "http://site/1")),
+        (20.0, SkeletonGrew(1, parts)),
+        (32.0, Progress(2, 1_000, level="low")),
+        (38.0, Progress(4, 1_000, level="low")),
+        (100.0, Estimate(rate=5_000)),
+    ]
+    result = replay(Modal(), events)
+    assert result.sent == [
+        (0.0, plan("low")),
+        (1.0, plan("none")),
+        (25.0, polled(2)),
+        (35.0, polled(4)),  # not at 30: the one before was not here yet
+        (100.0, plan("low")),
+    ]
+
+
+def test_in_other_modes_and_at_rest_modal_sets_no_timer() -> None:
+    policy = Modal()
+    view = SessionView()
+    assert not any(isinstance(one, SetTimer) for one in policy.react(FOUND, view))
+    poor = list(policy.react(BandwidthChanged(1_000), view))
+    assert SetTimer("poll", after=POLL) in poor
+    assert list(policy.react(TimerExpired("poll"), view)) == []
+    assert list(policy.react(FOUND, view)) == [SetTimer("poll", after=POLL)]
+    assert list(policy.react(FOUND, view)) == [], "it runs already"
 
 
 def test_pictures_that_can_not_be_good_in_time_stay_coarse() -> None:
