@@ -4,9 +4,9 @@ The application has modes; in each it sends what the link carries soon enough, a
 changes modes when the estimate leaves the range of the one that it is in. What has been sent stays,
 and what was cut at a level is not sent on: a mode holds for what is found from then on.
 
-In the mode without pictures a reader may wait for them with nothing under way that would tell that the
-link has recovered. So it is polled, as a bandwidth of zero is (ATP, 4.2): now and then one picture that
-is held comes, coarse.
+In the mode without pictures a reader may wait for them with nothing under way that would tell that
+the link has recovered. So it is polled, as a bandwidth of zero is (ATP, 4.2): now and then one
+picture that is held comes, coarse.
 """
 
 from __future__ import annotations
