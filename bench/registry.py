@@ -167,6 +167,16 @@ SCENARIOS: Final = (
         virtual=True,
     ),
     Scenario(
+        "hats-documents",
+        "the same two for pages and presentations whose sizes are their own, not the paper's",
+        "bench.scenarios.hats.hats_documents",
+        needs=DATA,
+        takes=60,
+        quick_takes=6,
+        quick={"pages": ("article",), "presentations": ("deck_pictures.pptx",)},
+        virtual=True,
+    ),
+    Scenario(
         "hats-focus",
         "four fifths of the link for the page in front (HATS, figure 7)",
         "bench.scenarios.hats.hats_focus",
@@ -214,6 +224,20 @@ SCENARIOS: Final = (
         "bench.scenarios.pages.start",
         takes=3,
         quick_takes=3,
+        virtual=True,
+    ),
+    Scenario(
+        "bandwidth-heard",
+        "what policies hear of a link: while people read, after rests and fades; modal in trouble",
+        "bench.scenarios.bandwidth.bandwidth_heard",
+        takes=600,
+        quick_takes=26,
+        quick={
+            "seconds": 30.0,
+            "links": ("56k", "384k", "lossy", "wlan"),
+            "rests": (60.0,),
+            "runs": 40,
+        },
         virtual=True,
     ),
     Scenario(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import io
 import random
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from mimetypes import guess_type
@@ -139,6 +139,10 @@ class Prepared(Transcoders):
         self._plain = dict(made)
         self._sketched = {**self._plain, **(sketched or {})}
 
+    def knows(self, data: bytes) -> bool:
+        """Whether that picture was transcoded, and has levels."""
+        return data in self._plain
+
     async def low(
         self,
         data: bytes,
@@ -174,25 +178,30 @@ class Prepared(Transcoders):
         """Pictures in documents go as they are: threads know no virtual time."""
 
 
-async def _transcode(sources: Iterable[bytes], *, sketch: bool) -> dict[bytes, Picture]:
+async def _transcode(sources: Mapping[bytes, str], *, sketch: bool) -> dict[bytes, Picture]:
     transcoders, options = Transcoders(workers=1), PictureOptions(sketch=sketch)
     try:
-        found = {data: await transcoders.picture(data, "image/jpeg", options) for data in sources}
+        found = {
+            data: await transcoders.picture(data, kind, options) for data, kind in sources.items()
+        }
     finally:
         await transcoders.close()
     return {data: picture for data, picture in found.items() if picture is not None}
 
 
-def prepared(pages: Sequence[SyntheticPage]) -> Prepared:
-    """The pages' pictures, transcoded by the real transcoders. Not from within a loop.
+def prepared(
+    pages: Sequence[SyntheticPage], *, kinds: Collection[str] = ("image/jpeg",)
+) -> Prepared:
+    """The pages' pictures of these content types, transcoded by the real transcoders. Not from
+    within a loop.
 
     Both ways; the pages have them in <img>s and devices take sketches, so sessions ask for those.
     """
     sources = {
-        file.data: None
+        file.data: file.content_type
         for one in pages
         for file in one.files.values()
-        if file.content_type == "image/jpeg"
+        if file.content_type in kinds
     }
     return Prepared(
         asyncio.run(_transcode(sources, sketch=False)),

@@ -18,7 +18,7 @@ from bench.origins.synthetic import Shelf, SyntheticPage, prepared
 from bench.pairs.pair import CONTROL, memory_pair
 from bench.reports.report import Check
 from bench.scenarios.hats.hats import MODEM, saving
-from bench.scenarios.hats.hats_text_first import DOCUMENT, DOCUMENT_TEXT, GOAL, PAGE, PAPER
+from bench.scenarios.hats.hats_text_first import DOCUMENT, DOCUMENT_TEXT, GOAL, PAGE, PAPER, SIZES
 from emulation.lines.profiles import profile
 from emulation.memory.memory import LinkModel
 from emulation.memory.virtual_time import run as run_virtually
@@ -90,6 +90,7 @@ def run(*, page: Path | None = None, scale: float = 1.0) -> dict[str, Any]:
     )
     return {
         "runs": runs,
+        "notes": [SIZES] if page is None else [],
         "checks": {
             "the deck's text with text_first": Check(
                 sooner, "% sooner than with equal", f">= {GOAL:g}", sooner >= GOAL

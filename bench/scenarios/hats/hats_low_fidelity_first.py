@@ -35,6 +35,12 @@ GOAL: Final = 24.0
 """Percent sooner."""
 _MARKS: Final = {"low": "low", "medium": "medium", "high": "original"}
 
+SIZES: Final = (
+    "what of the pages is no photograph has the size that the paper's two results imply (35 and "
+    "46 s); for documents of their own sizes see hats-documents"
+)
+"""Said beside the figures."""
+
 
 def pages(*, scale: float = 1.0) -> list[SyntheticPage]:
     """Page A and page B; `scale` times as large."""
@@ -69,7 +75,11 @@ def run(*, plot: Path | None = None, scale: float = 1.0) -> dict[str, Any]:
         checks[f"page B coarse, against {one.policy}"] = Check(
             sooner, "% sooner", f">= {GOAL:g}", sooner >= GOAL
         )
-    return {"runs": [one.figures() for one in loads], "checks": checks | used(loads)}
+    return {
+        "runs": [one.figures() for one in loads],
+        "checks": checks | used(loads),
+        "notes": [SIZES],
+    }
 
 
 def _table(loads: list[HatsRun]) -> str:

@@ -1,0 +1,1 @@
+"""Scenarios about what policies hear of a link's bandwidth."""
