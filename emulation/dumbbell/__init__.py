@@ -1,0 +1,1 @@
+"""Flows of TCP and RCP that share bottlenecks, packet by packet, in virtual time."""

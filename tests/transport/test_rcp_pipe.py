@@ -1,0 +1,171 @@
+"""A pipe knows how much may be asked for, and finds each loss once, without a timeout if it can."""
+
+from __future__ import annotations
+
+import pytest
+
+from transport.rcp.pipe import LEAST_TIMEOUT, Ask, Pipe
+from transport.spp.congestion.new_reno import NewReno
+from wire.errors import PeerError
+
+SIZE = 1_228
+
+
+def pipe_with(count: int, *, pulled: bool = False, each: int = 1) -> tuple[Pipe, list[Ask]]:
+    """A pipe that has asked for so many segments, `each` with a request."""
+    pipe = Pipe(NewReno(segment=SIZE), segment=SIZE)
+    asks = []
+    for number in range(count):
+        if number % each == 0:
+            clock = pipe.begin_request(0.01 * number)
+        asks.append(ask(pipe, number, clock, 0.01 * number, pulled=pulled))
+    pipe.asked(window_full=True)
+    return pipe, asks
+
+
+def ask(pipe: Pipe, number: int, clock: int, now: float, *, pulled: bool = False) -> Ask:
+    return pipe.ask(
+        number * 1000, number * 1000 + 1000, size=SIZE, clock=clock, pulled=pulled, now=now
+    )
+
+
+def test_the_window_is_what_may_be_under_way() -> None:
+    pipe, asks = pipe_with(10)
+    assert pipe.room == 0
+    assert pipe.came(asks[0], 0, 0.1) == []
+    assert pipe.room == 2 * SIZE  # slow start: one came, and one more
+    assert not pipe.idle
+
+
+def test_three_later_arrivals_make_a_loss_for_every_hole() -> None:
+    pipe, asks = pipe_with(10)
+    assert pipe.came(asks[3], 3, 0.1) == []
+    assert pipe.came(asks[4], 4, 0.1) == []
+    assert pipe.came(asks[6], 6, 0.1) == asks[:3]  # all three have the same threshold
+    pipe.lose(asks[:3], 0.1)
+    assert pipe.came(asks[7], 7, 0.1) == []
+    assert pipe.came(asks[8], 8, 0.1) == [asks[5]]
+    assert pipe.lost == 3
+
+
+def test_a_window_is_cut_once_for_what_was_asked_for_before() -> None:
+    pipe, asks = pipe_with(10)
+    window = pipe.room + pipe.in_flight
+    pipe.lose(asks[:1], 0.1)
+    pipe.lose(asks[1:3], 0.12)
+    assert pipe.room + pipe.in_flight == window / 2
+    late = ask(pipe, 20, pipe.begin_request(0.2), 0.2)
+    pipe.lose([late], 0.3)
+    assert pipe.room + pipe.in_flight == window / 4
+
+
+def test_a_loss_in_the_air_leaves_the_window_alone() -> None:
+    pipe, asks = pipe_with(10)
+    pipe.lose((), 0.1, spared=asks[:2])
+    assert (pipe.room, pipe.lost, pipe.spared) == (2 * SIZE, 2, 2)
+
+
+def test_a_lost_repetition_is_found_by_what_later_requests_bring() -> None:
+    pipe, asks = pipe_with(6)
+    pipe.lose(asks[:1], 0.1)
+    again = ask(pipe, 0, pipe.begin_request(0.1), 0.1, pulled=True)
+    for one in asks[1:6]:
+        assert pipe.came(one, one.clock, 0.12) == []  # asked for before: they say nothing
+    fresh = [ask(pipe, 10 + n, pipe.begin_request(0.13), 0.13) for n in range(3)]
+    found = [pipe.came(one, one.clock, 0.2) for one in fresh]
+    assert found == [[], [], [again]]
+    assert pipe.timeouts == 0
+
+
+def test_blocks_are_no_evidence_against_new_data_whose_request_was_lost() -> None:
+    """The sender answers blocks first, so new data asked for before them may come after them."""
+    pipe, asks = pipe_with(8)
+    pipe.lose(asks[:3], 0.1)
+    clock = pipe.begin_request(0.1)
+    again = [ask(pipe, n, clock, 0.1, pulled=True) for n in range(3)]
+    assert [pipe.came(one, clock, 0.2) for one in again] == [[], [], []]
+    assert [one.later for one in asks[3:]] == [0] * 5
+
+
+def test_an_answer_to_an_earlier_request_is_no_evidence() -> None:
+    pipe, asks = pipe_with(8)
+    pipe.lose(asks[4:7], 0.1)
+    clock = pipe.begin_request(0.1)
+    again = [ask(pipe, n, clock, 0.1, pulled=True) for n in (4, 5, 6)]
+    assert [pipe.came(one, 4, 0.11) for one in again] == [[], [], []]  # the originals, late
+    assert asks[0].later == 0
+
+
+def test_round_trips_are_measured_by_the_echo_also_of_repetitions() -> None:
+    pipe = Pipe(NewReno(segment=SIZE), segment=SIZE)
+    for _ in range(30):
+        clock = pipe.begin_request(1.0)
+        pipe.echoed(clock, 1.08)
+    assert pipe.round_trip.smoothed == pytest.approx(0.08)
+    assert pipe.timeout == LEAST_TIMEOUT
+    pipe.echoed(clock, 9.0, measure=False)
+    assert pipe.round_trip.smoothed == pytest.approx(0.08)
+    with pytest.raises(PeerError):
+        pipe.echoed(clock + 1, 1.1)
+
+
+def test_only_silence_is_a_timeout_and_it_doubles() -> None:
+    pipe, asks = pipe_with(2)
+    first = pipe.deadline()
+    assert first == pytest.approx(0.01 + 0.333 + 4 * 0.1665)
+    pipe.echoed(0, 0.5)
+    again = pipe.deadline()
+    assert again is not None
+    assert again > 1.0  # something came: the wait begins anew
+    assert pipe.timed_out(3.0) == asks
+    assert (pipe.in_flight, pipe.idle, pipe.deadline()) == (0, True, None)
+    assert pipe.room == 2 * SIZE
+    before = pipe.timeout
+    ask(pipe, 0, pipe.begin_request(3.0), 3.0)
+    pipe.timed_out(9.0)
+    assert pipe.timeout == 2 * before
+    pipe.echoed(pipe.begin_request(9.0), 9.1)
+    assert pipe.timeout < before
+
+
+def test_a_reminder_goes_once_before_a_timeout_and_puts_it_off() -> None:
+    pipe, _ = pipe_with(2)
+    due, deadline = pipe.reminder(), pipe.deadline()
+    assert due is not None
+    assert deadline is not None
+    assert due == pytest.approx(0.01 + 0.333 + 2 * 0.1665)
+    pipe.remind(due)
+    assert pipe.reminder() is None
+    later = pipe.deadline()
+    assert later is not None
+    assert later == pytest.approx(due + deadline - 0.01)
+    pipe.echoed(0, 1.0)
+    assert pipe.reminder() is not None
+
+
+def test_the_first_loss_of_a_window_goes_again_whatever_the_window_says() -> None:
+    pipe, asks = pipe_with(10)
+    pipe.lose(asks[:1], 0.1)
+    assert pipe.fast
+    pipe.fast = False
+    pipe.lose(asks[1:2], 0.11)  # of the same window
+    assert not pipe.fast
+
+
+def test_what_is_cancelled_or_shortened_says_nothing_of_the_path() -> None:
+    pipe, asks = pipe_with(3)
+    window = pipe.room + pipe.in_flight
+    pipe.cancel(asks[2])
+    pipe.shorten(asks[1], 1_500)
+    assert pipe.under_way() == asks[:2]
+    assert pipe.find(1_000).end == 1_500
+    assert pipe.find(2_000) is None
+    assert pipe.room + pipe.in_flight == window
+
+
+def test_old_requests_are_forgotten() -> None:
+    pipe = Pipe(NewReno(segment=SIZE), segment=SIZE)
+    for number in range(5_000):
+        pipe.begin_request(float(number))
+    pipe.echoed(1, 5_000.0)  # long forgotten: it measures nothing
+    assert pipe.round_trip.smoothed == 0.333

@@ -1,0 +1,134 @@
+"""RCP's sender answers requests, each once, and decides nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from transport.rcp.segments import Block, DataSegment, Fin, Limit, Req, Segment, Syn
+from transport.rcp.send_buffer import SendBuffer
+from transport.rcp.sender import MOST_AT_ONCE, RcpSender
+from wire.errors import PeerError
+
+
+def sender_of(data: bytes, *, ended: bool = False, size: int = 100) -> RcpSender:
+    buffer = SendBuffer(1 << 24)
+    buffer.write(data)
+    if ended:
+        buffer.end()
+    return RcpSender(buffer, size=size)
+
+
+def ranges(segments: list[Segment]) -> list[tuple[int, int]]:
+    assert all(isinstance(one, DataSegment) for one in segments)
+    return [(one.begin, one.end) for one in segments]
+
+
+def test_a_cumulative_request_gets_what_was_not_sent_yet() -> None:
+    sender = sender_of(bytes(1000))
+    assert ranges(sender.received(Req(0, 0, 250))) == [(0, 100), (100, 200), (200, 250)]
+    # The request for up to 350 is lost, and the next one has all that it asked for.
+    assert ranges(sender.received(Req(2, 100, 450))) == [(250, 350), (350, 450)]
+    assert sender.content.purged == 100
+
+
+def test_pull_gets_the_blocks_alone_and_each_once() -> None:
+    sender = sender_of(bytes(1000))
+    sender.received(Req(0, 0, 500))
+    block = Block(1, 100, 200)
+    assert ranges(sender.received(Req(1, 100, 600, True, (block,)))) == [(100, 200)]
+    assert ranges(sender.received(Req(2, 100, 600, False, (block,)))) == [(500, 600)]
+    assert sender.recovered == 0
+    # Asked for again, it is another block.
+    again = Block(3, 100, 200)
+    assert ranges(sender.received(Req(3, 100, 600, True, (block, again)))) == [(100, 200)]
+
+
+def test_a_pull_whose_request_was_lost_is_found_in_the_next() -> None:
+    sender = sender_of(bytes(1000))
+    sender.received(Req(0, 0, 500))
+    lost, other = Block(1, 100, 200), Block(2, 300, 400)
+    answer = sender.received(Req(2, 100, 600, False, (lost, other)))
+    assert ranges(answer) == [(100, 200), (300, 400), (500, 600)]
+    assert sender.recovered == 1
+
+
+def test_a_pull_above_all_that_was_sent_moves_snd_nxt() -> None:
+    sender = sender_of(bytes(1000))
+    assert ranges(sender.received(Req(0, 0, 300, True, (Block(0, 200, 300),)))) == [(200, 300)]
+    assert ranges(sender.received(Req(1, 0, 400))) == [(300, 400)]
+
+
+@pytest.mark.parametrize("clock", [5, 4, 0])
+def test_a_request_that_comes_twice_or_too_late_changes_nothing(clock: int) -> None:
+    sender = sender_of(bytes(1000))
+    sender.received(Req(5, 100, 300))
+    before = repr(sender), sender.content.purged, sender.rate
+    assert sender.received(Req(clock, 200, 900, False, (Block(0, 0, 300),), 7)) == []
+    assert (repr(sender), sender.content.purged, sender.rate) == before
+
+
+@pytest.mark.parametrize("segment", [Req(0, 1001, 1001), Syn(0, 100), Fin(1000), Limit(0, 5)])
+def test_what_no_receiver_says_is_refused_and_changes_nothing(segment: Segment) -> None:
+    sender = sender_of(bytes(1000))
+    with pytest.raises(PeerError):
+        sender.received(segment)
+    assert ranges(sender.received(Req(0, 0, 100))) == [(0, 100)]
+
+
+def test_one_request_gets_so_much_and_no_more() -> None:
+    sender = sender_of(bytes(MOST_AT_ONCE + 50_000), size=10_000)
+    answer = sender.received(Req(0, 0, MOST_AT_ONCE + 50_000))
+    assert sum(len(one.data) for one in answer) == MOST_AT_ONCE
+    greedy = tuple(Block(1, 1000 * n, MOST_AT_ONCE) for n in range(8))
+    answer = sender.received(Req(1, 0, MOST_AT_ONCE, True, greedy))
+    assert sum(len(one.data) for one in answer) <= MOST_AT_ONCE
+
+
+def test_what_was_purged_or_is_not_there_is_not_sent() -> None:
+    sender = sender_of(bytes(500))
+    sender.received(Req(0, 0, 400))
+    blocks = (Block(1, 100, 250), Block(1, 450, 700))
+    data = sender.received(Req(1, 200, 400, True, blocks))
+    assert ranges(data) == [(200, 250), (450, 500)]
+    assert data[1].throttled  # more is not there to be asked for
+
+
+def test_the_last_byte_says_so() -> None:
+    sender = sender_of(bytes(250), ended=True)
+    data = sender.received(Req(0, 0, 250))
+    assert [one.fin for one in data] == [False, False, True]
+    assert not any(one.throttled for one in data)
+    assert sender.received(Req(1, 100, 500)) == [Limit(1, 250, True)]  # if that one was lost
+    assert sender.received(Fin(250)) == [Fin(250)]
+    assert sender.closed
+
+
+def test_a_receiver_that_asks_too_early_is_told_once_there_is_more() -> None:
+    buffer = SendBuffer(1_000)
+    sender = RcpSender(buffer, size=100)
+    assert sender.received(Req(0, 0, 1000)) == [Limit(0, 0)]
+    assert sender.news() == []
+    buffer.write(bytes(150))
+    assert sender.news() == [Limit(0, 150)]
+    assert sender.news() == []
+    data = sender.received(Req(1, 0, 150))
+    assert [one.throttled for one in data] == [False, True]
+    buffer.write(bytes(10))
+    assert sender.news() == []  # it has asked for no more than there was
+    assert sender.received(Req(2, 150, 300)) == [DataSegment(2, 150, bytes(10), False, True)]
+    buffer.end()
+    assert sender.news() == [Limit(2, 160, True)]
+
+
+def test_a_sender_can_throttle_what_it_has() -> None:
+    sender = sender_of(bytes(500))
+    assert sender.throttle(100) == []  # nobody waits
+    data = sender.received(Req(0, 0, 300))
+    assert (ranges(data), data[-1].throttled) == ([(0, 100)], True)
+    assert sender.throttle(None) == [Limit(0, 500)]
+
+
+def test_the_rate_of_a_request_is_for_the_owners_timer() -> None:
+    sender = sender_of(bytes(500))
+    sender.received(Req(0, 0, 100, rate=48_000))
+    assert sender.rate == 48_000

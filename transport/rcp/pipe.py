@@ -1,0 +1,209 @@
+"""Decides how much may be asked for now over one path, and what of it is lost. Pure.
+
+A pipe (4.1.3) has the congestion control, the round trip, and the account of what was asked for and
+has not come. Each ask has a local number, which is never used again: what is lost is asked for
+anew, here or by another pipe, as a new ask. So the pipe knows nothing of the stream's order.
+
+Loss (3.3.5): an ask is lost once three that were asked for after it have come. The same holds for
+every hole and for what was asked for again, for an echo tells which request DATA answers: neither a
+request nor DATA that is lost twice costs a timeout. Only silence does: nothing came since the last
+request, which covers all before it, for the time that RFC 6298 reckons. Before that a reminder
+goes, a request for nothing new: it costs the way forward nothing unless requests were lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from transport.spp.congestion.interface import Congestion
+from transport.spp.congestion.round_trip import RoundTrip
+from wire.errors import PeerError
+
+THRESHOLD: Final = 3
+"""Arrivals out of order (RFC 5681, 6675)."""
+LEAST_TIMEOUT: Final = 0.2
+"""Seconds, as kernels have it now; RFC 6298 would have 1 s."""
+MOST_TIMEOUT: Final = 60.0
+"""Seconds (RFC 6298, 2.5)."""
+_REMEMBERED: Final = 1024
+"""Requests whose time is kept: an echo of an older one measures nothing."""
+
+
+@dataclass(slots=True)
+class Ask:
+    """One segment that was asked for."""
+
+    number: int
+    """Local: in the order of asking."""
+    begin: int
+    end: int
+    """Bytes of the stream that it carries (in R2CP the global range)."""
+    size: int
+    """Bytes of the packet that is expected."""
+    clock: int
+    """The request that asked."""
+    at: float
+    pulled: bool
+    later: int = 0
+    """Arrivals of what was asked for after it."""
+
+
+class Pipe:
+    """The requests of one receiver to one sender over one path."""
+
+    def __init__(self, congestion: Congestion, *, segment: int) -> None:
+        """`segment`: bytes of a full packet, headers included, as congestion counts them."""
+        self.congestion = congestion
+        self.round_trip = RoundTrip()
+        self.clock = 0
+        """Number of the next request."""
+        self.in_flight = 0
+        """Bytes that were asked for, and neither came nor are lost."""
+        self.timeouts = self.lost = self.spared = 0
+        """Timeouts; asks that were lost; those of them that were no sign of congestion."""
+        self._segment = segment
+        self._number = 0
+        self._asks: dict[int, Ask] = {}
+        """By begin, in the order of asking: a range is under way once at most."""
+        self._times: dict[int, float] = {}
+        self._limited = False
+        self._newest = float("-inf")
+        """When something was last asked for, or came."""
+        self._backoff = 1
+        self._reminded = False
+        self.fast = False
+        """A window of losses has begun: one segment may be asked for again whatever the window
+        says, as RFC 6675 (5, step 4.3) has it."""
+        self._recovery_from = float("-inf")
+
+    @property
+    def room(self) -> float:
+        """Bytes of packets that may be asked for now."""
+        return self.congestion.allowance(self.round_trip)[0] - self.in_flight
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is under way."""
+        return not self._asks
+
+    @property
+    def timeout(self) -> float:
+        """Seconds of silence after which all is lost (RFC 6298)."""
+        trip = self.round_trip
+        usual = max(LEAST_TIMEOUT, trip.smoothed + 4 * trip.variation)
+        return min(MOST_TIMEOUT, usual * self._backoff)
+
+    def begin_request(self, now: float) -> int:
+        """A request goes: its clock."""
+        clock = self.clock
+        self.clock += 1
+        self._times[clock] = now
+        if len(self._times) > _REMEMBERED:
+            del self._times[next(iter(self._times))]
+        return clock
+
+    def ask(self, begin: int, end: int, *, size: int, clock: int, pulled: bool, now: float) -> Ask:
+        """A request asks for this segment, whose packet will have `size` bytes (`send()`)."""
+        one = Ask(self._number, begin, end, size, clock, now, pulled)
+        self._number += 1
+        self._asks[begin] = one
+        self.in_flight += size
+        self.congestion.sent(size, now=now)
+        self._newest, self._reminded = now, False
+        return one
+
+    def asked(self, *, window_full: bool) -> None:
+        """Nothing more is asked for now. `window_full`: because the window allows no more."""
+        self._limited = window_full
+
+    def find(self, begin: int) -> Ask | None:
+        """What is under way from this byte on."""
+        return self._asks.get(begin)
+
+    def under_way(self) -> list[Ask]:
+        """All that is, in the order of asking."""
+        return list(self._asks.values())
+
+    def echoed(self, clock: int, now: float, *, measure: bool = True) -> None:
+        """The sender answers that request, `measure`: at once. Raises PeerError: it never went."""
+        if clock >= self.clock:
+            raise PeerError("the sender answers what nobody asked")
+        sent = self._times.get(clock)
+        if measure and sent is not None:
+            self.round_trip.measured(now - sent, delay=0.0)
+        self._backoff = 1
+        self._newest, self._reminded = now, False
+
+    def came(self, one: Ask, echo: int, now: float) -> list[Ask]:
+        """An ask was answered (`recv()`). Those that are lost by this, still under way."""
+        self._remove(one)
+        self.congestion.acknowledged(one.size, sent_at=one.at, now=now, limited=self._limited)
+        if echo < one.clock:
+            return []  # the answer to an earlier request says nothing of what came after that
+        lost = []
+        for other in self._asks.values():
+            if other.number > one.number:
+                break
+            if one.pulled and not other.pulled:
+                continue  # the sender answers blocks first
+            other.later += 1
+            if other.later >= THRESHOLD:
+                lost.append(other)
+        return lost
+
+    def lose(self, asks: Iterable[Ask], now: float, *, spared: Iterable[Ask] = ()) -> None:
+        """They are lost (`loss()`); `spared` ones are too, but not for congestion (3.4.2)."""
+        size, sent_at = 0, float("-inf")
+        for one in asks:
+            self._remove(one)
+            self.lost += 1
+            size, sent_at = size + one.size, max(sent_at, one.at)
+        for one in spared:
+            self._remove(one)
+            self.lost += 1
+            self.spared += 1
+        if size and sent_at > self._recovery_from:
+            self._recovery_from, self.fast = now, True
+        if size:
+            self.congestion.lost(size, sent_at=sent_at, now=now)
+
+    def cancel(self, one: Ask) -> None:
+        """It will not be sent, and that says nothing of the path."""
+        self._remove(one)
+
+    def shorten(self, one: Ask, end: int) -> None:
+        """Only the bytes before `end` will be sent."""
+        one.end = end
+
+    def reminder(self) -> float | None:
+        """When silence is worth a reminder; None: nothing is under way, or it has gone."""
+        if self._reminded or not self._asks:
+            return None
+        return self._newest + self.round_trip.smoothed + 2 * self.round_trip.variation
+
+    def remind(self, now: float) -> None:
+        """A reminder goes, which covers all that is under way."""
+        self._newest, self._reminded = now, True
+
+    def deadline(self) -> float | None:
+        """When silence becomes a timeout; None: nothing is under way."""
+        return self._newest + self.timeout if self._asks else None
+
+    def timed_out(self, now: float) -> list[Ask]:
+        """The deadline has come: all that is under way, which is lost now."""
+        asks = self.under_way()
+        self.lose(asks, now)
+        self.congestion.timed_out(now=now)
+        self.timeouts += 1
+        self.fast = False
+        self._backoff = min(2 * self._backoff, 64)
+        return asks
+
+    def _remove(self, one: Ask) -> None:
+        del self._asks[one.begin]
+        self.in_flight -= one.size
+
+    def __repr__(self) -> str:
+        return f"<Pipe {self.in_flight} bytes of {self.congestion!r} under way>"
