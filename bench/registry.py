@@ -234,7 +234,7 @@ SCENARIOS: Final = (
         quick_takes=26,
         quick={
             "seconds": 30.0,
-            "links": ("384k", "lossy", "wlan"),
+            "links": ("lossy", "wlan"),
             "rests": (60.0,),
             "runs": 40,
         },
