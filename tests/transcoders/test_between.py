@@ -12,11 +12,11 @@ from PIL import Image
 from bench.browsers.visual import similarity
 from transcoders.formats.sniff import Format
 from transcoders.make import lossless, still
-from transcoders.make.between import LEAST_GAIN, MAX_SHARE, between
+from transcoders.make.between import LEAST_GAIN, MAX_SHARE, between, pays
 from transcoders.make.low import Low, origins
 from transcoders.make.registry import Transcoders
 from transcoders.picture import Picture, PictureOptions, Unfit
-from wire.skeleton import Level
+from wire.skeleton import LEVELS, Level
 
 MOST = 4_000_000
 """Pixels."""
@@ -66,6 +66,14 @@ def test_what_has_levels_of_its_own_or_is_a_photo_gets_none(pictures: dict[str, 
     photo = pictures["baseline.jpg"]
     with pytest.raises(Unfit):
         between(low, origins(photo, low), photo, max_pixels=MOST, avif=True)
+
+
+def test_one_that_nobody_may_want_does_not_stand_in_line(pictures: dict[str, bytes]) -> None:
+    final = lossless.denser(pictures["screenshot.png"])
+    assert [pays(final, stop) for stop in LEVELS] == [False, False, True, True]
+    steps = replace(final, levels=(Level("medium", 0, 9, "image/webp"), *final.levels))
+    photo = replace(final, levels=(Level("original", 0, 9, "image/jpeg"),))
+    assert not pays(steps, "original") and not pays(photo, "original")
 
 
 def test_one_that_would_show_little_more_or_cost_nearly_all_is_not_made(

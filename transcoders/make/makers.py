@@ -17,7 +17,7 @@ from transcoders.exact.originals import OriginalEncoder, promising
 from transcoders.formats.sniff import Format, sniff
 from transcoders.make import jpeg, lossless, still
 from transcoders.make.arithmetic import ArithmeticEncoder
-from transcoders.make.between import between
+from transcoders.make.between import between, pays
 from transcoders.make.low import Low, in_front, origins
 from transcoders.make.reencode import Encoded, reencode
 from transcoders.make.sketch import MAX_SHARE, draw
@@ -152,7 +152,7 @@ class Makers:
         final = origins(data, low)
         with contextlib.suppress(Unfit):
             final = await self._lossless(data, options, whose)
-        if options.between:
+        if options.between and pays(final, options.stop):  # else it would stand in line for nothing
             with contextlib.suppress(Exception):  # Pillow raises a dozen kinds
                 final = await self._between(low, final, data, options, whose)
         return in_front(low, final)

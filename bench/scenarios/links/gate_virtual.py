@@ -112,11 +112,16 @@ class Fitted(Protocol):
     quantum: int
 
 
-def fit(backlog: Fitted, link: LinkStatistics) -> None:
-    """Fit the quantum to the link as the remote proxy's session does."""
+def fit(backlog: Fitted, link: LinkStatistics) -> float | None:
+    """Fit the quantum to the link as the remote proxy's session does.
+
+    Returns the bytes/second that it is fitted to; None: too little is known, and it stays.
+    """
     estimate = link.outgoing
-    if estimate is not None and estimate.confidence >= _SURE:
-        backlog.quantum = link.chunks.quantum(estimate.rate)
+    if estimate is None or estimate.confidence < _SURE:
+        return None
+    backlog.quantum = link.chunks.quantum(estimate.rate)
+    return estimate.rate
 
 
 def simulate(

@@ -52,6 +52,8 @@ class _Run:
     asked: list[float] = field(default_factory=list)
     carried: float = 0.0
     """That the link could have carried since the warm-up."""
+    fitted_to: float | None = None
+    """Bytes/second of the link as it was measured, to which quanta are fitted; None: not yet."""
 
 
 async def measure(case: Case, *, seconds: float) -> dict[str, Any]:
@@ -68,6 +70,7 @@ async def measure(case: Case, *, seconds: float) -> dict[str, Any]:
         far.start(backlog, ended)
         run, payload = await _drive(case, world, far, backlog, watch, seconds=seconds)
         lateness = world.statistics().lateness
+        segment = far.statistics().chunks.segment
         backend = world.backend
         near.close()
         await ended.closed.wait()
@@ -78,6 +81,8 @@ async def measure(case: Case, *, seconds: float) -> dict[str, Any]:
         "link": case.name,
         "over": backend,
         "quantum": backlog.quantum,
+        "fitted_to": run.fitted_to,
+        "segment": segment,
         "median_s": round(delays[len(delays) // 2], 4),
         "p90_s": round(delays[int(len(delays) * 0.9)], 4),
         "chunks": len(delays),
@@ -113,7 +118,7 @@ async def _drive(
                 rate = wanted
                 world.set_rate(down=rate)
         if step % _FIT_EVERY == 0:
-            fit(backlog, far.statistics())
+            run.fitted_to = fit(backlog, far.statistics()) or run.fitted_to
         if now >= case.warm_up + len(run.asked) * _CHUNK_EVERY:
             run.asked.append(loop.time())
             backlog.add_chunk(backlog.quantum)
