@@ -234,7 +234,7 @@ SCENARIOS: Final = (
         quick_takes=26,
         quick={
             "seconds": 30.0,
-            "links": ("lossy", "wlan"),
+            "links": ("384k", "lossy", "wlan"),
             "rests": (60.0,),
             "runs": 40,
         },

@@ -18,7 +18,10 @@ SURER: Final = 0.25
 EVERY: Final = 0.25
 """Seconds between two announcements at least."""
 SHARE: Final = 0.002
-"""Of the link, that announcements may take."""
+"""Of the link, that announcements may take in the long run."""
+BURST: Final = 8
+"""Announcements that may follow each other after a rest. On a line of 700 bytes/second the share is
+one in 17 s, and of a fade the first that is told is seldom the last."""
 FADES: Final = 120.0
 """Seconds of rest after which what was measured is a guess."""
 LEAST_SURE: Final = 0.1
@@ -32,20 +35,31 @@ class Announcements:
 
     def __init__(self) -> None:
         self._told: BandwidthEstimate | None = None
-        self._told_at = float("-inf")
+        self._told_at = self._looked_at = float("-inf")
+        self._allowance = float(BURST * SIZE)
+        """Bytes that may be said now."""
 
     def due(self, estimate: BandwidthEstimate | None, now: float) -> BandwidthEstimate | None:
         """The estimate, if it is to be told now; None: it is no news, or too soon."""
-        if estimate is None or now < self._told_at + max(EVERY, SIZE / (SHARE * estimate.rate)):
+        if estimate is None:
             return None
-        if not self._is_news(estimate):
+        self._save_up(estimate.rate, now)
+        if now < self._told_at + EVERY or self._allowance < SIZE or not self._is_news(estimate):
             return None
         self._told, self._told_at = estimate, now
+        self._allowance -= SIZE
         return estimate
 
     def untold(self, estimate: BandwidthEstimate | None) -> bool:
         """Whether there is something to tell, now or when it may be told."""
         return estimate is not None and self._is_news(estimate)
+
+    def _save_up(self, rate: float, now: float) -> None:
+        """Since the last look the link could have carried so much more."""
+        if self._looked_at < now:
+            saved = SHARE * rate * (now - self._looked_at)
+            self._allowance = min(float(BURST * SIZE), self._allowance + saved)
+            self._looked_at = now
 
     def _is_news(self, estimate: BandwidthEstimate) -> bool:
         told = self._told

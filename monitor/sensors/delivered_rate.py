@@ -18,6 +18,8 @@ _LONGEST: Final = 0.2
 _RELEASED: Final = 2.0
 """Times faster than usual, and times later: bytes that waited behind one that had been lost. They
 came while the line seemed silent."""
+_PAUSE: Final = 0.5
+"""Of the window: by so much longer nothing was sent than nothing came, where a queue bridged it."""
 _KEPT: Final = 4096
 """Reports; bounds memory on paths with an absurd delay."""
 
@@ -30,7 +32,7 @@ class _Point(NamedTuple):
     received: int
     """Bytes by then."""
     sent_at: float
-    """When the last of them was sent."""
+    """When the last of them was sent, less the pauses that a queue has bridged."""
     begin: float
     """Since when those have come that the point before does not have: by the clock of that point
     or later, but for bytes that had waited for a repair."""
@@ -47,6 +49,8 @@ class RateFilter:
         """Clock, begin and bytes of the points that may begin before others end."""
         self._falling: deque[tuple[float, float]] = deque()
         """Candidates for the most delivered within a window: clock, bytes; bytes fall."""
+        self._bridged = 0.0
+        """Seconds in which nothing was sent while what had been queued went on arriving."""
         self._floor = float("-inf")
         """Receiver's clock before which nothing counts any more."""
 
@@ -64,12 +68,14 @@ class RateFilter:
         sent_at: float,
         waited: float = 0.0,
         took: float = 0.0,
+        rate: float = 0.0,
     ) -> bool:
         """Progress: `received` bytes in all by the receiver's `clock`, seconds.
 
         `sent_at`: by the sender's clock, when the last of them was sent. A receiver without that
         knowledge passes `clock`. `waited`: seconds that the first of those bytes which are new took
         beyond the least delay. `took`: seconds that what was sent in one go takes on the link.
+        `rate`: bytes/second that are expected; 0: nothing is known.
 
         Whether they had waited for the repair of a loss.
         """
@@ -81,7 +87,11 @@ class RateFilter:
         if repaired:
             begin = clock - waited
             self._repaired.append((clock, begin, received - known))
-        self._points.append(_Point(clock, received, sent_at, begin))
+        if self._points:
+            paused = sent_at - self._bridged - self._points[-1].sent_at - gap
+            if paused > _PAUSE * window and received - known <= _RELEASED * rate * gap:
+                self._bridged += paused
+        self._points.append(_Point(clock, received, sent_at - self._bridged, begin))
         self._clocks.append(clock)
         self._let_go(clock - 2 * window - _RAMP)
         value = self.delivered(window)

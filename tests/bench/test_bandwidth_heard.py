@@ -124,7 +124,7 @@ def test_a_tour_is_that_of_its_seed() -> None:
 
 
 def test_a_fade_after_a_rest_is_heard_of_soon() -> None:
-    link = profile("1.6M")
+    link = profile("384k")
     pages = StepPages.of(link.rate_down)
     made = prepared([pages.before, pages.after])
     step = stepped(link, pages, made, factor=0.1, rest=60.0)

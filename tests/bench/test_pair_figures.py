@@ -98,18 +98,19 @@ def test_a_change_of_focus_stands_a_round_trip_later() -> None:
 
     late = []
     for policy in (Default, Focus):
-        # Where in the gate's round a switch falls decides up to 40 ms: six places in it.
-        switches = [one for place in range(6) for one in run(switch(policy, 2.0 + 0.0037 * place))]
+        # Where in the gate's round a switch falls decides up to 40 ms. Twelve places in it: medians
+        # of six are .125 to .135 s.
+        switches = [one for place in range(12) for one in run(switch(policy, 2.0 + 0.0037 * place))]
         latencies = sorted(one.latency for one in switches if one.latency is not None)
-        assert len(latencies) == 36
+        assert len(latencies) == 72
         assert latencies[0] > 0.08
         assert statistics.median(latencies) <= 0.9 * goal.goal
         assert latencies[-1] <= goal.goal + FRAME / LINK.rate_down
         late += [latency for latency in latencies if latency > goal.goal]
         for one in switches:
             assert one.share == pytest.approx(0.8, abs=0.02)
-    # Those miss a quantum: 21 of 288 at 48 places. Of one policy alone it is chance.
-    assert len(late) <= 72 / 8
+    # Those miss a quantum: 20 to 38 of 576 at 48 places. Of one policy alone it is chance.
+    assert len(late) <= 144 / 8
 
 
 def test_text_first_brings_long_text_in_half_the_time() -> None:

@@ -88,6 +88,27 @@ def test_a_change_of_the_link_is_heard_of_within_two_seconds_of_use(factor: floa
     assert run(go()) == pytest.approx(factor * RATE, rel=0.15)
 
 
+def test_a_fade_over_a_modem_is_heard_to_its_end() -> None:
+    """What is under way fills the line for seconds, in which nothing is sent that would tell."""
+    modem = LinkModel(rate_up=4_200, rate_down=7_000, delay=0.05)
+    pages = [page(f"http://{name}.test/", text=6_000, large=60_000) for name in "ab"]
+    policy, made = Listening(), prepared(pages)
+
+    async def go() -> float:
+        async with memory_pair(modem, Services(Shelf(pages), made), [Default(), policy]) as pair:
+            await pair.complete(await pair.load(pages[0].url))
+            await asyncio.sleep(60)
+            link = pair.remote.link
+            assert isinstance(link, MemoryLink)
+            link.outgoing.set_rate(700)
+            loading = asyncio.ensure_future(pair.load(pages[1].url))
+            await asyncio.sleep(5.0)
+            loading.cancel()
+            return policy.heard[-1]
+
+    assert run(go()) == pytest.approx(700, rel=0.15)
+
+
 def test_a_policy_that_leaves_pictures_out_lets_them_come_again() -> None:
     """The mode of a link on which only a word was said stays that of the link (ATP, 4.2)."""
     large = page("http://page.test/", text=6_000, large=300_000)

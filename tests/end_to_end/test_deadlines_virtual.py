@@ -145,7 +145,7 @@ def test_all_that_is_admitted_on_a_steady_link_is_in_time(seed: int) -> None:
 
 def test_where_the_link_fades_what_can_not_be_in_time_expires_before_its_time() -> None:
     def choose(component: int, view: SessionView) -> Iterable[Fetch]:
-        yield Fetch(component, "original", timer=25.0)
+        yield Fetch(component, "original", timer=15.0)
 
     policy = Wanting(choose)
     load(policy, then=lambda pair: asyncio.get_running_loop().call_later(5, fade, pair) and None)

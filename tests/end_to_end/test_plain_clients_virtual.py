@@ -92,16 +92,16 @@ class Program:
         takes = Takes.TRAILERS if trailers else Takes.NOTHING
         began = loop.time()
         response = await self.pair.local.core.handle(Request(method, url, fields, takes=takes))
-        head = loop.time() - began
+        head = round(loop.time() - began, 9)
         body = await body_of(response)
         behind = response.trailers() if response.trailers is not None else []
         told = header([*response.headers, *behind], LEVEL)
-        return Got(response, body, told, head, loop.time() - began)
+        return Got(response, body, told, head, round(loop.time() - began, 9))
 
 
 @dataclass
 class Got:
-    """An answer, and the seconds until its head and its last byte were there."""
+    """An answer, and the seconds until its head and its last byte were there, to nine places."""
 
     response: Response
     body: bytes

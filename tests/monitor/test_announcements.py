@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.announcements import EVERY, SHARE, SIZE, Announcements, ToldBandwidth
+from monitor.announcements import BURST, EVERY, SHARE, SIZE, Announcements, ToldBandwidth
 from monitor.estimate import BandwidthEstimate
 
 FAST = 1e6
@@ -53,12 +53,28 @@ def test_it_is_never_told_more_often_than_a_link_can_bear(
     steps: list[tuple[float, float]],
 ) -> None:
     announcements, now, last = Announcements(), 0.0, float("-inf")
+    allowed, said = float(BURST * SIZE), 0
     for pause, rate in steps:
         now += pause
+        allowed += SHARE * rate * pause
         if announcements.due(found(rate), now) is not None:
             assert now - last >= EVERY * 0.999
-            assert SHARE * rate * (now - last) * 1.001 >= SIZE
-            last = now
+            last, said = now, said + SIZE
+            assert said <= allowed * 1.001
+
+
+def test_of_a_fade_over_a_thin_link_the_end_is_told_soon_after_the_middle() -> None:
+    announcements = Announcements()
+    assert announcements.due(found(7_000), 0.0) is not None
+    fade = [(60.0, 4_000), (60.3, 1_500), (60.6, 700)]
+    assert all(announcements.due(found(rate), at) is not None for at, rate in fade)
+
+
+def test_who_never_rests_is_told_no_more_often_than_the_share_allows() -> None:
+    announcements, rates = Announcements(), (700.0, 1_400.0)
+    told = [announcements.due(found(rates[n % 2]), 0.3 * n) for n in range(2_000)]
+    count = sum(one is not None for one in told)
+    assert BURST < count <= BURST + SHARE * 1_400 * 600 / SIZE
 
 
 def test_what_was_told_is_believed_less_and_less_but_never_lower() -> None:

@@ -73,3 +73,26 @@ def test_a_steady_link_has_its_rate_at_any_spacing_of_reports() -> None:
         for n in range(int(2 / every)):
             rates.add(n * every, round(n * every * 1e6), window=WINDOW, sent_at=n * every)
         assert abs(rates.most_delivered() / WINDOW / 1e6 - 1.0) < 0.01
+
+
+def drained(*, rate: float) -> float:
+    """What is measured of a link of a tenth of a megabyte that a queue keeps busy while for .4 s
+    nothing is sent. `rate`: what is expected."""
+    rates = RateFilter()
+    for n in range(40):
+        sent_at = 0.01 * n + 0.4 * (n >= 38)
+        rates.add(n * 0.02, n * 2_000, window=WINDOW, sent_at=sent_at, rate=rate)
+    return rates.delivered(WINDOW) / WINDOW
+
+
+def test_a_pause_of_the_sender_that_a_queue_bridges_is_none_of_the_link() -> None:
+    assert abs(drained(rate=1e5) / 1e5 - 1) < 0.01
+    assert drained(rate=0.0) < 0.3e5, "while nobody knows the link it may be bytes let go at once"
+
+
+def test_what_comes_in_one_burst_was_not_queued_but_held() -> None:
+    rates = RateFilter()
+    for n in range(20):
+        rates.add(n * 0.02, n * 2_000, window=WINDOW, sent_at=n * 0.02, rate=1e5)
+    rates.add(0.4, 80_000, window=WINDOW, sent_at=0.6, rate=1e5)
+    assert rates.delivered(WINDOW) / WINDOW < 2.2e5

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from bench.scenarios.links.gate import ChunkWatch, EndlessOutbox, Silent
-from bench.scenarios.links.gate_virtual import simulate
+from bench.scenarios.links.gate_virtual import fit, simulate
 from emulation.memory.memory import LinkModel, memory_links
 from emulation.memory.virtual_time import run
 from wire.frames import Control, Data
@@ -78,6 +78,37 @@ def test_a_link_that_swings_is_followed_both_ways() -> None:
     assert outcome.goodput >= 0.88
     assert outcome.median <= 0.060
     assert outcome.p90 <= 0.100
+
+
+@pytest.mark.parametrize("rtt", [0.03, 0.1, 0.3])
+@pytest.mark.parametrize(
+    ("rate", "becomes"), [(40_000, 5_000), (200_000, 20_000), (48_000, 12_000)]
+)
+def test_while_a_fade_empties_its_queue_no_less_is_measured_than_the_link_carries(
+    rate: int, becomes: int, rtt: float
+) -> None:
+    """The sender pauses until the queue is gone; the link does not."""
+
+    async def measured(fades_at: float) -> list[float]:
+        near, far = memory_links(link(rate, rtt=rtt, queue=262_144))
+        backlog = EndlessOutbox(1024, bypass=False)
+        near.start(Silent(), ChunkWatch())
+        far.start(backlog, ChunkWatch())
+        await asyncio.sleep(fades_at)
+        far.outgoing.set_rate(becomes)
+        rates = []
+        for _ in range(600):
+            await asyncio.sleep(0.01)
+            fit(backlog, far.statistics())
+            rates.append(far.endpoint.gate.rate / becomes)
+        near.close()
+        return rates
+
+    for step in range(6):
+        rates = run(measured(5 + 0.037 * step))
+        assert rates[0] > 2
+        assert min(rates) >= 0.85
+        assert max(rates[200:]) <= 1.25
 
 
 def test_a_link_that_collapses_to_a_modem_is_followed() -> None:

@@ -157,6 +157,7 @@ class Gate:
             sent_at=sent_at,
             waited=sent_at - progress.first_sent_at + self._delay.excess,
             took=progress.size / self.rate if self.rate else 0.0,
+            rate=self.rate,
         )
         if repaired:
             self._delay.forget_round()
