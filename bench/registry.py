@@ -231,7 +231,7 @@ SCENARIOS: Final = (
         "what policies hear of a link: while people read, after rests and fades; modal in trouble",
         "bench.scenarios.bandwidth.bandwidth_heard",
         takes=600,
-        quick_takes=26,
+        quick_takes=20,
         quick={
             "seconds": 30.0,
             "links": ("384k", "lossy", "wlan"),
@@ -281,6 +281,24 @@ SCENARIOS: Final = (
         takes=150,
         quick_takes=3,
         quick={"lines": ("20M",), "seconds": 110.0, "runs": 1},
+        virtual=True,
+    ),
+    Scenario(
+        "rcp-friendly",
+        "whether RCP leaves TCP its share, and bears a way back that loses (RCP, figure 4)",
+        "bench.scenarios.rcp.rcp_friendly",
+        takes=600,
+        quick_takes=3,
+        quick={"runs": 3, "seconds": 20.0, "proportions": (0, 10), "bursts": (0, 100)},
+        virtual=True,
+    ),
+    Scenario(
+        "rcp-wireless",
+        "what losses of a wireless hop cost, with and without notice of them (RCP, figure 5a)",
+        "bench.scenarios.rcp.rcp_wireless",
+        takes=200,
+        quick_takes=2,
+        quick={"runs": 2, "seconds": 30.0, "losses": (0.01, 0.05)},
         virtual=True,
     ),
     Scenario(

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from bench.scenarios.monitor.experiment import HERE, MonitorRun, e95
+from bench.reports.confidence import e95
+from bench.scenarios.monitor.experiment import HERE, MonitorRun
 from bench.scenarios.monitor.monitor import run
 from bench.scenarios.monitor.monitor_figures import draw
 from bench.scenarios.monitor.watched_daemon import ArrivalLog

@@ -29,7 +29,7 @@ def bench(scenario: str, folder: Path, *, hash_seed: int) -> bytes:
         env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": str(hash_seed)},
         check=False,
         capture_output=True,
-        timeout=60,
+        timeout=600,  # a guard against hanging: six seconds of work take a minute beside others
     )
     return (folder / "out.json").read_bytes()
 

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.origins.synthetic import prepared
+from bench.reports.confidence import e95
 from bench.reports.exhibits import Bars, Curve
 from bench.reports.report import Check
 from bench.scenarios.deadline.deadline_figures import canvas, draw
 from bench.scenarios.deadline.estimates import EstimateError
 from bench.scenarios.deadline.picture_request import request
 from bench.scenarios.deadline.timed_load import TimedLoad, TracePiece, timed_load
-from bench.scenarios.monitor.experiment import e95
 from emulation.lines import traces
 from emulation.lines.profiles import TRACES
 

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from bench.reports.confidence import e95
 from bench.scenarios.deadline.timed_load import TimedLoad
-from bench.scenarios.monitor.experiment import e95
 from bench.scenarios.monitor.monitor_figures import canvas
 
 __all__ = ["canvas", "draw"]

@@ -16,10 +16,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from math import sqrt
 from pathlib import Path
 from typing import IO, Any, Final
 
+from bench.reports.confidence import e95
 from monitor.samples import SensorKind
 
 WINDOWS: Final = 5
@@ -29,8 +29,6 @@ LEAST_ROUNDS: Final = 4
 HERE: Final = "here"
 """Where the observer is, in place of a daemon's address: in the process of the sensors."""
 _US: Final = 1e6
-_T95: Final = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)
-"""Student's t by degrees of freedom, two-sided, 95 %; from then on by `_quantile`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,18 +198,3 @@ def _by_window(
         if samples:
             found.append((after - before) / samples * _US)
     return found
-
-
-def e95(values: Sequence[float]) -> float:
-    """Half of the 95 % confidence interval of the mean; 0 for fewer than two values."""
-    if len(values) < 2:
-        return 0.0
-    return _quantile(len(values) - 1) * statistics.stdev(values) / sqrt(len(values))
-
-
-def _quantile(degrees: int) -> float:
-    """Student's t, to 1 % (Cornish-Fisher beyond the table)."""
-    if degrees <= len(_T95):
-        return _T95[degrees - 1]
-    normal = 1.96
-    return normal + normal * (normal * normal + 1) / (4 * degrees)

@@ -16,9 +16,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
+from bench.reports.confidence import e95
 from bench.reports.exhibits import Bars, Curve
 from bench.reports.report import Check
-from bench.scenarios.monitor.experiment import HERE, Laboratory, MonitorRun, e95, laboratory
+from bench.scenarios.monitor.experiment import HERE, Laboratory, MonitorRun, laboratory
 from bench.scenarios.monitor.monitor_figures import canvas, draw
 from monitor.observer.datagrams import encode_update
 from monitor.samples import ProgressSample, Samples, SensorKind

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from bench.scenarios.monitor.experiment import HERE, MonitorRun, e95
+from bench.reports.confidence import e95
+from bench.scenarios.monitor.experiment import HERE, MonitorRun
 
 _COLOURS: Final = ("tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple")
 
