@@ -20,9 +20,10 @@ from typing import IO, Any, Final
 
 from bench.listing import duration
 from bench.pairs.bound import bound
-from bench.registry import SCENARIOS, Scenario
+from bench.registry import SCENARIOS
 from bench.reports import exhibits, report_html
 from bench.reports.report import commit, machine
+from bench.scenarios.entry import Scenario
 
 PATIENCE: Final = 4.0
 """Times the expected time after which a scenario counts as hanging."""

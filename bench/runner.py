@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from bench.registry import Scenario
 from bench.reports import exhibits, har
 from bench.reports.exhibits import Exhibit
 from bench.reports.report import Check, report
+from bench.scenarios.entry import Scenario
 
 _ROOT: Final = Path(__file__).resolve().parents[1]
 """Of the sources, or of what is installed."""

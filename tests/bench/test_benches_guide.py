@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from bench import registry
-from bench.registry import Scenario
 from bench.reports.exhibits import Bands
 from bench.reports.report import comparable
 from bench.runner import run
+from bench.scenarios.entry import Scenario
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "benches.md"
 
@@ -30,7 +30,7 @@ def test_the_scenario_runs_and_gives_the_same_each_time(
     assert len(source.splitlines()) < 40
     (tmp_path / "coarse_soon.py").write_text(source)
     monkeypatch.syspath_prepend(str(tmp_path))
-    name = found["entry.py"].replace("bench.scenarios.coarse_soon", "coarse_soon")
+    name = found["entry.py"].replace("bench.scenarios.pages.coarse_soon", "coarse_soon")
     entry: Scenario = eval(name, {"Scenario": Scenario})
     first, second = (run(entry, {}, quick=True) for _ in range(2))
     assert first.ok

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from bench import all_scenarios
-from bench.registry import Scenario, scenario
+from bench.registry import scenario
 from bench.reports.compare import compare, read
+from bench.scenarios.entry import Scenario
 
 
 def test_one_that_cannot_run_leaves_the_others_reports(tmp_path: Path) -> None:

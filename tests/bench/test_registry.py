@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from bench.listing import duration, listing
-from bench.registry import SCENARIOS, Scenario, scenario
+from bench.registry import SCENARIOS, scenario
+from bench.scenarios.entry import Scenario
 from bench.scenarios.pages.browse import itinerary, read_urls, travellers
 
 

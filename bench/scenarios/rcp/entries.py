@@ -1,0 +1,28 @@
+"""Lists the scenarios of the RCP paper."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bench.scenarios.entry import Scenario
+
+ENTRIES: Final = (
+    Scenario(
+        "rcp-friendly",
+        "whether RCP leaves TCP its share, and bears a way back that loses (RCP, figure 4)",
+        "bench.scenarios.rcp.rcp_friendly",
+        takes=600,
+        quick_takes=3,
+        quick={"runs": 3, "seconds": 20.0, "proportions": (0, 10), "bursts": (0, 100)},
+        virtual=True,
+    ),
+    Scenario(
+        "rcp-wireless",
+        "what losses of a wireless hop cost, with and without notice of them (RCP, figure 5a)",
+        "bench.scenarios.rcp.rcp_wireless",
+        takes=200,
+        quick_takes=2,
+        quick={"runs": 2, "seconds": 30.0, "losses": (0.01, 0.05)},
+        virtual=True,
+    ),
+)
