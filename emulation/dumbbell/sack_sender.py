@@ -19,12 +19,12 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from typing import Final, NamedTuple
 
+from emulation.memory.retransmission_timeout import RetransmissionTimeout
+
 THRESHOLD: Final = 3
 """DupThresh."""
 FIRST_WINDOW: Final = 10.0
 """Segments (RFC 6928)."""
-LEAST_TIMEOUT: Final = 0.2
-MOST_TIMEOUT: Final = 60.0
 
 
 class SackSegment(NamedTuple):
@@ -73,9 +73,7 @@ class SackSender:
         """This recovery has halved the window; what was sent since it began is lost as well."""
         self._fast = False
         """One lost segment may go whatever the window says (RFC 6675, 5, step 4.3)."""
-        self._smoothed = self._variation = 0.0
-        self._backoff = 1
-        self._rto = 1.0
+        self._timeout = RetransmissionTimeout()
 
     @property
     def pipe(self) -> int:
@@ -104,10 +102,10 @@ class SackSender:
         came = ack.upto - self.first
         fresh = self._sack(ack.blocks)
         if came > 0:
-            self._measure(now - ack.echo)
+            self._timeout.measured(now - ack.echo)
             self._forward(ack.upto)
         if came > 0 or fresh:
-            self._backoff = 1
+            self._timeout.relax()
             self._set_timer(now)
         self._find_lost(eln=ack.eln)
         if came > 0:
@@ -116,7 +114,7 @@ class SackSender:
     def time_out(self, now: float) -> None:
         """The timer has come."""
         self.timeouts += 1
-        if self._backoff == 1:
+        if not self._timeout.backed_off:
             self.threshold = max(self.window / 2, 2.0)
         self.window = 1.0
         self._sacked.clear()
@@ -124,7 +122,7 @@ class SackSender:
         self._lost = list(range(self.first, self.next))
         self._judged = self.next
         self._recover, self._cut, self._more = None, False, False
-        self._backoff = min(64, 2 * self._backoff)
+        self._timeout.back_off()
         self._set_timer(now)
 
     def _sack(self, blocks: tuple[tuple[int, int], ...]) -> bool:
@@ -200,13 +198,5 @@ class SackSender:
         else:
             self.window += came / self.window
 
-    def _measure(self, seconds: float) -> None:
-        if not self._smoothed:
-            self._smoothed, self._variation = seconds, seconds / 2
-        else:
-            self._variation += (abs(self._smoothed - seconds) - self._variation) / 4
-            self._smoothed += (seconds - self._smoothed) / 8
-        self._rto = max(LEAST_TIMEOUT, self._smoothed + 4 * self._variation)
-
     def _set_timer(self, now: float) -> None:
-        self.timer = now + min(MOST_TIMEOUT, self._rto * self._backoff)
+        self.timer = now + self._timeout.seconds

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from emulation.memory.retransmission_timeout import RetransmissionTimeout
+
 MSS: Final = 1460
 """Bytes of payload in a packet of 1500."""
 SEND_BUFFER: Final = 32_768
@@ -21,10 +23,6 @@ SEND_BUFFER: Final = 32_768
 RECEIVE_WINDOW: Final = 65_536
 INITIAL_WINDOW: Final = 3 * MSS
 """RFC 5681, for segments of this size."""
-_LEAST_TIMEOUT: Final = 0.2
-"""Seconds, as kernels have it now; RFC 6298 would have 1 s, which is worse for short timers."""
-_MOST_TIMEOUT: Final = 60.0
-_FIRST_TIMEOUT: Final = 1.0
 _DUPLICATES: Final = 3
 
 
@@ -53,9 +51,7 @@ class RenoSender:
         """No fast retransmit for duplicates of acknowledgements up to here (RFC 6582)."""
         self._again = False
         """The first unacknowledged segment goes once more."""
-        self._smoothed = self._variation = 0.0
-        self._timeout = _FIRST_TIMEOUT
-        self._backoff = 1
+        self._timeout = RetransmissionTimeout()
         self._last_sent = float("-inf")
         self.timer: float | None = None
         """When to call `time_out`, seconds."""
@@ -76,7 +72,7 @@ class RenoSender:
     def to_send(self, now: float) -> list[TcpSegment]:
         """The segments that may go now."""
         found = []
-        if not self.in_flight and now - self._last_sent > self._timeout:
+        if not self.in_flight and now - self._last_sent > self._timeout.base:
             self.congestion_window = min(self.congestion_window, INITIAL_WINDOW)
         if self._again:
             self._again = False
@@ -98,9 +94,9 @@ class RenoSender:
     def acknowledged(self, upto: int, sent_at: float, now: float) -> None:
         """The receiver has all before `upto`; the segment that told it so was sent then."""
         if upto > self._first:
-            self._measure(now - sent_at)
+            self._timeout.measured(now - sent_at)
             self._forward(upto)
-            self._backoff = 1
+            self._timeout.relax()
             self.timer = None
             if self._most > self._first:
                 self._set_timer(now)
@@ -114,7 +110,7 @@ class RenoSender:
         self._guard, self._recover = self._most, None
         self._duplicates = 0
         self._next = self._first
-        self._backoff *= 2
+        self._timeout.back_off()
         self._set_timer(now)
 
     def _forward(self, upto: int) -> None:
@@ -149,16 +145,8 @@ class RenoSender:
             self.congestion_window = self._threshold + _DUPLICATES * MSS
             self._again = True
 
-    def _measure(self, seconds: float) -> None:
-        if not self._smoothed:
-            self._smoothed, self._variation = seconds, seconds / 2
-        else:
-            self._variation += (abs(self._smoothed - seconds) - self._variation) / 4
-            self._smoothed += (seconds - self._smoothed) / 8
-        self._timeout = max(_LEAST_TIMEOUT, self._smoothed + 4 * self._variation)
-
     def _set_timer(self, now: float) -> None:
-        self.timer = now + min(_MOST_TIMEOUT, self._timeout * self._backoff)
+        self.timer = now + self._timeout.seconds
 
 
 class RenoReceiver:

@@ -13,12 +13,12 @@ from emulation.dumbbell.on_off import BURST, IDLE, RATE, SIZE, OnOffSource
 from emulation.dumbbell.sack_receiver import DELAY, SackReceiver
 from emulation.dumbbell.sack_sender import (
     FIRST_WINDOW,
-    LEAST_TIMEOUT,
     SackAck,
     SackSegment,
     SackSender,
 )
 from emulation.dumbbell.worlds import AIR_RATE, Dumbbell, MobileHost
+from emulation.memory.retransmission_timeout import LEAST
 
 
 def test_events_happen_in_the_order_of_their_times() -> None:
@@ -134,7 +134,7 @@ def test_a_timeout_clears_the_scoreboard_and_begins_with_one() -> None:
     assert (sender.window, sender.pipe) == (1.0, 0)
     assert [one.number for one in sender.to_send(2.0)] == [0]
     assert sender.timer is not None
-    assert sender.timer >= 2.0 + LEAST_TIMEOUT
+    assert sender.timer >= 2.0 + LEAST
     assert acked(sender, 3, now=2.1) == [3, 4, 5]
 
 
