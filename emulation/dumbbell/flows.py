@@ -12,8 +12,8 @@ from typing import Any, Final, Protocol
 
 from emulation.dumbbell.events import Alarm, Events
 from emulation.dumbbell.hops import Hop
-from emulation.dumbbell.sack_receiver import SackReceiver
-from emulation.dumbbell.sack_sender import SackAck, SackSegment, SackSender
+from emulation.tcp.sack_receiver import SackReceiver
+from emulation.tcp.sack_sender import SackAck, SackSegment, SackSender
 from transport.rcp.ends import ReceivingEnd, SendingEnd
 from transport.rcp.receiver import RcpReceiver
 from transport.rcp.segments import DataSegment, Segment, length

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from emulation.lines.line import Line
 from emulation.lines.schedule import Steady
 from emulation.memory.carrier import CarrierModel
-from emulation.memory.reno import SEND_BUFFER, RenoReceiver, RenoSender, TcpSegment
+from emulation.tcp.reno import SEND_BUFFER, RenoReceiver, RenoSender, TcpSegment
 
 
 class _Packet(NamedTuple):

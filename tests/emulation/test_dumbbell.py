@@ -10,15 +10,15 @@ from emulation.dumbbell.events import Alarm, Events
 from emulation.dumbbell.flows import PACKET, EndlessContent, RcpFlow, Route, SackFlow
 from emulation.dumbbell.hops import Hop
 from emulation.dumbbell.on_off import BURST, IDLE, RATE, SIZE, OnOffSource
-from emulation.dumbbell.sack_receiver import DELAY, SackReceiver
-from emulation.dumbbell.sack_sender import (
+from emulation.dumbbell.worlds import AIR_RATE, Dumbbell, MobileHost
+from emulation.tcp.retransmission_timeout import LEAST
+from emulation.tcp.sack_receiver import DELAY, SackReceiver
+from emulation.tcp.sack_sender import (
     FIRST_WINDOW,
     SackAck,
     SackSegment,
     SackSender,
 )
-from emulation.dumbbell.worlds import AIR_RATE, Dumbbell, MobileHost
-from emulation.memory.retransmission_timeout import LEAST
 
 
 def test_events_happen_in_the_order_of_their_times() -> None:

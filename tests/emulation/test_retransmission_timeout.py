@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from emulation.memory.retransmission_timeout import LEAST, MOST, RetransmissionTimeout
+from emulation.tcp.retransmission_timeout import LEAST, MOST, RetransmissionTimeout
 
 
 def test_before_anything_is_measured_it_is_a_second() -> None:

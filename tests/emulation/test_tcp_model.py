@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulation.memory.carrier import CarrierModel
-from emulation.memory.reno import INITIAL_WINDOW, MSS, RenoReceiver, RenoSender
 from emulation.memory.tcp_model import SharedPath
 from emulation.memory.virtual_time import run
+from emulation.tcp.reno import INITIAL_WINDOW, MSS, RenoReceiver, RenoSender
 
 
 def transfers(

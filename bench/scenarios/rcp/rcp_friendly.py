@@ -4,7 +4,7 @@ lost acknowledgements.
 20 flows share a bottleneck, some of them RCP; at several times after the start the mean of their
 throughputs and how far these lie apart (4a, b). Then 20 flows of one protocol, while bursts of UDP
 fill the way back until two of five requests or acknowledgements are lost (4c). In virtual time;
-the RCP is the product's own, the TCP is a model (emulation/dumbbell/sack_sender.py).
+the RCP is the product's own, the TCP is a model (emulation/tcp/sack_sender.py).
 """
 
 from __future__ import annotations

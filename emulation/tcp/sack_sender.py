@@ -19,7 +19,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from typing import Final, NamedTuple
 
-from emulation.memory.retransmission_timeout import RetransmissionTimeout
+from emulation.tcp.retransmission_timeout import RetransmissionTimeout
 
 THRESHOLD: Final = 3
 """DupThresh."""

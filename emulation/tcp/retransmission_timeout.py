@@ -13,7 +13,7 @@ _FIRST: Final = 1.0
 
 
 class RetransmissionTimeout:
-    """One connection's. Seconds."""
+    """Keeps the seconds of one connection."""
 
     def __init__(self) -> None:
         self._smoothed = self._variation = 0.0

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from emulation.memory.retransmission_timeout import RetransmissionTimeout
+from emulation.tcp.retransmission_timeout import RetransmissionTimeout
 
 MSS: Final = 1460
 """Bytes of payload in a packet of 1500."""

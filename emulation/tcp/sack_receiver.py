@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from emulation.dumbbell.sack_sender import SackAck, SackSegment
+from emulation.tcp.sack_sender import SackAck, SackSegment
 
 DELAY: Final = 0.04
 """Seconds, Linux's least."""

@@ -1,0 +1,1 @@
+"""Models of TCP, as virtual time has them: no sockets, no clock."""
