@@ -200,7 +200,7 @@ def test_silence_keeps_what_has_arrived() -> None:
 
 def test_a_rate_goes_with_each_request() -> None:
     receiver = RcpReceiver()
-    receiver.rate = 12_000
+    receiver.release_at(12_000)
     assert [one.rate for one in receiver.requests(0.0)] == [12_000]
 
 

@@ -10,22 +10,19 @@ asks for all by pull, as a pipe beside others must (4.2).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from transport.rcp.goodbye import RcpGoodbye
-from transport.rcp.pending import ByteRange, PendingRanges
-from transport.rcp.pipe import Ask, Pipe
-from transport.rcp.receive_buffer import ReceiveBuffer
-from transport.rcp.recent_blocks import RecentBlocks
+from transport.rcp.pending import ByteRange
+from transport.rcp.pipe import Ask
+from transport.rcp.pipe_requests import BATCH, PipeRequests
+from transport.rcp.received_stream import ReceivedStream
 from transport.rcp.segments import MOST_BLOCKS, Block, DataSegment, Fin, Limit, Req, Segment
 from transport.rcp.settings import RcpSettings
 from transport.spp.congestion.interface import Congestion
-from transport.spp.congestion.new_reno import NewReno
 from wire.errors import PeerError
 
-_BATCH: Final = 2
-"""Segments of a request where nothing is in haste (RFC 5681, 4.2, of acknowledgements)."""
 _LONGEST_PERSIST: Final = 10.0
 """Seconds between two probes of a sender that throttles."""
 
@@ -42,35 +39,35 @@ class RcpReceiver:
     ) -> None:
         self._settings = settings or RcpSettings()
         self._pulls = pulls
-        self.size = self._settings.size
-        """Bytes of data in a segment."""
-        packet = self._settings.packet
-        self.pipe = Pipe(congestion or NewReno(segment=packet), segment=packet)
-        self.buffer = ReceiveBuffer(self._settings.buffer)
-        self.pending = PendingRanges()
+        self._asking = PipeRequests(self._settings, congestion)
+        self.pipe = self._asking.pipe
+        self._stream = ReceivedStream(self._settings.buffer, lambda: (self.pipe,))
+        self.buffer, self.pending = self._stream.buffer, self._stream.pending
         self.goodbye = RcpGoodbye()
-        self.rate = 0
-        """Bytes/second that requests tell the sender's timer (5.2.3); 0: none."""
         self.probes = self.reminders = 0
         """Requests to a sender that throttles, and such as asked for nothing new, so far."""
-        self._recent = RecentBlocks()
         self._frozen = False
-        self._delayed: float | None = None
-        """When a request for a single segment goes; None: none waits."""
         self._persist: float | None = None
         """When the sender that throttles is asked again; None: it does not."""
         self._persists = 0
 
     def begin(self, *, size: int, round_trip: float | None) -> None:
         """The handshake has agreed to that size of segments, and has taken so many seconds."""
-        self.size = min(size, self.size)
-        if round_trip is not None:
-            self.pipe.round_trip.measured(round_trip, delay=0.0)
+        self._asking.begin(size=size, round_trip=round_trip)
+
+    @property
+    def size(self) -> int:
+        """Bytes of data in a segment."""
+        return self._asking.size
+
+    def release_at(self, rate: int) -> None:
+        """Requests tell the sender's timer so many bytes/second (5.2.3); 0: none."""
+        self._asking.rate = rate
 
     @property
     def done(self) -> bool:
         """All of the stream has arrived."""
-        return self.pending.length is not None and self.buffer.next == self.pending.length
+        return self._stream.done
 
     @property
     def throttled(self) -> bool:
@@ -90,8 +87,7 @@ class RcpReceiver:
         made: list[Req | Fin] = []
         while (request := self._request(now)) is not None:
             made.append(request)
-        # A window with room for one segment is full: that one waits for a second.
-        self.pipe.asked(window_full=self.pipe.room < _BATCH * self._settings.packet)
+        self._asking.asked()
         made += self._reminder(now)
         made += self._probe(now)
         return made
@@ -105,7 +101,7 @@ class RcpReceiver:
                 self._data(segment, now)
             case Limit():
                 self._heard(segment.echo, segment.limit, fin=segment.fin, now=now)
-                self._throttle(segment.limit)
+                self._stream.throttle(segment.limit)
             case Fin():
                 self.goodbye.answered(segment.length, done=self.buffer.next if self.done else None)
             case _:
@@ -127,7 +123,7 @@ class RcpReceiver:
             return None
         if self.done:
             return self.goodbye.deadline
-        timers = (self.pipe.deadline(), self.pipe.reminder(), self._delayed, self._persist)
+        timers = (self.pipe.deadline(), self.pipe.reminder(), self._asking.delayed, self._persist)
         return min((one for one in timers if one is not None), default=None)
 
     def on_timer(self, now: float) -> None:
@@ -135,7 +131,7 @@ class RcpReceiver:
         deadline = self.pipe.deadline()
         if deadline is not None and deadline <= now and not self._frozen and not self.done:
             # The buffer is kept (3.3.5, iii): what has arrived is never asked for again.
-            self._ask_again(self.pipe.timed_out(now))
+            self._stream.ask_again(self.pipe.timed_out(now))
 
     def freeze(self, now: float) -> None:
         """The channel is bad: ask for nothing, and let no timer run (3.4.4)."""
@@ -146,89 +142,44 @@ class RcpReceiver:
         if not self._frozen:
             return
         self._frozen = False
-        self._delayed = self._persist = None
+        self._asking.delayed = self._persist = None
         asks = self.pipe.under_way()
         for one in asks:
             self.pipe.cancel(one)
-        self._ask_again(asks)
+        self._stream.ask_again(asks)
 
     def _data(self, segment: DataSegment, now: float) -> None:
         self._heard(segment.echo, segment.end, fin=segment.fin, now=now, measure=True)
-        if segment.throttled:
-            self._throttle(segment.end)
-        elif self.pending.limit is not None and segment.end >= self.pending.limit:
-            self.pending.limit = None  # the sender has had more since
-        if not self.buffer.accept(segment.begin, segment.data):
+        if not self._stream.accept(segment):
             return
-        self.pending.arrived(segment.begin, segment.end)
         lost: list[Ask] = []
-        for one in self._answered(segment):
+        for one in self._stream.answered(self.pipe, segment):
             lost += self.pipe.came(one, segment.echo, now)
         lost = [one for one in lost if self.pipe.find(one.begin) is one]
         if lost:
             self.pipe.lose(lost, now)
-            self._ask_again(lost)
-
-    def _answered(self, segment: DataSegment) -> list[Ask]:
-        one = self.pipe.find(segment.begin)
-        if one is not None and one.end == segment.end:
-            return [one]
-        # The sender cut elsewhere than the requests did, for some of these are lost.
-        return [one for one in self.pipe.under_way() if self.buffer.has(one.begin, one.end)]
+            self._stream.ask_again(lost)
 
     def _heard(self, echo: int, end: int, *, fin: bool, now: float, measure: bool = False) -> None:
         """Checks what any answer says of the stream's end, and takes note of it."""
-        length = self.pending.length
-        if length is not None and (end > length or (fin and end != length)):
-            raise PeerError("the stream has two ends")
-        if fin and end < self.buffer.top:
-            raise PeerError("the stream ends before what it has sent")
+        self._stream.check(end, fin=fin)
         self.pipe.echoed(echo, now, measure=measure)
-        if fin and length is None:
-            self.pending.length = end
-            self._withdraw(end)
-
-    def _throttle(self, limit: int) -> None:
-        """Nothing from there on may be asked for: what was is taken back, and is no loss."""
-        if self.pending.limit is not None:
-            limit = max(limit, self.pending.limit)
-        self.pending.limit = max(limit, self.buffer.next)
-        self._withdraw(self.pending.limit)
-
-    def _withdraw(self, end: int) -> None:
-        if self.pending.next <= end:
-            return
-        for one in self.pipe.under_way():
-            if one.begin >= end:
-                self.pipe.cancel(one)
-            elif one.end > end:
-                self.pipe.shorten(one, end)
-        self.pending.retreat(end)
-        self.buffer.release(end)
-
-    def _ask_again(self, asks: Iterable[Ask]) -> None:
-        for one in asks:
-            if not self.buffer.has(one.begin, one.end):
-                self.pending.put_back(one.begin, one.end)
+        if fin:
+            self._stream.ends(end)
 
     def _request(self, now: float) -> Req | None:
         """The next request; None: there is nothing to ask for, or no room for it."""
-        packets = int(self.pipe.room // self._settings.packet)
-        if self.pipe.fast and self.pending.holes:
-            packets = max(1, packets)
-            self.pipe.fast = False
+        packets = self._asking.packets(hole=self.pending.holes)
         holes = self._take_holes(packets)
         fresh = self._take_new(packets - len(holes), now, hasty=bool(holes))
         if not holes and fresh is None:
             return None
-        clock = self.pipe.clock
-        blocks = _joined(clock, holes, self.size)
-        for one in holes:
-            self._ask(one, clock, pulled=True, now=now)
-        if fresh is not None:
-            if self._pulls:
-                blocks.append(Block(clock, fresh.begin, fresh.end))
-            self._ask_for_new(fresh, clock, now)
+        new = () if fresh is None else (fresh,)
+        blocks = self._asking.blocks(holes)
+        self._asking.ask(holes, pulled=True, now=now)
+        if self._pulls:
+            blocks += self._asking.blocks(new)
+        self._asking.ask(new, pulled=self._pulls, now=now)
         return self._say(blocks, now, pull=fresh is None or self._pulls)
 
     def _reminder(self, now: float) -> Iterator[Req]:
@@ -256,10 +207,8 @@ class RcpReceiver:
 
     def _say(self, fresh: Sequence[Block], now: float, *, pull: bool) -> Req:
         """A request with these new blocks and the recent ones."""
-        deq = self.buffer.next
-        carried = self._recent.carried(fresh, deq=deq)
-        upto = max(deq, self.pending.next)
-        return Req(self.pipe.begin_request(now), deq, upto, pull, carried, self.rate)
+        deq, upto = self.buffer.next, self.pending.next
+        return self._asking.say(fresh, now, deq=deq, upto=upto, pull=pull)
 
     def _take_holes(self, packets: int) -> list[ByteRange]:
         found: list[ByteRange] = []
@@ -271,7 +220,7 @@ class RcpReceiver:
     def _take_new(self, packets: int, now: float, *, hasty: bool) -> ByteRange | None:
         """New data for at most so many packets, whose places are taken; None: not now."""
         if self.pending.holes:
-            self._delayed = None
+            self._asking.delayed = None
             return None
         size = self.size
         most = size * min(packets, self.buffer.room // size)
@@ -280,42 +229,13 @@ class RcpReceiver:
         if rest:
             most = available or 0
         if most <= 0:
-            self._delayed = None
+            self._asking.delayed = None
             return None
-        hasty = hasty or rest or most >= _BATCH * size
-        if not (hasty or self.buffer.out_of_order or self.pipe.idle or self._due(now)):
+        hasty = hasty or rest or most >= BATCH * size
+        if not (hasty or self.buffer.out_of_order or self.pipe.idle or self._asking.due(now)):
             return None
-        self._delayed = None
+        self._asking.delayed = None
         taken = self.pending.take_new(most)
         if taken is not None:
             self.buffer.reserve(taken.end)
         return taken
-
-    def _due(self, now: float) -> bool:
-        """A single segment has waited for a second one for long enough."""
-        if self._delayed is None:
-            self._delayed = now + self._settings.delay
-        return self._delayed <= now
-
-    def _ask_for_new(self, fresh: ByteRange, clock: int, now: float) -> None:
-        size = self.size
-        for begin in range(fresh.begin, fresh.end, size):
-            one = ByteRange(begin, min(begin + size, fresh.end))
-            self._ask(one, clock, pulled=self._pulls, now=now)
-
-    def _ask(self, one: ByteRange, clock: int, *, pulled: bool, now: float) -> None:
-        size = one.end - one.begin + self._settings.packet - self._settings.size
-        self.pipe.ask(one.begin, one.end, size=size, clock=clock, pulled=pulled, now=now)
-
-
-def _joined(clock: int, holes: Iterable[ByteRange], size: int) -> list[Block]:
-    """Makes blocks of ranges; those that follow each other are one, which is cut as they are."""
-    blocks: list[Block] = []
-    whole = False
-    for begin, end in holes:
-        if whole and blocks[-1].end == begin:
-            blocks[-1] = Block(clock, blocks[-1].begin, end)
-        else:
-            blocks.append(Block(clock, begin, end))
-        whole = end - begin == size
-    return blocks

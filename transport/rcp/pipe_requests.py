@@ -1,0 +1,95 @@
+"""Makes the requests of one pipe: asks in segments, and what else each request carries. Pure.
+
+It knows the pipe and its sender's recent blocks, not which bytes are best asked for next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from transport.rcp.pending import ByteRange
+from transport.rcp.pipe import Pipe
+from transport.rcp.recent_blocks import RecentBlocks
+from transport.rcp.segments import Block, Req
+from transport.rcp.settings import RcpSettings
+from transport.spp.congestion.interface import Congestion
+from transport.spp.congestion.new_reno import NewReno
+
+BATCH: Final = 2
+"""Segments of a request where nothing is in haste (RFC 5681, 4.2, of acknowledgements)."""
+
+
+class PipeRequests:
+    """The requests over one path."""
+
+    def __init__(self, settings: RcpSettings, congestion: Congestion | None) -> None:
+        self._settings = settings
+        packet = settings.packet
+        self.size = settings.size
+        """Bytes of data in a segment."""
+        self.pipe = Pipe(congestion or NewReno(segment=packet), segment=packet)
+        self.rate = 0
+        """Bytes/second that requests tell the sender's timer (5.2.3); 0: none."""
+        self.delayed: float | None = None
+        """When a request for a single segment goes; None: none waits."""
+        self._recent = RecentBlocks()
+
+    def begin(self, *, size: int, round_trip: float | None) -> None:
+        """The handshake has agreed to that size of segments, and has taken so many seconds."""
+        self.size = min(size, self.size)
+        if round_trip is not None:
+            self.pipe.round_trip.measured(round_trip, delay=0.0)
+
+    def packets(self, *, hole: bool) -> int:
+        """Segments that may be asked for now; `hole`: one must be asked for again."""
+        packets = int(self.pipe.room // self._settings.packet)
+        if self.pipe.fast and hole:
+            packets = max(1, packets)
+            self.pipe.fast = False
+        return packets
+
+    def asked(self) -> None:
+        """Nothing more is asked for now. With room for one segment, which waits for a second, the
+        window is full."""
+        self.pipe.asked(window_full=self.pipe.room < BATCH * self._settings.packet)
+
+    def due(self, now: float) -> bool:
+        """Whether a single segment has waited for a second one for long enough."""
+        if self.delayed is None:
+            self.delayed = now + self._settings.delay
+        return self.delayed <= now
+
+    def ask(self, ranges: Iterable[ByteRange], *, pulled: bool, now: float) -> None:
+        """The next request asks for these, in segments."""
+        more = self._settings.packet - self._settings.size
+        for one in ranges:
+            for begin in range(one.begin, one.end, self.size):
+                end = min(begin + self.size, one.end)
+                self.pipe.ask(
+                    begin,
+                    end,
+                    size=end - begin + more,
+                    clock=self.pipe.clock,
+                    pulled=pulled,
+                    now=now,
+                )
+
+    def say(self, fresh: Sequence[Block], now: float, *, deq: int, upto: int, pull: bool) -> Req:
+        """A request with these new blocks and the recent ones."""
+        carried = self._recent.carried(fresh, deq=deq)
+        clock = self.pipe.begin_request(now)
+        return Req(clock, deq, max(deq, upto), pull, carried, self.rate)
+
+    def blocks(self, ranges: Iterable[ByteRange]) -> list[Block]:
+        """Makes blocks of the next request; those that follow each other are one, which is cut as
+        they are."""
+        found: list[Block] = []
+        whole = False
+        for begin, end in ranges:
+            if whole and found[-1].end == begin:
+                found[-1] = Block(self.pipe.clock, found[-1].begin, end)
+            else:
+                found.append(Block(self.pipe.clock, begin, end))
+            whole = (end - begin) % self.size == 0
+        return found
