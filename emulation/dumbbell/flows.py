@@ -88,10 +88,21 @@ class EndlessContent:
 class RcpFlow:
     """The product's RCP, opened by its receiver."""
 
-    def __init__(self, events: Events, down: Route, up: Route, *, eln: bool = False) -> None:
-        """`eln`: the last hop tells the receiver what the air has lost."""
-        settings = RcpSettings(buffer=_BUFFER)
+    def __init__(
+        self,
+        events: Events,
+        down: Route,
+        up: Route,
+        *,
+        eln: bool = False,
+        settings: RcpSettings | None = None,
+        arrived: Callable[[], object] | None = None,
+    ) -> None:
+        """`eln`: the last hop tells the receiver what the air has lost; `arrived`: who reads, when
+        something has; None: all is read at once."""
+        settings = settings or RcpSettings(buffer=_BUFFER)
         self.receiver = RcpReceiver(settings)
+        self._arrived = arrived or self.receiver.read
         self._events, self._down, self._up = events, down, up
         self._near = ReceivingEnd(self.receiver)
         self._far = SendingEnd(EndlessContent(), size=settings.size)
@@ -118,6 +129,10 @@ class RcpFlow:
     def start(self, argument: object = None) -> None:
         self._say()
 
+    def go_on(self) -> None:
+        """Something was read: there may be room for other requests."""
+        self._say()
+
     def _say(self) -> None:
         for segment in self._near.to_send(self._events.now):
             size = length(segment) + self._headers
@@ -138,7 +153,7 @@ class RcpFlow:
 
     def _at_receiver(self, segment: Segment) -> None:
         self._near.received(segment, self._events.now)
-        self.receiver.read()
+        self._arrived()
         self._say()
 
     def _corrupted(self, segment: Segment) -> None:

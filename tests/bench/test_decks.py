@@ -10,7 +10,7 @@ from bench.scenarios.office import office_jump
 
 
 def test_text_first_halves_the_time_to_a_decks_text_as_the_paper_says() -> None:
-    report = hats_deck.run(scale=0.3)
+    report = hats_deck.run(scale=0.5)
     equal, first = report["runs"]
     assert saving(equal["text_s"], first["text_s"]) >= GOAL - 1  # the page is as long
     assert report["checks"]

@@ -37,6 +37,11 @@ class PendingRanges:
         return bool(self._holes)
 
     @property
+    def begin(self) -> int:
+        """The first byte that is to be asked for."""
+        return self._holes[0].begin if self._holes else self.next
+
+    @property
     def first(self) -> int | None:
         """Bytes of the first hole; None: there is none."""
         return self._holes[0].end - self._holes[0].begin if self._holes else None
@@ -56,6 +61,30 @@ class PendingRanges:
         taken = ByteRange(self.next, end)
         self.next = end
         return taken
+
+    def take_beyond(self, skip: int, most: int, *, bound: int) -> ByteRange | None:
+        """At most so many bytes behind the first `skip` that are pending, holes or not, and before
+        `bound`; None: there are none. What is skipped stays pending."""
+        for place, hole in enumerate(self._holes):
+            length = hole.end - hole.begin
+            if skip < length:
+                begin = hole.begin + skip
+                taken = ByteRange(begin, min(hole.end, begin + most, bound))
+                if taken.end <= begin:
+                    return None
+                rest = (ByteRange(hole.begin, begin), ByteRange(taken.end, hole.end))
+                self._holes[place : place + 1] = [one for one in rest if one.begin < one.end]
+                return taken
+            skip -= length
+        begin = self.next + skip
+        bounds = [one for one in (bound, self.limit, self.length) if one is not None]
+        end = min(begin + most, *bounds)
+        if end <= begin:
+            return None
+        if skip:
+            self._holes.append(ByteRange(self.next, begin))
+        self.next = end
+        return ByteRange(begin, end)
 
     def available(self) -> int | None:
         """Bytes that could still be asked for as new; None: nobody knows an end."""

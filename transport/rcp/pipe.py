@@ -69,8 +69,8 @@ class Pipe:
         """By begin, in the order of asking: a range is under way once at most."""
         self._times: dict[int, float] = {}
         self._limited = False
-        self._newest = float("-inf")
-        """When something was last asked for, or came."""
+        self._newest = self._quiet = float("-inf")
+        """When something was last asked for, or came; the same, whatever reminders went since."""
         self._backoff = 1
         self._reminded = False
         self.fast = False
@@ -111,7 +111,8 @@ class Pipe:
         self._asks[begin] = one
         self.in_flight += size
         self.congestion.sent(size, now=now)
-        self._newest, self._reminded = now, False
+        self._newest = self._quiet = now
+        self._reminded = False
         return one
 
     def asked(self, *, window_full: bool) -> None:
@@ -134,7 +135,8 @@ class Pipe:
         if measure and sent is not None:
             self.round_trip.measured(now - sent, delay=0.0)
         self._backoff = 1
-        self._newest, self._reminded = now, False
+        self._newest = self._quiet = now
+        self._reminded = False
 
     def came(self, one: Ask, echo: int, now: float) -> list[Ask]:
         """An ask was answered (`recv()`). Those that are lost by this, still under way."""
@@ -190,6 +192,11 @@ class Pipe:
     def deadline(self) -> float | None:
         """When silence becomes a timeout; None: nothing is under way."""
         return self._newest + self.timeout if self._asks else None
+
+    def silence(self) -> float | None:
+        """When silence is long enough to doubt the path, which no reminder puts off; None: nothing
+        is under way."""
+        return self._quiet + self.timeout if self._asks else None
 
     def timed_out(self, now: float) -> list[Ask]:
         """The deadline has come: all that is under way, which is lost now."""

@@ -11,10 +11,10 @@ asks for all by pull, as a pipe beside others must (4.2).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 from transport.rcp.goodbye import RcpGoodbye
 from transport.rcp.pending import ByteRange
+from transport.rcp.persist import Persist
 from transport.rcp.pipe import Ask
 from transport.rcp.pipe_requests import BATCH, PipeRequests
 from transport.rcp.received_stream import ReceivedStream
@@ -22,9 +22,6 @@ from transport.rcp.segments import MOST_BLOCKS, Block, DataSegment, Fin, Limit, 
 from transport.rcp.settings import RcpSettings
 from transport.spp.congestion.interface import Congestion
 from wire.errors import PeerError
-
-_LONGEST_PERSIST: Final = 10.0
-"""Seconds between two probes of a sender that throttles."""
 
 
 class RcpReceiver:
@@ -47,9 +44,7 @@ class RcpReceiver:
         self.probes = self.reminders = 0
         """Requests to a sender that throttles, and such as asked for nothing new, so far."""
         self._frozen = False
-        self._persist: float | None = None
-        """When the sender that throttles is asked again; None: it does not."""
-        self._persists = 0
+        self._persist = Persist()
 
     def begin(self, *, size: int, round_trip: float | None) -> None:
         """The handshake has agreed to that size of segments, and has taken so many seconds."""
@@ -123,7 +118,12 @@ class RcpReceiver:
             return None
         if self.done:
             return self.goodbye.deadline
-        timers = (self.pipe.deadline(), self.pipe.reminder(), self._asking.delayed, self._persist)
+        timers = (
+            self.pipe.deadline(),
+            self.pipe.reminder(),
+            self._asking.delayed,
+            self._persist.deadline,
+        )
         return min((one for one in timers if one is not None), default=None)
 
     def on_timer(self, now: float) -> None:
@@ -142,7 +142,8 @@ class RcpReceiver:
         if not self._frozen:
             return
         self._frozen = False
-        self._asking.delayed = self._persist = None
+        self._asking.delayed = None
+        self._persist.clear()
         asks = self.pipe.under_way()
         for one in asks:
             self.pipe.cancel(one)
@@ -192,13 +193,7 @@ class RcpReceiver:
 
     def _probe(self, now: float) -> Iterator[Req]:
         """Asks a sender that throttles, ever more seldom, whether it does (RFC 9293, 3.8.6.1)."""
-        if not self.throttled:
-            self._persist, self._persists = None, 0
-            return
-        due = self._persist is not None and self._persist <= now
-        if self._persist is None or due:
-            self._persist = now + min(self.pipe.timeout * 2**self._persists, _LONGEST_PERSIST)
-            self._persists = min(self._persists + 1, 16)
+        due = self._persist.due(now, throttled=self.throttled, timeout=self.pipe.timeout)
         end = min(self.buffer.next + self.size, self.buffer.read_upto + self.buffer.capacity)
         if due and end > self.buffer.next:
             self.probes += 1

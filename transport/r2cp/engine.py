@@ -1,0 +1,338 @@
+"""Receives one stream over several pipes: the R2CP engine (section 4). Pure.
+
+Each pipe decides how much may be asked for over its path; the engine decides what: the first bytes
+that nobody will have brought by the time at which this pipe could (rank.py). All requests are pulls
+(4.2), and senders are plain ones of RCP that know nothing of each other (4.1.2); every one hears
+how far the whole stream is here (SEG.DEQ, 4.3.4). What one pipe loses is asked for by the next that
+has room (4.3.5). A path that is silent for its timeout is doubted: others bring what it owed, and
+until it answers it is asked for copies of what they bring, no more.
+
+The paper's calls: `open`, `established`, `close` and `closed` by these names; `send()` is
+`requests`, `recv()` is `received`; `loss()` and `update()` happen within, `FREEZE` and `resume()`
+as well where the buffer is full; `freeze` and `resume` are those of a channel that is bad (3.4.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from transport.r2cp.rank import rank
+from transport.rcp.goodbye import RcpGoodbye
+from transport.rcp.pending import ByteRange
+from transport.rcp.persist import Persist
+from transport.rcp.pipe import Ask, Pipe
+from transport.rcp.pipe_requests import BATCH, PipeRequests
+from transport.rcp.received_stream import ReceivedStream
+from transport.rcp.segments import MOST_BLOCKS, DataSegment, Fin, Limit, Req, Segment
+from transport.rcp.settings import RcpSettings
+from transport.spp.congestion.interface import Congestion
+from wire.errors import LocalError, PeerError
+
+_RANGES = MOST_BLOCKS - 3
+"""Of one request, beside the recent blocks that it carries."""
+
+
+@dataclass(slots=True)
+class _Path:
+    """One pipe, and what its requests are made of."""
+
+    asking: PipeRequests
+    goodbye: RcpGoodbye = field(default_factory=RcpGoodbye)
+    persist: Persist = field(default_factory=Persist)
+    established: bool = False
+    frozen: bool = False
+    carried: int = 0
+    """Bytes that came over it first."""
+    doubtful: bool = False
+    """It has been silent for too long: others are asked for what it was, and for all else."""
+    copies: set[int] = field(default_factory=set)
+    """Begins of asks that only find out whether it lives: their bytes are others' as well."""
+
+    @property
+    def pipe(self) -> Pipe:
+        return self.asking.pipe
+
+
+class R2cpEngine:
+    """The receiver of a stream over as many pipes as are open."""
+
+    def __init__(self, settings: RcpSettings | None = None, *, ranked: bool = True) -> None:
+        """`ranked`: by when it comes; else whoever asks first gets the first bytes (the paper's
+        R2CP-s, to compare with)."""
+        self._settings = settings or RcpSettings()
+        self._ranked = ranked
+        self._paths: dict[int, _Path] = {}
+        self._opened = 0
+        self._stream = ReceivedStream(self._settings.buffer, self._pipes)
+        self.active: set[int] = set()
+        """Pipes that had room for more than the buffer has places for."""
+
+    @property
+    def done(self) -> bool:
+        """All of the stream has arrived."""
+        return self._stream.done
+
+    @property
+    def closed(self) -> bool:
+        """All has arrived, and every pipe has said goodbye."""
+        return self.done and all(path.goodbye.closed for path in self._paths.values())
+
+    @property
+    def next(self) -> int:
+        """All bytes before have arrived."""
+        return self._stream.buffer.next
+
+    @property
+    def filled(self) -> float:
+        """Part of the buffer that holds bytes which can't be read yet, or were not."""
+        buffer = self._stream.buffer
+        return (buffer.top - buffer.read_upto) / buffer.capacity
+
+    def pipe(self, number: int) -> Pipe:
+        """Its congestion control, its clock and what is under way. Raises KeyError."""
+        return self._paths[number].pipe
+
+    def carried(self, number: int) -> int:
+        """Bytes that came over that pipe first. Raises KeyError."""
+        return self._paths[number].carried
+
+    def read(self) -> bytes:
+        """The bytes that are in order; their places are free for other requests."""
+        self.active.clear()
+        return self._stream.buffer.read()
+
+    # -- pipes come and go ----------------------------------------------------------------------
+
+    def open(self, congestion: Congestion | None = None) -> int:
+        """A pipe over a path of its own, with a congestion control of its own (4.3.3): its number.
+
+        It asks for nothing before it is `established`.
+        """
+        number = self._opened
+        self._opened += 1
+        self._paths[number] = _Path(PipeRequests(self._settings, congestion))
+        return number
+
+    def established(self, number: int, *, size: int, round_trip: float | None) -> None:
+        """Its handshake has agreed to segments of that size, and has taken so many seconds."""
+        path = self._path(number)
+        path.established = True
+        path.asking.begin(size=size, round_trip=round_trip)
+
+    def close(self, number: int) -> None:
+        """The path is gone: what was asked for over it is asked for over others."""
+        path = self._path(number)
+        self._cancel(path)
+        del self._paths[number]
+        self.active.discard(number)
+
+    def freeze(self, number: int) -> None:
+        """The channel is bad: nothing is asked for over it, and none of its timers runs."""
+        path = self._path(number)
+        path.frozen = True
+        self._cancel(path)
+
+    def resume(self, number: int) -> None:
+        """The channel is good again."""
+        self._path(number).frozen = False
+
+    # -- what happens -----------------------------------------------------------------------------
+
+    def received(self, number: int, segment: Segment, now: float) -> None:
+        """Takes in what a sender says. Raises PeerError; then nothing has changed."""
+        path = self._path(number)
+        match segment:
+            case DataSegment():
+                self._data(path, segment, now)
+            case Limit():
+                self._heard(path, segment.echo, segment.limit, fin=segment.fin, now=now)
+                self._stream.throttle(max(segment.limit, self._stream.buffer.top))
+            case Fin():
+                path.goodbye.answered(segment.length, done=self.next if self.done else None)
+            case _:
+                raise PeerError("a sender says no such thing")
+
+    def requests(self, now: float) -> list[tuple[int, Req | Fin]]:
+        """What goes now, and over which pipe: the quickest ones ask first."""
+        made: list[tuple[int, Req | Fin]] = []
+        for number, path in sorted(self._ready(), key=lambda one: self._delay(one[1])):
+            if self.done:
+                timeout = path.pipe.timeout
+                made += [(number, fin) for fin in path.goodbye.to_send(self.next, now, timeout)]
+                continue
+            made += [(number, request) for request in self._send(number, path, now)]
+        return made
+
+    def next_timer(self) -> float | None:
+        """When to call `on_timer`; None: only news changes anything."""
+        found = [timer for _, path in self._ready() for timer in self._timers(path)]
+        return min((one for one in found if one is not None), default=None)
+
+    def on_timer(self, now: float) -> None:
+        """A timer has come; `requests` says what follows from it."""
+        if self.done:
+            return
+        for _, path in self._ready():
+            silence, deadline = self._silence(path), path.pipe.deadline()
+            if silence is not None and silence <= now:
+                self._cancel(path)
+                path.doubtful = True
+            elif deadline is not None and deadline <= now:
+                self._ask_again(path, path.pipe.timed_out(now))
+
+    # -- within -----------------------------------------------------------------------------------
+
+    def _path(self, number: int) -> _Path:
+        path = self._paths.get(number)
+        if path is None:
+            raise LocalError(f"there is no pipe {number}")
+        return path
+
+    def _pipes(self) -> Iterator[Pipe]:
+        return (path.pipe for path in self._paths.values())
+
+    def _ready(self) -> list[tuple[int, _Path]]:
+        return [
+            (number, path)
+            for number, path in self._paths.items()
+            if path.established and not path.frozen
+        ]
+
+    def _delay(self, path: _Path) -> float:
+        return path.pipe.round_trip.smoothed
+
+    def _cancel(self, path: _Path) -> None:
+        asks = path.pipe.under_way()
+        for one in asks:
+            path.pipe.cancel(one)
+        path.asking.delayed = None
+        path.persist.clear()
+        self._ask_again(path, asks)
+
+    def _ask_again(self, path: _Path, asks: Iterable[Ask]) -> None:
+        """What the path will not bring is pending again, unless it had only a copy of it."""
+        self._stream.ask_again([one for one in asks if one.begin not in path.copies])
+        path.copies.difference_update(one.begin for one in asks)
+
+    def _replaced(self, path: _Path) -> bool:
+        """Whether there are others that can be relied on."""
+        return any(other is not path and not other.doubtful for _, other in self._ready())
+
+    def _timers(self, path: _Path) -> tuple[float | None, ...]:
+        pipe = path.pipe
+        if self.done:
+            return (path.goodbye.deadline,)
+        if path.doubtful and self._replaced(path):
+            return (pipe.deadline(),)
+        own = (path.asking.delayed, path.persist.deadline)
+        return (pipe.deadline(), pipe.reminder(), self._silence(path), *own)
+
+    def _silence(self, path: _Path) -> float | None:
+        """When the path's silence is to be believed, for there are others; None: not at all."""
+        if path.doubtful or not self._replaced(path):
+            return None
+        return path.pipe.silence()
+
+    def _copy(self, path: _Path, now: float) -> Iterator[Req]:
+        """Asks a doubtful path for what others were asked for, to hear whether it lives."""
+        end = min(self.next + path.asking.size, self._stream.pending.next)
+        if path.pipe.idle and self.next < end:
+            path.copies.add(self.next)
+            wanted = (ByteRange(self.next, end),)
+            blocks = path.asking.blocks(wanted)
+            path.asking.ask(wanted, pulled=True, now=now)
+            yield path.asking.say(blocks, now, deq=self.next, upto=self.next, pull=True)
+
+    def _send(self, number: int, path: _Path, now: float) -> Iterator[Req]:
+        """The requests of one pipe: as many as its window, the buffer and the stream let go."""
+        self.active.discard(number)
+        if path.doubtful and self._replaced(path):
+            yield from self._copy(path, now)
+            return
+        while (request := self._request(number, path, now)) is not None:
+            yield request
+        path.asking.asked()
+        due = path.pipe.reminder()
+        if due is not None and due <= now:
+            path.pipe.remind(now)
+            yield path.asking.say((), now, deq=self.next, upto=self.next, pull=True)
+        if path.persist.due(now, throttled=self._throttled(path), timeout=path.pipe.timeout):
+            probe = path.asking.blocks((ByteRange(self.next, self.next + path.asking.size),))
+            yield path.asking.say(probe, now, deq=self.next, upto=self.next, pull=True)
+
+    def _throttled(self, path: _Path) -> bool:
+        """All that the senders have so far is here; nothing is under way."""
+        pending = self._stream.pending
+        return path.pipe.idle and not pending.holes and pending.available() == 0
+
+    def _request(self, number: int, path: _Path, now: float) -> Req | None:
+        asking = path.asking
+        pending = self._stream.pending
+        # What the application waits for is asked for by nobody, or something was lost just now.
+        hasty = pending.begin == self.next or (path.pipe.fast and pending.holes)
+        packets = asking.packets(hole=pending.holes)
+        if packets <= 0:
+            asking.delayed = None
+            return None
+        if packets < BATCH and not (path.pipe.idle or hasty or asking.due(now)):
+            return None
+        taken = self._take(number, path, packets, now)
+        asking.delayed = None
+        if not taken:
+            return None
+        blocks = asking.blocks(taken)
+        asking.ask(taken, pulled=True, now=now)
+        return asking.say(blocks, now, deq=self.next, upto=self.next, pull=True)
+
+    def _take(self, number: int, path: _Path, packets: int, now: float) -> list[ByteRange]:
+        """Ranges for at most so many segments, behind those that others will bring sooner."""
+        buffer, size = self._stream.buffer, path.asking.size
+        others = (path.pipe for other, path in self._ready() if other != number)
+        skip = rank(path.pipe, others, now) if self._ranked else 0
+        bound = buffer.read_upto + buffer.capacity
+        taken: list[ByteRange] = []
+        while packets > 0 and len(taken) < _RANGES:
+            one = self._stream.pending.take_beyond(skip, packets * size, bound=bound)
+            if one is None:
+                break
+            packets -= -(-(one.end - one.begin) // size)
+            buffer.reserve(one.end)
+            taken.append(one)
+        if not taken and self._stream.pending.next + skip >= bound:
+            self.active.add(number)
+        return taken
+
+    def _data(self, path: _Path, segment: DataSegment, now: float) -> None:
+        self._heard(path, segment.echo, segment.end, fin=segment.fin, now=now, measure=True)
+        before = self._stream.buffer.duplicates
+        if not self._stream.accept(segment):
+            return
+        path.carried += len(segment.data) - (self._stream.buffer.duplicates - before)
+        lost: list[Ask] = []
+        for one in self._stream.answered(path.pipe, segment):
+            lost += path.pipe.came(one, segment.echo, now)
+            path.copies.discard(one.begin)
+        lost = [one for one in lost if path.pipe.find(one.begin) is one]
+        if lost:
+            path.pipe.lose(lost, now)
+            self._ask_again(path, lost)
+
+    def _heard(
+        self,
+        path: _Path,
+        echo: int,
+        end: int,
+        *,
+        fin: bool,
+        now: float,
+        measure: bool = False,
+    ) -> None:
+        self._stream.check(end, fin=fin)
+        path.pipe.echoed(echo, now, measure=measure)
+        path.doubtful = False
+        if fin:
+            self._stream.ends(end)
+
+    def __repr__(self) -> str:
+        return f"<R2cpEngine {len(self._paths)} pipes, {self.next} bytes here>"
