@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from emulation.dumbbell.events import Alarm, Events
 from emulation.dumbbell.flows import EndlessContent, RcpFlow, Route
@@ -25,8 +24,7 @@ FULL: Final = 0.75
 """Of the buffer: the paper counts arrivals that find it so full (figure 9c)."""
 
 
-@dataclass(frozen=True, slots=True)
-class PathModel:
+class PathModel(NamedTuple):
     """One path. Its way back has the same rate and delay."""
 
     rate: float

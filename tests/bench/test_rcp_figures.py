@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from bench.scenarios.rcp import rcp_friendly, rcp_wireless
+from bench.scenarios.rcp import r2cp_paths, rcp_friendly, rcp_wireless
+from bench.scenarios.rcp.r2cp_handoff import HANDOFFS, B
+from bench.scenarios.rcp.r2cp_handoff import observe as observe_handoff
 from bench.scenarios.rcp.rcp_friendly import FlowMix, observe
 from bench.scenarios.rcp.rcp_wireless import LossyRun, throughput
 from emulation.dumbbell.flows import PACKET
+from transport.rcp.settings import RcpSettings
 
 FAIR = 1_250_000 / 4 * 1_160 / PACKET
 """Bytes/second of data that each of four flows may have."""
@@ -52,3 +55,24 @@ def test_one_loss_has_a_row_and_two_checks() -> None:
     assert row["loss"] == 0.05 and row["RCP-ELN"] > row["TCP"]
     goals = {name: check.goal for name, check in found["checks"].items()}
     assert goals == {"5a: 5.00% lost, RCP-ELN": "> 1", "5a: 5.00% lost, RCP": ">= 1"}
+
+
+def test_two_paths_are_held_against_the_sum_and_the_better_one() -> None:
+    first, *_ = r2cp_paths.cases((1,), (0.21,))
+    row = r2cp_paths.measure(first, seconds=24.0, seed=1)
+    assert row["R2CP"] > 0.95 > row["best_alone"] > 0.7 > row["turns"]
+    assert {case.part for case in r2cp_paths.cases((1,), (0.21,))} == {"9a", "9b", "beyond"}
+
+
+def test_a_download_goes_on_over_another_network() -> None:
+    bare = observe_handoff(HANDOFFS[1], at=6.0, seconds=15.0)
+    assert 0 < bare.gap <= 2 * bare.round_trip + 0.1
+    assert bare.after == pytest.approx(B.rate * RcpSettings().size / PACKET, rel=0.05)
+    times = [at for at, _ in bare.curve]
+    assert times == sorted(times) and times[-1] == pytest.approx(15.0)
+
+
+def test_over_two_at_once_nothing_comes_twice() -> None:
+    both = observe_handoff(HANDOFFS[3], at=6.0, seconds=15.0)
+    assert both.twice == 0
+    assert both.after > 1.8 * observe_handoff(HANDOFFS[0], at=6.0, seconds=15.0).after

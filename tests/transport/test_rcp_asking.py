@@ -104,3 +104,15 @@ def test_probes_come_ever_more_seldom_and_begin_anew() -> None:
     assert times[0] == 0.5 and gaps == [1, 2, 4, 8, LONGEST, LONGEST, LONGEST]
     assert not persist.due(99.0, throttled=False, timeout=0.5)
     assert persist.deadline is None
+
+
+def test_over_a_long_path_requests_wait_for_more() -> None:
+    one = PipeRequests(SETTINGS, None, most=3)
+    assert one.batch == BATCH
+    for _ in range(3):  # slow start: from 10 segments to 80
+        asks = [ByteRange(0, one.packets(hole=False) * SIZE)]
+        one.ask(asks, pulled=True, now=0.0)
+        one.asked()
+        for ask in one.pipe.under_way():
+            one.pipe.came(ask, ask.clock, 0.1)
+    assert one.batch == 3 and asking().batch == BATCH

@@ -16,20 +16,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
 from transport.r2cp.rank import rank
 from transport.rcp.goodbye import RcpGoodbye
 from transport.rcp.pending import ByteRange
 from transport.rcp.persist import Persist
 from transport.rcp.pipe import Ask, Pipe
-from transport.rcp.pipe_requests import BATCH, PipeRequests
+from transport.rcp.pipe_requests import PipeRequests
 from transport.rcp.received_stream import ReceivedStream
 from transport.rcp.segments import MOST_BLOCKS, DataSegment, Fin, Limit, Req, Segment
 from transport.rcp.settings import RcpSettings
 from transport.spp.congestion.interface import Congestion
 from wire.errors import LocalError, PeerError
 
-_RANGES = MOST_BLOCKS - 3
+_BATCH: Final = 3
+"""Segments of a request over a long path: pulls name every range, which costs bytes."""
+_RANGES: Final = MOST_BLOCKS - 3
 """Of one request, beside the recent blocks that it carries."""
 
 
@@ -89,6 +92,11 @@ class R2cpEngine:
         buffer = self._stream.buffer
         return (buffer.top - buffer.read_upto) / buffer.capacity
 
+    @property
+    def duplicates(self) -> int:
+        """Bytes that came once more."""
+        return self._stream.buffer.duplicates
+
     def pipe(self, number: int) -> Pipe:
         """Its congestion control, its clock and what is under way. Raises KeyError."""
         return self._paths[number].pipe
@@ -111,7 +119,7 @@ class R2cpEngine:
         """
         number = self._opened
         self._opened += 1
-        self._paths[number] = _Path(PipeRequests(self._settings, congestion))
+        self._paths[number] = _Path(PipeRequests(self._settings, congestion, most=_BATCH))
         return number
 
     def established(self, number: int, *, size: int, round_trip: float | None) -> None:
@@ -275,7 +283,7 @@ class R2cpEngine:
         if packets <= 0:
             asking.delayed = None
             return None
-        if packets < BATCH and not (path.pipe.idle or hasty or asking.due(now)):
+        if packets < asking.batch and not (path.pipe.idle or hasty or asking.due(now)):
             return None
         taken = self._take(number, path, packets, now)
         asking.delayed = None

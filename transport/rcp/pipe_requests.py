@@ -18,13 +18,18 @@ from transport.spp.congestion.new_reno import NewReno
 
 BATCH: Final = 2
 """Segments of a request where nothing is in haste (RFC 5681, 4.2, of acknowledgements)."""
+_TIMES: Final = 12
+"""So many requests fill a window at least: what waits for its request leaves the path idle."""
 
 
 class PipeRequests:
     """The requests over one path."""
 
-    def __init__(self, settings: RcpSettings, congestion: Congestion | None) -> None:
-        self._settings = settings
+    def __init__(
+        self, settings: RcpSettings, congestion: Congestion | None, *, most: int = BATCH
+    ) -> None:
+        """`most`: segments that a request waits for where the window holds many times as many."""
+        self._settings, self._most = settings, most
         packet = settings.packet
         self.size = settings.size
         """Bytes of data in a segment."""
@@ -49,10 +54,16 @@ class PipeRequests:
             self.pipe.fast = False
         return packets
 
+    @property
+    def batch(self) -> int:
+        """Segments that a request without haste waits for."""
+        window = (self.pipe.room + self.pipe.in_flight) / self._settings.packet
+        return self._most if window >= _TIMES * self._most else BATCH
+
     def asked(self) -> None:
-        """Nothing more is asked for now. With room for one segment, which waits for a second, the
+        """Nothing more is asked for now. With room for less than what a request waits for, the
         window is full."""
-        self.pipe.asked(window_full=self.pipe.room < BATCH * self._settings.packet)
+        self.pipe.asked(window_full=self.pipe.room < self.batch * self._settings.packet)
 
     def due(self, now: float) -> bool:
         """Whether a single segment has waited for a second one for long enough."""

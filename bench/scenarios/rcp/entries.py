@@ -25,4 +25,22 @@ ENTRIES: Final = (
         quick={"runs": 2, "seconds": 30.0, "losses": (0.01, 0.05)},
         virtual=True,
     ),
+    Scenario(
+        "r2cp-paths",
+        "what two unequal paths carry together, and how full the buffer gets (R2CP, figure 9)",
+        "bench.scenarios.rcp.r2cp_paths",
+        takes=160,
+        quick_takes=5,
+        quick={"seconds": 36.0, "rates": (), "trips": (0.21,)},
+        virtual=True,
+    ),
+    Scenario(
+        "r2cp-handoff",
+        "whether a download notices that it goes on over another network (R2CP, figure 8)",
+        "bench.scenarios.rcp.r2cp_handoff",
+        takes=8,
+        quick_takes=2,
+        quick={"seconds": 30.0, "at": 10.0},
+        virtual=True,
+    ),
 )
