@@ -88,6 +88,9 @@ class EndlessContent:
 class RcpFlow:
     """The product's RCP, opened by its receiver."""
 
+    data = RcpSettings().size
+    """Bytes of data in a full packet."""
+
     def __init__(
         self,
         events: Events,
@@ -165,6 +168,9 @@ class RcpFlow:
 class SackFlow:
     """TCP with SACK, already connected."""
 
+    data = PACKET - _TCP_HEADERS
+    """Bytes of data in a full packet."""
+
     def __init__(self, events: Events, down: Route, up: Route, *, eln: bool = False) -> None:
         """`eln`: the last hop tells the receiver, which tells the sender."""
         self.sender, self.receiver = SackSender(), SackReceiver()
@@ -176,7 +182,7 @@ class SackFlow:
 
     @property
     def delivered(self) -> int:
-        return self.receiver.upto * (PACKET - _TCP_HEADERS)
+        return self.receiver.upto * self.data
 
     def facts(self) -> dict[str, int]:
         sender = self.sender
