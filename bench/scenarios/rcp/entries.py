@@ -40,7 +40,11 @@ ENTRIES: Final = (
         "bench.scenarios.rcp.r2cp_handoff",
         takes=8,
         quick_takes=2,
-        quick={"seconds": 30.0, "at": 10.0},
+        quick={
+            "seconds": 30.0,
+            "at": 10.0,
+            "handoffs": ("8a: without", "8b: to another server", "8c: both"),
+        },
         virtual=True,
     ),
 )
