@@ -137,7 +137,7 @@ def run(
 
 
 def _checks(outcomes: Mapping[str, HandoffOutcome]) -> dict[str, Check]:
-    """What is asked of those that were run."""
+    """Holds those that were run against their goals."""
     overlap, bare, moved, both = (outcomes.get(one.name) for one in HANDOFFS)
     checks = {}
     if overlap is not None:
