@@ -112,7 +112,7 @@ def run(
     handoffs: Sequence[str] = NAMES,
     say: Callable[[str], None] = print,
 ) -> dict[str, Any]:
-    """Those of these names; the handoff is `at` that second of `seconds`."""
+    """Runs those of these names; the handoff is `at` that second of `seconds`."""
     outcomes = [
         observe(one, at=at, seconds=seconds) for one in HANDOFFS if one.name in set(handoffs)
     ]
