@@ -35,7 +35,8 @@ class Announcements:
 
     def __init__(self) -> None:
         self._told: BandwidthEstimate | None = None
-        self._told_at = self._looked_at = float("-inf")
+        self._told_at = float("-inf")
+        self._looked_at: float | None = None
         self._allowance = float(BURST * SIZE)
         """Bytes that may be said now."""
 
@@ -56,10 +57,10 @@ class Announcements:
 
     def _save_up(self, rate: float, now: float) -> None:
         """Since the last look the link could have carried so much more."""
-        if self._looked_at < now:
-            saved = SHARE * rate * (now - self._looked_at)
+        if self._looked_at is not None:
+            saved = SHARE * rate * max(0.0, now - self._looked_at)
             self._allowance = min(float(BURST * SIZE), self._allowance + saved)
-            self._looked_at = now
+        self._looked_at = now
 
     def _is_news(self, estimate: BandwidthEstimate) -> bool:
         told = self._told

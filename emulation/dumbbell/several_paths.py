@@ -131,15 +131,22 @@ class R2cpFlow:
         self.end.on_timer(self._events.now)
         self._say()
 
+    def wrote(self) -> None:
+        """The content has more than before, or its end: senders tell whoever waits for it."""
+        for number, sender in self._senders.items():
+            sender.wrote()
+            self._answer(number)
+
     def _at_sender(self, what: tuple[int, Segment]) -> None:
         number, segment = what
-        wire, sender = self.wires[number], self._senders[number]
-        if wire.cut:
-            return
-        sender.received(segment, self._events.now)
-        for answer in sender.to_send(self._events.now):
+        if not self.wires[number].cut:
+            self._senders[number].received(segment, self._events.now)
+            self._answer(number)
+
+    def _answer(self, number: int) -> None:
+        for answer in self._senders[number].to_send(self._events.now):
             size = length(answer) + self._settings.headers
-            wire.down.send(size, self._at_receiver, (number, answer))
+            self.wires[number].down.send(size, self._at_receiver, (number, answer))
 
     def _at_receiver(self, what: tuple[int, Segment]) -> None:
         number, segment = what

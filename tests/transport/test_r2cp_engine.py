@@ -142,6 +142,27 @@ def test_a_sender_that_writes_now_and_then_is_asked_now_and_then() -> None:
     assert flow.engine.closed
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_what_a_sender_had_not_when_it_answered_is_an_old_word_beside_another_s(seed: int) -> None:
+    chance = random.Random(seed)
+    events, content, expected = Events(), SendBuffer(1 << 22), bytearray()
+    flow = R2cpFlow(events, (QUICK, SLOW), content=content, seed=seed)
+    flow.start()
+    for _ in range(60):
+        piece = chance.randbytes(chance.randrange(1_000, 60_000))
+        expected += piece
+        content.write(piece)
+        flow.wrote()
+        events.run(events.now + chance.uniform(0.02, 0.4))
+    content.end()
+    flow.wrote()
+    events.run(events.now + 30.0)
+    assert flow.got == expected and flow.engine.closed
+    # Bytes of probes, and a segment of a path that was doubted; 22 to 42 KB before words were kept.
+    assert flow.engine.duplicates < 2 * SIZE
+    assert sum(flow.engine.pipe(number).timeouts for number in (0, 1)) <= 2
+
+
 def established(*trips: float) -> R2cpEngine:
     """An engine whose pipes have asked for what they may."""
     engine = R2cpEngine()

@@ -73,7 +73,7 @@ def test_where_a_sender_throttles_all_pipes_are_spared_what_lies_beyond() -> Non
     assert second.pipe.idle and filled.pending.next == SIZE + 10
     filled.throttle(5)
     assert filled.pending.limit == SIZE + 10, "an older word"
-    assert filled.accept(DataSegment(0, SIZE, b"x" * SIZE))
+    filled.hear(DataSegment(0, SIZE, b"x" * SIZE))
     assert filled.pending.limit is None, "the sender has had more since"
 
 

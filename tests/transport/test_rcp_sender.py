@@ -93,6 +93,13 @@ def test_what_was_purged_or_is_not_there_is_not_sent() -> None:
     assert data[1].throttled  # more is not there to be asked for
 
 
+def test_a_pull_for_what_came_otherwise_is_answered_all_the_same() -> None:
+    """Who asks a silent path for a copy wants to hear that somebody is there."""
+    sender = sender_of(bytes(500))
+    assert sender.received(Req(0, 300, 300, True, (Block(0, 100, 300),))) == [Limit(0, 500, False)]
+    assert sender.received(Req(1, 300, 300, True)) == [], "a reminder asks for nothing"
+
+
 def test_the_last_byte_says_so() -> None:
     sender = sender_of(bytes(250), ended=True)
     data = sender.received(Req(0, 0, 250))

@@ -50,7 +50,11 @@ class _Path:
     doubtful: bool = False
     """It has been silent for too long: others are asked for what it was, and for all else."""
     copies: set[int] = field(default_factory=set)
-    """Begins of asks that only find out whether it lives: their bytes are others' as well."""
+    """Numbers of asks that only find out whether it lives: their bytes are others' as well."""
+    limit: int | None = None
+    """Its sender had nothing from there on when it last said so; None: it may be asked."""
+    word: tuple[int, int] = (-1, 0)
+    """The newest such word: clock of the request that it answers, and limit."""
 
     @property
     def pipe(self) -> Pipe:
@@ -68,6 +72,8 @@ class R2cpEngine:
         self._paths: dict[int, _Path] = {}
         self._opened = 0
         self._stream = ReceivedStream(self._settings.buffer, self._pipes)
+        self._known = 0
+        """All before this byte exists: somebody has sent it, or said that there is as much."""
         self.active: set[int] = set()
         """Pipes that had room for more than the buffer has places for."""
 
@@ -155,7 +161,7 @@ class R2cpEngine:
                 self._data(path, segment, now)
             case Limit():
                 self._heard(path, segment.echo, segment.limit, fin=segment.fin, now=now)
-                self._stream.throttle(max(segment.limit, self._stream.buffer.top))
+                self._limited(path, segment.limit, segment.echo)
             case Fin():
                 path.goodbye.answered(segment.length, done=self.next if self.done else None)
             case _:
@@ -220,8 +226,34 @@ class R2cpEngine:
 
     def _ask_again(self, path: _Path, asks: Iterable[Ask]) -> None:
         """What the path will not bring is pending again, unless it had only a copy of it."""
-        self._stream.ask_again([one for one in asks if one.begin not in path.copies])
-        path.copies.difference_update(one.begin for one in asks)
+        self._stream.ask_again([one for one in asks if one.number not in path.copies])
+        path.copies.difference_update(one.number for one in asks)
+
+    def _exists(self, end: int, path: _Path) -> None:
+        """Who has said that there is less may be asked for this much: it has had the time."""
+        if end <= self._known:
+            return
+        self._known = end
+        for other in self._paths.values():
+            if other is not path and other.limit is not None:
+                other.limit = max(other.limit, end)
+
+    def _limited(self, path: _Path, limit: int, echo: int) -> None:
+        """Its sender has nothing from there on: what it was asked for beyond is asked for again,
+        of others or later, and is no loss. What another sender has is not in question."""
+        self._exists(limit, path)
+        if (echo, limit) <= path.word:
+            return
+        path.word, path.limit = (echo, limit), limit
+        for one in path.pipe.under_way():
+            if one.clock <= echo and one.end > limit:
+                refused = one.end
+                if one.begin < limit:
+                    path.pipe.shorten(one, limit)
+                else:
+                    path.pipe.cancel(one)
+                if one.number not in path.copies:
+                    self._stream.pending.put_back(max(one.begin, limit), refused)
 
     def _replaced(self, path: _Path) -> bool:
         """Whether there are others that can be relied on."""
@@ -246,10 +278,10 @@ class R2cpEngine:
         """Asks a doubtful path for what others were asked for, to hear whether it lives."""
         end = min(self.next + path.asking.size, self._stream.pending.next)
         if path.pipe.idle and self.next < end:
-            path.copies.add(self.next)
             wanted = (ByteRange(self.next, end),)
             blocks = path.asking.blocks(wanted)
             path.asking.ask(wanted, pulled=True, now=now)
+            path.copies.update(one.number for one in path.pipe.under_way())
             yield path.asking.say(blocks, now, deq=self.next, upto=self.next, pull=True)
 
     def _send(self, number: int, path: _Path, now: float) -> Iterator[Req]:
@@ -266,13 +298,15 @@ class R2cpEngine:
             path.pipe.remind(now)
             yield path.asking.say((), now, deq=self.next, upto=self.next, pull=True)
         if path.persist.due(now, throttled=self._throttled(path), timeout=path.pipe.timeout):
-            probe = path.asking.blocks((ByteRange(self.next, self.next + path.asking.size),))
+            begin = self._stream.pending.begin  # a byte: others may probe for it as well
+            probe = path.asking.blocks((ByteRange(begin, begin + 1),))
             yield path.asking.say(probe, now, deq=self.next, upto=self.next, pull=True)
 
     def _throttled(self, path: _Path) -> bool:
-        """All that the senders have so far is here; nothing is under way."""
-        pending = self._stream.pending
-        return path.pipe.idle and not pending.holes and pending.available() == 0
+        """All that the senders have so far is here or under way; of this one nothing is."""
+        if not path.pipe.idle or any(other.limit is None for _, other in self._ready()):
+            return False
+        return path.limit is not None and self._stream.pending.begin >= path.limit
 
     def _request(self, number: int, path: _Path, now: float) -> Req | None:
         asking = path.asking
@@ -298,21 +332,28 @@ class R2cpEngine:
         buffer, size = self._stream.buffer, path.asking.size
         others = (path.pipe for other, path in self._ready() if other != number)
         skip = rank(path.pipe, others, now) if self._ranked else 0
-        bound = buffer.read_upto + buffer.capacity
+        bound = room = buffer.read_upto + buffer.capacity
+        if path.limit is not None:
+            bound = min(bound, path.limit)
         taken: list[ByteRange] = []
         while packets > 0 and len(taken) < _RANGES:
             one = self._stream.pending.take_beyond(skip, packets * size, bound=bound)
             if one is None:
                 break
             packets -= -(-(one.end - one.begin) // size)
-            buffer.reserve(one.end)
             taken.append(one)
-        if not taken and self._stream.pending.next + skip >= bound:
+        if not taken and self._stream.pending.next + skip >= room:
             self.active.add(number)
         return taken
 
     def _data(self, path: _Path, segment: DataSegment, now: float) -> None:
         self._heard(path, segment.echo, segment.end, fin=segment.fin, now=now, measure=True)
+        if segment.throttled:
+            self._limited(path, segment.end, segment.echo)
+        else:
+            self._exists(segment.end, path)
+            if path.limit is not None and segment.end >= path.limit:
+                path.limit = None  # its sender has had more since
         before = self._stream.buffer.duplicates
         if not self._stream.accept(segment):
             return
@@ -320,7 +361,7 @@ class R2cpEngine:
         lost: list[Ask] = []
         for one in self._stream.answered(path.pipe, segment):
             lost += path.pipe.came(one, segment.echo, now)
-            path.copies.discard(one.begin)
+            path.copies.discard(one.number)
         lost = [one for one in lost if path.pipe.find(one.begin) is one]
         if lost:
             path.pipe.lose(lost, now)
@@ -338,7 +379,12 @@ class R2cpEngine:
     ) -> None:
         self._stream.check(end, fin=fin)
         path.pipe.echoed(echo, now, measure=measure)
-        path.doubtful = False
+        if path.doubtful:
+            path.doubtful = False
+            for one in path.pipe.under_way():
+                if one.number in path.copies:
+                    path.pipe.cancel(one)  # it has told what it was for
+            path.copies.clear()
         if fin:
             self._stream.ends(end)
 

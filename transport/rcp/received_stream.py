@@ -45,10 +45,6 @@ class ReceivedStream:
 
     def accept(self, segment: DataSegment) -> bool:
         """Takes what has come; False: there is no place for it, and nobody asked."""
-        if segment.throttled:
-            self.throttle(segment.end)
-        elif self.pending.limit is not None and segment.end >= self.pending.limit:
-            self.pending.limit = None  # the sender has had more since
         if not self.buffer.accept(segment.begin, segment.data):
             return False
         self.pending.arrived(segment.begin, segment.end)
@@ -61,6 +57,13 @@ class ReceivedStream:
             return [one]
         # The sender cut elsewhere than the requests did, for some of these are lost.
         return [one for one in pipe.under_way() if self.buffer.has(one.begin, one.end)]
+
+    def hear(self, segment: DataSegment) -> None:
+        """What the only sender says of how much it has."""
+        if segment.throttled:
+            self.throttle(segment.end)
+        elif self.pending.limit is not None and segment.end >= self.pending.limit:
+            self.pending.limit = None  # it has had more since
 
     def throttle(self, limit: int) -> None:
         """Nothing from there on may be asked for: what was is taken back, and is no loss."""

@@ -151,6 +151,7 @@ class RcpReceiver:
 
     def _data(self, segment: DataSegment, now: float) -> None:
         self._heard(segment.echo, segment.end, fin=segment.fin, now=now, measure=True)
+        self._stream.hear(segment)
         if not self._stream.accept(segment):
             return
         lost: list[Ask] = []

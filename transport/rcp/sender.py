@@ -91,14 +91,16 @@ class RcpSender:
             ranges.append((block.begin, block.end))
         if not request.pull:
             ranges.append((self._next, request.upto))
-        told = False
+        told = said = False
         for begin, wanted in ranges:
             end = max(end, wanted)
             for segment in self._cut(begin, min(wanted, begin + credit)):
                 credit -= len(segment.data)
                 told = told or segment.throttled or segment.fin
+                said = True
                 yield segment
-        if end > self.available:
+        # Of a pull for what came otherwise meanwhile nothing is left but that somebody is there.
+        if end > self.available or (ranges and request.pull and not said):
             self._told = self.available
             if not told:
                 yield self._limit()
