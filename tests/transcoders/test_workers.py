@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import threading
 from pathlib import Path
 
@@ -181,6 +182,36 @@ def test_a_filter_that_is_cancelled_twice_is_gone_too() -> None:
             await asyncio.sleep(0)
         with pytest.raises(asyncio.CancelledError):
             await task
+        await workers.close()
+
+    asyncio.run(run())
+    gc.collect()
+
+
+@pytest.mark.parametrize("steps", range(12))
+def test_a_filter_that_is_cancelled_twice_while_it_starts_is_gone_too(steps: int) -> None:
+    """The process is there before its pipes are."""
+
+    async def run() -> None:
+        workers = Workers(workers=1, waiting=0)
+        begun = asyncio.Event()
+
+        async def go() -> None:
+            async with workers.slot() as slot:
+                begun.set()
+                await slot.filter(("sleep", "600"), b"", limit=10)
+
+        task = asyncio.create_task(go())
+        await begun.wait()
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        for _ in range(3):
+            task.cancel()
+            await asyncio.sleep(0)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        with pytest.raises(ChildProcessError):
+            os.waitpid(-1, os.WNOHANG)  # noqa: ASYNC222 - it returns at once
         await workers.close()
 
     asyncio.run(run())

@@ -65,12 +65,22 @@ class Slot(Executor):
         Raises FilterFailed, and leaves no process behind however it ends.
         """
         loop = asyncio.get_running_loop()
-        try:
-            transport, child = await loop.subprocess_exec(
+        starting = asyncio.ensure_future(
+            loop.subprocess_exec(
                 lambda: _Child(loop, limit), *command, stderr=asyncio.subprocess.DEVNULL
             )
+        )
+        try:
+            await _ended(starting)  # the process is there before its pipes are
+        except asyncio.CancelledError:
+            if not starting.cancelled() and starting.exception() is None:
+                transport, child = starting.result()
+                transport.close()
+                await _ended(child.gone)
+            raise
         except OSError as error:
             raise FilterFailed(f"{command[0]}: {error}") from error
+        transport, child = starting.result()
         try:
             _give_way(transport.get_pid(), self._nice)
             stdin = cast(asyncio.WriteTransport, transport.get_pipe_transport(0))
@@ -87,16 +97,20 @@ class Slot(Executor):
         return bytes(child.output)
 
 
-async def _ended(gone: asyncio.Future[None]) -> None:
-    """Until the child has been waited for, however often we are cancelled meanwhile."""
+async def _ended(future: asyncio.Future[_T]) -> None:
+    """Until it is done, however often we are cancelled meanwhile; then that is raised, or what
+    the future raises."""
     cancelled = None
-    while not gone.done():
+    while not future.done():
         try:
-            await asyncio.shield(gone)
+            await asyncio.shield(future)
         except asyncio.CancelledError as error:
             cancelled = error
+        except Exception:
+            break  # raised below
     if cancelled is not None:
         raise cancelled
+    future.result()
 
 
 class _Child(asyncio.SubprocessProtocol):
