@@ -81,6 +81,9 @@ class LocalSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     transport: Literal["tcp", "atp-udp", "atp-tcp"] = "tcp"
     """What carries the link: tcp; atp-udp (over UDP, and over TCP where that gets no answer);
     atp-tcp (over TCP in segments of one size, which hide those of what they hold)."""
+    paths: list[Annotated[str, Meta(pattern=r"^[^/\s]{1,15}$")]] = []
+    """Interfaces that carry the link together (wlan0, wwan0), each by a way of its own; auto: all
+    with a default route. It goes over UDP; over TCP, and one of them, where that gets no answer."""
     policy: list[str] = msgspec.field(default_factory=lambda: ["default"])
     """Policies in order: built-in names, module:attribute, or paths of .py files, which nobody
     else may be able to write. Relative ones start at the settings file."""
@@ -171,7 +174,7 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 _PLUGINS: Final = ("policy", "schedulers", "transcoders", "import_drivers")
 """Lists in which paths of .py files may be."""
-_LISTS: Final = (*_PLUGINS, "tunnel", "allow", "allow_clients", "private")
+_LISTS: Final = (*_PLUGINS, "tunnel", "allow", "allow_clients", "private", "paths")
 """Settings whose values are separated by commas in the environment."""
 _TABLES: Final = ("sites", "within")
 """Settings that are tables."""

@@ -73,6 +73,7 @@ class EndlessContent:
 
     ended = False
     written = 1 << 50
+    dry = True
     purged = 0
 
     def __init__(self) -> None:

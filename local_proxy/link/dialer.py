@@ -14,6 +14,8 @@ from transport.link.connection import Connection
 from transport.link.interface import Link, LinkError
 from transport.paths.interfaces import Change
 from transport.paths.preferring_udp import PreferringUdp, dial_udp
+from transport.paths.several import dial_paths
+from transport.paths.usable import usable
 from transport.spp.handshake.keys import ClientKeys
 from transport.stream.dialling_end import LastingLink, in_segments
 from transport.tcp.handshakes import dial_secured
@@ -74,6 +76,11 @@ class Dialer:
         )
 
     async def _udp(self, keys: ClientKeys) -> Connection:
+        wanted = self._settings.paths
+        if wanted:
+            return await dial_paths(
+                *self._endpoint(), keys=keys, interfaces=partial(usable, wanted)
+            )
         return await dial_udp(*self._endpoint(), keys=keys)
 
     @property

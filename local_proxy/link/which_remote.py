@@ -36,6 +36,8 @@ class PairingSettings(Protocol):
     def state(self) -> str: ...
     @property
     def transport(self) -> str: ...
+    @property
+    def paths(self) -> list[str]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,11 @@ class Remote:
 def remote(settings: PairingSettings) -> Remote:
     """The remote to use. Raises PairingError, saying what to do."""
     if settings.security == "none":
+        if settings.paths:
+            raise PairingError(
+                "paths is for paired devices: its datagrams are sealed with the keys of the "
+                "pairing. Without security, leave it out"
+            )
         if settings.transport == "atp-udp":
             raise PairingError(
                 f"transport = {settings.transport} is for paired devices: its datagrams are sealed "
@@ -82,5 +89,6 @@ def remote(settings: PairingSettings) -> Remote:
         invitation = found
     identity = device_identity(invitation.seed).pem
     security = ClientSecurity(identity, pin=invitation.pin, folder=folder)
-    keys = ClientKeys(identity, pin=invitation.pin) if settings.transport == "atp-udp" else None
+    over_udp = settings.transport == "atp-udp" or settings.paths
+    keys = ClientKeys(identity, pin=invitation.pin) if over_udp else None
     return Remote(settings.remote or invitation.address, security, keys)

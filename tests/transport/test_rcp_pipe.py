@@ -169,3 +169,10 @@ def test_old_requests_are_forgotten() -> None:
         pipe.begin_request(float(number))
     pipe.echoed(1, 5_000.0)  # long forgotten: it measures nothing
     assert pipe.round_trip.smoothed == 0.333
+
+
+def test_an_ask_is_lost_once_though_one_segment_answers_several() -> None:
+    pipe, asks = pipe_with(6)
+    lost = [other for one in asks[1:] for other in pipe.came(one, 5, 0.1)]
+    assert lost == asks[:1]
+    pipe.lose(lost, 0.1)

@@ -53,7 +53,8 @@ SEGMENTS: st.SearchStrategy[Segment] = st.one_of(
     st.builds(
         DataSegment, OFFSETS, OFFSETS, st.binary(min_size=1), st.booleans(), st.booleans()
     ),
-    st.builds(Limit, OFFSETS, OFFSETS, st.booleans()),
+    st.builds(Limit, OFFSETS, OFFSETS, st.booleans(), st.just(False)),
+    st.builds(Limit, OFFSETS, OFFSETS, st.just(False), st.booleans()),
     st.builds(Fin, OFFSETS),
 )  # fmt: skip
 
@@ -93,6 +94,7 @@ def test_mutations_are_refused_or_have_one_form() -> None:
         encode(Req(70_000, 5_000_000, 5_020_000, False, (Block(69_998, 5_001_000, 5_002_200),))),
         encode(DataSegment(12_345, 1 << 20, b"data" * 9, True)),
         encode(Limit(3, 900, True)),
+        encode(Limit(3, 900, more=True)),
         encode(Syn(Role.SENDER, 1200)),
     ]
     read = refused = 0
@@ -145,6 +147,7 @@ def test_what_breaks_a_rule_is_refused(data: bytes) -> None:
         Req(9, 10, 10, True, (Block(1, 5, 10),)),
         Req(9, 10, 10, True, (Block(10, 5, 12),)),
         Limit(0, LARGEST_OFFSET + 1),
+        Limit(0, 900, fin=True, more=True),
         Fin(-1),
         Syn(Role.SENDER, 10),
         SynAck(LARGEST_SEGMENT + 1),

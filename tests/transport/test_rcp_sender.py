@@ -139,3 +139,66 @@ def test_the_rate_of_a_request_is_for_the_owners_timer() -> None:
     sender = sender_of(bytes(500))
     sender.received(Req(0, 0, 100, rate=48_000))
     assert sender.rate == 48_000
+
+
+def written(sender: RcpSender, data: bytes) -> list[Segment]:
+    """What goes once that is written."""
+    assert isinstance(sender.content, SendBuffer)
+    sender.content.write(data)
+    return sender.news()
+
+
+def test_what_is_kept_goes_once_it_is_there_and_the_limit_is_said_each_time() -> None:
+    sender = sender_of(bytes(150))
+    data, rest = sender.received(Req(0, 0, 500, True, (Block(0, 0, 500),)))
+    assert ranges([data, rest]) == [(0, 100), (100, 150)]
+    assert rest.throttled
+    assert sender.awaited == 500
+    *data, limit = written(sender, bytes(120))
+    assert ranges(data) == [(150, 250), (250, 270)]
+    assert limit == Limit(0, 270)
+    *data, limit = written(sender, bytes(300))
+    assert ranges(data) == [(270, 370), (370, 470), (470, 500)]
+    assert limit == Limit(0, 570)
+    assert sender.awaited == 0
+    assert sender.asks_upto(Req(1, 0, 600, True, (Block(1, 500, 600),))) == 600
+
+
+def test_a_pull_that_is_not_to_be_kept_is_forgotten() -> None:
+    sender = sender_of(bytes(150))
+    sender.received(Req(0, 0, 0, True, (Block(0, 0, 500),)))
+    assert sender.awaited == 0
+    assert written(sender, bytes(120)) == [Limit(0, 270)]
+
+
+def test_a_standing_pull_may_be_overtaken_by_later_requests() -> None:
+    sender = sender_of(bytes(150))
+    sender.received(Req(3, 0, 0, True, (Block(3, 0, 100),)))
+    data = sender.keep(Req(1, 0, 400, True, (Block(1, 100, 400),)))
+    assert ranges(data) == [(100, 150)]
+    *data, _ = written(sender, bytes(50))
+    assert ranges(data) == [(150, 200)]
+    assert data[0].echo == 3
+
+
+@pytest.mark.parametrize("segment", [Req(0, 0, 100), Fin(3), Limit(0, 5)])
+def test_what_is_no_standing_pull_is_refused(segment: Segment) -> None:
+    sender = sender_of(bytes(150))
+    sender.received(Req(0, 0, 0, True, (Block(0, 0, 100),)))
+    with pytest.raises(PeerError):
+        sender.keep(segment)
+
+
+def test_no_pull_stands_before_the_first_request() -> None:
+    with pytest.raises(PeerError):
+        sender_of(b"").keep(Req(0, 0, 100, True, (Block(0, 0, 100),)))
+
+
+def test_of_many_kept_ranges_the_oldest_are_forgotten() -> None:
+    sender = sender_of(b"")
+    for clock in range(100):
+        begin = 10 * clock
+        sender.received(Req(clock, 0, begin + 10, True, (Block(clock, begin, begin + 10),)))
+    *data, _ = written(sender, bytes(1000))
+    assert len(data) == 64
+    assert data[-1].end == 1000

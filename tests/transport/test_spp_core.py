@@ -9,7 +9,6 @@ from transport.spp.congestion.new_reno import NewReno
 from transport.spp.congestion.rate_based import RateBased
 from transport.spp.congestion.round_trip import RoundTrip
 from transport.spp.core.connection import SppConnection
-from transport.spp.core.errors import PayloadRefused
 from transport.spp.core.packets import (
     LARGEST_PAYLOAD,
     Ack,
@@ -24,7 +23,7 @@ from transport.spp.core.packets import (
     encode,
 )
 from transport.spp.core.recovery import LONGEST_PATIENCE
-from transport.spp.core.settings import IdleTimeout
+from transport.spp.core.settings import IdleTimeout, PayloadRefused
 from transport.spp.handshake.seal import Seal
 from wire.errors import LocalError, PeerError
 

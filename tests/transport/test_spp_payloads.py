@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from transport.spp.congestion.rate_based import RateBased
 from transport.spp.core.acknowledgements import Arrivals
 from transport.spp.core.control import ControlFrames
-from transport.spp.core.errors import PayloadRefused
 from transport.spp.core.mtu import BASE, FLOOR
 from transport.spp.core.packets import (
     LARGEST_PAYLOAD,
@@ -24,7 +23,7 @@ from transport.spp.core.received_payloads import LEAST_WINDOW, ReceivedPayloads
 from transport.spp.core.recovery import SentPacket
 from transport.spp.core.sender import HEADERS, SppSender
 from transport.spp.core.sent_payloads import COST, Piece, SentPayloads
-from transport.spp.core.settings import SppSettings
+from transport.spp.core.settings import PayloadRefused, SppSettings
 from wire.errors import LocalError, PeerError
 
 WINDOW = 1 << 20

@@ -76,6 +76,8 @@ class Gate:
         """`quantum` in bytes; it may be changed at any time."""
         self.asks = True
         """A quantum goes to ask for a report that does not come; else the connection asks."""
+        self.open = False
+        """All may go, for the peer has asked for it: the gate measures and decides nothing."""
         self._ledger = Ledger(now=now)
         self._since = self._reported_at = now
         self._delay = DelayFilter()
@@ -174,6 +176,8 @@ class Gate:
 
     def may_send(self, now: float, nbytes: int, urgent: bool = False) -> bool:
         """May `nbytes` go now? Asking and hearing no is what tells the gate that it limits."""
+        if self.open:
+            return True
         under_way = self.under_way
         if urgent:
             return under_way + nbytes <= self.cap(now) + _URGENT_QUANTA * self.quantum
@@ -187,6 +191,8 @@ class Gate:
 
     def next_time(self, now: float) -> float | None:
         """When to ask again though nothing happened; None: only a report can open the gate."""
+        if self.open:
+            return None
         if not self.under_way:
             return now
         if self.under_way + self.quantum <= self.cap(now):

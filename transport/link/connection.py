@@ -1,8 +1,9 @@
 """The interface of a connection: a link has one at a time, which carries bytes in order and once.
 
-Two kinds: over TCP (transport/tcp/connection.py) and over UDP (transport/udp/connection.py). Before
-a link has it, whoever makes it talks on it with `send` and `receive`; then `start` gives it to the
-link, which is asked for bytes as they can go and told of those that come.
+Three kinds: over TCP (transport/tcp/connection.py), over UDP (transport/udp/connection.py), over
+several paths at once (transport/multipath/). Before a link has it, whoever makes it talks on it
+with `send` and `receive`; then `start` gives it to the link, which is asked for bytes as they can
+go and told of those that come.
 """
 
 from __future__ import annotations
@@ -62,13 +63,17 @@ class Connection(Protocol):
     reports: bool
     """The ends must report to each other what has come; False: `Carried.delivered` tells."""
 
+    asked: bool
+    """The peer asks for what goes: the link is asked for bytes when it may send them, and needs no
+    gate. False: the gate decides how much is under way."""
+
     prompt: bool
     """The peer acknowledges what comes at once, whatever it is: `ask` and `overdue` tell within
     moments whether this still carries anything."""
 
     @property
     def kind(self) -> str:
-        """ "tcp", "atp-tcp", "udp": for people."""
+        """ "tcp", "atp-tcp", "udp", "paths": for people."""
 
     @property
     def peer(self) -> ProvenPeer | None:

@@ -15,17 +15,16 @@ as well where the buffer is full; `freeze` and `resume` are those of a channel t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Final
 
+from transport.r2cp.availability import Availability
+from transport.r2cp.path import PipePath
 from transport.r2cp.rank import rank
-from transport.rcp.goodbye import RcpGoodbye
 from transport.rcp.pending import ByteRange
-from transport.rcp.persist import Persist
 from transport.rcp.pipe import Ask, Pipe
 from transport.rcp.pipe_requests import PipeRequests
 from transport.rcp.received_stream import ReceivedStream
-from transport.rcp.segments import MOST_BLOCKS, DataSegment, Fin, Limit, Req, Segment
+from transport.rcp.segments import MOST_BLOCKS, Block, DataSegment, Fin, Limit, Req, Segment
 from transport.rcp.settings import RcpSettings
 from transport.spp.congestion.interface import Congestion
 from wire.errors import LocalError, PeerError
@@ -36,44 +35,21 @@ _RANGES: Final = MOST_BLOCKS - 3
 """Of one request, beside the recent blocks that it carries."""
 
 
-@dataclass(slots=True)
-class _Path:
-    """One pipe, and what its requests are made of."""
-
-    asking: PipeRequests
-    goodbye: RcpGoodbye = field(default_factory=RcpGoodbye)
-    persist: Persist = field(default_factory=Persist)
-    established: bool = False
-    frozen: bool = False
-    carried: int = 0
-    """Bytes that came over it first."""
-    doubtful: bool = False
-    """It has been silent for too long: others are asked for what it was, and for all else."""
-    copies: set[int] = field(default_factory=set)
-    """Numbers of asks that only find out whether it lives: their bytes are others' as well."""
-    limit: int | None = None
-    """Its sender had nothing from there on when it last said so; None: it may be asked."""
-    word: tuple[int, int] = (-1, 0)
-    """The newest such word: clock of the request that it answers, and limit."""
-
-    @property
-    def pipe(self) -> Pipe:
-        return self.asking.pipe
-
-
 class R2cpEngine:
     """The receiver of a stream over as many pipes as are open."""
 
-    def __init__(self, settings: RcpSettings | None = None, *, ranked: bool = True) -> None:
+    def __init__(
+        self, settings: RcpSettings | None = None, *, ranked: bool = True, stands: bool = False
+    ) -> None:
         """`ranked`: by when it comes; else whoever asks first gets the first bytes (the paper's
-        R2CP-s, to compare with)."""
+        R2CP-s, to compare with). `stands`: senders keep what they are asked for until they have it,
+        and say so reliably when they have more (`RcpSender`); the quickest path has such pulls."""
         self._settings = settings or RcpSettings()
-        self._ranked = ranked
-        self._paths: dict[int, _Path] = {}
+        self._ranked, self._stands = ranked, stands
+        self._paths: dict[int, PipePath] = {}
         self._opened = 0
         self._stream = ReceivedStream(self._settings.buffer, self._pipes)
-        self._known = 0
-        """All before this byte exists: somebody has sent it, or said that there is as much."""
+        self._senders = Availability(self._stream, self._paths.values, stands=stands)
         self.active: set[int] = set()
         """Pipes that had room for more than the buffer has places for."""
 
@@ -125,7 +101,7 @@ class R2cpEngine:
         """
         number = self._opened
         self._opened += 1
-        self._paths[number] = _Path(PipeRequests(self._settings, congestion, most=_BATCH))
+        self._paths[number] = PipePath(PipeRequests(self._settings, congestion, most=_BATCH))
         return number
 
     def established(self, number: int, *, size: int, round_trip: float | None) -> None:
@@ -151,6 +127,17 @@ class R2cpEngine:
         """The channel is good again."""
         self._path(number).frozen = False
 
+    def doubt(self, number: int) -> None:
+        """Who carries it hears nothing over it any more: others bring what it owes."""
+        path = self._path(number)
+        if not path.doubtful and self._replaced(path):
+            self._cancel(path)
+            path.doubtful = True
+
+    def trust(self, number: int) -> None:
+        """Who carries it has heard something over it."""
+        self._trust(self._path(number))
+
     # -- what happens -----------------------------------------------------------------------------
 
     def received(self, number: int, segment: Segment, now: float) -> None:
@@ -161,7 +148,10 @@ class R2cpEngine:
                 self._data(path, segment, now)
             case Limit():
                 self._heard(path, segment.echo, segment.limit, fin=segment.fin, now=now)
-                self._limited(path, segment.limit, segment.echo)
+                if segment.more:
+                    self._senders.more(segment.limit, path, now)
+                else:
+                    self._senders.limited(path, segment.limit, segment.echo, now)
             case Fin():
                 path.goodbye.answered(segment.length, done=self.next if self.done else None)
             case _:
@@ -178,6 +168,25 @@ class R2cpEngine:
             made += [(number, request) for request in self._send(number, path, now)]
         return made
 
+    def standing(self, now: float) -> list[tuple[int, Req]]:
+        """Requests for what comes next, before it is there, which must arrive: of the quickest path
+        for a window, again once half of that is gone."""
+        pending, buffer = self._stream.pending, self._stream.buffer
+        for number, path in self._ready():
+            if path.limit is None or path.limit < self._senders.known or not self._may_stand(path):
+                continue
+            stands, window = path.standing.size, path.asking.window
+            if pending.begin < path.limit or 2 * stands > window:
+                continue
+            bound = buffer.read_upto + buffer.capacity
+            wanted = pending.take_beyond(0, window - stands, bound=bound)
+            if wanted is not None:
+                path.standing.add(*wanted)
+                clock = path.pipe.clock - 1  # it takes none: others may overtake it
+                block = Block(clock, wanted.begin, wanted.end)
+                return [(number, Req(clock, self.next, wanted.end, pull=True, blocks=(block,)))]
+        return []
+
     def next_timer(self) -> float | None:
         """When to call `on_timer`; None: only news changes anything."""
         found = [timer for _, path in self._ready() for timer in self._timers(path)]
@@ -187,17 +196,16 @@ class R2cpEngine:
         """A timer has come; `requests` says what follows from it."""
         if self.done:
             return
-        for _, path in self._ready():
+        for number, path in self._ready():
             silence, deadline = self._silence(path), path.pipe.deadline()
             if silence is not None and silence <= now:
-                self._cancel(path)
-                path.doubtful = True
+                self.doubt(number)
             elif deadline is not None and deadline <= now:
                 self._ask_again(path, path.pipe.timed_out(now))
 
     # -- within -----------------------------------------------------------------------------------
 
-    def _path(self, number: int) -> _Path:
+    def _path(self, number: int) -> PipePath:
         path = self._paths.get(number)
         if path is None:
             raise LocalError(f"there is no pipe {number}")
@@ -206,60 +214,43 @@ class R2cpEngine:
     def _pipes(self) -> Iterator[Pipe]:
         return (path.pipe for path in self._paths.values())
 
-    def _ready(self) -> list[tuple[int, _Path]]:
+    def _ready(self) -> list[tuple[int, PipePath]]:
         return [
             (number, path)
             for number, path in self._paths.items()
             if path.established and not path.frozen
         ]
 
-    def _delay(self, path: _Path) -> float:
+    def _delay(self, path: PipePath) -> float:
         return path.pipe.round_trip.smoothed
 
-    def _cancel(self, path: _Path) -> None:
+    def _cancel(self, path: PipePath) -> None:
         asks = path.pipe.under_way()
         for one in asks:
             path.pipe.cancel(one)
+        for begin, end in path.standing.withdraw():
+            self._stream.pending.put_back(begin, end)
         path.asking.delayed = None
         path.persist.clear()
         self._ask_again(path, asks)
 
-    def _ask_again(self, path: _Path, asks: Iterable[Ask]) -> None:
+    def _ask_again(self, path: PipePath, asks: Iterable[Ask]) -> None:
         """What the path will not bring is pending again, unless it had only a copy of it."""
         self._stream.ask_again([one for one in asks if one.number not in path.copies])
         path.copies.difference_update(one.number for one in asks)
 
-    def _exists(self, end: int, path: _Path) -> None:
-        """Who has said that there is less may be asked for this much: it has had the time."""
-        if end <= self._known:
-            return
-        self._known = end
-        for other in self._paths.values():
-            if other is not path and other.limit is not None:
-                other.limit = max(other.limit, end)
+    def _may_stand(self, path: PipePath) -> bool:
+        """Whether it is the quickest: what begins after a rest is not to come by another."""
+        if not self._stands or path.doubtful:
+            return False
+        sure = (other for _, other in self._ready() if not other.doubtful)
+        return path is min(sure, key=self._delay, default=None)
 
-    def _limited(self, path: _Path, limit: int, echo: int) -> None:
-        """Its sender has nothing from there on: what it was asked for beyond is asked for again,
-        of others or later, and is no loss. What another sender has is not in question."""
-        self._exists(limit, path)
-        if (echo, limit) <= path.word:
-            return
-        path.word, path.limit = (echo, limit), limit
-        for one in path.pipe.under_way():
-            if one.clock <= echo and one.end > limit:
-                refused = one.end
-                if one.begin < limit:
-                    path.pipe.shorten(one, limit)
-                else:
-                    path.pipe.cancel(one)
-                if one.number not in path.copies:
-                    self._stream.pending.put_back(max(one.begin, limit), refused)
-
-    def _replaced(self, path: _Path) -> bool:
+    def _replaced(self, path: PipePath) -> bool:
         """Whether there are others that can be relied on."""
         return any(other is not path and not other.doubtful for _, other in self._ready())
 
-    def _timers(self, path: _Path) -> tuple[float | None, ...]:
+    def _timers(self, path: PipePath) -> tuple[float | None, ...]:
         pipe = path.pipe
         if self.done:
             return (path.goodbye.deadline,)
@@ -268,13 +259,13 @@ class R2cpEngine:
         own = (path.asking.delayed, path.persist.deadline)
         return (pipe.deadline(), pipe.reminder(), self._silence(path), *own)
 
-    def _silence(self, path: _Path) -> float | None:
+    def _silence(self, path: PipePath) -> float | None:
         """When the path's silence is to be believed, for there are others; None: not at all."""
         if path.doubtful or not self._replaced(path):
             return None
         return path.pipe.silence()
 
-    def _copy(self, path: _Path, now: float) -> Iterator[Req]:
+    def _copy(self, path: PipePath, now: float) -> Iterator[Req]:
         """Asks a doubtful path for what others were asked for, to hear whether it lives."""
         end = min(self.next + path.asking.size, self._stream.pending.next)
         if path.pipe.idle and self.next < end:
@@ -284,7 +275,7 @@ class R2cpEngine:
             path.copies.update(one.number for one in path.pipe.under_way())
             yield path.asking.say(blocks, now, deq=self.next, upto=self.next, pull=True)
 
-    def _send(self, number: int, path: _Path, now: float) -> Iterator[Req]:
+    def _send(self, number: int, path: PipePath, now: float) -> Iterator[Req]:
         """The requests of one pipe: as many as its window, the buffer and the stream let go."""
         self.active.discard(number)
         if path.doubtful and self._replaced(path):
@@ -302,13 +293,16 @@ class R2cpEngine:
             probe = path.asking.blocks((ByteRange(begin, begin + 1),))
             yield path.asking.say(probe, now, deq=self.next, upto=self.next, pull=True)
 
-    def _throttled(self, path: _Path) -> bool:
-        """All that the senders have so far is here or under way; of this one nothing is."""
-        if not path.pipe.idle or any(other.limit is None for _, other in self._ready()):
+    def _throttled(self, path: PipePath) -> bool:
+        """All that the senders have so far is here or under way; of this one nothing is. Who says
+        reliably when there is more need not be asked."""
+        if self._stands or not path.pipe.idle:
+            return False
+        if any(other.limit is None for _, other in self._ready()):
             return False
         return path.limit is not None and self._stream.pending.begin >= path.limit
 
-    def _request(self, number: int, path: _Path, now: float) -> Req | None:
+    def _request(self, number: int, path: PipePath, now: float) -> Req | None:
         asking = path.asking
         pending = self._stream.pending
         # What the application waits for is asked for by nobody, or something was lost just now.
@@ -323,11 +317,12 @@ class R2cpEngine:
         asking.delayed = None
         if not taken:
             return None
-        blocks = asking.blocks(taken)
-        asking.ask(taken, pulled=True, now=now)
-        return asking.say(blocks, now, deq=self.next, upto=self.next, pull=True)
+        blocks, kept = asking.blocks(taken), self._may_stand(path)
+        asking.ask(taken, pulled=True, now=now, kept=kept)
+        upto = max(one.end for one in taken) if kept else self.next
+        return asking.say(blocks, now, deq=self.next, upto=upto, pull=True)
 
-    def _take(self, number: int, path: _Path, packets: int, now: float) -> list[ByteRange]:
+    def _take(self, number: int, path: PipePath, packets: int, now: float) -> list[ByteRange]:
         """Ranges for at most so many segments, behind those that others will bring sooner."""
         buffer, size = self._stream.buffer, path.asking.size
         others = (path.pipe for other, path in self._ready() if other != number)
@@ -346,14 +341,14 @@ class R2cpEngine:
             self.active.add(number)
         return taken
 
-    def _data(self, path: _Path, segment: DataSegment, now: float) -> None:
-        self._heard(path, segment.echo, segment.end, fin=segment.fin, now=now, measure=True)
+    def _data(self, path: PipePath, segment: DataSegment, now: float) -> None:
+        one = path.pipe.find(segment.begin)
+        stood = path.standing.covers(segment.begin) or (one is not None and one.stood)
+        self._heard(path, segment.echo, segment.end, fin=segment.fin, now=now, measure=not stood)
         if segment.throttled:
-            self._limited(path, segment.end, segment.echo)
+            self._senders.limited(path, segment.end, segment.echo, now)
         else:
-            self._exists(segment.end, path)
-            if path.limit is not None and segment.end >= path.limit:
-                path.limit = None  # its sender has had more since
+            self._senders.more(segment.end, path, now)
         before = self._stream.buffer.duplicates
         if not self._stream.accept(segment):
             return
@@ -369,7 +364,7 @@ class R2cpEngine:
 
     def _heard(
         self,
-        path: _Path,
+        path: PipePath,
         echo: int,
         end: int,
         *,
@@ -379,14 +374,17 @@ class R2cpEngine:
     ) -> None:
         self._stream.check(end, fin=fin)
         path.pipe.echoed(echo, now, measure=measure)
+        self._trust(path)
+        if fin:
+            self._stream.ends(end)
+
+    def _trust(self, path: PipePath) -> None:
         if path.doubtful:
             path.doubtful = False
             for one in path.pipe.under_way():
                 if one.number in path.copies:
                     path.pipe.cancel(one)  # it has told what it was for
             path.copies.clear()
-        if fin:
-            self._stream.ends(end)
 
     def __repr__(self) -> str:
         return f"<R2cpEngine {len(self._paths)} pipes, {self.next} bytes here>"

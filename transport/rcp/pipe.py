@@ -48,6 +48,10 @@ class Ask:
     pulled: bool
     later: int = 0
     """Arrivals of what was asked for after it."""
+    kept: bool = False
+    """The sender keeps it until it is there (standing pulls)."""
+    stood: bool = False
+    """It was kept so: when it comes says nothing of the round trip."""
 
 
 class Pipe:
@@ -104,7 +108,16 @@ class Pipe:
             del self._times[next(iter(self._times))]
         return clock
 
-    def ask(self, begin: int, end: int, *, size: int, clock: int, pulled: bool, now: float) -> Ask:
+    def ask(
+        self,
+        begin: int,
+        end: int,
+        *,
+        size: int,
+        clock: int,
+        pulled: bool,
+        now: float,
+    ) -> Ask:
         """A request asks for this segment, whose packet will have `size` bytes (`send()`)."""
         one = Ask(self._number, begin, end, size, clock, now, pulled)
         self._number += 1
@@ -141,7 +154,8 @@ class Pipe:
     def came(self, one: Ask, echo: int, now: float) -> list[Ask]:
         """An ask was answered (`recv()`). Those that are lost by this, still under way."""
         self._remove(one)
-        self.congestion.acknowledged(one.size, sent_at=one.at, now=now, limited=self._limited)
+        if not one.stood:
+            self.congestion.acknowledged(one.size, sent_at=one.at, now=now, limited=self._limited)
         if echo < one.clock:
             return []  # the answer to an earlier request says nothing of what came after that
         lost = []
@@ -151,7 +165,7 @@ class Pipe:
             if one.pulled and not other.pulled:
                 continue  # the sender answers blocks first
             other.later += 1
-            if other.later >= THRESHOLD:
+            if other.later == THRESHOLD:  # once, though several answers may come before it is lost
                 lost.append(other)
         return lost
 

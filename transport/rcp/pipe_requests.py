@@ -71,20 +71,35 @@ class PipeRequests:
             self.delayed = now + self._settings.delay
         return self.delayed <= now
 
-    def ask(self, ranges: Iterable[ByteRange], *, pulled: bool, now: float) -> None:
-        """The next request asks for these, in segments."""
+    @property
+    def window(self) -> int:
+        """Bytes of data that may be under way."""
+        return int((self.pipe.room + self.pipe.in_flight) // self._settings.packet) * self.size
+
+    def ask(
+        self,
+        ranges: Iterable[ByteRange],
+        *,
+        pulled: bool,
+        now: float,
+        kept: bool = False,
+        stood: bool = False,
+    ) -> None:
+        """The next request asks for these, in segments. `kept`: its sender keeps what is not there
+        yet; `stood`: an earlier request did, and it was kept."""
         more = self._settings.packet - self._settings.size
-        for one in ranges:
-            for begin in range(one.begin, one.end, self.size):
-                end = min(begin + self.size, one.end)
-                self.pipe.ask(
+        for first, last in ranges:
+            for begin in range(first, last, self.size):
+                end = min(begin + self.size, last)
+                one = self.pipe.ask(
                     begin,
                     end,
                     size=end - begin + more,
-                    clock=self.pipe.clock,
+                    clock=self.pipe.clock - stood,
                     pulled=pulled,
                     now=now,
                 )
+                one.kept, one.stood = kept, stood
 
     def say(self, fresh: Sequence[Block], now: float, *, deq: int, upto: int, pull: bool) -> Req:
         """A request with these new blocks and the recent ones."""

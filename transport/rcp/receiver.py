@@ -203,7 +203,8 @@ class RcpReceiver:
 
     def _say(self, fresh: Sequence[Block], now: float, *, pull: bool) -> Req:
         """A request with these new blocks and the recent ones."""
-        deq, upto = self.buffer.next, self.pending.next
+        deq = self.buffer.next
+        upto = deq if pull else self.pending.next
         return self._asking.say(fresh, now, deq=deq, upto=upto, pull=pull)
 
     def _take_holes(self, packets: int) -> list[ByteRange]:

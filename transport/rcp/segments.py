@@ -11,7 +11,7 @@ the stream from 0. Kinds are the low three bits of the first byte:
              SEG.REQ - SEG.DEQ; each block: age, end - SEG.DEQ, length
     REQ at a rate: the same, with bytes/second after SEG.REQ
     DATA     FIN in bit 3, THROTTLED in bit 4; echo of the clock, begin, bytes to the end
-    LIMIT    FIN in bit 3; echo of the clock, limit
+    LIMIT    FIN in bit 3, MORE in bit 4; echo of the clock, limit
     FIN      length of the stream
 """
 
@@ -34,6 +34,7 @@ LARGEST_OFFSET: Final = 1 << 60
 _PUL: Final = 0x08
 _FIN: Final = 0x08
 _THROTTLED: Final = 0x10
+_MORE: Final = 0x10
 _KIND: Final = 0x07
 _SYN, _SYN_ACK, _ACK, _REQ, _RATED, _DATA, _LIMIT, _END = range(8)
 
@@ -81,7 +82,8 @@ class Req(NamedTuple):
     deq: int
     """SEG.DEQ: all before has arrived, so the sender may purge it."""
     upto: int
-    """SEG.REQ: in cumulative mode, send what is not sent before this byte."""
+    """SEG.REQ: in cumulative mode, send what is not sent before this byte; in pull mode, keep what
+    is asked for before it until it is there (a standing pull; none: SEG.DEQ)."""
     pull: bool = False
     """PUL: send the blocks alone."""
     blocks: tuple[Block, ...] = ()
@@ -114,6 +116,8 @@ class Limit(NamedTuple):
     limit: int
     fin: bool = False
     """Nor will it be: the stream ends there."""
+    more: bool = False
+    """It is a limit no more: so much is there, and to ask for more may make more of it."""
 
 
 class Fin(NamedTuple):
@@ -137,7 +141,8 @@ def encode(segment: Segment) -> bytes:
             return _encode_request(segment)
         case Limit():
             _check(segment.limit <= LARGEST_OFFSET)
-            head = bytes([_LIMIT | segment.fin * _FIN])
+            _check(not (segment.fin and segment.more))
+            head = bytes([_LIMIT | segment.fin * _FIN | segment.more * _MORE])
             return head + varint.encode(segment.echo) + varint.encode(segment.limit)
         case Fin():
             _check(segment.length <= LARGEST_OFFSET)
@@ -193,7 +198,7 @@ def decode(data: bytes) -> Segment:
         return _decode_data(first, data)
     if kind in (_REQ, _RATED):
         return _decode_request(first, data)
-    if first & ~_KIND & ~(_FIN if kind == _LIMIT else 0):
+    if first & ~_KIND & ~(_FIN | _MORE if kind == _LIMIT else 0):
         raise PeerError(f"a segment of kind {kind} has unknown flags")
     fields, end = _DECODERS[kind](first, data)
     if end != len(data):
@@ -220,7 +225,10 @@ def _decode_ack(_first: int, _data: bytes) -> tuple[Segment, int]:
 def _decode_limit(first: int, data: bytes) -> tuple[Segment, int]:
     echo, at = varint.decode(data, 1)
     limit, end = varint.decode(data, at)
-    return Limit(echo, _sound_offset(limit), bool(first & _FIN)), end
+    fin, more = bool(first & _FIN), bool(first & _MORE)
+    if fin and more:
+        raise PeerError("a stream ends, and there is more")
+    return Limit(echo, _sound_offset(limit), fin, more), end
 
 
 def _decode_fin(_: int, data: bytes) -> tuple[Segment, int]:

@@ -17,6 +17,10 @@ class Content(Protocol):
         """Nothing comes after that."""
 
     @property
+    def dry(self) -> bool:
+        """To ask for what is behind it makes no more of it now."""
+
+    @property
     def purged(self) -> int:
         """All before this byte is gone."""
 
@@ -35,6 +39,7 @@ class SendBuffer:
         self._capacity = capacity
         self.purged = 0
         self.ended = False
+        self.dry = True
 
     @property
     def written(self) -> int:

@@ -3,10 +3,14 @@
 It has a send buffer, SND.NXT, and the three most recent blocks that it sent by pull, and no timer:
 whatever is lost, the receiver asks again. Only who has nothing to send tells the receiver so, and
 tells it once more when there is something (5.2.2).
+
+What a pull asks for and SEG.REQ covers is kept until it is there (standing pulls of HATS, 3.1). Of
+such a sender the word on how much there is must arrive: whoever carries it repeats it.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from typing import Final
 
@@ -17,6 +21,8 @@ from wire.errors import PeerError
 
 MOST_AT_ONCE: Final = 4 << 20
 """Bytes that one request gets at most, whatever it asks for; no window of ours is larger."""
+_MOST_HELD: Final = 64
+"""Ranges; of more the oldest are forgotten, and asked for again once their time is over."""
 
 
 class RcpSender:
@@ -42,6 +48,8 @@ class RcpSender:
         """Nothing from here on is given out although it is written; None: all is."""
         self._told: int | None = None
         """The receiver believes that nothing from here on is there; None: it may ask."""
+        self._held: deque[tuple[int, int]] = deque(maxlen=_MOST_HELD)
+        """Ranges that were asked for and are not there yet, or not wholly."""
 
     @property
     def available(self) -> int:
@@ -54,12 +62,27 @@ class RcpSender:
         self._throttle = limit
         return self.news()
 
+    @property
+    def awaited(self) -> int:
+        """The receiver waits for what is written before this byte."""
+        return max((end for _, end in self._held), default=0)
+
+    def asks_upto(self, segment: Segment) -> int:
+        """The end of what a request asks for, which is best written before it is answered."""
+        if not isinstance(segment, Req):
+            return 0
+        return max(0 if segment.pull else segment.upto, *(one.end for one in segment.blocks), 0)
+
     def news(self) -> list[Segment]:
         """To be called when more was written, or the end: what a waiting receiver must hear."""
+        said: list[Segment] = list(self._give())
         if self._told is None or not (self.available > self._told or self._ends(self.available)):
-            return []
-        self._told = None
-        return [self._limit()]
+            return said
+        if not self._is_all(self.available):
+            self._told = None
+            return [*said, Limit(max(0, self._clock), self.available, more=True)]
+        self._told = self.available if self._held else None
+        return [*said, self._limit()]
 
     def received(self, segment: Segment) -> list[Segment]:
         """What goes to the receiver now. Raises PeerError; then nothing has changed."""
@@ -74,6 +97,16 @@ class RcpSender:
                 return [segment]
             case _:
                 raise PeerError("a receiver says no such thing")
+
+    def keep(self, segment: Segment) -> list[Segment]:
+        """A pull for what comes next, which must arrive, and may come late. Raises PeerError."""
+        if not isinstance(segment, Req) or not segment.pull or self._clock < 0:
+            raise PeerError("that is no standing pull")
+        for block in segment.blocks:
+            self._held.append((block.begin, block.end))
+        said: list[Segment] = list(self._give())
+        self._told = self.available  # who asks so expects no more than that
+        return said
 
     def _is_news(self, request: Req) -> bool:
         if request.deq > self.content.written:
@@ -99,11 +132,22 @@ class RcpSender:
                 told = told or segment.throttled or segment.fin
                 said = True
                 yield segment
+            keep = min(wanted, request.upto)
+            if request.pull and keep > self.available:
+                self._held.append((max(begin, self.available), keep))
         # Of a pull for what came otherwise meanwhile nothing is left but that somebody is there.
         if end > self.available or (ranges and request.pull and not said):
             self._told = self.available
             if not told:
                 yield self._limit()
+
+    def _give(self) -> Iterator[DataSegment]:
+        """What was asked for before it was there, as far as it is there now."""
+        for _ in range(len(self._held)):
+            begin, end = self._held.popleft()
+            yield from self._cut(begin, end)
+            if end > self.available:
+                self._held.append((max(begin, self.available), end))
 
     def _cut(self, begin: int, end: int) -> Iterator[DataSegment]:
         """A range in segments, as far as it is there."""
@@ -115,11 +159,16 @@ class RcpSender:
             fin = self._ends(upto)
             self._next = max(self._next, upto)
             data = self.content.slice(begin, upto)
-            yield DataSegment(self._clock, begin, data, fin, upto == available and not fin)
+            throttled = upto == available and not fin and self._is_all(available)
+            yield DataSegment(self._clock, begin, data, fin, throttled)
             begin = upto
 
     def _limit(self) -> Limit:
         return Limit(max(0, self._clock), self.available, self._ends(self.available))
+
+    def _is_all(self, available: int) -> bool:
+        """Whether no request for more would get any now."""
+        return self.content.dry or available < self.content.written
 
     def _ends(self, at: int) -> bool:
         return self.content.ended and at == self.content.written

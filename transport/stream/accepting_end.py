@@ -18,6 +18,8 @@ import structlog
 
 from transport.link.connection import Connection
 from transport.link.interface import LinkError
+from transport.link.records import ProvenPeer
+from transport.multipath.remote_end import RemoteEnd
 from transport.spp.edge.udp import SppListener
 from transport.spp.edge.udp import listen as spp_listen
 from transport.spp.handshake.keys import ServerKeys
@@ -28,7 +30,7 @@ from transport.tcp.connection import TcpConnection
 from transport.tcp.handshakes import listen_secured
 from transport.tcp.security import ServerSecurity
 from transport.tcp.sockets import Listener
-from transport.udp.connection import REMOTE, congestion, udp_connection
+from transport.udp.connection import REMOTE, UdpConnection, congestion, udp_connection
 from wire.errors import PeerError
 
 PREAMBLE_TIME: Final = 20.0
@@ -75,6 +77,8 @@ class Reception:
         self._loop = asyncio.get_running_loop()
         self._kept: dict[bytes, _Kept] = {}
         self._arriving: dict[asyncio.Task[None], Connection] = {}
+        self._several: dict[tuple[ProvenPeer, bytes], RemoteEnd] = {}
+        """Connections over several paths that are not over, by their devices and names."""
 
     async def listen(
         self, host: str, port: int, *, security: ServerSecurity | None = None
@@ -174,8 +178,28 @@ class Reception:
                 await self._resume(connection, asked)
             elif asked.what is What.OPEN:
                 await self._open(connection)
+            elif asked.what is What.JOIN and isinstance(connection, UdpConnection):
+                self._join(connection, asked.token)
             else:
                 raise PeerError(f"a connection began with {asked.what.name}")
+
+    def _join(self, connection: UdpConnection, token: bytes) -> None:
+        """A path of a connection that its device has named so: the first, or another. Raises
+        LinkError."""
+        peer = connection.peer
+        assert peer is not None  # over UDP everybody has proved who he is
+        link, early = connection.hand_over()
+        name = (peer, token)
+        end = self._several.get(name)
+        if end is None:
+            end = RemoteEnd(peer, on_over=lambda: self._several.pop(name, None))
+            self._several[name] = end
+            self.accept(end)
+        try:
+            end.join(link, early)
+        except LinkError:
+            link.close()
+            raise
 
     async def _open(self, connection: Connection) -> None:
         token = self._new_token()

@@ -97,11 +97,13 @@ class Endpoint:
         self._incoming = RateFilter()
         self._incoming_at = now
 
-    def carried_by(self, *, chunks: Chunks, reports: bool) -> None:
-        """The connection that there is now sends such chunks; `reports`: the ends must report."""
+    def carried_by(self, *, chunks: Chunks, reports: bool, asked: bool = False) -> None:
+        """The connection that there is now sends such chunks; `reports`: the ends must report;
+        `asked`: the peer asks for each byte, so the gate only measures."""
         self.chunks = chunks
         self._reporting = self.gate.asks = reports
-        if chunks.whole:  # a burst of whole segments is more than an idle modem should be asked
+        self.gate.open = asked
+        if chunks.whole or asked:  # whole segments are more than an idle modem should be asked for
             self._probe = Probe(())
 
     def next_chunk(self, now: float) -> bytes | None:
@@ -165,9 +167,10 @@ class Endpoint:
 
     def _begin_anew(self, now: float) -> None:
         """The same connection after an outage: what was measured before and during it is void."""
-        under_way, quantum, asks = self.gate.under_way, self.gate.quantum, self.gate.asks
-        self.gate = Gate(now=now, quantum=quantum)
-        self.gate.asks = asks
+        before = self.gate
+        under_way = before.under_way
+        self.gate = Gate(now=now, quantum=before.quantum)
+        self.gate.asks, self.gate.open = before.asks, before.open
         self.gate.on_sent(now, under_way)
 
     def end(self) -> None:

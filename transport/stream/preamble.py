@@ -35,6 +35,9 @@ class What(IntEnum):
     SEGMENTS = 0xA3
     """Over TCP, before any of those: from here on, both ways, in segments of one size
     (transport/tcp/segmented.py). It has no answer."""
+    JOIN = 0xA4
+    """Over UDP, before any of those: this is a path of the connection that its device has named
+    so, whose other paths may be there already (transport/multipath/). It has no answer."""
     UNKNOWN = 0xA2
     """There is no such link: the accepting end was restarted, or waited long enough."""
 

@@ -309,7 +309,10 @@ class StreamLink:
     def _begin(self) -> None:
         assert self._connection is not None
         assert self._endpoint is not None
-        self._endpoint.carried_by(chunks=self._connection.chunks, reports=self._connection.reports)
+        connection = self._connection
+        self._endpoint.carried_by(
+            chunks=connection.chunks, reports=connection.reports, asked=connection.asked
+        )
         self._connection.start(self)
 
     def _drop(self) -> None:

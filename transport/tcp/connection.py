@@ -37,6 +37,7 @@ class TcpConnection:
     """Owns its socket, which does not block. Implements transport.link.connection.Connection."""
 
     reports = True
+    asked = False
     prompt = False
 
     def __init__(self, connected: socket.socket, records: Records | None = None) -> None:

@@ -59,7 +59,7 @@ class UdpConnection:
     """Owns its SppLink. Implements transport.link.connection.Connection."""
 
     kind = "udp"
-    reports = False
+    reports = asked = False
     prompt = True
     local_address: str | None = None
     """It moves with this machine's addresses."""
@@ -84,7 +84,7 @@ class UdpConnection:
         """Seconds by which the receiver's clock is ahead of ours, and the way back."""
         self._arrived_at = 0.0
         self._rate = 0.0
-        self._turning = self._soon = False
+        self._turning = self._soon = self._handed_over = False
         self._timer: asyncio.TimerHandle | None = None
         link.changed = self._changed
 
@@ -159,6 +159,8 @@ class UdpConnection:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        if self._handed_over:
+            return
         if self._lingers:
             self._link.close()
         else:
@@ -166,6 +168,13 @@ class UdpConnection:
 
     def __repr__(self) -> str:
         return f"<UdpConnection {self._link!r}>"
+
+    def hand_over(self) -> tuple[SppLink, bytes]:
+        """Its SPP connection, which is somebody else's from here on, and what has come over it and
+        was not received."""
+        early, self._early = self._early, b""
+        self._handed_over = True
+        return self._link, early
 
     # -- turns ---------------------------------------------------------------------------------
 

@@ -35,15 +35,18 @@ from transport.spp.core.packets import (
     PayloadFrame,
     PayloadPart,
     Reason,
+    SegmentFrame,
     WindowFrame,
     capacity,
     decode,
     encode,
     largest_payload,
+    largest_segment,
 )
 from transport.spp.core.paths import Address, Paths
 from transport.spp.core.received_payloads import ReceivedPayloads
 from transport.spp.core.recovery import SentPacket
+from transport.spp.core.segments import ArrivedSegment, Segments
 from transport.spp.core.sender import HEADERS, MOST_UNDER_WAY, SppSender
 from transport.spp.core.settings import Delivered, IdleTimeout, SppSettings, Statistics
 from transport.spp.handshake.seal import Forged, Seal
@@ -81,6 +84,7 @@ class SppConnection:
         self._incoming = ReceivedPayloads(ordered=settings.ordered, window=settings.window)
         self._control = ControlFrames(self._arrivals, self._incoming)
         self._sender = SppSender(settings, congestion, self._control, round_trip=round_trip)
+        self._segments = Segments()
         self._farewell = Farewell()
         self._news_at = self._sent_at = now
         self._newest = -1
@@ -126,6 +130,16 @@ class SppConnection:
         """Payloads that have come; what they took of the window is free again."""
         return self._incoming.received()
 
+    def send_segment(self, segment: bytes) -> None:
+        """Accept a segment of a protocol that makes its own repairs. Raises LocalError."""
+        if not self.open:
+            raise LocalError("the connection is over")
+        self._segments.send(segment, most=largest_segment(self._sender.mtu.size))
+
+    def segments(self) -> list[ArrivedSegment]:
+        """What has come of them since the last call, in the order of arrival."""
+        return self._segments.received()
+
     def acked(self) -> list[Delivered]:
         """What has arrived over there since the last call; of many the latest."""
         reports = list(self._sender.reports)
@@ -168,17 +182,17 @@ class SppConnection:
             self._farewell.still_sent()
             return True
         self._news_at, self._doubts = now, False
+        arrived = now if arrived is None else min(arrived, now)
         newest = number > self._newest
         self._newest = max(number, self._newest)
         self.paths.arrived(address, len(datagram) + HEADERS, newest=newest)
         try:
             asks = False
             for frame in decode(plain):
-                asks = self._take(frame, address, now) or asks
+                asks = self._take(frame, address, now, arrived) or asks
         except PeerError as error:
             self._fail(error, Reason.PROTOCOL, now)
             return True
-        arrived = now if arrived is None else min(arrived, now)
         self._arrivals.note(number, arrived=arrived, asks=asks, now=now)
         return True
 
@@ -292,13 +306,16 @@ class SppConnection:
 
     # Frames.
 
-    def _take(self, frame: Frame, address: Address | None, now: float) -> bool:
+    def _take(self, frame: Frame, address: Address | None, now: float, arrived: float) -> bool:
         """Do what it says; does it ask for an acknowledgement? Raises PeerError."""
         match frame:
             case PayloadFrame(sequence, payload):
                 self._duplicates += not self._incoming.add(sequence, payload)
             case Ack():
                 self._sender.acknowledged(frame, now)
+                return False
+            case SegmentFrame(segment):
+                self._segments.came(segment, arrived)
                 return False
             case PayloadPart():
                 self._incoming.add_part(frame)
@@ -328,17 +345,19 @@ class SppConnection:
 
     def _next_datagram(self, now: float) -> bytes | None:
         sender = self._sender
-        probing = sender.probes > 0
+        probing, carries = sender.probes > 0, self._segments.waiting
         may_send = probing or sender.may_send(now)
-        if may_send and not probing and (probe := self._mtu_probe(now)) is not None:
+        if may_send and not (probing or carries) and (probe := self._mtu_probe(now)) is not None:
             return probe
         most = capacity(sender.size)
         frames: list[bytes] = []
         sending = may_send and self._sender.outgoing.ready
         packet = SentPacket(0, 0, now)
-        asks = self._control.frames(frames, packet, now, sending=sending)
+        asks = self._control.frames(frames, packet, now, sending=sending or carries)
         room = most - sum(map(len, frames))
-        if sending and room >= LEAST_ROOM:
+        if carries:
+            self._segments.fill(frames, room=room, capacity=most)
+        elif sending and room >= LEAST_ROOM:
             packet.pieces = self._sender.outgoing.take(room, capacity=most, frames=frames)
         if self._control.ping and not (asks or packet.pieces):
             frames.append(PING)

@@ -35,6 +35,7 @@ TOKEN: Final = 8
 """Bytes of a challenge."""
 _LONGEST_REASON: Final = 200
 _LONGEST_DATA_HEADER: Final = 1 + 8 + 2
+_SEGMENT_HEADER: Final = 1 + 2
 LEAST_ROOM: Final = 64
 """Bytes of frames below which no datagram is made: less holds no part worth its header."""
 
@@ -54,6 +55,7 @@ class FrameKind(IntEnum):
     CHALLENGE = 8
     RESPONSE = 9
     CLOSE = 10
+    SEGMENT = 11
 
 
 class Reason(IntEnum):
@@ -128,6 +130,13 @@ class PathResponse(NamedTuple):
     token: bytes
 
 
+class SegmentFrame(NamedTuple):
+    """A segment of a protocol that makes its own repairs (RCP): it is neither acknowledged nor sent
+    again (as RFC 9221 has it for QUIC)."""
+
+    segment: bytes
+
+
 class Close(NamedTuple):
     """The connection is over."""
 
@@ -145,6 +154,7 @@ Frame = (
     | Floor
     | Challenge
     | PathResponse
+    | SegmentFrame
     | Close
 )
 
@@ -188,6 +198,8 @@ def encode(frame: Frame) -> bytes:
             return b"\x08" + token
         case PathResponse(token):
             return b"\x09" + token
+        case SegmentFrame(segment):
+            return b"\x0b" + varint.encode(len(segment)) + segment
         case Close(reason, text):
             said = text.encode()[:_LONGEST_REASON]
             return b"\x0a" + varint.encode(reason) + varint.encode(len(said)) + said
@@ -209,7 +221,7 @@ def decode(data: bytes) -> Iterator[Frame]:
                 raise PeerError("padding is not the last frame")
             yield Padding(end - at)
             return
-        if kind > FrameKind.CLOSE:
+        if kind > FrameKind.SEGMENT:
             raise PeerError(f"there is no frame of kind {kind}")
         frame, at = _READERS[FrameKind(kind)](data, at + 1)
         yield frame
@@ -319,6 +331,13 @@ def _read_response(data: bytes, at: int) -> tuple[Frame, int]:
     return PathResponse(_exactly(data, at, TOKEN)), at + TOKEN
 
 
+def _read_segment(data: bytes, at: int) -> tuple[Frame, int]:
+    segment, at = _read_bytes(data, at)
+    if not segment:
+        raise PeerError("a segment is empty")
+    return SegmentFrame(segment), at
+
+
 def _read_close(data: bytes, at: int) -> tuple[Frame, int]:
     reason, at = varint.decode(data, at)
     said, at = _read_bytes(data, at)
@@ -348,12 +367,18 @@ _READERS: Final = {
     FrameKind.CHALLENGE: _read_challenge,
     FrameKind.RESPONSE: _read_response,
     FrameKind.CLOSE: _read_close,
+    FrameKind.SEGMENT: _read_segment,
 }
 
 
 def largest_payload(datagram: int) -> int:
     """Bytes of a payload that fills a datagram of that size, whatever its sequence number."""
     return datagram - OVERHEAD - _LONGEST_DATA_HEADER
+
+
+def largest_segment(datagram: int) -> int:
+    """Bytes of a segment that fills a datagram of that size."""
+    return capacity(datagram) - _SEGMENT_HEADER
 
 
 def capacity(datagram: int) -> int:

@@ -12,7 +12,6 @@ from collections import deque
 from itertools import count
 from typing import Final, NamedTuple
 
-from transport.spp.core.errors import PayloadRefused
 from transport.spp.core.packets import (
     LARGEST_PAYLOAD,
     PayloadPart,
@@ -21,6 +20,7 @@ from transport.spp.core.packets import (
     encode_data,
     part_overhead,
 )
+from transport.spp.core.settings import PayloadRefused
 from wire.errors import LocalError
 
 COST: Final = 64

@@ -7,6 +7,7 @@ from math import inf
 from typing import NamedTuple
 
 from transport.spp.core.mtu import BASE, CEILING
+from wire.errors import LocalError
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,10 @@ class Delivered(NamedTuple):
     """Seconds on the receiver's clock, from its connection's start; None: not told."""
     sequences: tuple[int, ...]
     """Payloads that are over there entirely since this datagram."""
+
+
+class PayloadRefused(LocalError):
+    """The connection takes no more payloads now: look at `room` before sending."""
 
 
 class IdleTimeout(Exception):

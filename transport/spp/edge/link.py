@@ -11,6 +11,7 @@ from transport.link.records import ProvenPeer
 from transport.spp.congestion.interface import Congestion
 from transport.spp.core.connection import SppConnection
 from transport.spp.core.paths import Address
+from transport.spp.core.segments import ArrivedSegment
 from transport.spp.core.settings import Delivered, IdleTimeout, Statistics
 from transport.spp.edge.port import Port
 from transport.spp.handshake.exchange import Established
@@ -71,10 +72,17 @@ class SppLink:
     def send(self, payload: bytes) -> int:
         """Accept a payload; its number. Raises Refused beyond the buffer, LocalError otherwise."""
         number = self._connection.send(payload, self._loop.time())
-        if not self._flush_soon:  # with what else is sent in this turn of the loop
-            self._flush_soon = True
-            self._loop.call_soon(self._flush)
+        self._leave_soon()
         return number
+
+    def send_segment(self, segment: bytes) -> None:
+        """Accept a segment that nobody acknowledges. Raises LocalError."""
+        self._connection.send_segment(segment)
+        self._leave_soon()
+
+    def segments(self) -> list[ArrivedSegment]:
+        """What has come of them since the last call."""
+        return self._connection.segments()
 
     def room(self) -> int:
         """Bytes of payloads that would leave at once."""
@@ -220,6 +228,12 @@ class SppLink:
         self._connection.close(self._loop.time())
         self._flush()
         self._end()
+
+    def _leave_soon(self) -> None:
+        """With what else is sent in this turn of the loop."""
+        if not self._flush_soon:
+            self._flush_soon = True
+            self._loop.call_soon(self._flush)
 
     def _flush(self) -> None:
         """Send what is due; be called when more is."""

@@ -181,10 +181,12 @@ async def connect(
     settings: SppSettings | None = None,
     congestion: Congestion | None = None,
     timeout: float = TIMEOUT,
+    interface: str = "",
     own: socket.socket | None = None,
     offload: bool = True,
 ) -> SppLink:
-    """A connection to the remote of `keys`; `timeout` seconds for it to answer.
+    """A connection to the remote of `keys`; `timeout` seconds for it to answer. `interface`: over
+    which alone it goes; empty: as the system's routes say.
 
     It comes after one round trip: payloads may go at once, though the remote may still not know
     this device (`until_confirmed`). Raises LinkError, WrongPeer.
@@ -195,6 +197,8 @@ async def connect(
             own, address = await _socket(host, port)
         else:
             address = (host, port)
+        if interface:
+            own.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, interface.encode())
         dialling = _Dialling(DatagramSocket(own, offload=offload), address, keys)
         async with asyncio.timeout(timeout):
             return await dialling.link(settings or SppSettings(), congestion)

@@ -1,0 +1,136 @@
+"""Both ends of a connection over several emulated paths, in virtual time, on their own edges."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from emulation.lines.profiles import Profile
+from emulation.memory.memory_spp import SppEnds, memory_links
+from transport.link.connection import Connection, DeliveryReport
+from transport.link.interface import LinkError
+from transport.link.records import ProvenPeer
+from transport.multipath.device_end import DeviceEnd, DevicePath
+from transport.multipath.remote_end import RemoteEnd
+from transport.stream import preamble
+from transport.stream.preamble import Preamble, What
+from transport.udp.connection import DEVICE, REMOTE, congestion
+
+TOKEN = b"t" * preamble.TOKEN
+
+
+class Above:
+    """A link, as its connection knows it: sends what it is given, keeps what it hears."""
+
+    searching = False
+
+    def __init__(self, connection: Connection, *, chunk: int = 2_000) -> None:
+        self.connection = connection
+        self.to_send = bytearray()
+        self.got = bytearray()
+        self.heard_at: list[float] = []
+        self.delivered_bytes = 0
+        self.error: Exception | None = None
+        self.over = asyncio.Event()
+        self._chunk = chunk
+        self._more = asyncio.Event()
+        connection.start(self)
+
+    def write(self, data: bytes) -> None:
+        self.to_send += data
+        self.connection.wake()
+
+    async def has(self, size: int) -> None:
+        while len(self.got) < size and not self.over.is_set():
+            self._more.clear()
+            await self._more.wait()
+
+    def next_bytes(self) -> bytes | None:
+        data = bytes(self.to_send[: self._chunk])
+        del self.to_send[: self._chunk]
+        return data or None
+
+    def next_time(self) -> float | None:
+        return None
+
+    def heard(self, data: bytes) -> None:
+        self.got += data
+        self.heard_at.append(asyncio.get_running_loop().time())
+        self._more.set()
+
+    def delivered(self, news: DeliveryReport) -> None:
+        self.delivered_bytes += news.size
+
+    def ended(self, error: LinkError | None) -> None:
+        self.failed(error or LinkError("ended"))
+
+    def failed(self, error: Exception) -> None:
+        self.error = error
+        self.over.set()
+        self._more.set()
+
+
+class World:
+    """Two ends and the paths between them."""
+
+    def __init__(self, profiles: Sequence[Profile], *, seed: int = 1) -> None:
+        self._seed = seed
+        self.device = DeviceEnd(Preamble(What.JOIN, TOKEN).encode())
+        self.remote = RemoteEnd(ProvenPeer("", "00"))
+        self.wires: list[SppEnds] = []
+        self.paths: list[DevicePath] = []
+        self._accepting: list[asyncio.Future[None]] = []
+        for profile in profiles:
+            self.open(profile)
+
+    def open(self, profile: Profile) -> int:
+        """Another path, as after its handshake and preamble: its place."""
+        wire = memory_links(
+            profile,
+            near=DEVICE,
+            far=REMOTE,
+            near_control=congestion(),
+            far_control=congestion(),
+            seed=self._seed + len(self.wires),
+        )
+        self.wires.append(wire)
+        self.paths.append(
+            self.device.join(wire.near, name=profile.name, round_trip=2 * profile.delay)
+        )
+        self._accepting.append(asyncio.ensure_future(self._accept(wire)))
+        return len(self.wires) - 1
+
+    async def _accept(self, wire: SppEnds) -> None:
+        early = b""
+        while len(early) < preamble.SIZE:
+            early += b"".join(await wire.far.receive())
+        assert preamble.decode(early[: preamble.SIZE]).what is preamble.What.JOIN
+        self.remote.join(wire.far, early[preamble.SIZE :])
+
+    def cut(self, place: int, *, up: bool = True, down: bool = True) -> None:
+        """The path swallows all from now on."""
+        path = self.wires[place].path
+        if up:
+            path.up.set_mtu(0)
+        if down:
+            path.down.set_mtu(0)
+
+    def mend(self, place: int) -> None:
+        """It carries again."""
+        path = self.wires[place].path
+        path.up.set_mtu(1500)
+        path.down.set_mtu(1500)
+
+    def leave(self, place: int) -> None:
+        """The interface is gone."""
+        self.cut(place)
+        self.device.leave(self.paths[place])
+
+    def close(self) -> None:
+        """Both ends."""
+        self.device.close()
+        self.remote.close()
+
+    def above(self) -> tuple[Above, Above]:
+        """A link at either end: the device's, the remote's."""
+        return Above(self.device), Above(self.remote)

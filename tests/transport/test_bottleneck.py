@@ -1,0 +1,141 @@
+"""Congestion control by what the bottleneck delivers: on a modelled line, packet by packet."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import pytest
+
+from transport.spp.congestion.bottleneck import INITIAL, BottleneckBased
+from transport.spp.congestion.round_trip import RoundTrip
+
+SIZE = 1_228
+
+
+class Bottleneck:
+    """A line with a queue, a delay, and whoever asks for packets over it."""
+
+    def __init__(self, rate: float, delay: float, *, queue: int = 1 << 30, loss: int = 0) -> None:
+        """`queue` in packets; every `loss`-th packet is lost in the air."""
+        self.rate, self.delay = rate, delay
+        self.control = BottleneckBased(segment=SIZE)
+        self.trip = RoundTrip(delay)
+        self.now = 0.0
+        self.delivered = self.dropped = 0
+        self.most_queued = 0
+        self._queue, self._loss = queue, loss
+        self._free = 0.0
+        self._flying: deque[tuple[float, float, bool]] = deque()
+        self._count = 0
+        self._limited = False
+
+    def run(self, seconds: float) -> float:
+        """Bytes/second that came in that time."""
+        until, before = self.now + seconds, self.delivered
+        self._send()
+        while self._flying and self._flying[0][0] <= until:
+            at, sent_at, lost = self._flying.popleft()
+            self.now = at
+            if lost:
+                self.control.lost(SIZE, sent_at=sent_at, now=at)
+            else:
+                self.delivered += SIZE
+                self.trip.measured(at - sent_at, delay=0.0)
+                self.control.acknowledged(SIZE, sent_at=sent_at, now=at, limited=self._limited)
+            self._send()
+        self.now = until
+        return (self.delivered - before) / seconds
+
+    def _send(self) -> None:
+        window, _ = self.control.allowance(self.trip)
+        while len(self._flying) * SIZE + SIZE <= window:
+            self._count += 1
+            queued = round(max(0.0, self._free - self.now) * self.rate / SIZE)
+            self.control.sent(SIZE, now=self.now)
+            if queued >= self._queue:
+                self.dropped += 1
+                self._fly(self.now + self.delay, lost=True)
+                continue
+            self.most_queued = max(self.most_queued, queued)
+            self._free = max(self._free, self.now) + SIZE / self.rate
+            air = bool(self._loss) and self._count % self._loss == 0
+            self._fly(self._free + self.delay, lost=air)
+        self._limited = True
+
+    def _fly(self, at: float, *, lost: bool) -> None:
+        at = max(at, self._flying[-1][0] if self._flying else 0.0)
+        self._flying.append((at, self.now, lost))
+
+
+LINES = [(7_000.0, 0.1), (48_000.0, 0.1), (200_000.0, 0.03), (125_000.0, 0.6), (2_500_000.0, 0.04)]
+
+
+@pytest.mark.parametrize(("rate", "delay"), LINES)
+def test_it_fills_a_line_and_keeps_its_queue_short(rate: float, delay: float) -> None:
+    line = Bottleneck(rate, delay)
+    line.run(10 + 20 * delay)
+    line.most_queued = 0
+    assert line.run(30) > 0.95 * rate, "where a round takes .6 s, to see it costs a fiftieth"
+    assert line.most_queued <= 3 + INITIAL / 4 + 0.3 * rate * delay / SIZE
+
+
+def test_the_start_doubles_and_ends_once_packets_wait() -> None:
+    line = Bottleneck(2_500_000.0, 0.1)
+    line.run(1.2)
+    assert line.run(0.5) > 0.95 * line.rate
+    assert line.most_queued < 2.5 * line.rate * line.delay / SIZE, "slow start has as much"
+
+
+@pytest.mark.parametrize("every", [100, 20])
+def test_losses_in_the_air_cost_no_more_than_themselves(every: int) -> None:
+    line = Bottleneck(200_000.0, 0.1, loss=every)
+    line.run(5)
+    assert line.run(20) > 0.95 * (1 - 1 / every) * line.rate
+
+
+def test_a_queue_of_a_few_packets_is_enough() -> None:
+    line = Bottleneck(500_000.0, 0.1, queue=6)
+    line.run(5)
+    line.dropped = 0
+    assert line.run(20) > 0.93 * line.rate
+    assert line.dropped < 0.015 * 20 * line.rate / SIZE
+
+
+@pytest.mark.parametrize("factor", [0.2, 5.0])
+def test_another_rate_is_found_within_a_few_rounds(factor: float) -> None:
+    line = Bottleneck(200_000.0, 0.05)
+    line.run(5)
+    line.rate *= factor
+    line.run(20 * line.delay / min(factor, 1))
+    line.most_queued = 0
+    assert line.run(1) > 0.9 * line.rate
+    line.run(2)
+    line.most_queued = 0
+    line.run(2)
+    assert line.most_queued < 8 + 0.3 * line.rate * line.delay / SIZE
+
+
+def test_a_longer_path_is_accepted_once_the_old_least_has_expired() -> None:
+    line = Bottleneck(200_000.0, 0.05)
+    line.run(5)
+    line.delay = 0.3
+    line.run(30)
+    assert line.run(10) > 0.95 * line.rate
+
+
+def test_after_a_timeout_it_begins_anew_with_little() -> None:
+    line = Bottleneck(200_000.0, 0.05)
+    line.run(5)
+    line.control.timed_out(now=line.now)
+    assert line.control.rate == 0
+    assert line.control.allowance(line.trip)[0] == 4 * SIZE
+    line.run(3)
+    assert line.run(1) > 0.95 * line.rate
+
+
+def test_what_is_asked_for_seldom_leaves_the_window_alone() -> None:
+    control, trip = BottleneckBased(segment=SIZE), RoundTrip(0.1)
+    for number in range(100):
+        control.sent(SIZE, now=float(number))
+        control.acknowledged(SIZE, sent_at=float(number), now=number + 0.1, limited=False)
+    assert control.allowance(trip)[0] <= (INITIAL + 2) * SIZE

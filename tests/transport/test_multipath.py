@@ -1,0 +1,200 @@
+"""A connection over several paths, in virtual time, on the edges that run on sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from emulation.lines.profiles import Profile
+from emulation.memory import virtual_time
+from tests.transport.multipath_world import World
+from tests.transport.spp_ends import link
+
+QUICK = link(name="quick", rate_down=500_000, rate_up=500_000, delay=0.015, queue=30_000)
+SLOW = link(name="slow", rate_down=250_000, rate_up=250_000, delay=0.1, queue=60_000)
+
+
+def run(scenario: Callable[[], Awaitable[None]]) -> None:
+    async def main() -> None:
+        await scenario()
+
+    virtual_time.run(main())
+
+
+def noise(size: int, seed: int = 1) -> bytes:
+    return random.Random(seed).randbytes(size)
+
+
+def test_both_directions_to_the_byte() -> None:
+    async def scenario() -> None:
+        world = World([QUICK, SLOW])
+        near, far = world.above()
+        up, down = noise(20_000, 1), noise(300_000, 2)
+        near.write(up)
+        far.write(down)
+        await near.has(len(down))
+        await far.has(len(up))
+        assert near.got == down
+        assert far.got == up
+        world.close()
+
+    run(scenario)
+
+
+def test_two_paths_bring_a_file_in_the_time_of_their_sum() -> None:
+    async def taken(*profiles: Profile) -> float:
+        world = World(profiles)
+        near, far = world.above()
+        await asyncio.sleep(1)
+        began = asyncio.get_running_loop().time()
+        far.write(noise(3_000_000))
+        await near.has(3_000_000)
+        took = asyncio.get_running_loop().time() - began
+        world.close()
+        return took
+
+    async def scenario() -> None:
+        alone = await taken(QUICK)
+        both = await taken(QUICK, SLOW)
+        assert both < 0.72 * alone, "the rates alone give .67"
+
+    run(scenario)
+
+
+def test_what_begins_after_a_rest_comes_without_being_asked_for() -> None:
+    """Standing pulls: a small answer takes what it takes to push it."""
+
+    async def scenario() -> None:
+        world = World([QUICK, SLOW])
+        near, far = world.above()
+        await asyncio.sleep(1)
+        for size in (500, 3_000, 500, 500, 8_000, 100):
+            before = len(near.got)
+            began = asyncio.get_running_loop().time()
+            far.write(bytes(size))
+            await near.has(before + size)
+            took = asyncio.get_running_loop().time() - began
+            assert took < QUICK.delay + 1.3 * size / QUICK.rate_down + 0.002
+            await asyncio.sleep(1)
+        world.close()
+
+    run(scenario)
+
+
+class Talk:
+    """Both directions written bit by bit, as pages and their requests are."""
+
+    def __init__(self, world: World, seed: int) -> None:
+        self.chance = random.Random(seed)
+        self.near, self.far = world.above()
+        self.up, self.down = bytearray(), bytearray()
+
+    async def go_on(self, seconds: float) -> None:
+        """Writes now and then, for so long."""
+        loop, chance = asyncio.get_running_loop(), self.chance
+        until = loop.time() + seconds
+        while loop.time() < until:
+            if chance.random() < 0.7:
+                piece = chance.randbytes(chance.choice((60, 400, 3_000, 60_000)))
+                self.down += piece
+                self.far.write(piece)
+            else:
+                piece = chance.randbytes(chance.choice((60, 400, 3_000)))
+                self.up += piece
+                self.near.write(piece)
+            await asyncio.sleep(chance.choice((0.0, 0.01, 0.05, 0.5)))
+
+    async def all_is_there(self) -> None:
+        """Every byte once and in order, both ways."""
+        async with asyncio.timeout(120):
+            await self.near.has(len(self.down))
+            await self.far.has(len(self.up))
+        assert self.near.got == self.down
+        assert self.far.got == self.up
+        assert self.near.error is None
+        assert self.far.error is None
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_paths_that_lose_are_cut_and_come_back_bring_every_byte_once(seed: int) -> None:
+    async def scenario() -> None:
+        chance = random.Random(seed)
+
+        def path() -> Profile:
+            return link(
+                name="any",
+                rate_down=chance.uniform(30_000, 600_000),
+                rate_up=chance.uniform(10_000, 100_000),
+                delay=chance.uniform(0.005, 0.3),
+                queue=chance.choice((15_000, 60_000)),
+                loss=chance.choice((0.0, 0.01, 0.05)),
+            )
+
+        world = World([path(), path()], seed=seed)
+        talk, alive, cut = Talk(world, seed), {0, 1}, set[int]()
+        for _ in range(8):
+            await talk.go_on(chance.uniform(0.1, 2.0))
+            what = chance.random()
+            if what < 0.3:
+                victim = chance.choice(sorted(alive))
+                world.cut(victim, up=chance.random() < 0.7, down=chance.random() < 0.7)
+                cut.add(victim)
+            elif what < 0.5 and len(alive - cut) > 1:
+                victim = chance.choice(sorted(alive))
+                world.leave(victim)
+                alive.discard(victim)
+                cut.discard(victim)
+            elif what < 0.7:
+                alive.add(world.open(path()))
+            for mended in [one for one in cut if chance.random() < 0.5]:
+                world.mend(mended)
+                cut.discard(mended)
+        for one in cut:
+            world.mend(one)
+        await talk.all_is_there()
+        world.close()
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+@pytest.mark.parametrize("seed", range(10))
+def test_a_path_that_swallows_all_stalls_nothing_for_long(seed: int, victim: int) -> None:
+    async def scenario() -> None:
+        chance = random.Random(seed)
+        world = World([QUICK, SLOW], seed=seed)
+        near, far = world.above()
+        await asyncio.sleep(1)
+        far.write(noise(1_500_000, seed))
+        await asyncio.sleep(chance.uniform(0.2, 1.5))
+        world.cut(victim)
+        await near.has(1_500_000)
+        assert near.got == noise(1_500_000, seed)
+        gaps = [late - soon for soon, late in zip(near.heard_at, near.heard_at[1:], strict=False)]
+        assert max(gaps) < 1.0
+        world.close()
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_goes_up_over_a_path_that_has_died_goes_over_the_other(seed: int) -> None:
+    async def scenario() -> None:
+        world = World([QUICK, SLOW], seed=seed)
+        near, far = world.above()
+        await asyncio.sleep(random.Random(seed).uniform(0.5, 3.0))
+        world.cut(0)
+        began = asyncio.get_running_loop().time()
+        near.write(noise(700))
+        await far.has(700)
+        assert asyncio.get_running_loop().time() - began < 0.5
+        far.write(noise(5_000))
+        await near.has(5_000)
+        assert near.got == noise(5_000)
+        assert asyncio.get_running_loop().time() - began < 1.2
+        world.close()
+
+    run(scenario)

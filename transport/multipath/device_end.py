@@ -1,0 +1,310 @@
+"""The device's end of a connection over several paths: it decides what comes over which (R2CP).
+
+The engine asks each path's sender for the bytes that it would bring soonest (transport/r2cp/).
+What goes up is pushed over the quickest path that answers (uplink.py), and the link's gate decides
+how much of it is under way.
+
+Paths join and leave at any time (`join`): each is an SPP connection from one of this device's
+interfaces, whose first words name the connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from transport.link.connection import Carried, DeliveryReport
+from transport.link.interface import LinkError
+from transport.link.quantum import PROTECTED_FRAMES, Chunks
+from transport.link.records import ProvenPeer
+from transport.multipath.end import MultipathEnd
+from transport.multipath.uplink import UplinkSender
+from transport.multipath.words import HEADER, SegmentWord, StreamWord, WordReader
+from transport.multipath.words import encode as encode_word
+from transport.r2cp.engine import R2cpEngine
+from transport.rcp.segments import decode, encode
+from transport.rcp.settings import RcpSettings
+from transport.spp.congestion.bottleneck import BottleneckBased
+from transport.spp.congestion.interface import Congestion
+from transport.spp.congestion.rate_based import RateBased
+from transport.spp.core.settings import Delivered
+from transport.spp.edge.link import SppLink
+from transport.udp.connection import UNKNOWN
+from wire.errors import PeerError
+
+_RECORD: Final = 8
+"""Bytes by which the headers of UDP, SPP and a word are more than those of TCP with IP."""
+_OVERDUE: Final = 1.0
+"""Seconds without any acknowledgement over the quickest of the paths that owe one."""
+
+
+@dataclass(eq=False, slots=True)
+class DevicePath:
+    """One of them."""
+
+    name: str
+    """Of the interface."""
+    number: int
+    """Of the pipe; of two that began, the later has the larger."""
+    link: SppLink
+    reader: WordReader = field(default_factory=WordReader)
+    doubted: bool = False
+    """What goes up over it is not answered, so the engine leaves it alone."""
+
+    @property
+    def control(self) -> RateBased | None:
+        """What paces what goes up."""
+        control = self.link.congestion
+        return control if isinstance(control, RateBased) else None
+
+
+class DeviceEnd(MultipathEnd):
+    """Implements transport.link.connection.Connection."""
+
+    kind = "paths"
+    reports = False
+    asked = False
+    prompt = True
+    local_address: str | None = None
+    arriving = 0
+
+    def __init__(self, opening: bytes) -> None:
+        """`opening`: the first words over each path, which name the connection."""
+        super().__init__()
+        self._opening = opening
+        self._size = RcpSettings().size
+        self._engine = R2cpEngine(stands=True)
+        self._paths: dict[int, DevicePath] = {}
+        self._uplink = UplinkSender()
+        self._arrived_at = 0.0
+        self._rate, self._sure = 0.0, False
+        self.peer: ProvenPeer | None = None
+        self.on_network_change: Callable[[], None] = lambda: None
+        """Called when this machine's addresses are not what they were."""
+        self.on_close: Callable[[], None] = lambda: None
+        """Called once, when it is over."""
+
+    # -- paths -------------------------------------------------------------------------------------
+
+    @property
+    def paths(self) -> list[DevicePath]:
+        """All that have joined and are not over."""
+        return list(self._paths.values())
+
+    def carried(self, path: DevicePath) -> int:
+        """Bytes that came over it first."""
+        return self._engine.carried(path.number) if path.number in self._paths else 0
+
+    def join(
+        self, link: SppLink, *, name: str, round_trip: float, congestion: Congestion | None = None
+    ) -> DevicePath:
+        """Another path, whose handshake took so many seconds. `congestion`: of what comes over it;
+        None: as its bottleneck delivers."""
+        if congestion is None:
+            congestion = BottleneckBased(segment=RcpSettings().packet)
+        number = self._engine.open(congestion)
+        path = self._paths[number] = DevicePath(name, number, link)
+        self.peer = link.peer
+        link.changed = self._changed
+        link.send(self._opening)
+        self._engine.established(number, size=self._size, round_trip=round_trip)
+        self.wake()
+        return path
+
+    def leave(self, path: DevicePath) -> None:
+        """Its interface is gone."""
+        path.link.end()
+        self.wake()
+
+    # -- transport.link.connection.Connection --------------------------------------------------
+
+    @property
+    def chunks(self) -> Chunks:
+        return Chunks(PROTECTED_FRAMES, _RECORD, self._size)
+
+    async def send(self, data: bytes) -> None:
+        self._push(data)
+        self.wake()
+
+    def prepare(self, congestion: str | None) -> None:
+        """Does nothing: each path has what it was joined with."""
+
+    def start(self, carried: Carried) -> None:
+        self._uplink.counts_from = self._uplink.written
+        super().start(carried)
+
+    def pace(self, rate: float, *, sure: bool) -> None:
+        self._rate, self._sure = rate, sure
+
+    def network_changed(self) -> None:
+        for path in self.paths:
+            if path.link.open:
+                path.link.ping()
+        self.on_network_change()
+
+    def overdue(self, times: float) -> bool:
+        wait = max([_OVERDUE, *(2 * path.link.patience for path in self._paths.values())])
+        return self.unanswered() > times * wait
+
+    def unanswered(self) -> float:
+        return min((path.link.unanswered() for path in self._paths.values()), default=0.0)
+
+    def ask(self) -> None:
+        for path in self.paths:
+            if path.link.open and not path.link.unanswered():
+                path.link.ping()
+
+    def finish(self, words: bytes) -> None:
+        if self._paths:
+            self._push(words)
+            for path in self.paths:
+                path.link.flush()
+        self.close()
+
+    def close(self) -> None:
+        self._forget()
+        for path in self.paths:
+            path.link.end()
+        self._paths.clear()
+        self._over()
+
+    def __repr__(self) -> str:
+        return f"<DeviceEnd {', '.join(path.name for path in self._paths.values())}>"
+
+    # -- turns -------------------------------------------------------------------------------------
+
+    def _turn(self) -> None:
+        now = self._loop.time()
+        for path in self.paths:
+            self._take(path, now)
+            self._judge(path)
+        due = self._engine.next_timer()
+        if due is not None and due <= now:
+            self._engine.on_timer(now)
+        self._heard(self._engine.read())
+        self._request(now)
+        self._lose()
+        self._repeat()
+        self._send(now)
+
+    def _take(self, path: DevicePath, now: float) -> None:
+        """What has come over one path, and what of ours has arrived."""
+        for payload in path.link.received():
+            for word in path.reader.feed(payload):
+                if not isinstance(word, SegmentWord):
+                    raise PeerError("the remote pushes nothing")
+                self._engine.received(path.number, decode(word.segment), now)
+        for segment, _ in path.link.segments():
+            self._engine.received(path.number, decode(segment), now)
+        for news in path.link.acked():
+            self._delivered(path, news)
+
+    def _delivered(self, path: DevicePath, news: Delivered) -> None:
+        size = sum(self._uplink.arrived(path.number, number) for number in news.sequences)
+        in_order = self._uplink.in_order - self._uplink.counts_from
+        # Each path has a clock of its own over there: ours, and the way back, is the same for all.
+        self._arrived_at = max(self._arrived_at, news.acknowledged_at)
+        if size and self._carried is not None and in_order >= 0:
+            at = news.sent_at
+            self._carried.delivered(DeliveryReport(size, in_order, at, at, self._arrived_at))
+
+    def _judge(self, path: DevicePath) -> None:
+        """Whether it answers."""
+        if path.link.doubtful and not path.doubted:
+            path.doubted = True
+            self._engine.doubt(path.number)
+        elif path.doubted and not path.link.doubtful:
+            path.doubted = False
+            self._engine.trust(path.number)
+
+    def _request(self, now: float) -> None:
+        for number, segment in self._engine.requests(now):
+            link = self._paths[number].link
+            if link.open:
+                link.send_segment(encode(segment))
+        for number, request in self._engine.standing(now):
+            link = self._paths[number].link
+            if link.open:
+                link.send(encode_word(SegmentWord(encode(request))))
+
+    def _lose(self) -> None:
+        """Paths that are over; with the last one nothing more crosses."""
+        for path in self.paths:
+            if path.link.open:
+                continue
+            del self._paths[path.number]
+            self._engine.close(path.number)
+            self._uplink.give_up(path.number)
+            if not self._paths:
+                self._fail(path.link.error or LinkError("the connection ended"))
+                self._over()
+            else:
+                self.wake()
+
+    # -- what goes up --------------------------------------------------------------------------
+
+    def _quickest(self) -> DevicePath | None:
+        """What answers, and soonest; where none does, whichever did last."""
+        paths = [path for path in self._paths.values() if path.link.open]
+        return min(
+            paths,
+            key=lambda path: (
+                path.link.doubtful,
+                self._engine.pipe(path.number).round_trip.smoothed,
+            ),
+            default=None,
+        )
+
+    def _repeat(self) -> None:
+        """What a path owes that answers no more goes over another."""
+        quickest = self._quickest()
+        if quickest is None:
+            return
+        if not quickest.link.doubtful:
+            for path in self.paths:
+                if path is not quickest and path.link.doubtful:
+                    self._uplink.give_up(path.number)
+        while quickest.link.open and (found := self._uplink.next_again()) is not None:
+            self._piece(quickest, *found)
+
+    def _send(self, now: float) -> None:
+        """As many chunks as the gate lets go, and the path takes."""
+        due = self._engine.next_timer()
+        while self._carried is not None:
+            path = self._quickest()
+            if path is None or path.link.room() <= 0:
+                due = _first(due, path.link.room_at() if path is not None else None)
+                break
+            if path.control is not None:
+                path.control.set_rate(UNKNOWN if not self._sure else max(UNKNOWN, self._rate))
+            chunk = self._carried.next_bytes()
+            if self._carried is None:
+                return
+            if chunk is None:
+                due = _first(due, self._carried.next_time())
+                break
+            self._push(chunk)
+            path.link.flush()
+        self._call_at(due)
+
+    def _push(self, data: bytes) -> None:
+        most = self._size - HEADER
+        for at in range(0, len(data), most):
+            piece = data[at : at + most]
+            offset = self._uplink.write(piece)
+            path = self._quickest()
+            if path is not None:
+                self._piece(path, offset, piece)
+
+    def _piece(self, path: DevicePath, offset: int, piece: bytes) -> None:
+        number = path.link.send(encode_word(StreamWord(offset, piece)))
+        self._uplink.sent(path.number, number, offset)
+
+    def _over(self) -> None:
+        on_close, self.on_close = self.on_close, lambda: None
+        on_close()
+
+
+def _first(*times: float | None) -> float | None:
+    return min((one for one in times if one is not None), default=None)

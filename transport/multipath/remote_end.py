@@ -1,0 +1,236 @@
+"""The remote's end of a connection over several paths: it answers what the device asks for.
+
+One stream goes down, of which each path's sender (RCP) sends what its requests name; the link above
+is asked for bytes no sooner than the device has asked for them, so what goes next is chosen at the
+last moment, and no gate is needed. What comes up is put in order (uplink.py).
+
+A path is an SPP connection of the same device that has named the connection (`Preamble.JOIN`).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from transport.link.connection import Carried, DeliveryReport
+from transport.link.interface import LinkError
+from transport.link.quantum import PROTECTED_FRAMES, Chunks
+from transport.link.records import ProvenPeer
+from transport.multipath.end import MultipathEnd
+from transport.multipath.uplink import UplinkReceiver
+from transport.multipath.words import SegmentWord, StreamWord, WordReader
+from transport.multipath.words import encode as encode_word
+from transport.rcp.segments import DataSegment, Segment, decode, encode
+from transport.rcp.send_buffer import SendBuffer
+from transport.rcp.sender import RcpSender
+from transport.rcp.settings import RcpSettings
+from transport.spp.edge.link import SppLink
+from wire.errors import PeerError
+
+MOST_PATHS: Final = 8
+"""Of one connection."""
+_BUFFER: Final = 16 << 20
+"""Bytes that the device may lack; what it may ask for is far less."""
+_RECORD: Final = 12
+"""Bytes by which the headers of UDP, SPP and RCP's DATA are more than those of TCP with IP."""
+
+
+@dataclass(eq=False, slots=True)
+class _Path:
+    """One of them."""
+
+    link: SppLink
+    sender: RcpSender
+    reader: WordReader = field(default_factory=WordReader)
+
+
+class RemoteEnd(MultipathEnd):
+    """Implements transport.link.connection.Connection."""
+
+    kind = "paths"
+    reports = False
+    asked = True
+    prompt = True
+    local_address: str | None = None
+    arriving = 0
+
+    def __init__(self, peer: ProvenPeer, on_over: Callable[[], object] = lambda: None) -> None:
+        """`on_over`: told once that no path can join any more."""
+        super().__init__()
+        self.peer: ProvenPeer | None = peer
+        self._on_over = on_over
+        self._size = RcpSettings().size
+        self._content = SendBuffer(_BUFFER)
+        self._uplink = UplinkReceiver()
+        self._paths: list[_Path] = []
+        self._written: deque[tuple[int, float]] = deque()
+        """Where each piece of the stream ends, and when it was written."""
+        self._before = self._reported = 0
+        """Bytes of the stream when the link took it over; those that the device has."""
+        self._over = False
+
+    # -- paths -------------------------------------------------------------------------------------
+
+    @property
+    def paths(self) -> int:
+        """How many there are."""
+        return len(self._paths)
+
+    def join(self, link: SppLink, early: bytes) -> None:
+        """Another path; `early`: what has come over it behind its preamble. Raises LinkError."""
+        if self._over or len(self._paths) >= MOST_PATHS:
+            raise LinkError("the connection takes no more paths")
+        path = _Path(link, RcpSender(self._content, size=self._size))
+        self._paths.append(path)
+        link.changed = self._changed
+        if early:
+            try:
+                self._words(path, early)
+            except PeerError as error:
+                self._fail(error)
+        self.wake()
+
+    # -- transport.link.connection.Connection --------------------------------------------------
+
+    @property
+    def chunks(self) -> Chunks:
+        return Chunks(PROTECTED_FRAMES, _RECORD, self._size)
+
+    async def send(self, data: bytes) -> None:
+        self._write(data)
+        self.wake()
+
+    def start(self, carried: Carried) -> None:
+        self._before = self._reported = self._content.written
+        self._written.clear()
+        super().start(carried)
+
+    def prepare(self, congestion: str | None) -> None:
+        """Does nothing: each path's device end has chosen."""
+
+    def pace(self, rate: float, *, sure: bool) -> None:
+        """Does nothing: the device asks at the rates of its paths."""
+
+    def network_changed(self) -> None:
+        """Does nothing: the device knows its paths."""
+
+    def overdue(self, times: float) -> bool:
+        return False
+
+    def unanswered(self) -> float:
+        return 0.0
+
+    def ask(self) -> None:
+        """Does nothing: the device asks."""
+
+    def finish(self, words: bytes) -> None:
+        if self._content.room >= len(words):
+            self._write(words)
+            for path in self._paths:
+                if path.link.open:
+                    self._say(path, path.sender.news())
+                    path.link.flush()
+        self.close()
+
+    def close(self) -> None:
+        self._forget()
+        self._end()
+
+    def __repr__(self) -> str:
+        return f"<RemoteEnd of {len(self._paths)} paths>"
+
+    # -- turns -------------------------------------------------------------------------------------
+
+    def _turn(self) -> None:
+        for path in list(self._paths):
+            self._take(path)
+        self._heard(self._uplink.read())
+        self._tell()
+        self._fill(max((path.sender.awaited for path in self._paths), default=0))
+        for path in list(self._paths):
+            if path.link.open:
+                self._say(path, path.sender.news())
+        self._lose()
+
+    def _take(self, path: _Path) -> None:
+        """What has come over one path."""
+        for payload in path.link.received():
+            self._words(path, payload)
+        path.link.acked()  # nobody counts words
+        for segment, _ in path.link.segments():
+            self._answer(path, decode(segment))
+
+    def _words(self, path: _Path, data: bytes) -> None:
+        for word in path.reader.feed(data):
+            match word:
+                case StreamWord(offset, piece):
+                    self._uplink.came(offset, piece)
+                case SegmentWord(segment):
+                    pull = decode(segment)
+                    self._fill(path.sender.asks_upto(pull))
+                    self._say(path, path.sender.keep(pull))
+
+    def _answer(self, path: _Path, segment: Segment) -> None:
+        self._fill(path.sender.asks_upto(segment))
+        self._say(path, path.sender.received(segment))
+
+    def _fill(self, upto: int) -> None:
+        """Have the link choose what goes, as far as it was asked for and has anything."""
+        while self._carried is not None and self._content.written < upto and self._content.room:
+            chunk = self._carried.next_bytes()
+            self._content.dry = not chunk
+            if not chunk:
+                return
+            self._write(chunk)
+
+    def _write(self, data: bytes) -> None:
+        self._content.write(data)
+        self._written.append((self._content.written, self._loop.time()))
+
+    def _say(self, path: _Path, segments: list[Segment]) -> None:
+        for segment in segments:
+            if not path.link.open:
+                return
+            if isinstance(segment, DataSegment):
+                path.link.send_segment(encode(segment))
+            else:
+                path.link.send(encode_word(SegmentWord(encode(segment))))
+
+    def _tell(self) -> None:
+        """What the device has in order by now."""
+        written, sent = self._written, []
+        while written and written[0][0] <= self._content.purged:
+            in_order, at = written.popleft()
+            sent.append(at)
+        if not sent:
+            return
+        size, self._reported = in_order - self._reported, in_order
+        if self._carried is not None:
+            in_order -= self._before
+            now = self._loop.time()
+            self._carried.delivered(DeliveryReport(size, in_order, sent[0], sent[-1], now))
+
+    def _lose(self) -> None:
+        """Paths that are over; with the last one nothing more crosses."""
+        over = [path for path in self._paths if not path.link.open]
+        if not over:
+            return
+        self._paths = [path for path in self._paths if path.link.open]
+        if self._paths:
+            return
+        error = over[-1].link.error
+        carried = self._carried
+        self._end()
+        if error is None and carried is not None:
+            carried.ended(None)
+        else:
+            self._fail(error or LinkError("the connection ended"))
+
+    def _end(self) -> None:
+        if not self._over:
+            self._over = True
+            self._on_over()
+        for path in self._paths:
+            path.link.close()

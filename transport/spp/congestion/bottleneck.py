@@ -1,0 +1,153 @@
+"""Goes by what the bottleneck delivers, and by what a round trip takes without a queue. Pure.
+
+    window = the most delivered within a least round trip, lately + more
+
+The model is BBR's (Cardwell and others, "BBR: Congestion-Based Congestion Control", 2016), the
+search is the gate's (transport/gate/controller.py): while a window is used up, no queue shows and
+as much more comes, `more` doubles; else it is a few packets. At the start the window doubles each
+round, until packets wait. So the queue at the bottleneck stays short whatever its size, and a loss
+in the air costs nothing but itself. What
+was delivered is forgotten after some rounds, the least round trip after some seconds; before, the
+window is lowered for a round to see it without our own queue.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+from transport.spp.congestion.round_trip import RoundTrip
+
+INITIAL: Final = 10
+"""Packets under way at first (RFC 6928)."""
+_MORE: Final = 3
+"""Packets above what the path holds."""
+_LEAST: Final = 4
+"""Packets that may always be under way."""
+_TELLING: Final = 8
+"""Packets of a round, all of which have waited if there is a queue; of a burst the first has not
+(RFC 9406, 4.2)."""
+_ROUNDS: Final = 5
+"""For which what was delivered counts."""
+_EXPIRY: Final = 10.0
+"""Seconds for which the least round trip does."""
+_DRAINED: Final = 0.75
+"""Of what the path holds, in the round before that."""
+_QUEUE: Final = 0.25
+"""Of the least round trip: what is later has waited."""
+_GRAIN: Final = 0.004
+"""Seconds; timers and radios make as much."""
+
+
+class BottleneckBased:
+    """Finds and keeps the bottleneck's rate; implements Congestion."""
+
+    def __init__(self, *, segment: int) -> None:
+        """`segment`: bytes of a full packet."""
+        self._segment = segment
+        self._more = float(_MORE * segment)
+        self._search = float(INITIAL * segment)
+        """Bytes that may be under way while the rate is searched for; 0: it was found."""
+        self._settling = False
+        """What was changed at the end of the round before can't be seen yet."""
+        self._delivered = 0
+        self._sent: deque[tuple[float, int]] = deque()
+        """When packets left, and what had been delivered by then."""
+        self._rates: deque[float] = deque([0.0], maxlen=_ROUNDS)
+        """Most bytes/second of each round; the last is the present one."""
+        self._least = float("inf")
+        self._least_at = float("-inf")
+        self._round_from = float("-inf")
+        """Once something comes that left since then, a round has ended."""
+        self._round_least = float("inf")
+        self._round_count = 0
+        self._lost = 0
+        """Bytes, in this round."""
+        self._filled = False
+        """The window was used up in this round."""
+        self._drain = False
+        self._noise = 0.0
+
+    @property
+    def rate(self) -> float:
+        """Bytes/second that the path has delivered lately; 0: nothing is known."""
+        return max(self._rates)
+
+    def allowance(self, round_trip: RoundTrip) -> tuple[float, float]:
+        self._noise = round_trip.variation
+        held = self.rate * self._least if self.rate else 0.0
+        window = _DRAINED * held if self._drain else held + self._more
+        return max(window, self._search, float(_LEAST * self._segment)), float("inf")
+
+    def sent(self, size: int, *, now: float) -> None:
+        if not self._sent or self._sent[-1][0] < now:
+            self._sent.append((now, self._delivered))
+
+    def acknowledged(self, size: int, *, sent_at: float, now: float, limited: bool) -> None:
+        self._delivered += size
+        self._filled = self._filled or limited
+        if limited and self._search:
+            self._search += size
+        trip = now - sent_at
+        if trip <= 0:
+            return
+        while len(self._sent) > 1 and self._sent[1][0] <= sent_at:
+            self._sent.popleft()
+        before = self._sent[0][1] if self._sent else self._delivered - size
+        self._rates[-1] = max(self._rates[-1], (self._delivered - before) / trip)
+        if trip <= self._least or now > self._least_at + _EXPIRY:
+            self._least, self._least_at = trip, now
+        self._round_least = min(self._round_least, trip)
+        self._round_count += 1
+        if self._round_count == _TELLING and self._round_least > self._least + self._patience:
+            self._enough()  # no need to wait for the round's end
+        if sent_at >= self._round_from:
+            self._end_round(now)
+
+    def lost(self, size: int, *, sent_at: float, now: float) -> None:
+        """A search that loses many has gone too far; what is lost otherwise says little."""
+        self._lost += size
+        if self._lost > _TELLING * self._segment:
+            self._enough()
+
+    def timed_out(self, *, now: float) -> None:
+        """Nothing came for long: the path is another one."""
+        self._rates.clear()
+        self._rates.append(0.0)
+        self._search = float(_LEAST * self._segment)
+        self._least_at = float("-inf")
+
+    @property
+    def _patience(self) -> float:
+        """Seconds above the least round trip that are no sign of a queue."""
+        own = _MORE * self._segment / self.rate if self.rate else 0.0
+        return max(_QUEUE * self._least, 1.5 * own, self._noise) + _GRAIN
+
+    def _enough(self) -> None:
+        self._search, self._more = 0.0, float(_MORE * self._segment)
+
+    def _end_round(self, now: float) -> None:
+        if not self._search:
+            self._grow()
+        self._lost = 0
+        self._drain = now > self._least_at + _EXPIRY * 0.8 and not self._drain
+        self._round_from = now
+        self._round_least = float("inf")
+        self._round_count = 0
+        self._filled = False
+        self._rates.append(0.0)
+
+    def _grow(self) -> None:
+        """After a round in which what was changed before could be seen."""
+        self._settling = not self._settling
+        if self._settling or self._drain or not self._filled:
+            return
+        before = max(list(self._rates)[:-2], default=0.0)
+        gained = (max(list(self._rates)[-2:]) - before) * self._least
+        if self._round_least <= self._least + self._patience and gained > self._more / 2:
+            self._more *= 2  # what was more under way is more that came
+        else:
+            self._more = max(self._more / 2, float(_MORE * self._segment))
+
+    def __repr__(self) -> str:
+        return f"<BottleneckBased {self.rate:.0f} bytes/s>"
