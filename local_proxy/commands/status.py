@@ -17,6 +17,7 @@ from local_proxy.status.setup import Offer
 from local_proxy.status.snapshot import (
     DocumentStatus,
     ShownEstimate,
+    ShownPath,
     ShownTransport,
     StatusSnapshot,
 )
@@ -151,7 +152,9 @@ def render(status: StatusSnapshot) -> str:
     """The snapshot as a few lines of text."""
     link = status.link
     if link.connected:
-        over = " over UDP" if link.transport == "udp" else ""
+        over = {"udp": " over UDP", "paths": f" over {len(link.paths)} paths"}.get(
+            link.transport, ""
+        )
         instead = f" (over TCP: {link.instead})" if link.instead else ""
         lines = [f"link to {link.remote}{over}: up for {_duration(link.seconds)}{instead}"]
     else:
@@ -159,6 +162,7 @@ def render(status: StatusSnapshot) -> str:
     lines.append(f"  down {_rate(link.down)}, up {_rate(link.up)}")
     if link.tcp is not None:
         lines.append(f"  {_transport(link.tcp)}")
+    lines += [f"  {_path(path)}" for path in link.paths]
     lines.append(f"  received {_size(link.received)}, sent {_size(link.sent)}")
     saved = status.savings.origin_bytes - status.savings.link_bytes
     if saved > 0:
@@ -169,6 +173,18 @@ def render(status: StatusSnapshot) -> str:
     lines += [_document(document) for document in status.documents[:10]]
     lines += [f"{_duration(problem.age)} ago: {problem.text}" for problem in status.problems[:5]]
     return "\n".join(lines)
+
+
+def _path(path: ShownPath) -> str:
+    words = [f"{path.name}: {_size(path.carried)} came"]
+    if path.rate:
+        words.append(f"lately {_size(round(path.rate))}/s")
+    words.append(f"{path.round_trip * 1000:.0f} ms there and back")
+    if not path.answers:
+        words.append("it does not answer")
+    elif path.quickest:
+        words.append("the quickest")
+    return ", ".join(words)
 
 
 def _document(document: DocumentStatus) -> str:

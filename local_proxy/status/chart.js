@@ -1,4 +1,4 @@
-// The stacked chart of bandwidth by document (HATS, figures 5 to 7): keeps the buckets that the
+// The stacked chart of bandwidth by document (HATS, figures 5 to 7), or by path: keeps the buckets that the
 // event stream brings and draws them as SVG. Colours come from the style sheet, by slot; a document
 // keeps its slot for as long as it is on the chart.
 
@@ -32,8 +32,9 @@ function gridStep(top) {
 }
 
 export class Chart {
-  constructor(box) {
+  constructor(box, what = "document") {
     this.box = box;
+    this.what = what;
     this.span = 120;
     this.limit = null;
     this.forget();
@@ -107,7 +108,7 @@ export class Chart {
     for (const id of ids) {
       const line = values(this.series.get(id));
       if (!line.some((value) => value)) continue;
-      if (this.slots.has(id)) layers.push({ id, name: this.labels[id] || `document ${id}`, line });
+      if (this.slots.has(id)) layers.push({ id, name: this.labels[id] || `${this.what} ${id}`, line });
       else line.forEach((value, c) => { rest[c] += value; });
     }
     if (rest.some((value) => value)) layers.push({ id: REST, name: "all others", line: rest });
@@ -124,7 +125,7 @@ export class Chart {
     const most = Math.max(1000, ...sums, (this.limit ?? 0) * 1.05);
     const x = (c) => left + (c / (columns - 1)) * inner.w;
     const y = (value) => top + inner.h * (1 - Math.min(value / most, 1));
-    const root = svg("svg", { role: "img", "aria-label": "Bytes per second by document over time" });
+    const root = svg("svg", { role: "img", "aria-label": `Bytes per second by ${this.what} over time` });
     const step = gridStep(most);
     for (let value = 0; value <= most; value += step) {
       root.append(svg("line", { class: "grid", x1: left, x2: width - right, y1: y(value), y2: y(value) }));

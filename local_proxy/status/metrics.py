@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from local_proxy.status.snapshot import ShownTransport, StatusSnapshot
+from local_proxy.status.snapshot import ShownPath, ShownTransport, StatusSnapshot
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 Sample = tuple[dict[str, str], float]
@@ -42,6 +42,7 @@ def exposition(status: StatusSnapshot) -> str:
         _family("bandwidth_bytes_per_second", "gauge", "Estimates of the link's rate.", rates),
         _family("delay_seconds", "gauge", "From sending a byte to hearing of it.", delays),
         *_transport(link.tcp),
+        *_paths(link.paths),
         _family(
             "origin_bytes_total",
             "counter",
@@ -81,6 +82,19 @@ def exposition(status: StatusSnapshot) -> str:
         ),
     ]
     return "".join(families)
+
+
+def _paths(paths: list[ShownPath]) -> list[str]:
+    if not paths:
+        return []
+    carried: list[Sample] = [({"path": path.name}, path.carried) for path in paths]
+    trips: list[Sample] = [({"path": path.name}, path.round_trip) for path in paths]
+    answers: list[Sample] = [({"path": path.name}, float(path.answers)) for path in paths]
+    return [
+        _family("path_bytes", "gauge", "That came over each path of the connection.", carried),
+        _family("path_round_trip_seconds", "gauge", "Of each path.", trips),
+        _family("path_answers", "gauge", "1 while the remote answers over it.", answers),
+    ]
 
 
 def _transport(tcp: ShownTransport | None) -> list[str]:

@@ -14,10 +14,12 @@ from local_proxy.policy.runtime import PolicyRuntime
 from local_proxy.status import summary
 from local_proxy.status.history import BandwidthHistory
 from local_proxy.status.link_facts import LinkFacts
+from local_proxy.status.path_history import PathHistory
 from local_proxy.status.snapshot import (
     LinkStatus,
     Problem,
     ShownEstimate,
+    ShownPath,
     ShownSavings,
     StatusSnapshot,
 )
@@ -59,6 +61,7 @@ class Overview:
         self._start = self._now()
         self.history = BandwidthHistory(start=self._start)
         self._facts = LinkFacts()
+        self._paths = PathHistory(start=self._start)
         self._origin_bytes = 0
         self._link_bytes = 0
         """Both of what is complete, so that they can be compared."""
@@ -122,6 +125,7 @@ class Overview:
             uptime=now - self._start,
             link=link,
             history=self.history.status(now=now),
+            paths=self._paths.status(now=now),
             savings=ShownSavings(origin_bytes=self._origin_bytes, link_bytes=self._link_bytes),
             pictures=summary.pictures(session.decisions) if session is not None else [],
             documents=summary.documents(view),
@@ -147,6 +151,7 @@ class Overview:
             return status
         link = session.link.statistics()
         self._facts.look(link.facts, now=now)
+        self._paths.look(link.paths, now=now)
         return LinkStatus(
             connected=state.connected,
             seconds=now - state.since,
@@ -161,13 +166,25 @@ class Overview:
             transport=link.transport,
             instead=self._why_not_udp() if link.transport == "tcp" else "",
             tcp=self._facts.shown(now=now),
+            paths=[
+                ShownPath(
+                    name=path.name,
+                    carried=path.carried,
+                    rate=path.rate,
+                    round_trip=path.round_trip,
+                    answers=path.answers,
+                    quickest=path.quickest,
+                )
+                for path in link.paths
+            ],
         )
 
     def _look(self) -> None:
-        """Sees what TCP says of the link."""
+        """Sees what TCP says of the link, and what each path has carried."""
         session = self._uplink.session
-        facts = session.link.statistics().facts if session is not None else None
-        self._facts.look(facts, now=self._now())
+        link = session.link.statistics() if session is not None else None
+        self._facts.look(link.facts if link is not None else None, now=self._now())
+        self._paths.look(link.paths if link is not None else (), now=self._now())
 
     @staticmethod
     def _now() -> float:

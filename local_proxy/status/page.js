@@ -4,6 +4,7 @@ import { Chart, rateText } from "/chart.js";
 
 const at = (id) => document.getElementById(id);
 const chart = new Chart(at("chart"));
+const pathChart = new Chart(at("paths-chart"), "path");
 
 const shortly = (url) => url.replace(/^https?:\/\//, "");
 
@@ -39,7 +40,7 @@ function showState(link) {
   const since = timeText(link.seconds);
   at("state").className = link.connected ? "state up" : "state down";
   at("state-text").textContent = link.connected
-    ? `Connected to ${link.remote}${link.transport === "udp" ? " over UDP" : ""} for ${since}${link.instead ? ` (over TCP: ${link.instead})` : ""}`
+    ? `Connected to ${link.remote}${link.transport === "udp" ? " over UDP" : link.transport === "paths" ? ` over ${link.paths.map((path) => path.name).join(" and ")}` : ""} for ${since}${link.instead ? ` (over TCP: ${link.instead})` : ""}`
     : `No connection to ${link.remote} for ${since}${link.reason ? `: ${link.reason}` : ""}. Trying again.`;
   document.title = link.connected ? "Sluice" : "Sluice: no link";
 }
@@ -69,6 +70,23 @@ function showLegend() {
     make("li", "", make("i", `swatch ${chart.colour(id)}`), make("span", "name", name)));
   if (chart.limit) items.push(make("li", "", make("i", "dashes"), "what the link can carry"));
   at("legend").replaceChildren(...items);
+}
+
+// An interface keeps its colour though its path goes and comes again: the history knows its number.
+function showPaths(link, history) {
+  at("paths-card").hidden = history === null;
+  if (history === null) return;
+  pathChart.merge(history);
+  pathChart.draw();
+  const numbers = Object.fromEntries(Object.entries(pathChart.labels).map(([number, name]) => [name, number]));
+  at("paths").replaceChildren(...(link.paths.length ? link.paths.map((path) => {
+    const line = make("div", "line", make("i", `swatch ${pathChart.colour(numbers[path.name])}`), make("span", "name", path.name));
+    if (!path.answers) line.append(make("span", "tag off", "no answer"));
+    else if (path.quickest) line.append(make("span", "tag", "quickest"));
+    const facts = [`${timeText(path.round_trip)} there and back`, path.rate ? `lately ${rateText(path.rate).join(" ")}` : "", `${bytesText(path.carried)} came`];
+    line.append(make("span", "amount", facts.filter(Boolean).join(" · ")));
+    return make("li", "", line);
+  }) : none("li", "No path at present.")));
 }
 
 function cell(part) {
@@ -125,6 +143,7 @@ function show(status) {
   chart.draw();
   showState(link);
   showTiles(status);
+  showPaths(link, status.paths);
   showLegend();
   const { documents, pictures, tree, policies, problems } = status;
   at("documents").replaceChildren(...(documents.length ? documents.map(showDocument) : none("p", "No document is open.")));
@@ -143,8 +162,10 @@ function show(status) {
 for (const button of document.querySelectorAll("[data-span]")) {
   button.addEventListener("click", () => {
     for (const other of document.querySelectorAll("[data-span]")) other.setAttribute("aria-pressed", String(other === button));
-    chart.span = Number(button.dataset.span);
-    chart.draw();
+    for (const one of [chart, pathChart]) {
+      one.span = Number(button.dataset.span);
+      one.draw();
+    }
     showLegend();
   });
 }

@@ -156,19 +156,26 @@ class StatusPage:
 
 def _since(status: StatusSnapshot, known: int) -> tuple[StatusSnapshot, int]:
     """The snapshot without the buckets before number `known`, and the number to ask for next."""
-    history = status.history
-    skip = min(max(known - history.first, 0), history.buckets)
+    history, paths = status.history, status.paths
     after = max(history.first + history.buckets - _OVERLAP, known)
+    return msgspec.structs.replace(
+        status,
+        history=_recent(history, known),
+        paths=None if paths is None else _recent(paths, known),
+    ), after
+
+
+def _recent(history: HistoryStatus, known: int) -> HistoryStatus:
+    skip = min(max(known - history.first, 0), history.buckets)
     if not skip:
-        return status, after
-    recent = HistoryStatus(
+        return history
+    return HistoryStatus(
         bucket=history.bucket,
         first=history.first + skip,
         buckets=history.buckets - skip,
-        series={document: counts[skip:] for document, counts in history.series.items()},
+        series={number: counts[skip:] for number, counts in history.series.items()},
         labels=history.labels,
     )
-    return msgspec.structs.replace(status, history=recent), after
 
 
 def _answer(

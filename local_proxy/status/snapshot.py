@@ -36,6 +36,22 @@ class ShownTransport(msgspec.Struct, frozen=True, kw_only=True):
     """What the remote has acknowledged: uploads, where there are any."""
 
 
+class ShownPath(msgspec.Struct, frozen=True, kw_only=True):
+    """One of several paths that carry the link together."""
+
+    name: str
+    """Of the interface."""
+    carried: int
+    """Bytes that came over it."""
+    rate: float
+    """Bytes/second that it has delivered lately; 0: not known."""
+    round_trip: float
+    """Seconds."""
+    answers: bool
+    quickest: bool
+    """Small and urgent bytes take it."""
+
+
 class LinkStatus(msgspec.Struct, frozen=True, kw_only=True):
     """The connection to the remote proxy."""
 
@@ -55,11 +71,13 @@ class LinkStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds from sending a byte to hearing that it arrived; latest and lowest."""
     min_delay: float | None = None
     transport: str = ""
-    """What carries it: tcp, udp; "" while nothing does."""
+    """What carries it: tcp, udp, paths; "" while nothing does."""
     instead: str = ""
     """Why it is tcp where udp was asked for."""
     tcp: ShownTransport | None = None
     """None: UDP carries it, or nothing does."""
+    paths: list[ShownPath] = []
+    """Those that carry it together, where there are several."""
 
 
 class ComponentStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -175,6 +193,8 @@ class StatusSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     uptime: float
     link: LinkStatus
     history: HistoryStatus
+    paths: HistoryStatus | None = None
+    """What came over each path, by its number; None: there never was more than one."""
     savings: ShownSavings = ShownSavings()
     pictures: list[PicturesStatus] = []
     documents: list[DocumentStatus] = []

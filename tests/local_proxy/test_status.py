@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 import pytest
@@ -21,11 +22,13 @@ from local_proxy.status import summary
 from local_proxy.status.history import MAX_DOCUMENTS, OTHERS, BandwidthHistory
 from local_proxy.status.metrics import CONTENT_TYPE, exposition
 from local_proxy.status.page import MAX_STREAMS, StatusPage
+from local_proxy.status.path_history import PathHistory
 from local_proxy.status.snapshot import (
     HistoryStatus,
     LinkStatus,
     PolicyStatus,
     ShownEstimate,
+    ShownPath,
     ShownSavings,
     ShownTransport,
     StatusSnapshot,
@@ -34,6 +37,7 @@ from policies.api import DocumentOpened, Event, Kind, Progress, SessionOpened, S
 from policies.builtin.default import Default
 from policies.testing import replay
 from remote_proxy.jobs.economy import AdaptationReason
+from transport.link.interface import PathStatistics
 from wire.fields import header
 from wire.skeleton import Part
 from wire.tree_row import TreeRow
@@ -244,6 +248,45 @@ def test_what_tcp_says_of_the_link_is_said_to_people_and_to_programs() -> None:
     ):
         assert line in text.splitlines()
     assert "tcp" not in exposition(status()) and "round trip" not in render(status())
+
+
+def seen(name: str, number: int, carried: int, **more: Any) -> PathStatistics:
+    return PathStatistics(
+        name, number, carried, rate=1000.0, round_trip=0.05, answers=True, quickest=False, **more
+    )
+
+
+def test_an_interface_keeps_its_place_over_several_paths() -> None:
+    history = PathHistory(start=0.0)
+    assert history.status(now=0.1) is None
+    history.look([seen("wlan0", 0, 100), seen("wwan0", 1, 50)], now=0.1)
+    history.look([seen("wlan0", 0, 160), seen("wwan0", 1, 50)], now=0.6)
+    history.look([seen("wwan0", 1, 80)], now=1.1)
+    history.look([seen("wwan0", 1, 80), seen("wlan0", 2, 7)], now=1.6)
+    told = history.status(now=1.6)
+    assert told is not None
+    assert told.labels == {1: "wlan0", 2: "wwan0"}
+    assert told.series == {1: [100, 60, 0, 7], 2: [50, 0, 30, 0]}
+
+
+def test_the_paths_of_a_link_are_said_to_people_and_to_programs() -> None:
+    paths = [
+        ShownPath(
+            name="wlan0", carried=3000, rate=50_000.0, round_trip=0.04, answers=True, quickest=True
+        ),
+        ShownPath(
+            name="wwan0", carried=700, rate=0.0, round_trip=0.3, answers=False, quickest=False
+        ),
+    ]
+    link = msgspec.structs.replace(LINK, transport="paths", paths=paths)
+    said = render(msgspec.structs.replace(status(), link=link)).splitlines()
+    assert said[0].startswith("link to relay:7443 over 2 paths: up for ")
+    assert "  wlan0: 3.0 kB came, lately 50.0 kB/s, 40 ms there and back, the quickest" in said
+    assert "  wwan0: 0.7 kB came, 300 ms there and back, it does not answer" in said
+    text = exposition(msgspec.structs.replace(status(), link=link)).splitlines()
+    assert 'sluice_path_bytes{path="wlan0"} 3000' in text
+    assert 'sluice_path_answers{path="wwan0"} 0' in text
+    assert 'sluice_path_round_trip_seconds{path="wwan0"} 0.3' in text
 
 
 def test_summary_lists_what_policies_see() -> None:

@@ -51,6 +51,26 @@ class WrongPeer(NotTrusted):
 
 
 @dataclass(frozen=True, slots=True)
+class PathStatistics:
+    """One of several paths that carry a link together."""
+
+    name: str
+    """Of the interface."""
+    number: int
+    """No later path of the connection has it again."""
+    carried: int
+    """Bytes of the link's stream that came over it first."""
+    rate: float
+    """Bytes/second that it has delivered lately; 0: not known."""
+    round_trip: float
+    """Seconds, smoothed."""
+    answers: bool
+    """The remote has answered what went over it last."""
+    quickest: bool
+    """What goes up, and what comes after a rest, takes this one."""
+
+
+@dataclass(frozen=True, slots=True)
 class LinkStatistics:
     """An immutable snapshot. Bytes count frames with their headers, both directions apart."""
 
@@ -76,11 +96,13 @@ class LinkStatistics:
     connected: bool = True
     """Something carries bytes now; if not, the link waits for a new connection."""
     transport: str = "tcp"
-    """What carries bytes now, or did last: "tcp", "atp-tcp", "udp"."""
+    """What carries bytes now, or did last: "tcp", "atp-tcp", "udp", "paths"."""
     chunks: Chunks = field(default_factory=Chunks)
     """What bytes go out in, which says how large a quantum suits a rate."""
     facts: TransportSample | None = None
     """What TCP says of the present connection, for people; None: UDP carries bytes, or nothing."""
+    paths: tuple[PathStatistics, ...] = ()
+    """Those of the present connection, for people, where it has several."""
 
 
 class Outbox(Protocol):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from transport.link.connection import Carried, DeliveryReport
-from transport.link.interface import LinkError
+from transport.link.interface import LinkError, PathStatistics
 from transport.link.quantum import PROTECTED_FRAMES, Chunks
 from transport.link.records import ProvenPeer
 from transport.multipath.end import MultipathEnd
@@ -48,15 +48,16 @@ class DevicePath:
     number: int
     """Of the pipe; of two that began, the later has the larger."""
     link: SppLink
-    reader: WordReader = field(default_factory=WordReader)
+    control: Congestion
+    """Of what comes over it."""
     doubted: bool = False
     """What goes up over it is not answered, so the engine leaves it alone."""
+    reader: WordReader = field(default_factory=WordReader)
 
-    @property
-    def control(self) -> RateBased | None:
-        """What paces what goes up."""
-        control = self.link.congestion
-        return control if isinstance(control, RateBased) else None
+    def pace(self, rate: float) -> None:
+        """What goes up leaves at so many bytes/second."""
+        if isinstance(self.link.congestion, RateBased):
+            self.link.congestion.set_rate(rate)
 
 
 class DeviceEnd(MultipathEnd):
@@ -78,7 +79,7 @@ class DeviceEnd(MultipathEnd):
         self._paths: dict[int, DevicePath] = {}
         self._uplink = UplinkSender()
         self._arrived_at = 0.0
-        self._rate, self._sure = 0.0, False
+        self._rate = 0.0
         self.peer: ProvenPeer | None = None
         self.on_network_change: Callable[[], None] = lambda: None
         """Called when this machine's addresses are not what they were."""
@@ -92,9 +93,21 @@ class DeviceEnd(MultipathEnd):
         """All that have joined and are not over."""
         return list(self._paths.values())
 
-    def carried(self, path: DevicePath) -> int:
-        """Bytes that came over it first."""
-        return self._engine.carried(path.number) if path.number in self._paths else 0
+    def statistics(self) -> tuple[PathStatistics, ...]:
+        """What each path does, the oldest first."""
+        quickest = self._quickest()
+        return tuple(
+            PathStatistics(
+                name=path.name,
+                number=path.number,
+                carried=self._engine.carried(path.number),
+                rate=path.control.rate if isinstance(path.control, BottleneckBased) else 0.0,
+                round_trip=self._engine.pipe(path.number).round_trip.smoothed,
+                answers=not path.link.doubtful,
+                quickest=path is quickest,
+            )
+            for path in self._paths.values()
+        )
 
     def join(
         self, link: SppLink, *, name: str, round_trip: float, congestion: Congestion | None = None
@@ -104,7 +117,7 @@ class DeviceEnd(MultipathEnd):
         if congestion is None:
             congestion = BottleneckBased(segment=RcpSettings().packet)
         number = self._engine.open(congestion)
-        path = self._paths[number] = DevicePath(name, number, link)
+        path = self._paths[number] = DevicePath(name, number, link, congestion)
         self.peer = link.peer
         link.changed = self._changed
         link.send(self._opening)
@@ -135,7 +148,7 @@ class DeviceEnd(MultipathEnd):
         super().start(carried)
 
     def pace(self, rate: float, *, sure: bool) -> None:
-        self._rate, self._sure = rate, sure
+        self._rate = rate
 
     def network_changed(self) -> None:
         for path in self.paths:
@@ -276,8 +289,7 @@ class DeviceEnd(MultipathEnd):
             if path is None or path.link.room() <= 0:
                 due = _first(due, path.link.room_at() if path is not None else None)
                 break
-            if path.control is not None:
-                path.control.set_rate(UNKNOWN if not self._sure else max(UNKNOWN, self._rate))
+            path.pace(max(UNKNOWN, self._rate))
             chunk = self._carried.next_bytes()
             if self._carried is None:
                 return

@@ -17,6 +17,7 @@ from monitor.tcp_view import TcpInfo
 from transport.link.connection import Connection, DeliveryReport
 from transport.link.interface import Inbox, LinkError, LinkStatistics, NotTrusted, Outbox, PeerFault
 from transport.link.records import ProvenPeer
+from transport.multipath.device_end import DeviceEnd
 from transport.stream.endpoint import Endpoint
 from transport.tcp.connection import TcpConnection
 from transport.tcp.tcp_sample import reader
@@ -92,6 +93,7 @@ class StreamLink:
             connected=self.connected,
             transport=self._kind,
             facts=self._facts(),
+            paths=self._connection.statistics() if isinstance(self._connection, DeviceEnd) else (),
         )
         if statistics.outgoing is None:
             return replace(statistics, outgoing=self._second_opinion())

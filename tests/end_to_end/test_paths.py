@@ -1,0 +1,182 @@
+"""A device with two interfaces: the pair's own commands, over two emulated paths of the kernel."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import random
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import aiohttp
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from bench.origins.site import spawn
+from bench.pairs.peers import command
+from emulation.lines.profiles import profile
+from emulation.worlds.cables import NoBackend
+from emulation.worlds.hosts import Space, ip
+from emulation.worlds.inside import connector
+from emulation.worlds.tun_world import TunWorld
+from emulation.worlds.world import emulate
+from local_proxy.status.snapshot import StatusSnapshot
+from tests.watched import until
+
+pytestmark = pytest.mark.alone
+
+ROOT = Path(__file__).resolve().parents[2]
+SIZE = 1_500_000
+BODY = random.Random(5).randbytes(SIZE)
+QUICK = replace(profile("384k"), rate_down=250_000.0, rate_up=125_000.0, delay=0.015, queue=60_000)
+SLOW = replace(QUICK, rate_down=125_000.0, delay=0.1)
+
+
+@dataclass
+class TwoPaths:
+    """The pair is up, and the device has a path over each interface."""
+
+    world: TunWorld
+    near: Space
+    origin: str
+    proxy: str
+    client: aiohttp.ClientSession
+
+    async def status(self) -> StatusSnapshot:
+        """What the device's status page shows."""
+        url = f"{self.proxy}/status.json"
+        async with self.client.get(url, headers={"Host": "sluice.local"}) as answer:
+            return msgspec.json.decode(await answer.read(), type=StatusSnapshot)
+
+    async def paths(self) -> dict[str, int]:
+        """Bytes that came over each."""
+        return {path.name: path.carried for path in (await self.status()).link.paths}
+
+    def pull_out(self, path: int) -> None:
+        """The interface goes down, and the kernel says so."""
+        ip(f"-n {self.near.name} link set path{path} down")
+
+    def put_in(self, path: int) -> None:
+        """It comes up again."""
+        ip(f"-n {self.near.name} link set path{path} up")
+        self.lead(path)
+
+    def lead(self, path: int) -> None:
+        """The remote is to be reached over it, as over any uplink."""
+        far, own = self.world.far.address, self.near.addresses[path]
+        route = f"{far}/32 dev path{path} metric {100 + path} src {own}"
+        ip(f"-n {self.near.name} route replace {route}")
+
+    async def download(self) -> None:
+        """A file, to the byte."""
+        async with self.client.get(f"{self.origin}/file.bin", proxy=self.proxy) as answer:
+            digest = hashlib.sha256()
+            async for piece in answer.content.iter_any():
+                digest.update(piece)
+        assert digest.digest() == hashlib.sha256(BODY).digest()
+
+
+@asynccontextmanager
+async def two_paths(folder: Path) -> AsyncIterator[TwoPaths]:
+    (folder / "site").mkdir()
+    (folder / "site" / "file.bin").write_bytes(BODY)
+    state = f"--state={folder / 'remote'}"
+    try:
+        emulated = emulate(QUICK, SLOW, backend="tun")
+        world = await emulated.__aenter__()
+    except NoBackend as error:
+        pytest.skip(str(error))
+    try:
+        assert isinstance(world, TunWorld)
+        near, far = world.hosts["near"], world.far.address
+        pairing = (sys.executable, "sluice.py", "pair", "device", f"--address={far}:8119", state)
+        said = await asyncio.to_thread(
+            subprocess.run, pairing, cwd=ROOT, check=True, capture_output=True, text=True
+        )
+        local = ("--listen=127.0.0.1:0", f"--pair={said.stdout.strip()}", "--policy=original")
+        remote = ("--listen=0.0.0.0:8119", state, f"--allow={far}")
+        async with (
+            spawn(folder / "site", host=world.far) as (host, port),
+            command("remote", *remote, host=world.far),
+            aiohttp.ClientSession(connector=connector(world.near)) as client,
+        ):
+            pair = TwoPaths(world, near, f"http://{host}:{port}", "", client)
+            for path in (0, 1):
+                pair.lead(path)
+            interfaces = {"SLUICE_LOCAL_PATHS": "path0,path1"}
+            own = f"--state={folder / 'local'}"
+            async with command(
+                "local", *local, own, host=world.near, environment=interfaces
+            ) as proxy:
+                pair.proxy = f"http://{proxy[0]}:{proxy[1]}"
+                yield pair
+    finally:
+        await emulated.__aexit__(None, None, None)
+
+
+async def joined(pair: TwoPaths, names: set[str]) -> None:
+    async with asyncio.timeout(30):
+        while set(await pair.paths()) != names:  # noqa: ASYNC110 - another process is waited for
+            await asyncio.sleep(0.1)
+
+
+def test_both_interfaces_bring_a_download_and_the_status_page_says_how_much(
+    tmp_path: Path,
+) -> None:
+    async def go() -> None:
+        async with two_paths(tmp_path) as pair:
+            await joined(pair, {"path0", "path1"})
+            await pair.download()
+            carried = await pair.paths()
+            assert sum(carried.values()) >= SIZE
+            assert min(carried.values()) > 0.2 * SIZE, "a third of the rate is the slow one's"
+            for path in (0, 1):
+                assert pair.world.statistics(path).bytes_down >= carried[f"path{path}"]
+            status = await pair.status()
+            assert status.link.transport == "paths"
+            assert [path.name for path in status.link.paths if path.quickest] == ["path0"]
+            assert status.paths is not None
+            assert set(status.paths.labels.values()) == {"path0", "path1"}
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+def test_an_interface_that_goes_and_comes_again_costs_a_download_nothing(
+    tmp_path: Path, victim: int
+) -> None:
+    async def go() -> None:
+        async with two_paths(tmp_path) as pair:
+            await joined(pair, {"path0", "path1"})
+            loading = asyncio.ensure_future(pair.download())
+            before = sum((await pair.paths()).values())
+            async with asyncio.timeout(30):
+                while sum((await pair.paths()).values()) < before + SIZE // 5:  # noqa: ASYNC110
+                    await asyncio.sleep(0.05)
+            pair.pull_out(victim)
+            await joined(pair, {f"path{1 - victim}"})
+            pair.put_in(victim)
+            await joined(pair, {"path0", "path1"})
+            await loading
+
+    asyncio.run(go())
+
+
+def test_a_path_that_swallows_all_is_found_out_and_the_download_goes_on(tmp_path: Path) -> None:
+    async def go() -> None:
+        async with two_paths(tmp_path) as pair:
+            await joined(pair, {"path0", "path1"})
+            loading = asyncio.ensure_future(pair.download())
+            await until(lambda: pair.world.statistics(0).bytes_down > SIZE // 5)
+            pair.world.set_rate(up=0.0, down=0.0, path=0)
+            await loading
+            (path,) = (one for one in (await pair.status()).link.paths if one.name == "path0")
+            assert not path.answers
+            assert not path.quickest
+
+    asyncio.run(go())
