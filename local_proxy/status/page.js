@@ -84,8 +84,7 @@ function showPaths(link, history) {
     if (!path.answers) line.append(make("span", "tag off", "no answer"));
     else if (path.quickest) line.append(make("span", "tag", "quickest"));
     const facts = [`${timeText(path.round_trip)} there and back`, path.rate ? `lately ${rateText(path.rate).join(" ")}` : "", `${bytesText(path.carried)} came`];
-    line.append(make("span", "amount", facts.filter(Boolean).join(" · ")));
-    return make("li", "", line);
+    return make("li", "", line, make("p", "note", facts.filter(Boolean).join(" · ")));
   }) : none("li", "No path at present.")));
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from math import inf
 
 from emulation.lines.profiles import Profile
 from emulation.memory.memory_spp import SppEnds, memory_links
@@ -16,6 +17,7 @@ from transport.stream import preamble
 from transport.stream.preamble import Preamble, What
 from transport.udp.connection import DEVICE, REMOTE, congestion
 
+GATE = 40_000
 TOKEN = b"t" * preamble.TOKEN
 
 
@@ -24,7 +26,10 @@ class Above:
 
     searching = False
 
-    def __init__(self, connection: Connection, *, chunk: int = 2_000) -> None:
+    def __init__(self, connection: Connection, *, chunk: int = 2_000, most: float = inf) -> None:
+        """`most`: bytes that may be under way, as a gate has it."""
+        self._most = most
+        self.sent = 0
         self.connection = connection
         self.to_send = bytearray()
         self.got = bytearray()
@@ -46,8 +51,11 @@ class Above:
             await self._more.wait()
 
     def next_bytes(self) -> bytes | None:
+        if self.sent - self.delivered_bytes >= self._most:
+            return None
         data = bytes(self.to_send[: self._chunk])
         del self.to_send[: self._chunk]
+        self.sent += len(data)
         return data or None
 
     def next_time(self) -> float | None:
@@ -133,4 +141,4 @@ class World:
 
     def above(self) -> tuple[Above, Above]:
         """A link at either end: the device's, the remote's."""
-        return Above(self.device), Above(self.remote)
+        return Above(self.device, most=GATE), Above(self.remote)

@@ -198,7 +198,7 @@ class DeviceEnd(MultipathEnd):
         self._heard(self._engine.read())
         self._request(now)
         self._lose()
-        self._repeat()
+        self._give_up()
         self._send(now)
 
     def _take(self, path: DevicePath, now: float) -> None:
@@ -269,34 +269,31 @@ class DeviceEnd(MultipathEnd):
             default=None,
         )
 
-    def _repeat(self) -> None:
-        """What a path owes that answers no more goes over another."""
+    def _give_up(self) -> None:
+        """What a path owes that answers no more is to go over another."""
         quickest = self._quickest()
-        if quickest is None:
-            return
-        if not quickest.link.doubtful:
+        if quickest is not None and not quickest.link.doubtful:
             for path in self.paths:
                 if path is not quickest and path.link.doubtful:
                     self._uplink.give_up(path.number)
-        while quickest.link.open and (found := self._uplink.next_again()) is not None:
-            self._piece(quickest, *found)
 
     def _send(self, now: float) -> None:
-        """As many chunks as the gate lets go, and the path takes."""
+        """What is owed, and as many chunks as the gate lets go; as far as the path takes it."""
         due = self._engine.next_timer()
-        while self._carried is not None:
-            path = self._quickest()
-            if path is None or path.link.room() <= 0:
-                due = _first(due, path.link.room_at() if path is not None else None)
+        while (path := self._quickest()) is not None:
+            if path.link.room() <= 0:
+                due = _first(due, path.link.room_at())
                 break
             path.pace(max(UNKNOWN, self._rate))
-            chunk = self._carried.next_bytes()
-            if self._carried is None:
-                return
-            if chunk is None:
-                due = _first(due, self._carried.next_time())
+            if (owed := self._uplink.next_again()) is not None:
+                self._piece(path, *owed)
+            elif self._carried is None:
                 break
-            self._push(chunk)
+            elif chunk := self._carried.next_bytes():
+                self._push(chunk)
+            else:
+                due = _first(due, self._carried.next_time() if self._carried else None)
+                break
             path.link.flush()
         self._call_at(due)
 

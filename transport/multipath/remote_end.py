@@ -26,13 +26,16 @@ from transport.rcp.segments import DataSegment, Segment, decode, encode
 from transport.rcp.send_buffer import SendBuffer
 from transport.rcp.sender import RcpSender
 from transport.rcp.settings import RcpSettings
+from transport.spp.core.settings import PayloadRefused
 from transport.spp.edge.link import SppLink
 from wire.errors import PeerError
 
 MOST_PATHS: Final = 8
 """Of one connection."""
-_BUFFER: Final = 16 << 20
-"""Bytes that the device may lack; what it may ask for is far less."""
+_BUFFER: Final = 2 * RcpSettings().buffer
+"""Bytes that the device may lack, whatever it asks for: it has places for half of them."""
+_LARGEST_CHUNK: Final = 1 << 16
+"""Bytes; what the link gives at once is less."""
 _RECORD: Final = 12
 """Bytes by which the headers of UDP, SPP and RCP's DATA are more than those of TCP with IP."""
 
@@ -178,9 +181,10 @@ class RemoteEnd(MultipathEnd):
 
     def _fill(self, upto: int) -> None:
         """Have the link choose what goes, as far as it was asked for and has anything."""
-        while self._carried is not None and self._content.written < upto and self._content.room:
+        content = self._content
+        while self._carried and content.written < upto and content.room >= _LARGEST_CHUNK:
             chunk = self._carried.next_bytes()
-            self._content.dry = not chunk
+            content.dry = not chunk
             if not chunk:
                 return
             self._write(chunk)
@@ -195,8 +199,11 @@ class RemoteEnd(MultipathEnd):
                 return
             if isinstance(segment, DataSegment):
                 path.link.send_segment(encode(segment))
-            else:
+                continue
+            try:
                 path.link.send(encode_word(SegmentWord(encode(segment))))
+            except PayloadRefused:  # it has taken in nothing for long: the device has others
+                path.link.close()
 
     def _tell(self) -> None:
         """What the device has in order by now."""
