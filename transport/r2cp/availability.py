@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from transport.r2cp.path import PipePath
+from transport.rcp.pending import ByteRange
 from transport.rcp.received_stream import ReceivedStream
 
 
@@ -33,12 +34,13 @@ class Availability:
         for other in self._paths():
             if other is not path and other.limit is not None:
                 other.limit = max(other.limit, end)
-            released = other.standing.release(end)
-            other.asking.ask(released, pulled=True, now=now, kept=True, stood=True)
+            self._ask(other, other.standing.release(end), now)
 
     def more(self, end: int, path: PipePath, now: float) -> None:
-        """Bytes before `end` have come that were not the last."""
+        """Bytes before `end` have come that were not the last: all that stands with their sender is
+        on its way, or will be said to have no end yet."""
         self.exists(end, path, now)
+        self._ask(path, path.standing.withdraw(), now)
         for other in self._paths() if self._stands else (path,):
             if other.limit is not None and end >= other.limit:
                 other.limit = None  # its sender has had more since
@@ -64,3 +66,7 @@ class Availability:
                     path.standing.add(begin, end)
                 else:
                     self._stream.pending.put_back(begin, end)
+
+    def _ask(self, path: PipePath, ranges: Iterable[ByteRange], now: float) -> None:
+        """What stood until now is under way."""
+        path.asking.ask(ranges, pulled=True, now=now, kept=True, stood=True)

@@ -343,7 +343,8 @@ class R2cpEngine:
 
     def _data(self, path: PipePath, segment: DataSegment, now: float) -> None:
         one = path.pipe.find(segment.begin)
-        stood = path.standing.covers(segment.begin) or (one is not None and one.stood)
+        # What stood has waited for its bytes, and so has what is no ask (any more), perhaps.
+        stood = self._stands if one is None else one.stood
         self._heard(path, segment.echo, segment.end, fin=segment.fin, now=now, measure=not stood)
         if segment.throttled:
             self._senders.limited(path, segment.end, segment.echo, now)

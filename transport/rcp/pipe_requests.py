@@ -95,7 +95,7 @@ class PipeRequests:
                     begin,
                     end,
                     size=end - begin + more,
-                    clock=self.pipe.clock - stood,
+                    clock=0 if stood else self.pipe.clock,  # whatever is echoed came after that
                     pulled=pulled,
                     now=now,
                 )

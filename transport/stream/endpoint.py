@@ -19,9 +19,11 @@ Pure. It does not know what a component is, nor what carries the bytes.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from monitor.estimate import BandwidthEstimate
+from monitor.sensors.asked_rate import AskedRate
 from monitor.sensors.delivered_rate import RateFilter
 from transport.gate.controller import Gate
 from transport.gate.report_spacing import REPORT_EVERY, REPORT_EVERY_THIN, THIN
@@ -42,6 +44,8 @@ _BUSY: Final = 0.2
 """Seconds of arrivals without a pause after which their rate says that the link is thin."""
 _PAUSE: Final = 0.1
 """Seconds without arrivals: above the 73 ms that 512 bytes take at 56 kbit/s."""
+_GUESS: Final = 0.3
+"""Confidence in what a gate says that does not limit."""
 _OUTAGE: Final = 4.0
 """Seconds without a sign of a peer that owes one, after which the same link is another one."""
 _MANY: Final = 4
@@ -96,6 +100,7 @@ class Endpoint:
         """Seconds, as of the last one."""
         self._incoming = RateFilter()
         self._incoming_at = now
+        self._asked_rate = AskedRate()
 
     def carried_by(self, *, chunks: Chunks, reports: bool, asked: bool = False) -> None:
         """The connection that there is now sends such chunks; `reports`: the ends must report;
@@ -114,6 +119,8 @@ class Endpoint:
         self._asked_at = now
         report = b"" if self._retained.cut else self._report(now)
         frame = self._replay(now) if self._retained.replaying else self._frame(now)
+        if not frame:
+            self._asked_rate.dry(now)
         if not report and not frame:
             return None
         if frame:
@@ -163,6 +170,7 @@ class Endpoint:
             self._begin_anew(now)
         self._heard_at = now
         self.gate.on_delivered(now, news)
+        self._asked_rate.arrived(news.in_order, sent_at=news.first_sent_at, now=now)
         self._retained.reported(self._resumed_from + news.in_order - _UNOPENED)
 
     def _begin_anew(self, now: float) -> None:
@@ -194,6 +202,7 @@ class Endpoint:
         self.gate = Gate(now=now, quantum=self._outbox.quantum)
         self._reporting = True
         self._probe = Probe(RESUMED)
+        self._asked_rate = AskedRate()
         self._reported = self._countable
         self._incoming = RateFilter()
         self._heard_at = self._arrived_at = self._busy_since = now
@@ -225,7 +234,7 @@ class Endpoint:
             cap=gate.cap,
             min_delay=gate.min_delay,
             delay=gate.delay,
-            outgoing=self.gate.estimate(now),
+            outgoing=self._outgoing(now),
             incoming=self.incoming(),
             seen=gate.seen,
             replayed=self._replayed,
@@ -233,6 +242,17 @@ class Endpoint:
             padding_received=self._padding_received,
             chunks=self.chunks,
         )
+
+    def _outgoing(self, now: float) -> BandwidthEstimate | None:
+        """What the link carries. Where the peer asks for each byte the gate sees lumps: it is asked
+        only before there is anything better."""
+        estimate = self.gate.estimate(now)
+        if not self.gate.open:
+            return estimate
+        asked = self._asked_rate.estimate(now)
+        if asked is None and estimate is not None:
+            return replace(estimate, confidence=min(estimate.confidence, _GUESS))
+        return asked
 
     def incoming(self) -> BandwidthEstimate | None:
         """The rate of arrivals. Never sure: a receiver can't tell a slow link from a lazy peer."""

@@ -7,8 +7,8 @@ search is the gate's (transport/gate/controller.py): while a window is used up, 
 as much more comes, `more` doubles; else it is a few packets. At the start the window doubles each
 round, until packets wait. So the queue at the bottleneck stays short whatever its size, and a loss
 in the air costs nothing but itself. What
-was delivered is forgotten after some rounds, the least round trip after some seconds; before, the
-window is lowered for a round to see it without our own queue.
+was delivered is forgotten after some rounds, the least round trip after some seconds; then the
+window is lowered for a round, to see it without our own queue.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ _ROUNDS: Final = 5
 _EXPIRY: Final = 10.0
 """Seconds for which the least round trip does."""
 _DRAINED: Final = 0.75
-"""Of what the path holds, in the round before that."""
+"""Of what the path holds, while it is seen anew."""
+_DRAIN: Final = 2
+"""Rounds: in the first the window is lower, in the second what it let go comes."""
 _QUEUE: Final = 0.25
 """Of the least round trip: what is later has waited."""
 _GRAIN: Final = 0.004
@@ -65,7 +67,10 @@ class BottleneckBased:
         """Bytes, in this round."""
         self._filled = False
         """The window was used up in this round."""
-        self._drain = False
+        self._draining = 0
+        """Rounds in which the path is looked at without our own queue, until they are over."""
+        self._seen_least = float("inf")
+        """Of these rounds."""
         self._noise = 0.0
 
     @property
@@ -76,7 +81,7 @@ class BottleneckBased:
     def allowance(self, round_trip: RoundTrip) -> tuple[float, float]:
         self._noise = round_trip.variation
         held = self.rate * self._least if self.rate else 0.0
-        window = _DRAINED * held if self._drain else held + self._more
+        window = _DRAINED * held if self._draining == _DRAIN else held + self._more
         return max(window, self._search, float(_LEAST * self._segment)), float("inf")
 
     def sent(self, size: int, *, now: float) -> None:
@@ -95,7 +100,7 @@ class BottleneckBased:
             self._sent.popleft()
         before = self._sent[0][1] if self._sent else self._delivered - size
         self._rates[-1] = max(self._rates[-1], (self._delivered - before) / trip)
-        if trip <= self._least or now > self._least_at + _EXPIRY:
+        if trip <= self._least:
             self._least, self._least_at = trip, now
         self._round_least = min(self._round_least, trip)
         self._round_count += 1
@@ -130,7 +135,7 @@ class BottleneckBased:
         if not self._search:
             self._grow()
         self._lost = 0
-        self._drain = now > self._least_at + _EXPIRY * 0.8 and not self._drain
+        self._look_at_least(now)
         self._round_from = now
         self._round_least = float("inf")
         self._round_count = 0
@@ -140,7 +145,7 @@ class BottleneckBased:
     def _grow(self) -> None:
         """After a round in which what was changed before could be seen."""
         self._settling = not self._settling
-        if self._settling or self._drain or not self._filled:
+        if self._settling or self._draining or not self._filled:
             return
         before = max(list(self._rates)[:-2], default=0.0)
         gained = (max(list(self._rates)[-2:]) - before) * self._least
@@ -148,6 +153,17 @@ class BottleneckBased:
             self._more *= 2  # what was more under way is more that came
         else:
             self._more = max(self._more / 2, float(_MORE * self._segment))
+
+    def _look_at_least(self, now: float) -> None:
+        """Once in a while the window is lowered for a round, whose packets come in the next."""
+        if self._draining:
+            self._draining -= 1
+            self._seen_least = min(self._seen_least, self._round_least)
+            self._rates[-1] = max(list(self._rates)[-2:])  # less was asked for
+            if not self._draining:
+                self._least, self._least_at = self._seen_least, now
+        elif now > self._least_at + _EXPIRY and self.rate:
+            self._draining, self._seen_least = _DRAIN, float("inf")
 
     def __repr__(self) -> str:
         return f"<BottleneckBased {self.rate:.0f} bytes/s>"
