@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.scenarios.rcp import r2cp_paths, rcp_friendly, rcp_wireless
+from bench.scenarios.rcp import r2cp_paths, r2cp_pulled_out, rcp_friendly, rcp_wireless
 from bench.scenarios.rcp.r2cp_handoff import HANDOFFS, B
 from bench.scenarios.rcp.r2cp_handoff import observe as observe_handoff
 from bench.scenarios.rcp.rcp_friendly import FlowMix, observe
@@ -76,3 +76,13 @@ def test_over_two_at_once_nothing_comes_twice() -> None:
     both = observe_handoff(HANDOFFS[3], at=6.0, seconds=15.0)
     assert both.twice == 0
     assert both.after > 1.8 * observe_handoff(HANDOFFS[0], at=6.0, seconds=15.0).after
+
+
+def test_each_kind_of_going_has_a_row_and_two_checks() -> None:
+    found = r2cp_pulled_out.run(runs=1, size=300_000, say=lambda _: None)
+    assert len(found["runs"]) == 4
+    assert [row["whole"] for row in found["runs"]] == [1] * 4
+    assert len(found["checks"]) == 8
+    # Who says that it goes costs less than who swallows all.
+    stalls = [row["stall_s"] for row in found["runs"]]
+    assert stalls[0] < stalls[2] < 1.0

@@ -10,7 +10,7 @@ import pytest
 
 from emulation.lines.profiles import Profile
 from emulation.memory import virtual_time
-from tests.transport.multipath_world import World
+from emulation.memory.memory_paths import MemoryPaths
 from tests.transport.spp_ends import link
 from transport.multipath.words import SegmentWord, StreamWord
 from transport.multipath.words import encode as encode_word
@@ -34,8 +34,8 @@ def noise(size: int, seed: int = 1) -> bytes:
 
 def test_both_directions_to_the_byte() -> None:
     async def scenario() -> None:
-        world = World([QUICK, SLOW])
-        near, far = world.above()
+        world = MemoryPaths([QUICK, SLOW])
+        near, far = world.links()
         up, down = noise(20_000, 1), noise(300_000, 2)
         near.write(up)
         far.write(down)
@@ -50,8 +50,8 @@ def test_both_directions_to_the_byte() -> None:
 
 def test_two_paths_bring_a_file_in_the_time_of_their_sum() -> None:
     async def taken(*profiles: Profile) -> float:
-        world = World(profiles)
-        near, far = world.above()
+        world = MemoryPaths(profiles)
+        near, far = world.links()
         await asyncio.sleep(1)
         began = asyncio.get_running_loop().time()
         far.write(noise(3_000_000))
@@ -72,8 +72,8 @@ def test_what_begins_after_a_rest_comes_without_being_asked_for() -> None:
     """Standing pulls: a small answer takes what it takes to push it."""
 
     async def scenario() -> None:
-        world = World([QUICK, SLOW])
-        near, far = world.above()
+        world = MemoryPaths([QUICK, SLOW])
+        near, far = world.links()
         await asyncio.sleep(1)
         for size in (500, 3_000, 500, 500, 8_000, 100):
             before = len(near.got)
@@ -91,9 +91,9 @@ def test_what_begins_after_a_rest_comes_without_being_asked_for() -> None:
 class Talk:
     """Both directions written bit by bit, as pages and their requests are."""
 
-    def __init__(self, world: World, seed: int) -> None:
+    def __init__(self, world: MemoryPaths, seed: int) -> None:
         self.chance = random.Random(seed)
-        self.near, self.far = world.above()
+        self.near, self.far = world.links()
         self.up, self.down = bytearray(), bytearray()
 
     async def go_on(self, seconds: float) -> None:
@@ -137,7 +137,7 @@ def test_paths_that_lose_are_cut_and_come_back_bring_every_byte_once(seed: int) 
                 loss=chance.choice((0.0, 0.01, 0.05)),
             )
 
-        world = World([path(), path()], seed=seed)
+        world = MemoryPaths([path(), path()], seed=seed)
         talk, alive, cut = Talk(world, seed), {0, 1}, set[int]()
         for _ in range(8):
             await talk.go_on(chance.uniform(0.1, 2.0))
@@ -169,8 +169,8 @@ def test_paths_that_lose_are_cut_and_come_back_bring_every_byte_once(seed: int) 
 def test_a_path_that_swallows_all_stalls_nothing_for_long(seed: int, victim: int) -> None:
     async def scenario() -> None:
         chance = random.Random(seed)
-        world = World([QUICK, SLOW], seed=seed)
-        near, far = world.above()
+        world = MemoryPaths([QUICK, SLOW], seed=seed)
+        near, far = world.links()
         await asyncio.sleep(1)
         far.write(noise(1_500_000, seed))
         await asyncio.sleep(chance.uniform(0.2, 1.5))
@@ -187,8 +187,8 @@ def test_a_path_that_swallows_all_stalls_nothing_for_long(seed: int, victim: int
 @pytest.mark.parametrize("seed", range(10))
 def test_what_goes_up_over_a_path_that_has_died_goes_over_the_other(seed: int) -> None:
     async def scenario() -> None:
-        world = World([QUICK, SLOW], seed=seed)
-        near, far = world.above()
+        world = MemoryPaths([QUICK, SLOW], seed=seed)
+        near, far = world.links()
         await asyncio.sleep(random.Random(seed).uniform(0.5, 3.0))
         world.cut(0)
         began = asyncio.get_running_loop().time()
@@ -208,8 +208,8 @@ def test_whatever_a_device_asks_for_the_remote_holds_no_more_than_its_buffer() -
     """A hostile device: it asks for all there ever will be, and reads nothing."""
 
     async def scenario() -> None:
-        world = World([QUICK])
-        _, far = world.above()
+        world = MemoryPaths([QUICK])
+        _, far = world.links()
         far.write(bytes(20_000_000))
         await asyncio.sleep(0.5)
         wire, end = world.wires[0], 1 << 40
@@ -236,8 +236,8 @@ def test_whatever_a_device_asks_for_the_remote_holds_no_more_than_its_buffer() -
 )
 def test_a_device_that_breaks_the_rules_loses_its_connection(said: bytes) -> None:
     async def scenario() -> None:
-        world = World([QUICK, SLOW])
-        near, far = world.above()
+        world = MemoryPaths([QUICK, SLOW])
+        near, far = world.links()
         await asyncio.sleep(0.5)
         world.wires[0].near.send(said)
         await far.over.wait()
@@ -259,8 +259,8 @@ def test_a_device_that_breaks_the_rules_loses_its_connection(said: bytes) -> Non
 )
 def test_a_remote_that_breaks_the_rules_loses_its_connection(said: bytes) -> None:
     async def scenario() -> None:
-        world = World([QUICK, SLOW])
-        near, _ = world.above()
+        world = MemoryPaths([QUICK, SLOW])
+        near, _ = world.links()
         await asyncio.sleep(0.5)
         world.wires[0].far.send(said)
         await near.over.wait()
@@ -276,8 +276,8 @@ def test_noise_in_segments_ends_the_connection_or_changes_nothing(seed: int) -> 
 
     async def scenario() -> None:
         chance = random.Random(seed)
-        world = World([QUICK])
-        near, far = world.above()
+        world = MemoryPaths([QUICK])
+        near, far = world.links()
         await asyncio.sleep(0.5)
         for _ in range(200):
             if far.error is None:
@@ -293,8 +293,8 @@ def test_noise_in_segments_ends_the_connection_or_changes_nothing(seed: int) -> 
 
 def test_an_upload_that_its_path_swallows_goes_whole_over_the_other() -> None:
     async def scenario() -> None:
-        world = World([QUICK, SLOW])
-        near, far = world.above()
+        world = MemoryPaths([QUICK, SLOW])
+        near, far = world.links()
         await asyncio.sleep(0.5)
         near.write(noise(1_000_000))
         await asyncio.sleep(0.3)
@@ -308,8 +308,8 @@ def test_an_upload_that_its_path_swallows_goes_whole_over_the_other() -> None:
 
 def test_small_words_come_whole_though_the_path_that_had_them_has_died() -> None:
     async def scenario() -> None:
-        world = World([QUICK, SLOW])
-        near, far = world.above()
+        world = MemoryPaths([QUICK, SLOW])
+        near, far = world.links()
         await asyncio.sleep(1)
         world.cut(0)
         for number in range(2_000):

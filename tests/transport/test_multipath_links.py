@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from emulation.lines.profiles import Profile
-from tests.transport.multipath_world import World
+from emulation.memory.memory_paths import MemoryPaths
 from tests.transport.test_multipath import QUICK, SLOW, run
 from transport.link.interface import LinkError
 from transport.stream.stream_link import StreamLink
@@ -53,7 +53,7 @@ def test_each_load_after_a_rest_fills_the_paths_and_the_rate_that_is_told_is_tru
     goodput = GOODPUT * sum(one.rate_down for one in paths)
 
     async def scenario() -> None:
-        world, loop = World(paths), asyncio.get_running_loop()
+        world, loop = MemoryPaths(paths), asyncio.get_running_loop()
         near, far = StreamLink(world.device), StreamLink(world.remote)
         device, remote = Bulk(), Bulk()
         near.start(device, device)

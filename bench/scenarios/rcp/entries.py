@@ -47,4 +47,13 @@ ENTRIES: Final = (
         },
         virtual=True,
     ),
+    Scenario(
+        "r2cp-pulled-out",
+        "what a download notices of a path that goes, over the pair's own connection",
+        "bench.scenarios.rcp.r2cp_pulled_out",
+        takes=260,
+        quick_takes=6,
+        quick={"runs": 2, "size": 1_000_000},
+        virtual=True,
+    ),
 )

@@ -1,10 +1,19 @@
-"""Both ends of a connection over several emulated paths, in virtual time, on their own edges."""
+"""Both ends of a connection over several emulated paths: the product's own edges, no socket.
+
+    paths = MemoryPaths([profile("384k"), profile("lossy")])
+    near, far = paths.links()
+    far.write(data)
+    await near.has(len(data))
+
+Call it from within a loop in virtual time.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
 from math import inf
+from typing import Final
 
 from emulation.lines.profiles import Profile
 from emulation.memory.memory_spp import SppEnds, memory_links
@@ -17,12 +26,14 @@ from transport.stream import preamble
 from transport.stream.preamble import Preamble, What
 from transport.udp.connection import DEVICE, REMOTE, congestion
 
-GATE = 40_000
-TOKEN = b"t" * preamble.TOKEN
+GATE: Final = 40_000
+"""Bytes under way of the device's link, which in the product a gate bounds."""
+TOKEN: Final = b"t" * preamble.TOKEN
 
 
-class Above:
-    """A link, as its connection knows it: sends what it is given, keeps what it hears."""
+class ByteLink:
+    """A link, as its connection knows it: sends what it is given, keeps what it hears. Implements
+    transport.link.connection.Carried."""
 
     searching = False
 
@@ -33,19 +44,24 @@ class Above:
         self.connection = connection
         self.to_send = bytearray()
         self.got = bytearray()
+        """All that has come."""
         self.heard_at: list[float] = []
+        """When something came."""
         self.delivered_bytes = 0
         self.error: Exception | None = None
+        """Why nothing more crosses; None: it does."""
         self.over = asyncio.Event()
         self._chunk = chunk
         self._more = asyncio.Event()
         connection.start(self)
 
     def write(self, data: bytes) -> None:
+        """It goes once the connection asks for it."""
         self.to_send += data
         self.connection.wake()
 
     async def has(self, size: int) -> None:
+        """Until so many bytes have come, or nothing more does."""
         while len(self.got) < size and not self.over.is_set():
             self._more.clear()
             await self._more.wait()
@@ -78,7 +94,7 @@ class Above:
         self._more.set()
 
 
-class World:
+class MemoryPaths:
     """Two ends and the paths between them."""
 
     def __init__(self, profiles: Sequence[Profile], *, seed: int = 1) -> None:
@@ -139,6 +155,6 @@ class World:
         self.device.close()
         self.remote.close()
 
-    def above(self) -> tuple[Above, Above]:
+    def links(self) -> tuple[ByteLink, ByteLink]:
         """A link at either end: the device's, the remote's."""
-        return Above(self.device, most=GATE), Above(self.remote)
+        return ByteLink(self.device, most=GATE), ByteLink(self.remote)
