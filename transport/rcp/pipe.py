@@ -154,10 +154,11 @@ class Pipe:
     def came(self, one: Ask, echo: int, now: float) -> list[Ask]:
         """An ask was answered (`recv()`). Those that are lost by this, still under way."""
         self._remove(one)
-        if echo < one.clock:
-            return []  # the answer to an earlier request says nothing of what came after that
-        if not one.stood:
+        early = echo < one.clock
+        if not (one.stood or (one.kept and early)):  # of what was kept nobody knows since when
             self.congestion.acknowledged(one.size, sent_at=one.at, now=now, limited=self._limited)
+        if early:
+            return []  # the answer to an earlier request says nothing of what came after that
         lost = []
         for other in self._asks.values():
             if other.number > one.number:

@@ -1,4 +1,4 @@
-"""What a download notices of a path that is pulled out: the pair's own connection, in virtual time.
+"""Pulls one of two paths out during a download over the pair's own connection, in virtual time.
 
 Two paths, 4 Mbit/s with 30 ms and 2 Mbit/s with 200 ms. At a random moment of a download one of
 them goes: its interface is gone and the device knows, or it swallows all from then on. Counted is

@@ -25,10 +25,13 @@ _MORE: Final = 3
 _LEAST: Final = 4
 """Packets that may always be under way."""
 _TELLING: Final = 8
-"""Packets of a round, all of which have waited if there is a queue; of a burst the first has not
-(RFC 9406, 4.2)."""
+"""Packets in a row, all of which have waited if there is a queue; of a burst the first has not (RFC
+9406, 4.2)."""
 _ROUNDS: Final = 5
 """For which what was delivered counts."""
+_FASTER: Final = 3.0
+"""Times what the path holds by now, at most, while the window is searched for: what is measured is
+a round trip old, and the window has doubled since."""
 _EXPIRY: Final = 10.0
 """Seconds for which the least round trip does."""
 _DRAINED: Final = 0.75
@@ -62,7 +65,8 @@ class BottleneckBased:
         self._round_from = float("-inf")
         """Once something comes that left since then, a round has ended."""
         self._round_least = float("inf")
-        self._round_count = 0
+        self._trips: deque[float] = deque(maxlen=_TELLING)
+        """The latest ones."""
         self._lost = 0
         """Bytes, in this round."""
         self._filled = False
@@ -92,7 +96,8 @@ class BottleneckBased:
         self._delivered += size
         self._filled = self._filled or limited
         if limited and self._search:
-            self._search += size
+            most = _FASTER * self.rate * self._least if self.rate else 0.0
+            self._search = min(self._search + size, max(most, self._search))
         trip = now - sent_at
         if trip <= 0:
             return
@@ -103,8 +108,9 @@ class BottleneckBased:
         if trip <= self._least:
             self._least, self._least_at = trip, now
         self._round_least = min(self._round_least, trip)
-        self._round_count += 1
-        if self._round_count == _TELLING and self._round_least > self._least + self._patience:
+        self._trips.append(trip)
+        waited = min(self._trips) > self._least + self._patience
+        if waited and len(self._trips) == _TELLING:
             self._enough()  # no need to wait for the round's end
         if sent_at >= self._round_from:
             self._end_round(now)
@@ -138,7 +144,6 @@ class BottleneckBased:
         self._look_at_least(now)
         self._round_from = now
         self._round_least = float("inf")
-        self._round_count = 0
         self._filled = False
         self._rates.append(0.0)
 
