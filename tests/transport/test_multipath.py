@@ -323,3 +323,24 @@ def test_small_words_come_whole_though_the_path_that_had_them_has_died() -> None
         world.close()
 
     run(scenario)
+
+
+@pytest.mark.parametrize("which", ["device", "remote"])
+def test_a_link_may_close_its_connection_when_it_hears_something(which: str) -> None:
+    """As it does at a farewell, or when the peer breaks the protocol of frames."""
+
+    async def scenario() -> None:
+        loop, raised = asyncio.get_running_loop(), list[object]()
+        loop.set_exception_handler(lambda _, context: raised.append(context))
+        world = MemoryPaths([QUICK, SLOW])
+        near, far = world.links()
+        await asyncio.sleep(1)
+        hearer, other = (near, far) if which == "device" else (far, near)
+        hearer.heard = lambda _: hearer.connection.close()  # type: ignore[method-assign]
+        other.write(noise(100_000))
+        await other.over.wait()
+        await asyncio.sleep(5)
+        assert raised == []
+        world.close()
+
+    run(scenario)

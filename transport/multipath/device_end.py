@@ -177,9 +177,12 @@ class DeviceEnd(MultipathEnd):
 
     def close(self) -> None:
         self._forget()
-        for path in self.paths:
+        paths, self._paths = self._paths, {}
+        for path in paths.values():
+            self._engine.close(path.number)
+            path.link.changed = lambda: None
+        for path in paths.values():
             path.link.end()
-        self._paths.clear()
         self._over()
 
     def __repr__(self) -> str:
@@ -190,8 +193,9 @@ class DeviceEnd(MultipathEnd):
     def _turn(self) -> None:
         now = self._loop.time()
         for path in self.paths:
-            self._take(path, now)
-            self._judge(path)
+            if path.number in self._paths:  # what one brings may end them all
+                self._take(path, now)
+                self._judge(path)
         due = self._engine.next_timer()
         if due is not None and due <= now:
             self._engine.on_timer(now)
