@@ -34,13 +34,15 @@ class Availability:
         for other in self._paths():
             if other is not path and other.limit is not None:
                 other.limit = max(other.limit, end)
-            self._ask(other, other.standing.release(end), now)
+            if other.standing:
+                self._ask(other, other.standing.release(end), now)
 
     def more(self, end: int, path: PipePath, now: float) -> None:
         """Bytes before `end` have come that were not the last: all that stands with their sender is
         on its way, or will be said to have no end yet."""
         self.exists(end, path, now)
-        self._ask(path, path.standing.withdraw(), now)
+        if path.standing:
+            self._ask(path, path.standing.withdraw(), now)
         for other in self._paths() if self._stands else (path,):
             if other.limit is not None and end >= other.limit:
                 other.limit = None  # its sender has had more since

@@ -20,6 +20,10 @@ class StandingPulls:
         self._ranges: list[ByteRange] = []
         """By their begins; none overlaps another."""
 
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self._ranges)
+
     @property
     def size(self) -> int:
         """Bytes in all."""
