@@ -5,6 +5,7 @@ A pairing string that is given is kept, so that later starts need none.
 
 from __future__ import annotations
 
+import socket
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
@@ -53,16 +54,15 @@ class Remote:
 
 def remote(settings: PairingSettings) -> Remote:
     """The remote to use. Raises PairingError, saying what to do."""
+    if settings.paths and not hasattr(socket, "SO_BINDTODEVICE"):
+        raise PairingError("paths needs Linux, where a socket can be bound to an interface")
     if settings.security == "none":
-        if settings.paths:
+        if settings.paths or settings.transport == "atp-udp":
+            setting = "paths" if settings.paths else f"transport = {settings.transport}"
+            instead = "leave it out" if settings.paths else "leave it at tcp"
             raise PairingError(
-                "paths is for paired devices: its datagrams are sealed with the keys of the "
-                "pairing. Without security, leave it out"
-            )
-        if settings.transport == "atp-udp":
-            raise PairingError(
-                f"transport = {settings.transport} is for paired devices: its datagrams are sealed "
-                "with the keys of the pairing. Without security, leave it at tcp"
+                f"{setting} is for paired devices: its datagrams are sealed with the keys of the "
+                f"pairing. Without security, {instead}"
             )
         address = settings.remote or UNPROTECTED
         host, _ = parse_address(address)

@@ -1,6 +1,6 @@
-// The stacked chart of bandwidth by document (HATS, figures 5 to 7), or by path: keeps the buckets that the
-// event stream brings and draws them as SVG. Colours come from the style sheet, by slot; a document
-// keeps its slot for as long as it is on the chart.
+// The stacked chart of bandwidth by document (HATS, figures 5 to 7), or by path: keeps the buckets
+// that the event stream brings and draws them as SVG. Colours come from the style sheet, by slot; a
+// document, or path, keeps its slot for as long as it is on the chart.
 
 const SLOTS = 7;
 const NS = "http://www.w3.org/2000/svg";

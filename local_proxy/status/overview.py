@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
+import msgspec
+
 from local_proxy.kept.store import Sum
 from local_proxy.link.components import Component
 from local_proxy.link.uplink import Uplink
@@ -166,17 +168,7 @@ class Overview:
             transport=link.transport,
             instead=self._why_not_udp() if link.transport == "tcp" else "",
             tcp=self._facts.shown(now=now),
-            paths=[
-                ShownPath(
-                    name=path.name,
-                    carried=path.carried,
-                    rate=path.rate,
-                    round_trip=path.round_trip,
-                    answers=path.answers,
-                    quickest=path.quickest,
-                )
-                for path in link.paths
-            ],
+            paths=[msgspec.convert(one, ShownPath, from_attributes=True) for one in link.paths],
         )
 
     def _look(self) -> None:

@@ -31,7 +31,7 @@ def test_a_mix_is_looked_at_at_each_time_that_it_reaches() -> None:
 def test_bursts_take_from_the_way_back_what_they_need() -> None:
     mixed = [observe(FlowMix(0, 4, 100, seed, 20.0)) for seed in range(1, 7)]
     assert all(0.3 < one.dropped < 0.5 for one in mixed)
-    assert mean(one.means[0] for one in mixed) > 0.83 * FAIR, "one differs by .05 from the next"
+    assert mean(one.means[0] for one in mixed) > 0.85 * FAIR, "one differs by .05 from the next"
 
 
 def test_checks_are_those_of_the_figures() -> None:

@@ -63,6 +63,11 @@ def test_a_flag_that_makes_no_sense(
     assert sluice(*LOCAL, *flags, home=home(tmp_path)).refused(*parts)
 
 
+def test_an_interface_that_can_be_none(tmp_path: Path) -> None:
+    user = home(tmp_path, SLUICE_LOCAL_PATHS="wlan0, a name with spaces")
+    assert sluice(*LOCAL, home=user).refused("local.paths")
+
+
 def test_a_private_network_that_is_none(tmp_path: Path) -> None:
     user = home(tmp_path, SLUICE_LOCAL_PRIVATE="10.1.0.0/16, 10.0.0.0/40")
     assert sluice(*LOCAL, home=user).refused("local.private: '10.0.0.0/40'", "10.1.0.0/16")

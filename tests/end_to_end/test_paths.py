@@ -134,7 +134,7 @@ def test_both_interfaces_bring_a_download_and_the_status_page_says_how_much(
             await pair.download()
             carried = await pair.paths()
             assert sum(carried.values()) >= SIZE
-            assert min(carried.values()) > 0.1 * SIZE, "a third of the rate is the slow one's"
+            assert min(carried.values()) > 0.2 * SIZE, "a third of the rate is the slow one's"
             for path in (0, 1):
                 assert pair.world.statistics(path).bytes_down >= carried[f"path{path}"]
             status = await pair.status()

@@ -64,3 +64,16 @@ def test_without_security_only_loopback(tmp_path: Path, address: str) -> None:
 def test_without_security_nowhere_else(tmp_path: Path, address: str) -> None:
     with pytest.raises(PairingError, match="loopback only"):
         remote(settings(tmp_path, security="none", remote=address, pair=str(INVITATION)))
+
+
+def test_several_paths_are_for_paired_devices_and_go_over_udp(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = {"paths": ["wlan0", "wwan0"]}
+    assert remote(settings(tmp_path, pair=str(INVITATION), **wanted)).keys is not None
+    assert remote(settings(tmp_path)).keys is None
+    with pytest.raises(PairingError, match=r"paths is for paired devices.*leave it out"):
+        remote(settings(tmp_path, security="none", **wanted))
+    monkeypatch.delattr("socket.SO_BINDTODEVICE")
+    with pytest.raises(PairingError, match="needs Linux"):
+        remote(settings(tmp_path, **wanted))

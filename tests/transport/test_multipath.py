@@ -232,3 +232,25 @@ def test_small_words_come_whole_though_the_path_that_had_them_has_died() -> None
         world.close()
 
     run(scenario)
+
+
+def test_a_path_that_joins_after_the_only_one_has_died_takes_over_at_once() -> None:
+    """As LTE does once Wi-Fi is out of reach, while nothing is under way."""
+
+    async def scenario() -> None:
+        loop, world = asyncio.get_running_loop(), MemoryPaths([QUICK])
+        near, far = world.links()
+        await asyncio.sleep(1)
+        world.cut(0)
+        near.write(noise(100))  # nobody answers: the path is in doubt
+        await asyncio.sleep(2)
+        world.open(SLOW)
+        await asyncio.sleep(2)
+        assert far.got == noise(100)
+        began = loop.time()
+        far.write(noise(3_000))
+        await near.has(3_000)
+        assert loop.time() - began < SLOW.delay + 0.05
+        world.close()
+
+    run(scenario)

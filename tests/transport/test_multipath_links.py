@@ -58,7 +58,7 @@ def test_each_load_after_a_rest_fills_the_paths_and_the_rate_that_is_told_is_tru
         device, remote = Bulk(), Bulk()
         near.start(device, device)
         far.start(remote, remote)
-        for load in range(4):
+        for load in range(4 * len(paths)):
             await asyncio.sleep(2)
             began = loop.time()
             remote.left = SIZE

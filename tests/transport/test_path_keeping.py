@@ -7,17 +7,20 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from emulation.memory import virtual_time
 from pairing.identity import device_identity
 from tests.watched import run, until
 from transport.link.interface import LinkError, NotTrusted
-from transport.paths import usable
-from transport.paths.several import dial_paths
+from transport.paths import several, usable
+from transport.paths.several import PathKeeper, dial_paths
+from transport.spp.core.settings import Statistics
 from transport.spp.handshake.keys import ClientKeys, ServerKeys
 from transport.stream.accepting_end import Reception
 from transport.stream.dialling_end import read_preamble
 from transport.stream.preamble import Preamble, What
 from transport.stream.stream_link import StreamLink
 
+SEEN = Statistics.__dataclass_fields__
 DEVICE, OTHER, REMOTE = (device_identity(seed * 32) for seed in (b"d", b"o", b"r"))
 KEYS = ClientKeys(DEVICE.pem, pin=REMOTE.pin)
 
@@ -91,6 +94,42 @@ def test_a_remote_that_does_not_know_this_device_says_so() -> None:
             await asyncio.wait_for(end.receive(1), 10)
 
     with_remote(scenario, known=OTHER.certificate)
+
+
+@pytest.mark.parametrize("revoked", [True, False])
+def test_paths_that_end_at_once_are_dialled_again_less_and_less_and_a_refusal_is_final(
+    revoked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dialled: list[float] = []
+
+    class Ended:
+        """A connection that is over as soon as it is made."""
+
+        error = NotTrusted("who are you?") if revoked else None
+        open = False
+        changed = staticmethod(lambda: None)
+
+        async def closed(self) -> None: ...
+
+    async def connect(*_: object, **__: object) -> Ended:
+        dialled.append(asyncio.get_running_loop().time())
+        return Ended()
+
+    async def main() -> None:
+        monkeypatch.setattr(several, "connect", connect)
+        keeper = PathKeeper("remote.test", 1, keys=KEYS, interfaces=lambda: ["lo"], timeout=1)
+        joined: list[str] = []
+        monkeypatch.setattr(keeper.end, "join", lambda _, *, name, **__: joined.append(name))
+        monkeypatch.setattr(
+            Ended, "statistics", lambda _: Statistics(**dict.fromkeys(SEEN, 0)), raising=False
+        )
+        await keeper.open()
+        await asyncio.sleep(4)
+        keeper.end.close()
+        assert len(joined) == len(dialled)
+
+    virtual_time.run(main())
+    assert len(dialled) == (1 if revoked else 4)  # at 0, .5, 1.5 and 3.5 s
 
 
 def test_links_begin_on_it_as_on_any_connection() -> None:

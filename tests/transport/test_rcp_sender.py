@@ -194,11 +194,30 @@ def test_no_pull_stands_before_the_first_request() -> None:
         sender_of(b"").keep(Req(0, 0, 100, True, (Block(0, 0, 100),)))
 
 
-def test_of_many_kept_ranges_the_oldest_are_forgotten() -> None:
+def test_of_many_kept_ranges_the_last_are_forgotten() -> None:
     sender = sender_of(b"")
     for clock in range(100):
         begin = 10 * clock
         sender.received(Req(clock, 0, begin + 10, True, (Block(clock, begin, begin + 10),)))
     *data, _ = written(sender, bytes(1000))
-    assert len(data) == 64
-    assert data[-1].end == 1000
+    assert ranges(data) == [(begin, begin + 10) for begin in range(0, 640, 10)]
+
+
+def test_each_byte_that_is_kept_goes_once_however_often_it_was_asked_for() -> None:
+    """A hostile receiver: 64 pulls for the same 100,000 bytes."""
+    sender = sender_of(b"")
+    for clock in range(64):
+        sender.received(Req(clock, 0, 100_000, True, (Block(clock, 0, 100_000),)))
+    *data, _ = written(sender, bytes(50_000))
+    assert sum(len(one.data) for one in data) == 50_000
+    *data, _ = written(sender, bytes(60_000))
+    assert sum(len(one.data) for one in data) == 50_000
+    assert sender.awaited == 0
+
+
+def test_a_standing_pull_for_what_is_there_gets_no_more_than_any_request() -> None:
+    sender = sender_of(bytes(3 * MOST_AT_ONCE))
+    sender.received(Req(0, 0, 0, True, (Block(0, 0, 100),)))
+    end = 3 * MOST_AT_ONCE
+    data = sender.keep(Req(0, 0, end, True, (Block(0, 0, end),)))
+    assert sum(len(one.data) for one in data) <= MOST_AT_ONCE + sender.size

@@ -30,7 +30,7 @@ from transport.spp.congestion.interface import Congestion
 from transport.spp.congestion.rate_based import RateBased
 from transport.spp.core.settings import Delivered
 from transport.spp.edge.link import SppLink
-from transport.udp.connection import UNKNOWN
+from transport.udp.connection import UNKNOWN, paced
 from wire.errors import PeerError
 
 _RECORD: Final = 8
@@ -51,7 +51,7 @@ class DevicePath:
     control: Congestion
     """Of what comes over it."""
     doubted: bool = False
-    """What goes up over it is not answered, so the engine leaves it alone."""
+    """What goes up over it is not answered, so the engine leaves it alone where it has others."""
     reader: WordReader = field(default_factory=WordReader)
 
     def pace(self, rate: float) -> None:
@@ -79,7 +79,8 @@ class DeviceEnd(MultipathEnd):
         self._paths: dict[int, DevicePath] = {}
         self._uplink = UplinkSender()
         self._arrived_at = 0.0
-        self._rate = 0.0
+        self._rate = UNKNOWN
+        """Bytes/second at which what goes up leaves."""
         self.peer: ProvenPeer | None = None
         self.on_network_change: Callable[[], None] = lambda: None
         """Called when this machine's addresses are not what they were."""
@@ -148,7 +149,7 @@ class DeviceEnd(MultipathEnd):
         super().start(carried)
 
     def pace(self, rate: float, *, sure: bool) -> None:
-        self._rate = rate
+        self._rate = paced(rate, sure=sure)
 
     def network_changed(self) -> None:
         for path in self.paths:
@@ -228,12 +229,11 @@ class DeviceEnd(MultipathEnd):
 
     def _judge(self, path: DevicePath) -> None:
         """Whether it answers."""
-        if path.link.doubtful and not path.doubted:
-            path.doubted = True
-            self._engine.doubt(path.number)
-        elif path.doubted and not path.link.doubtful:
-            path.doubted = False
+        if path.link.doubtful:
+            self._engine.doubt(path.number)  # each time: there may be another by now
+        elif path.doubted:
             self._engine.trust(path.number)
+        path.doubted = path.link.doubtful
 
     def _request(self, now: float) -> None:
         for number, segment in self._engine.requests(now):
@@ -288,7 +288,7 @@ class DeviceEnd(MultipathEnd):
             if path.link.room() <= 0:
                 due = _first(due, path.link.room_at())
                 break
-            path.pace(max(UNKNOWN, self._rate))
+            path.pace(self._rate)
             if (owed := self._uplink.next_again()) is not None:
                 self._piece(path, *owed)
             elif self._carried is None:
@@ -309,6 +309,8 @@ class DeviceEnd(MultipathEnd):
             path = self._quickest()
             if path is not None:
                 self._piece(path, offset, piece)
+            else:
+                self._uplink.owe(offset)
 
     def _piece(self, path: DevicePath, offset: int, piece: bytes) -> None:
         number = path.link.send(encode_word(StreamWord(offset, piece)))

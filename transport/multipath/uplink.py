@@ -61,6 +61,10 @@ class UplinkSender:
         size = len(self._unacked.pop(offset, b""))
         return size if offset >= self.counts_from else 0
 
+    def owe(self, offset: int) -> None:
+        """No path could carry the piece: the next one is to."""
+        self._again.append(offset)
+
     def give_up(self, path: int) -> None:
         """The path is gone, or answers no more: what it owes is to go over another."""
         owed = self._sent.pop(path, {}).values()

@@ -52,7 +52,8 @@ class PathKeeper:
         self._keys = keys
         self._interfaces = interfaces
         self._timeout = timeout
-        self._end = DeviceEnd(Preamble(What.JOIN, secrets.token_bytes(TOKEN)).encode())
+        self.end = DeviceEnd(Preamble(What.JOIN, secrets.token_bytes(TOKEN)).encode())
+        """The connection."""
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._hurry = asyncio.Event()
         self._first: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -61,17 +62,17 @@ class PathKeeper:
 
     async def open(self) -> DeviceEnd:
         """The connection, once it has a path. Raises LinkError, NotTrusted."""
-        self._end.on_network_change = self._network_changed
-        self._end.on_close = self._stop
+        self.end.on_network_change = self._network_changed
+        self.end.on_close = self._stop
         self._look()
         if not self._tasks:
             raise LinkError("none of the interfaces that paths names is there")
         try:
             await self._first
         except BaseException:
-            self._end.close()
+            self.end.close()
             raise
-        return self._end
+        return self.end
 
     def _network_changed(self) -> None:
         self._look()
@@ -83,9 +84,9 @@ class PathKeeper:
         for name in names:
             if name not in self._tasks:
                 self._tasks[name] = asyncio.create_task(self._keep(name), name=f"path over {name}")
-        for path in self._end.paths:
+        for path in self.end.paths:
             if path.name not in names:
-                self._end.leave(path)
+                self.end.leave(path)
         for name in [name for name in self._tasks if name not in names]:
             self._tasks.pop(name).cancel()
 
@@ -114,13 +115,19 @@ class PathKeeper:
                 await self._pause(BACKOFF[min(attempts, len(BACKOFF) - 1)])
                 attempts += 1
                 continue
-            attempts = 0
-            self._end.join(link, name=name, round_trip=link.statistics().smoothed)
+            since = asyncio.get_running_loop().time()
+            self.end.join(link, name=name, round_trip=link.statistics().smoothed)
             _log.info("a path has joined", interface=name)
             if not self._first.done():
                 self._first.set_result(None)
             await link.closed()
             _log.info("a path is gone", interface=name, reason=str(link.error or ""))
+            if isinstance(link.error, NotTrusted):
+                return
+            if asyncio.get_running_loop().time() - since > BACKOFF[-1]:
+                attempts = 0
+            await self._pause(BACKOFF[min(attempts, len(BACKOFF) - 1)])
+            attempts += 1
 
     def _tried(self, name: str, error: LinkError) -> None:
         """Without a first path there is no connection: all have failed, or the remote refuses."""

@@ -170,21 +170,19 @@ class R2cpEngine:
 
     def standing(self, now: float) -> list[tuple[int, Req]]:
         """Requests for what comes next, before it is there, which must arrive: of the quickest path
-        for a window, again once half of that is gone."""
+        for a window, again once half of that is gone, or where something before it has none."""
         pending, buffer = self._stream.pending, self._stream.buffer
         for number, path in self._ready():
             if path.limit is None or path.limit < self._senders.known or not self._may_stand(path):
                 continue
-            stands, window = path.standing.size, path.asking.window
-            if pending.begin < path.limit or 2 * stands > window:
+            if pending.begin < path.limit:
                 continue
-            bound = buffer.read_upto + buffer.capacity
-            wanted = pending.take_beyond(0, window - stands, bound=bound)
-            if wanted is not None:
-                path.standing.add(*wanted)
+            bound = min(path.limit + path.asking.window, buffer.read_upto + buffer.capacity)
+            if wanted := path.standing.take(pending, path.limit, bound):
                 clock = path.pipe.clock - 1  # it takes none: others may overtake it
-                block = Block(clock, wanted.begin, wanted.end)
-                return [(number, Req(clock, self.next, wanted.end, pull=True, blocks=(block,)))]
+                blocks = tuple(Block(clock, *one) for one in wanted)
+                end = max(one.end for one in wanted)
+                return [(number, Req(clock, self.next, end, pull=True, blocks=blocks))]
         return []
 
     def next_timer(self) -> float | None:

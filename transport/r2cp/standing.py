@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from bisect import insort
 
-from transport.rcp.pending import ByteRange
+from transport.rcp.pending import ByteRange, PendingRanges
+from transport.rcp.segments import MOST_BLOCKS
 
 
 class StandingPulls:
@@ -32,6 +33,22 @@ class StandingPulls:
     def add(self, begin: int, end: int) -> None:
         """The sender keeps this range, which nobody else is asked for."""
         insort(self._ranges, ByteRange(begin, end))
+
+    def take(self, pending: PendingRanges, limit: int, end: int) -> list[ByteRange]:
+        """Ranges that are to stand from now on: all that is pending before `end`, where less than
+        half of what comes from `limit` on stands, or what comes first does not."""
+        stands = sum(one.end - one.begin for one in self._ranges if one.begin < end)
+        first = bool(self._ranges) and self._ranges[0].begin < pending.begin
+        if first and 2 * stands > end - limit:
+            return []
+        taken: list[ByteRange] = []
+        while len(taken) < MOST_BLOCKS:
+            one = pending.take_beyond(0, end - pending.begin, bound=end)
+            if one is None:
+                break
+            self.add(*one)
+            taken.append(one)
+        return taken
 
     def covers(self, begin: int) -> bool:
         """Whether this byte is among them."""

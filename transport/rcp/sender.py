@@ -10,7 +10,6 @@ such a sender the word on how much there is must arrive: whoever carries it repe
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from typing import Final
 
@@ -19,10 +18,11 @@ from transport.rcp.segments import DataSegment, Fin, Limit, Req, Segment
 from transport.rcp.send_buffer import Content
 from wire.errors import PeerError
 
-MOST_AT_ONCE: Final = 4 << 20
-"""Bytes that one request gets at most, whatever it asks for; no window of ours is larger."""
+MOST_AT_ONCE: Final = 1 << 20
+"""Bytes that one request gets at most, whatever it asks for, and what it has made the sender keep;
+no receive buffer of ours is larger."""
 _MOST_HELD: Final = 64
-"""Ranges; of more the oldest are forgotten, and asked for again once their time is over."""
+"""Ranges; of more the last are forgotten, and asked for again once their time is over."""
 
 
 class RcpSender:
@@ -48,8 +48,9 @@ class RcpSender:
         """Nothing from here on is given out although it is written; None: all is."""
         self._told: int | None = None
         """The receiver believes that nothing from here on is there; None: it may ask."""
-        self._held: deque[tuple[int, int]] = deque(maxlen=_MOST_HELD)
-        """Ranges that were asked for and are not there yet, or not wholly."""
+        self._held: list[tuple[int, int]] = []
+        """Ranges that were asked for and are not there yet, or not wholly: by their begins; none
+        overlaps another, so that each byte goes once however often it is asked for."""
 
     @property
     def available(self) -> int:
@@ -103,7 +104,7 @@ class RcpSender:
         if not isinstance(segment, Req) or not segment.pull or self._clock < 0:
             raise PeerError("that is no standing pull")
         for block in segment.blocks:
-            self._held.append((block.begin, block.end))
+            self._hold(block.begin, block.end)
         said: list[Segment] = list(self._give())
         self._told = self.available  # who asks so expects no more than that
         return said
@@ -134,20 +135,36 @@ class RcpSender:
                 yield segment
             keep = min(wanted, request.upto)
             if request.pull and keep > self.available:
-                self._held.append((max(begin, self.available), keep))
+                self._hold(max(begin, self.available), keep)
         # Of a pull for what came otherwise meanwhile nothing is left but that somebody is there.
         if end > self.available or (ranges and request.pull and not said):
             self._told = self.available
             if not told:
                 yield self._limit()
 
+    def _hold(self, begin: int, end: int) -> None:
+        """Keeps what of this range is not kept already."""
+        fresh = []
+        for low, high in self._held:
+            if low > begin and begin < end:
+                fresh.append((begin, min(low, end)))
+            begin = max(begin, high)
+        if begin < end:
+            fresh.append((begin, end))
+        self._held = sorted([*self._held, *fresh])[:_MOST_HELD]
+
     def _give(self) -> Iterator[DataSegment]:
         """What was asked for before it was there, as far as it is there now."""
-        for _ in range(len(self._held)):
-            begin, end = self._held.popleft()
-            yield from self._cut(begin, end)
-            if end > self.available:
-                self._held.append((max(begin, self.available), end))
+        held, self._held = self._held, []
+        credit = MOST_AT_ONCE
+        for begin, end in held:
+            at = begin
+            for segment in self._cut(begin, min(end, begin + credit)):
+                credit -= len(segment.data)
+                at = segment.end
+                yield segment
+            if max(at, self.content.purged) < end:
+                self._held.append((at, end))
 
     def _cut(self, begin: int, end: int) -> Iterator[DataSegment]:
         """A range in segments, as far as it is there."""

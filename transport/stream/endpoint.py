@@ -119,7 +119,7 @@ class Endpoint:
         self._asked_at = now
         report = b"" if self._retained.cut else self._report(now)
         frame = self._replay(now) if self._retained.replaying else self._frame(now)
-        if not frame:
+        if not frame and self.gate.open:
             self._asked_rate.dry(now)
         if not report and not frame:
             return None
@@ -170,7 +170,8 @@ class Endpoint:
             self._begin_anew(now)
         self._heard_at = now
         self.gate.on_delivered(now, news)
-        self._asked_rate.arrived(news.in_order, sent_at=news.first_sent_at, now=now)
+        if self.gate.open:
+            self._asked_rate.arrived(news.in_order, sent_at=news.first_sent_at, now=now)
         self._retained.reported(self._resumed_from + news.in_order - _UNOPENED)
 
     def _begin_anew(self, now: float) -> None:

@@ -124,10 +124,7 @@ class UdpConnection:
 
     def pace(self, rate: float, *, sure: bool) -> None:
         self._rate = rate
-        # A pace that did not grow with what arrives would be all that is ever found of a fast path.
-        self._congestion.set_rate(
-            max(_LEAST, _GAIN * rate) if sure else max(UNKNOWN, _SEARCH * rate)
-        )
+        self._congestion.set_rate(paced(rate, sure=sure))
 
     def network_changed(self) -> None:
         if self._link.open:
@@ -286,6 +283,12 @@ def _as_one(arrivals: list[DeliveryReport]) -> DeliveryReport:
     size = sum(one.size for one in arrivals)
     first_sent_at = min(one.first_sent_at for one in arrivals)
     return DeliveryReport(size, last.in_order, first_sent_at, last.sent_at, last.arrived_at)
+
+
+def paced(rate: float, *, sure: bool) -> float:
+    """Bytes/second at which payloads leave where the gate says that the path carries `rate`."""
+    # A pace that did not grow with what arrives would be all that is ever found of a fast path.
+    return max(_LEAST, _GAIN * rate) if sure else max(UNKNOWN, _SEARCH * rate)
 
 
 def congestion() -> RateBased:

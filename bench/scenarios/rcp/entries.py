@@ -31,7 +31,7 @@ ENTRIES: Final = (
         "bench.scenarios.rcp.r2cp_paths",
         takes=160,
         quick_takes=5,
-        quick={"seconds": 36.0, "rates": (), "trips": (0.21,)},
+        quick={"seconds": 18.0, "rates": (), "trips": (0.21,)},
         virtual=True,
     ),
     Scenario(
@@ -39,10 +39,10 @@ ENTRIES: Final = (
         "whether a download notices that it goes on over another network (R2CP, figure 8)",
         "bench.scenarios.rcp.r2cp_handoff",
         takes=8,
-        quick_takes=2,
+        quick_takes=1,
         quick={
-            "seconds": 30.0,
-            "at": 10.0,
+            "seconds": 18.0,
+            "at": 6.0,
             "handoffs": ("8a: without", "8b: to another server", "8c: both"),
         },
         virtual=True,

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from transport.spp.core.packets import SegmentFrame, encode
 from wire.errors import LocalError
 
-MOST_WAITING: Final = 4 << 20
+MOST_WAITING: Final = 1 << 20
 """Bytes that wait to leave, or to be taken: more are dropped, as a full queue of the path would."""
 
 
