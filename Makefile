@@ -47,8 +47,11 @@ smoke: $(STAMP) system  ## benches in virtual time, and whole page loads over no
 AT_ONCE ?= -n 3 --dist loadfile
 # They wait more than they reckon: three files at a time keep two processors busy.
 
+AGAIN ?= yes
+# no: without those that `make coverage` has run just now.
+
 test: $(STAMP) system  ## all tests
-	$(BIN)/python -m pytest $(AT_ONCE) -m 'not alone' $(TESTS) || test $$? -eq 5
+	$(BIN)/python -m pytest $(AT_ONCE) -m 'not alone' $(if $(filter no,$(AGAIN)),$$($(BIN)/python -m tests.house.floors --ignored)) $(TESTS) || test $$? -eq 5
 	$(BIN)/python -m pytest -m alone $(TESTS) || test $$? -eq 5  # 5: none of $(TESTS) is
 
 bench-peers: $(STAMP)  ## other people's proxies, to compare ours with
@@ -61,7 +64,7 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(BIN)/mypy
 
-coverage: $(STAMP)
+coverage: $(STAMP) system
 	$(BIN)/python -m tests.house.floors
 
 check: lint types coverage  ## lint, types, branch coverage of the pure rooms

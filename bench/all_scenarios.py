@@ -1,4 +1,7 @@
-"""Every scenario, one after another, each in a process of its own; then one report of all.
+"""Runs every scenario, each in a process of its own; then writes one report of all.
+
+One after another, for they measure the machine; those in virtual time do not, and keep all of its
+processors busy.
 
 A scenario that fails or hangs costs its own figures and nobody else's. The folder then holds
 index.html, bench.json (which `compare` takes), and a folder of each scenario with its report, its
@@ -7,6 +10,7 @@ words and its films. Knows the registry and reports; nothing of what is measured
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -43,6 +47,12 @@ class _Ended:
     """Why there is no report; empty: there is one."""
 
 
+@dataclass(frozen=True, slots=True)
+class _All:
+    ended: list[_Ended]
+    seconds: float
+
+
 def run(
     folder: Path,
     *,
@@ -60,30 +70,45 @@ def run(
         for entry in scenarios
         if (entry.virtual or not virtual) and not (quick and entry.slow)
     ]
-    folder.mkdir(parents=True, exist_ok=True)
-    ended: list[_Ended] = []
-    for number, entry in enumerate(chosen):
-        left = sum(_expected(later, quick) for later in chosen[number:])
-        say(f"[{number + 1}/{len(chosen)}] {entry.name:<24} about {duration(left)} left")
-        ended.append(_child(entry, folder / entry.name, quick))
-        say(f"{'':<8}{_told(ended[-1], folder)}")
-    return _combine(folder, ended, say)
+    for entry in chosen:
+        (folder / entry.name).mkdir(parents=True, exist_ok=True)
+        (folder / entry.name / "report.json").unlink(missing_ok=True)
+    at_once = os.cpu_count() or 1 if virtual else 1
+    return _combine(folder, asyncio.run(_run(chosen, folder, quick, at_once, say)), say)
+
+
+async def _run(
+    chosen: Sequence[Scenario], folder: Path, quick: bool, at_once: int, say: Say
+) -> _All:
+    """All of them, so many at a time, in the order given."""
+    began, free = time.monotonic(), asyncio.Semaphore(at_once)
+
+    async def one(number: int, entry: Scenario) -> _Ended:
+        async with free:
+            left = sum(_expected(later, quick) for later in chosen[number:]) / at_once
+            say(f"[{number + 1}/{len(chosen)}] {entry.name:<24} about {duration(left)} left")
+            ended = await _child(entry, folder / entry.name, quick)
+            say(f"{'':<8}{f'{ended.name}: ' if at_once > 1 else ''}{_told(ended, folder)}")
+            return ended
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(one(*numbered)) for numbered in enumerate(chosen)]
+    return _All([task.result() for task in tasks], time.monotonic() - began)
 
 
 def _expected(entry: Scenario, quick: bool) -> float:
     return entry.quick_takes if quick else entry.takes
 
 
-def _child(entry: Scenario, folder: Path, quick: bool) -> _Ended:
+async def _child(entry: Scenario, folder: Path, quick: bool) -> _Ended:
     """One scenario in a process, its words in log.txt."""
-    folder.mkdir(parents=True, exist_ok=True)
     report = folder / "report.json"
-    report.unlink(missing_ok=True)
     words = [sys.executable, "-m", "bench", entry.name, f"--report={folder}"]
     words += ["--quick"] if quick else [f"--{key}={value}" for key, value in entry.full.items()]
     began, failure = time.monotonic(), ""
     with (folder / "log.txt").open("w") as log:
-        if not ended_by_itself(words, log, seconds=max(LEAST, PATIENCE * _expected(entry, quick))):
+        patience = max(LEAST, PATIENCE * _expected(entry, quick))
+        if not await ended_by_itself(words, log, seconds=patience):
             failure = "it took too long and was ended"
     if not failure and not report.exists():
         last = (folder / "log.txt").read_text(errors="replace").strip().splitlines()[-1:]
@@ -91,34 +116,36 @@ def _child(entry: Scenario, folder: Path, quick: bool) -> _Ended:
     return _Ended(entry.name, time.monotonic() - began, failure)
 
 
-def ended_by_itself(words: Sequence[str], log: IO[str], *, seconds: float) -> bool:
+async def ended_by_itself(words: Sequence[str], log: IO[str], *, seconds: float) -> bool:
     """Whether the program ended by itself within so many; else what it has started ends with it."""
-    child = subprocess.Popen(
-        bound(*words),
+    child = await asyncio.create_subprocess_exec(
+        *bound(*words),
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=subprocess.STDOUT,
         start_new_session=True,
     )
     try:
-        child.wait(seconds)
-    except subprocess.TimeoutExpired:
+        async with asyncio.timeout(seconds):
+            await child.wait()
+    except TimeoutError:
         return False
     finally:
-        _end(child)
+        await _end(child)
     return True
 
 
-def _end(child: subprocess.Popen[bytes]) -> None:
+async def _end(child: asyncio.subprocess.Process) -> None:
     """As Ctrl-C does, so that it clears up; what does not heed that is killed, with its group."""
-    if child.poll() is not None:
+    if child.returncode is not None:
         return
     child.send_signal(signal.SIGINT)
     try:
-        child.wait(FAREWELL)
-    except subprocess.TimeoutExpired:
+        async with asyncio.timeout(FAREWELL):
+            await child.wait()
+    except TimeoutError:
         os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
+        await child.wait()
 
 
 def _told(ended: _Ended, folder: Path) -> str:
@@ -134,8 +161,9 @@ def _report(folder: Path, name: str) -> dict[str, Any]:
     return data
 
 
-def _combine(folder: Path, ended: Sequence[_Ended], say: Say) -> int:
+def _combine(folder: Path, all_of_them: _All, say: Say) -> int:
     """bench.json and index.html of all that ran; the exit code."""
+    ended = all_of_them.ended
     names = [one.name for one in ended if not one.failure]
     reports = {name: _report(folder, name) for name in names}
     shown = [exhibits.decode((folder / name / "exhibits.json").read_bytes()) for name in names]
@@ -146,7 +174,7 @@ def _combine(folder: Path, ended: Sequence[_Ended], say: Say) -> int:
         list(zip(reports.values(), shown, strict=True)), title="Benches", failed=failed
     )
     (folder / "index.html").write_text(text, encoding="utf-8")
-    took = duration(sum(one.seconds for one in ended))
+    took = duration(all_of_them.seconds)
     say(f"{folder / 'index.html'}, {folder / 'bench.json'}: {took} in all")
     if failed:
         return 2

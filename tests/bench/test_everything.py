@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
+import os
 import sys
 import time
 from dataclasses import replace
@@ -44,6 +46,22 @@ def test_only_what_runs_in_virtual_time_can_be_asked_for(tmp_path: Path) -> None
     assert read(tmp_path / "bench.json")["reports"] == {}
 
 
+def test_what_runs_in_virtual_time_runs_beside_one_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    said: list[str] = []
+    chosen = [scenario("hats-focus"), scenario("rcp-wireless"), scenario("priority")]
+    assert not all_scenarios.run(
+        tmp_path, quick=True, virtual=True, scenarios=chosen, say=said.append
+    )
+    assert [line.split()[0] for line in said[:2]] == ["[1/3]", "[2/3]"]  # none has ended by then
+    assert [line.split()[1] for line in said[:2]] == ["hats-focus", "rcp-wireless"]
+    assert sum("goals reached" in line for line in said) == len(chosen)
+    reports = read(tmp_path / "bench.json")["reports"]
+    assert list(reports) == [entry.name for entry in chosen]
+
+
 HANGS = """
 import signal, subprocess, time
 signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -56,7 +74,8 @@ def test_what_hangs_leaves_nothing_running(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(all_scenarios, "FAREWELL", 0.5)
     log = tmp_path / "log"
     with log.open("w") as words:
-        assert not all_scenarios.ended_by_itself([sys.executable, "-c", HANGS], words, seconds=1.0)
+        hangs = [sys.executable, "-c", HANGS]
+        assert not asyncio.run(all_scenarios.ended_by_itself(hangs, words, seconds=1.0))
     status = Path(f"/proc/{int(log.read_text())}/stat")
     deadline = time.monotonic() + 20  # a kill that was sent is obeyed when the machine has a moment
     with contextlib.suppress(FileNotFoundError):  # somebody may not have taken note of its end yet
@@ -67,4 +86,5 @@ def test_what_hangs_leaves_nothing_running(tmp_path: Path, monkeypatch: pytest.M
 
 def test_what_ends_by_itself_is_left_alone(tmp_path: Path) -> None:
     with (tmp_path / "log").open("w") as words:
-        assert all_scenarios.ended_by_itself([sys.executable, "-c", "pass"], words, seconds=20.0)
+        ends = [sys.executable, "-c", "pass"]
+        assert asyncio.run(all_scenarios.ended_by_itself(ends, words, seconds=20.0))

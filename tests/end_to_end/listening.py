@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 Address = tuple[str, int]
@@ -29,9 +29,15 @@ async def listening(
         tasks.add(task)
         try:
             await connected(reader, writer)
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+        except asyncio.CancelledError:
+            writer.transport.abort()
+        except (ConnectionError, asyncio.IncompleteReadError):
             pass
         finally:
+            with suppress(ConnectionError, asyncio.CancelledError):
+                if writer.transport.is_closing():
+                    # A reset that nobody has asked about is told by whatever collects it first.
+                    await writer.wait_closed()
             tasks.discard(task)
 
     server = await asyncio.start_server(tracked, host, port, limit=1 << 20, ssl=tls)

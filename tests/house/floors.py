@@ -1,10 +1,12 @@
 """Branch coverage of the pure rooms, each by the unit suites of its own top level.
 
-    python -m tests.house.floors
+    python -m tests.house.floors [--ignored]
 
 Runs those suites under coverage, says for each pure room of rooms.toml how much of it they reach,
 and fails below FLOOR. What a room's suites reach of it by way of another room's does not count for
 less: they run together, in as many processes as there are processors.
+
+`--ignored` runs nothing: it says which suites these are, as pytest's options to leave them out.
 """
 
 from __future__ import annotations
@@ -93,4 +95,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    if sys.argv[1:] == ["--ignored"]:
+        print(*(f"--ignore={file.relative_to(ROOT)}" for file in suites()))
+    else:
+        sys.exit(main())
