@@ -18,35 +18,30 @@ import socket
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Literal, get_type_hints
 
 import msgspec
 from msgspec import Meta
 
 from ownership import NotOwn, read_own
+from setting_values import (
+    Address,
+    ByteSize,
+    HostPattern,
+    Interface,
+    PathCongestion,
+    Role,
+    Seconds,
+    SettingsError,
+    SiteMode,
+    form,
+    split_address,
+)
 
 FILE: Final = "sluice.toml"
 """Looked for in the user's configuration folder."""
 PREFIX: Final = "SLUICE_"
 """Of environment variables that are settings."""
-
-Address = Annotated[str, Meta(pattern=r"^(\[[0-9a-fA-F:.]+\]|[^:\[\]\s]+):\d{1,5}$")]
-"""host:port, [v6]:port; port 0 takes a free one."""
-
-
-HostPattern = Annotated[str, Meta(pattern=r"^(\*|(\*\.)?[0-9A-Za-z._:-]+)$")]
-"""bank.example, *.bank.example (bank.example too), *."""
-
-
-Seconds = Annotated[float, Meta(ge=0, le=3600)]
-
-
-SiteMode = Literal["adapt", "original", "text-only", "tunnel"]
-"""What becomes of a site (local_proxy/sites/sites.py)."""
-
-
-class SettingsError(Exception):
-    """A setting is wrong; the text names the key and what it may be."""
 
 
 def state_directory(environ: Mapping[str, str]) -> Path:
@@ -81,9 +76,19 @@ class LocalSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     transport: Literal["tcp", "atp-udp", "atp-tcp"] = "tcp"
     """What carries the link: tcp; atp-udp (over UDP, and over TCP where that gets no answer);
     atp-tcp (over TCP in segments of one size, which hide those of what they hold)."""
-    paths: list[Annotated[str, Meta(pattern=r"^[^/\s]{1,15}$")]] = []
+    paths: list[Interface] = []
     """Interfaces that carry the link together (wlan0, wwan0), each by a way of its own; auto: all
     with a default route. It goes over UDP; over TCP, and one of them, where that gets no answer."""
+    roles: dict[Interface, Role] = {}
+    """[local.roles] has lines like wwan0 = "spare": use (as all that are not named); spare (only
+    while no other answers); metered (what `budgets` allows). In the environment: wwan0=spare"""
+    budgets: dict[Interface, ByteSize] = {}
+    """[local.budgets] has lines like wwan0 = "2 GB": what may cross a metered interface in a
+    calendar month, both ways. It is spread evenly, with a tenth ahead; beyond that the interface is
+    a spare one, and once all has crossed nothing does. In the environment: wwan0=2 GB"""
+    path_congestion: dict[Interface, PathCongestion] = {}
+    """[local.path_congestion] has lines like sat0 = "newreno": what controls the congestion of what
+    comes over it: bottleneck (of all that are not named) goes by what it delivers."""
     policy: list[str] = msgspec.field(default_factory=lambda: ["default"])
     """Policies in order: built-in names, module:attribute, or paths of .py files, which nobody
     else may be able to write. Relative ones start at the settings file."""
@@ -176,7 +181,7 @@ _PLUGINS: Final = ("policy", "schedulers", "transcoders", "import_drivers")
 """Lists in which paths of .py files may be."""
 _LISTS: Final = (*_PLUGINS, "tunnel", "allow", "allow_clients", "private", "paths")
 """Settings whose values are separated by commas in the environment."""
-_TABLES: Final = ("sites", "within")
+_TABLES: Final = ("sites", "within", "roles", "budgets", "path_congestion")
 """Settings that are tables."""
 _PATHS: Final = ("state", "ca_file")
 """Settings that are paths."""
@@ -329,6 +334,27 @@ def _check(section: str, settings: msgspec.Struct) -> None:
                 split_address(address)
             except SettingsError as error:
                 raise SettingsError(f"{section}.{name}: {error}") from error
+    if isinstance(settings, LocalSettings):
+        _check_paths(settings)
+
+
+def _check_paths(settings: LocalSettings) -> None:
+    """What is said of interfaces. Raises SettingsError."""
+    if not settings.paths:
+        for name in ("roles", "budgets", "path_congestion"):
+            if getattr(settings, name):
+                raise SettingsError(f"local.{name} is about local.paths, which names no interface")
+    for name, role in settings.roles.items():
+        if role == "metered" and name not in settings.budgets:
+            raise SettingsError(
+                f"local.roles: {name} is metered, so [local.budgets] must say how much may cross "
+                f'it in a month: {name} = "2 GB"'
+            )
+    for name in settings.budgets:
+        if settings.roles.get(name) != "metered":
+            raise SettingsError(
+                f'local.budgets: {name} is not metered; say so in [local.roles]: {name} = "metered"'
+            )
 
 
 def _said(error: msgspec.ValidationError, section: str, values: Mapping[str, Any]) -> str:
@@ -336,33 +362,7 @@ def _said(error: msgspec.ValidationError, section: str, values: Mapping[str, Any
     found = re.search(r"\$\.(\w+)", str(error))
     name = found[1] if found else ""
     hint = get_type_hints(_SECTIONS[section], include_extras=True).get(name)
-    form = _form(hint)
-    if not form:
+    looks = form(hint)
+    if not looks:
         return f"[{section}] {error}".replace("$.", f"{section}.")
-    return f"{section}.{name}: {values[name]!r:.200} is not {form}"
-
-
-def _form(hint: Any) -> str:
-    """What values of a type look like; empty where msgspec's own words will do."""
-    if hint is None:
-        return ""
-    if hint == Address or Address in get_args(hint):
-        return "HOST:PORT or [IPv6]:PORT, such as 127.0.0.1:8118"
-    if get_origin(hint) is Literal:
-        return f"one of {', '.join(get_args(hint))}"
-    if hint == dict[HostPattern, Seconds]:
-        return 'a table of seconds by host: "*.news.example" = 5, 0 to 3600'
-    if hint == list[HostPattern]:
-        return "a list of hosts: name, *.name or *"
-    if hint == dict[HostPattern, SiteMode]:
-        return f"a table of hosts (name, *.name or *), each {', '.join(get_args(SiteMode))}"
-    return ""
-
-
-def split_address(address: str) -> tuple[str, int]:
-    """Host and port of "host:port" or "[v6]:port"."""
-    host, _, port = address.rpartition(":")
-    number = int(port)
-    if number > 65535:
-        raise SettingsError(f"{address}: a port is at most 65535")
-    return host.strip("[]"), number
+    return f"{section}.{name}: {values[name]!r:.200} is not {looks}"

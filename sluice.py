@@ -16,7 +16,8 @@ import typer
 from cli.command import REFUSED, notice
 from cli.command import run as run_until_told
 from cli.settings import address, settings
-from configuration import LocalSettings, RemoteSettings, split_address
+from configuration import LocalSettings, RemoteSettings
+from setting_values import split_address
 from version import VERSION
 
 if TYPE_CHECKING:

@@ -13,14 +13,12 @@ import typer
 from cli.command import REFUSED, notice
 from configuration import (
     FILE,
-    Address,
     Settings,
-    SettingsError,
     load,
-    split_address,
     strays,
     user_file,
 )
+from setting_values import Address, SettingsError, split_address
 
 Flags = Mapping[str, Mapping[str, Any]]
 

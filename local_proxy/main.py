@@ -25,6 +25,7 @@ from local_proxy.front.tls.authority import Authority, AuthorityError, NoPlaceEr
 from local_proxy.front.tls.connects import Https
 from local_proxy.http.model import Request, Response
 from local_proxy.kept.savings import Savings
+from local_proxy.kept.spending import Spending
 from local_proxy.kept.store import OTHERS, LocalStore, Sum, Unavailable
 from local_proxy.kept.threads import STORE
 from local_proxy.link import which_remote
@@ -104,6 +105,7 @@ class LocalProxy:
         """Told what users do, by whatever watches them."""
         self._decoding = PictureDecoding(jpegtran, streams=settings.export == "stream")
         self._dialer = self._new_dialer(remote or which_remote.remote(settings))
+        self.spending = Spending(store, self._dialer.terms.budgets)
         self.uplink = self._new_uplink(bridge, connect)
         self.runtime = PolicyRuntime(policies, send=bridge.command, worker=worker)
         self.overview = Overview(
@@ -269,6 +271,7 @@ class LocalProxy:
                 tasks.create_task(self.uplink.keep_alive())
                 tasks.create_task(self.overview.watch_bandwidth())
                 tasks.create_task(self.savings.run())
+                tasks.create_task(self.spending.run())
                 if self.https is not None:
                     tasks.create_task(self.https.lessons.run())
         finally:
@@ -280,6 +283,7 @@ class LocalProxy:
             await self.front.close()
             self.runtime.close()
             await self.savings.flush()
+            await self.spending.flush()
             if self.https is not None:
                 await self.https.lessons.flush()
 
@@ -287,6 +291,7 @@ class LocalProxy:
         """What people chose in earlier runs, and what was learnt of clients."""
         if self.https is not None:
             await self.https.lessons.recall()
+        await self.spending.recall()
         if self._store is None:
             return
         try:

@@ -114,6 +114,10 @@ class R2cpFlow:
         """The path swallows all from now on."""
         self.wires[number].cut = True
 
+    def mend(self, number: int) -> None:
+        """The path swallows nothing any more."""
+        self.wires[number].cut = False
+
     def close(self, number: int) -> None:
         """The interface is gone, and its owner says so."""
         self.cut(number)

@@ -21,8 +21,8 @@ import structlog
 from ownership import NotOwn, check_own
 
 FILE: Final = "sluice.sqlite3"
-SCHEMA: Final = 3
-"""1 had no lessons, 2 no times; their tables are the same."""
+SCHEMA: Final = 4
+"""1 had no lessons, 2 no times, 3 no budgets; their tables are the same."""
 MAX_DAYS: Final = 400
 MAX_SITES: Final = 200
 """Of one day; the smallest are summed up under OTHERS."""
@@ -40,6 +40,8 @@ CREATE TABLE IF NOT EXISTS savings (
 CREATE TABLE IF NOT EXISTS lessons (
   client TEXT, authority TEXT, at REAL NOT NULL, lesson TEXT NOT NULL,
   PRIMARY KEY (client, authority)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS budgets (
+  interface TEXT PRIMARY KEY, month TEXT NOT NULL, bytes INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS counts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 PRAGMA user_version = {SCHEMA};
 """
@@ -107,6 +109,18 @@ class LocalStore:
     def choose_time(self, pattern: str, seconds: float | None) -> None:
         """The same of a time for pictures."""
         self._with(lambda db: _put(db, "times", pattern, seconds))
+
+    def spent(self) -> dict[str, tuple[str, int]]:
+        """Month ("2026-11") and bytes that have crossed in it, by interface."""
+        rows = self._with(lambda db: db.execute("SELECT * FROM budgets").fetchall())
+        return {interface: (month, spent) for interface, month, spent in rows}
+
+    def spend(self, rows: Iterable[tuple[str, str, int]]) -> None:
+        """Interface, month and bytes that have crossed in it by now."""
+        all_rows = list(rows)
+        self._with(
+            lambda db: db.executemany("INSERT OR REPLACE INTO budgets VALUES (?, ?, ?)", all_rows)
+        )
 
     def add(self, sums: Iterable[tuple[str, str, Sum]]) -> None:
         """Day (ISO 8601), site and what was delivered more of it, in one transaction."""

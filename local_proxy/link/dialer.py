@@ -15,6 +15,7 @@ from transport.link.interface import Link, LinkError
 from transport.paths.interfaces import Change
 from transport.paths.preferring_udp import PreferringUdp, dial_udp
 from transport.paths.several import dial_paths
+from transport.paths.terms import all_terms
 from transport.paths.usable import usable
 from transport.spp.handshake.keys import ClientKeys
 from transport.stream.dialling_end import LastingLink, in_segments
@@ -37,6 +38,8 @@ class Dialer:
         """`patience`: seconds that a link waits for a new connection; `on_change`: it lost
         its connection, and why; None: it has another. `expecting`: bytes should be coming."""
         self._settings = settings
+        self.terms = all_terms(settings.roles, settings.budgets, settings.path_congestion)
+        """Of the interfaces; their budgets count what crosses."""
         self._remote = remote
         self._congestion = congestion
         self._patience = patience
@@ -70,7 +73,9 @@ class Dialer:
         return self._preferring.why_not if self._preferring is not None else ""
 
     async def _tcp(self) -> Connection:
-        connection = await dial_secured(*self._endpoint(), security=self._remote.security)
+        connection = await dial_secured(
+            *self._endpoint(), security=self._remote.security, interface=self._free_interface()
+        )
         return (
             await in_segments(connection) if self._settings.transport == "atp-tcp" else connection
         )
@@ -79,9 +84,18 @@ class Dialer:
         wanted = self._settings.paths
         if wanted:
             return await dial_paths(
-                *self._endpoint(), keys=keys, interfaces=partial(usable, wanted)
+                *self._endpoint(), keys=keys, interfaces=partial(usable, wanted), terms=self.terms
             )
         return await dial_udp(*self._endpoint(), keys=keys)
+
+    def _free_interface(self) -> str:
+        """What TCP is to take, where some have budgets: only UDP is counted. Raises LinkError."""
+        if not self.terms.budgets:
+            return ""
+        for name in usable(self._settings.paths):
+            if name not in self.terms.budgets:
+                return name
+        raise LinkError("only interfaces with a budget are up, and none of them carries more")
 
     @property
     def address(self) -> str:

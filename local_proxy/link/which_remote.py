@@ -6,6 +6,7 @@ A pairing string that is given is kept, so that later starts need none.
 from __future__ import annotations
 
 import socket
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
@@ -39,6 +40,12 @@ class PairingSettings(Protocol):
     def transport(self) -> str: ...
     @property
     def paths(self) -> list[str]: ...
+    @property
+    def roles(self) -> Mapping[str, str]: ...
+    @property
+    def budgets(self) -> Mapping[str, str]: ...
+    @property
+    def path_congestion(self) -> Mapping[str, str]: ...
 
 
 @dataclass(frozen=True, slots=True)

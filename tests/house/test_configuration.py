@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from configuration import Settings, SettingsError, load, split_address, state_directory
+from configuration import Settings, load, state_directory
+from setting_values import SettingsError, split_address
 
 
 def test_defaults() -> None:

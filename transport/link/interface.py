@@ -68,6 +68,8 @@ class PathStatistics:
     """The remote has answered what went over it last."""
     quickest: bool
     """What goes up, and what comes after a rest, takes this one."""
+    spare: bool = False
+    """It carries nothing while another one answers."""
 
 
 @dataclass(frozen=True, slots=True)

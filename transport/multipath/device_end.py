@@ -18,6 +18,7 @@ from transport.link.connection import Carried, DeliveryReport
 from transport.link.interface import LinkError, PathStatistics
 from transport.link.quantum import PROTECTED_FRAMES, Chunks
 from transport.link.records import ProvenPeer
+from transport.multipath.duty import Duty, Fixed, Meter
 from transport.multipath.end import MultipathEnd
 from transport.multipath.uplink import UplinkSender
 from transport.multipath.words import HEADER, SegmentWord, StreamWord, WordReader
@@ -50,6 +51,10 @@ class DevicePath:
     link: SppLink
     control: Congestion
     """Of what comes over it."""
+    meter: Meter = field(default_factory=Fixed)
+    """What it is to carry."""
+    spare: bool = False
+    """Nothing, while one that is no spare answers."""
     doubted: bool = False
     """What goes up over it is not answered, so the engine leaves it alone where it has others."""
     reader: WordReader = field(default_factory=WordReader)
@@ -103,22 +108,30 @@ class DeviceEnd(MultipathEnd):
                 number=path.number,
                 carried=self._engine.carried(path.number),
                 rate=path.control.rate if isinstance(path.control, BottleneckBased) else 0.0,
-                round_trip=self._engine.pipe(path.number).round_trip.smoothed,
+                round_trip=self._trip(path),
                 answers=not path.link.doubtful,
                 quickest=path is quickest,
+                spare=path.spare,
             )
             for path in self._paths.values()
         )
 
     def join(
-        self, link: SppLink, *, name: str, round_trip: float, congestion: Congestion | None = None
+        self,
+        link: SppLink,
+        *,
+        name: str,
+        round_trip: float,
+        congestion: Congestion | None = None,
+        meter: Meter | None = None,
     ) -> DevicePath:
         """Another path, whose handshake took so many seconds. `congestion`: of what comes over it;
-        None: as its bottleneck delivers."""
+        None: as its bottleneck delivers. `meter`: of what it is to carry; None: its share."""
         if congestion is None:
             congestion = BottleneckBased(segment=RcpSettings().packet)
         number = self._engine.open(congestion)
-        path = self._paths[number] = DevicePath(name, number, link, congestion)
+        path = DevicePath(name, number, link, congestion, meter or Fixed())
+        self._paths[number] = path
         self.peer = link.peer
         link.changed = self._changed
         link.send(self._opening)
@@ -197,6 +210,7 @@ class DeviceEnd(MultipathEnd):
             if path.number in self._paths:  # what one brings may end them all
                 self._take(path, now)
                 self._judge(path)
+                self._measure(path)
         due = self._engine.next_timer()
         if due is not None and due <= now:
             self._engine.on_timer(now)
@@ -235,6 +249,14 @@ class DeviceEnd(MultipathEnd):
             self._engine.trust(path.number)
         path.doubted = path.link.doubtful
 
+    def _measure(self, path: DevicePath) -> None:
+        """What it is to carry from now on."""
+        duty = path.meter.duty()
+        path.spare = duty is Duty.SPARE
+        self._engine.spare(path.number, path.spare)
+        if duty is Duty.NONE and path.link.open:
+            path.link.end()
+
     def _request(self, now: float) -> None:
         for number, segment in self._engine.requests(now):
             link = self._paths[number].link
@@ -266,12 +288,12 @@ class DeviceEnd(MultipathEnd):
         paths = [path for path in self._paths.values() if path.link.open]
         return min(
             paths,
-            key=lambda path: (
-                path.link.doubtful,
-                self._engine.pipe(path.number).round_trip.smoothed,
-            ),
+            key=lambda path: (path.link.doubtful, path.spare, self._trip(path)),
             default=None,
         )
+
+    def _trip(self, path: DevicePath) -> float:
+        return self._engine.pipe(path.number).round_trip.smoothed
 
     def _give_up(self) -> None:
         """What a path owes that answers no more is to go over another."""

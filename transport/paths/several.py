@@ -17,14 +17,18 @@ import structlog
 
 from transport.link.interface import LinkError, NotTrusted
 from transport.multipath.device_end import DeviceEnd
+from transport.multipath.duty import Duty
 from transport.paths.preferring_udp import ANSWER
+from transport.paths.terms import AllTerms
 from transport.spp.edge.udp import connect
 from transport.spp.handshake.keys import ClientKeys
 from transport.stream.preamble import TOKEN, Preamble, What
-from transport.udp.connection import DEVICE, congestion
+from transport.udp.connection import congestion
 
 BACKOFF: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 """Seconds between two tries of an interface; the last one repeats."""
+LOOK: Final = 60.0
+"""Seconds between two looks whether another month has begun."""
 _log = structlog.get_logger("sluice.link")
 
 Interfaces = Callable[[], Sequence[str]]
@@ -32,13 +36,19 @@ Interfaces = Callable[[], Sequence[str]]
 
 
 async def dial_paths(
-    host: str, port: int, *, keys: ClientKeys, interfaces: Interfaces, timeout: float = ANSWER
+    host: str,
+    port: int,
+    *,
+    keys: ClientKeys,
+    interfaces: Interfaces,
+    terms: AllTerms | None = None,
+    timeout: float = ANSWER,
 ) -> DeviceEnd:
     """A connection to the remote of `keys` over all these interfaces, once one of them has a path.
 
     Raises LinkError, NotTrusted.
     """
-    keeper = PathKeeper(host, port, keys=keys, interfaces=interfaces, timeout=timeout)
+    keeper = PathKeeper(host, port, keys=keys, interfaces=interfaces, terms=terms, timeout=timeout)
     return await keeper.open()
 
 
@@ -46,11 +56,19 @@ class PathKeeper:
     """One connection's, from its first path to its end."""
 
     def __init__(
-        self, host: str, port: int, *, keys: ClientKeys, interfaces: Interfaces, timeout: float
+        self,
+        host: str,
+        port: int,
+        *,
+        keys: ClientKeys,
+        interfaces: Interfaces,
+        terms: AllTerms | None = None,
+        timeout: float = ANSWER,
     ) -> None:
         self._host, self._port = host, port
         self._keys = keys
         self._interfaces = interfaces
+        self._terms = terms or AllTerms()
         self._timeout = timeout
         self.end = DeviceEnd(Preamble(What.JOIN, secrets.token_bytes(TOKEN)).encode())
         """The connection."""
@@ -96,14 +114,18 @@ class PathKeeper:
 
     async def _keep(self, name: str) -> None:
         """A path over that interface, one after the other."""
-        attempts = 0
+        attempts, terms = 0, self._terms.of(name)
         while True:
+            if terms.spent:
+                self._tried(name, LinkError(f"{name} has carried all that it may this month"))
+                await asyncio.sleep(LOOK)
+                continue
             try:
                 link = await connect(
                     self._host,
                     self._port,
                     keys=self._keys,
-                    settings=DEVICE,
+                    settings=terms.settings,
                     congestion=congestion(),
                     timeout=self._timeout,
                     interface=name,
@@ -116,12 +138,20 @@ class PathKeeper:
                 attempts += 1
                 continue
             since = asyncio.get_running_loop().time()
-            self.end.join(link, name=name, round_trip=link.statistics().smoothed)
+            self.end.join(
+                link,
+                name=name,
+                round_trip=link.statistics().smoothed,
+                congestion=terms.congestion(),
+                meter=(meter := terms.meter(link)),
+            )
             _log.info("a path has joined", interface=name)
             if not self._first.done():
                 self._first.set_result(None)
             await link.closed()
-            _log.info("a path is gone", interface=name, reason=str(link.error or ""))
+            spent = meter.duty() is Duty.NONE  # and its last bytes are counted
+            reason = "its budget of this month is spent" if spent else str(link.error or "")
+            _log.info("a path is gone", interface=name, reason=reason)
             if isinstance(link.error, NotTrusted):
                 return
             if asyncio.get_running_loop().time() - since > BACKOFF[-1]:

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from transport.r2cp.availability import Availability
-from transport.r2cp.path import PipePath
+from transport.r2cp.path import PathTable, PipePath
 from transport.r2cp.rank import rank
 from transport.rcp.pending import ByteRange
 from transport.rcp.pipe import Ask, Pipe
@@ -46,7 +46,7 @@ class R2cpEngine:
         and say so reliably when they have more (`RcpSender`); the quickest path has such pulls."""
         self._settings = settings or RcpSettings()
         self._ranked, self._stands = ranked, stands
-        self._paths: dict[int, PipePath] = {}
+        self._paths = PathTable()
         self._opened = 0
         self._stream = ReceivedStream(self._settings.buffer, self._pipes)
         self._senders = Availability(self._stream, self._paths.values, stands=stands)
@@ -127,10 +127,14 @@ class R2cpEngine:
         """The channel is good again."""
         self._path(number).frozen = False
 
+    def spare(self, number: int, spare: bool) -> None:
+        """Whether it is to be asked for nothing while a path that is no spare one answers."""
+        self._path(number).spare = spare
+
     def doubt(self, number: int) -> None:
         """Who carries it hears nothing over it any more: others bring what it owes."""
         path = self._path(number)
-        if not path.doubtful and self._replaced(path):
+        if not path.doubtful and self._paths.replaced(path):
             self._cancel(path)
             path.doubtful = True
 
@@ -160,7 +164,7 @@ class R2cpEngine:
     def requests(self, now: float) -> list[tuple[int, Req | Fin]]:
         """What goes now, and over which pipe: the quickest ones ask first."""
         made: list[tuple[int, Req | Fin]] = []
-        for number, path in sorted(self._ready(), key=lambda one: self._delay(one[1])):
+        for number, path in sorted(self._paths.ready(), key=lambda one: one[1].delay):
             if self.done:
                 timeout = path.pipe.timeout
                 made += [(number, fin) for fin in path.goodbye.to_send(self.next, now, timeout)]
@@ -172,7 +176,7 @@ class R2cpEngine:
         """Requests for what comes next, before it is there, which must arrive: of the quickest path
         for a window, again once half of that is gone, or where something before it has none."""
         pending, buffer = self._stream.pending, self._stream.buffer
-        for number, path in self._ready():
+        for number, path in self._paths.ready():
             if path.limit is None or path.limit < self._senders.known or not self._may_stand(path):
                 continue
             if pending.begin < path.limit:
@@ -187,14 +191,14 @@ class R2cpEngine:
 
     def next_timer(self) -> float | None:
         """When to call `on_timer`; None: only news changes anything."""
-        found = [timer for _, path in self._ready() for timer in self._timers(path)]
+        found = [timer for _, path in self._paths.ready() for timer in self._timers(path)]
         return min((one for one in found if one is not None), default=None)
 
     def on_timer(self, now: float) -> None:
         """A timer has come; `requests` says what follows from it."""
         if self.done:
             return
-        for number, path in self._ready():
+        for number, path in self._paths.ready():
             silence, deadline = self._silence(path), path.pipe.deadline()
             if silence is not None and silence <= now:
                 self.doubt(number)
@@ -211,16 +215,6 @@ class R2cpEngine:
 
     def _pipes(self) -> Iterator[Pipe]:
         return (path.pipe for path in self._paths.values())
-
-    def _ready(self) -> list[tuple[int, PipePath]]:
-        return [
-            (number, path)
-            for number, path in self._paths.items()
-            if path.established and not path.frozen
-        ]
-
-    def _delay(self, path: PipePath) -> float:
-        return path.pipe.round_trip.smoothed
 
     def _cancel(self, path: PipePath) -> None:
         asks = path.pipe.under_way()
@@ -239,27 +233,20 @@ class R2cpEngine:
 
     def _may_stand(self, path: PipePath) -> bool:
         """Whether it is the quickest: what begins after a rest is not to come by another."""
-        if not self._stands or path.doubtful:
-            return False
-        sure = (other for _, other in self._ready() if not other.doubtful)
-        return path is min(sure, key=self._delay, default=None)
-
-    def _replaced(self, path: PipePath) -> bool:
-        """Whether there are others that can be relied on."""
-        return any(other is not path and not other.doubtful for _, other in self._ready())
+        return self._stands and path is self._paths.quickest()
 
     def _timers(self, path: PipePath) -> tuple[float | None, ...]:
         pipe = path.pipe
         if self.done:
             return (path.goodbye.deadline,)
-        if path.doubtful and self._replaced(path):
+        if self._paths.rests(path) or (path.doubtful and self._paths.replaced(path)):
             return (pipe.deadline(),)
         own = (path.asking.delayed, path.persist.deadline)
         return (pipe.deadline(), pipe.reminder(), self._silence(path), *own)
 
     def _silence(self, path: PipePath) -> float | None:
         """When the path's silence is to be believed, for there are others; None: not at all."""
-        if path.doubtful or not self._replaced(path):
+        if path.doubtful or not self._paths.replaced(path):
             return None
         return path.pipe.silence()
 
@@ -276,8 +263,11 @@ class R2cpEngine:
     def _send(self, number: int, path: PipePath, now: float) -> Iterator[Req]:
         """The requests of one pipe: as many as its window, the buffer and the stream let go."""
         self.active.discard(number)
-        if path.doubtful and self._replaced(path):
+        if path.doubtful and self._paths.replaced(path):
             yield from self._copy(path, now)
+            return
+        if self._paths.rests(path):
+            path.asking.delayed = None
             return
         while (request := self._request(number, path, now)) is not None:
             yield request
@@ -296,7 +286,7 @@ class R2cpEngine:
         reliably when there is more need not be asked."""
         if self._stands or not path.pipe.idle:
             return False
-        if any(other.limit is None for _, other in self._ready()):
+        if any(other.limit is None for _, other in self._paths.ready()):
             return False
         return path.limit is not None and self._stream.pending.begin >= path.limit
 
@@ -323,7 +313,7 @@ class R2cpEngine:
     def _take(self, number: int, path: PipePath, packets: int, now: float) -> list[ByteRange]:
         """Ranges for at most so many segments, behind those that others will bring sooner."""
         buffer, size = self._stream.buffer, path.asking.size
-        others = (path.pipe for other, path in self._ready() if other != number)
+        others = (path.pipe for other, path in self._paths.ready() if other != number)
         skip = rank(path.pipe, others, now) if self._ranked else 0
         bound = room = buffer.read_upto + buffer.capacity
         if path.limit is not None:

@@ -1,4 +1,8 @@
-"""Holds one pipe of an R2CP engine, and what its requests are made of. Pure."""
+"""Holds the pipes of an R2CP engine, what their requests are made of, and who is to be asked. Pure.
+
+A path is doubtful that has been silent for too long; a spare one carries nothing while one answers
+that is none.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +25,8 @@ class PipePath:
     standing: StandingPulls = field(default_factory=StandingPulls)
     established: bool = False
     frozen: bool = False
+    spare: bool = False
+    """It is asked for nothing while one that is none answers."""
     carried: int = 0
     """Bytes that came over it first."""
     doubtful: bool = False
@@ -35,3 +41,33 @@ class PipePath:
     @property
     def pipe(self) -> Pipe:
         return self.asking.pipe
+
+    @property
+    def delay(self) -> float:
+        """Seconds of a round trip."""
+        return self.pipe.round_trip.smoothed
+
+
+class PathTable(dict[int, PipePath]):
+    """All pipes of one engine by their numbers."""
+
+    def ready(self) -> list[tuple[int, PipePath]]:
+        """Those that may be asked."""
+        return [
+            (number, path) for number, path in self.items() if path.established and not path.frozen
+        ]
+
+    def replaced(self, path: PipePath) -> bool:
+        """Whether there are others that can be relied on."""
+        return any(other is not path and not other.doubtful for _, other in self.ready())
+
+    def rests(self, path: PipePath) -> bool:
+        """Whether it is a spare one that is not needed now."""
+        return path.spare and any(
+            not other.spare and not other.doubtful for _, other in self.ready()
+        )
+
+    def quickest(self) -> PipePath | None:
+        """Of those that answer and do not rest."""
+        sure = (path for _, path in self.ready() if not path.doubtful and not self.rests(path))
+        return min(sure, key=lambda path: path.delay, default=None)

@@ -122,12 +122,14 @@ async def dial_secured(
     security: ClientSecurity | None,
     timeout: float = 30.0,
     congestion: str | None = None,
+    interface: str = "",
 ) -> TcpConnection:
     """A connection to whoever listens there, or with `security` to nobody but whom that knows.
 
-    `timeout`: seconds until it answers. Raises LinkError, NotTrusted.
+    `timeout`: seconds until it answers; `interface`: over that one alone (Linux). Raises LinkError,
+    NotTrusted.
     """
-    connected = await dial(host, port, timeout=timeout)
+    connected = await dial(host, port, timeout=timeout, interface=interface)
     try:
         prepare(connected, congestion)
         return TcpConnection(connected, await security.secure(connected) if security else None)

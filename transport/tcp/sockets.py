@@ -76,11 +76,16 @@ class Listener:
         self._on_connection(connection)
 
 
-async def dial(host: str, port: int, *, timeout: float = 30.0) -> socket.socket:
-    """A connection to whoever listens there. Raises LinkError; `timeout` in seconds, for all."""
+async def dial(
+    host: str, port: int, *, timeout: float = 30.0, interface: str = ""
+) -> socket.socket:
+    """A connection to whoever listens there. Raises LinkError; `timeout` in seconds, for all.
+
+    `interface`: over that one alone (Linux); empty: as the kernel routes.
+    """
     try:
         async with asyncio.timeout(timeout):
-            return await _first_that_answers(host, port)
+            return await _first_that_answers(host, port, interface)
     except TimeoutError as error:
         raise LinkError(f"{host}:{port} did not answer within {timeout:g} s") from error
     except OSError as error:
@@ -120,7 +125,7 @@ async def listen(
     return Listener(listening, on_connection, on_close)
 
 
-async def _first_that_answers(host: str, port: int) -> socket.socket:
+async def _first_that_answers(host: str, port: int, interface: str) -> socket.socket:
     """A connection to the first of the host's addresses that takes one. Raises OSError."""
     loop = asyncio.get_running_loop()
     last = OSError("no address")
@@ -130,6 +135,8 @@ async def _first_that_answers(host: str, port: int) -> socket.socket:
         connection = socket.socket(family, kind, protocol)
         connection.setblocking(False)
         try:
+            if interface:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, interface.encode())
             await loop.sock_connect(connection, address)
         except OSError as error:
             connection.close()

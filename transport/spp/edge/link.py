@@ -12,6 +12,7 @@ from transport.spp.congestion.interface import Congestion
 from transport.spp.core.connection import SppConnection
 from transport.spp.core.paths import Address
 from transport.spp.core.segments import ArrivedSegment
+from transport.spp.core.sender import HEADERS
 from transport.spp.core.settings import Delivered, IdleTimeout, Statistics
 from transport.spp.edge.port import Port
 from transport.spp.handshake.exchange import Established
@@ -37,6 +38,8 @@ class SppLink:
         self._proof_due = False
         self._reset = established.reset
         self._refused: LinkError | None = None
+        self.crossed = 0
+        """Bytes of packets with their headers that were sent, or came from the peer."""
         self.changed: Callable[[], None] = lambda: None
         """Called when something has come, arrived or ended, or may be sent again."""
 
@@ -215,6 +218,7 @@ class SppLink:
             datagram, now, address=address, arrived=now - age
         )
         if authentic:
+            self.crossed += len(datagram) + HEADERS
             self._proof = b""
         return authentic
 
@@ -240,7 +244,7 @@ class SppLink:
         self._flush_soon = False
         now = self._loop.time()
         for address, datagram in self._connection.challenges_to_send(now):
-            self._port.send([datagram], address, self)
+            self._send([datagram], address)
         while not self._port.blocked:
             datagrams = self._connection.datagrams_to_send(now)
             if not datagrams:
@@ -250,11 +254,15 @@ class SppLink:
                 datagrams.insert(0, self._proof)
             elif self._reset is not None and self._connection.doubts():
                 datagrams.append(self._reset.query)
-            self._port.send(datagrams, self._connection.paths.address or self._remote, self)
+            self._send(datagrams, self._connection.paths.address or self._remote)
         if self._connection.finished(now):
             self._end()
         else:
             self._set_timer(now)
+
+    def _send(self, datagrams: list[bytes], address: Address) -> None:
+        self.crossed += sum(map(len, datagrams)) + HEADERS * len(datagrams)
+        self._port.send(datagrams, address, self)
 
     def too_large(self, size: int) -> None:
         self._connection.datagram_refused(size, self._loop.time())

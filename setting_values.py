@@ -1,0 +1,73 @@
+"""The values of settings: their types, and what each looks like in words."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+from msgspec import Meta
+
+Address = Annotated[str, Meta(pattern=r"^(\[[0-9a-fA-F:.]+\]|[^:\[\]\s]+):\d{1,5}$")]
+"""host:port, [v6]:port; port 0 takes a free one."""
+
+
+HostPattern = Annotated[str, Meta(pattern=r"^(\*|(\*\.)?[0-9A-Za-z._:-]+)$")]
+"""bank.example, *.bank.example (bank.example too), *."""
+
+
+Interface = Annotated[str, Meta(pattern=r"^[^/\s]{1,15}$")]
+"""As the kernel names it (netdevice(7))."""
+
+
+ByteSize = Annotated[str, Meta(pattern=r"^\d{1,6}(\.\d{1,3})? ?(kB|MB|GB|TB)$")]
+"""2 GB, 1.5 MB: as operators count."""
+
+
+Role = Literal["use", "spare", "metered"]
+"""What an interface is there for (transport/paths/terms.py)."""
+
+
+PathCongestion = Literal["bottleneck", "newreno"]
+"""Of what comes over an interface (transport/paths/terms.py)."""
+
+
+Seconds = Annotated[float, Meta(ge=0, le=3600)]
+
+
+SiteMode = Literal["adapt", "original", "text-only", "tunnel"]
+"""What becomes of a site (local_proxy/sites/sites.py)."""
+
+
+class SettingsError(Exception):
+    """A setting is wrong; the text names the key and what it may be."""
+
+
+def form(hint: Any) -> str:
+    """What values of a type look like; empty where msgspec's own words will do."""
+    if hint is None:
+        return ""
+    if hint == Address or Address in get_args(hint):
+        return "HOST:PORT or [IPv6]:PORT, such as 127.0.0.1:8118"
+    if get_origin(hint) is Literal:
+        return f"one of {', '.join(get_args(hint))}"
+    if hint == dict[HostPattern, Seconds]:
+        return 'a table of seconds by host: "*.news.example" = 5, 0 to 3600'
+    if hint == dict[Interface, ByteSize]:
+        return 'a table of sizes by interface: wwan0 = "2 GB", "500 MB"'
+    if hint == dict[Interface, Role]:
+        return f"a table of interfaces, each {', '.join(get_args(Role))}"
+    if hint == dict[Interface, PathCongestion]:
+        return f"a table of interfaces, each {', '.join(get_args(PathCongestion))}"
+    if hint == list[HostPattern]:
+        return "a list of hosts: name, *.name or *"
+    if hint == dict[HostPattern, SiteMode]:
+        return f"a table of hosts (name, *.name or *), each {', '.join(get_args(SiteMode))}"
+    return ""
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """Host and port of "host:port" or "[v6]:port"."""
+    host, _, port = address.rpartition(":")
+    number = int(port)
+    if number > 65535:
+        raise SettingsError(f"{address}: a port is at most 65535")
+    return host.strip("[]"), number

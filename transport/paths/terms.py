@@ -1,0 +1,104 @@
+"""On what terms each interface carries a path: as what, how much, by which congestion control."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final, Protocol
+
+from transport.multipath.duty import Duty, Fixed, Meter
+from transport.paths.budget import Budget, byte_size
+from transport.rcp.settings import RcpSettings
+from transport.spp.congestion.bottleneck import BottleneckBased
+from transport.spp.congestion.interface import Congestion
+from transport.spp.congestion.new_reno import NewReno
+from transport.spp.core.settings import SppSettings
+from transport.udp.connection import DEVICE
+
+SPARE, METERED = "spare", "metered"
+"""Roles; anything else is used."""
+CONTROLS: Final[Mapping[str, Callable[[int], Congestion]]] = {
+    "bottleneck": lambda segment: BottleneckBased(segment=segment),
+    "newreno": lambda segment: NewReno(segment=segment),
+}
+"""By name, for packets of so many bytes."""
+_SELDOM: Final = replace(DEVICE, keep_alive=600.0)
+"""Where silence costs money: less than a megabyte a month. What a NAT has forgotten by then the
+next request opens anew."""
+
+
+class Crossing(Protocol):
+    """What counts its bytes."""
+
+    @property
+    def crossed(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class PathTerms:
+    """Of one interface."""
+
+    role: str = ""
+    budget: Budget | None = None
+    control: str = "bottleneck"
+    now: Callable[[], datetime] = datetime.now
+
+    @property
+    def settings(self) -> SppSettings:
+        """Of its connections."""
+        return DEVICE if self.budget is None else _SELDOM
+
+    @property
+    def spent(self) -> bool:
+        """Nothing may cross this month any more."""
+        return self.budget is not None and self.budget.duty(self.now()) is Duty.NONE
+
+    def congestion(self) -> Congestion:
+        """For what comes over it."""
+        return CONTROLS[self.control](RcpSettings().packet)
+
+    def meter(self, link: Crossing) -> Meter:
+        """Watches a connection over it."""
+        if self.budget is None:
+            return Fixed(Duty.SPARE if self.role == SPARE else Duty.USE)
+        return Metered(link, self.budget, self.now)
+
+
+@dataclass(slots=True)
+class Metered:
+    """Adds what crosses one connection to its interface's budget."""
+
+    link: Crossing
+    budget: Budget
+    now: Callable[[], datetime]
+    counted: int = 0
+
+    def duty(self) -> Duty:
+        crossed, now = self.link.crossed, self.now()
+        self.budget.add(crossed - self.counted, now)
+        self.counted = crossed
+        return self.budget.duty(now)
+
+
+@dataclass(frozen=True, slots=True)
+class AllTerms:
+    """Of all interfaces, as a person has set them."""
+
+    roles: Mapping[str, str] = field(default_factory=dict)
+    budgets: Mapping[str, Budget] = field(default_factory=dict)
+    controls: Mapping[str, str] = field(default_factory=dict)
+    now: Callable[[], datetime] = datetime.now
+
+    def of(self, name: str) -> PathTerms:
+        """Those of the interface with that name."""
+        control = self.controls.get(name, "bottleneck")
+        return PathTerms(self.roles.get(name, ""), self.budgets.get(name), control, self.now)
+
+
+def all_terms(
+    roles: Mapping[str, str], budgets: Mapping[str, str], controls: Mapping[str, str]
+) -> AllTerms:
+    """As settings have them, with budgets such as "2 GB". Raises ValueError."""
+    sizes = {name: Budget(byte_size(text)) for name, text in budgets.items()}
+    return AllTerms(roles, sizes, controls)
