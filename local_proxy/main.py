@@ -6,6 +6,7 @@ import asyncio
 import shutil
 import socket
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -46,6 +47,7 @@ from local_proxy.requests.open_documents import Documents
 from local_proxy.settings import ProxySettings
 from local_proxy.sites.sites import Sites
 from local_proxy.sites.switches import Switches
+from local_proxy.status.budgets import shown_budgets
 from local_proxy.status.control import ControlPage
 from local_proxy.status.overview import Overview
 from local_proxy.status.page import StatusPage
@@ -109,7 +111,11 @@ class LocalProxy:
         self.uplink = self._new_uplink(bridge, connect)
         self.runtime = PolicyRuntime(policies, send=bridge.command, worker=worker)
         self.overview = Overview(
-            self.uplink, self.runtime, saved=self._saved, why_not_udp=self._dialer.why_not_udp
+            self.uplink,
+            self.runtime,
+            saved=self._saved,
+            why_not_udp=self._dialer.why_not_udp,
+            budgets=partial(shown_budgets, self._dialer.terms),
         )
         self.packages = self._new_packages(bridge)
         self._setup = _setup(authority, settings)

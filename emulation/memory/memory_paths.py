@@ -22,6 +22,7 @@ from transport.link.interface import LinkError
 from transport.link.records import ProvenPeer
 from transport.multipath.device_end import DeviceEnd, DevicePath
 from transport.multipath.remote_end import RemoteEnd
+from transport.paths.terms import PathTerms
 from transport.stream import preamble
 from transport.stream.preamble import Preamble, What
 from transport.udp.connection import DEVICE, REMOTE, congestion
@@ -107,8 +108,9 @@ class MemoryPaths:
         for profile in profiles:
             self.open(profile)
 
-    def open(self, profile: Profile) -> int:
-        """Another path, as after its handshake and preamble: its place."""
+    def open(self, profile: Profile, *, terms: PathTerms | None = None) -> int:
+        """Another path, as after its handshake and preamble: its place. `terms`: of its interface;
+        None: it is used as it can be."""
         wire = memory_links(
             profile,
             near=DEVICE,
@@ -118,9 +120,15 @@ class MemoryPaths:
             seed=self._seed + len(self.wires),
         )
         self.wires.append(wire)
-        self.paths.append(
-            self.device.join(wire.near, name=profile.name, round_trip=2 * profile.delay)
+        terms = terms or PathTerms()
+        path = self.device.join(
+            wire.near,
+            name=profile.name,
+            round_trip=2 * profile.delay,
+            congestion=terms.congestion(),
+            meter=terms.meter(wire.near),
         )
+        self.paths.append(path)
         self._accepting.append(asyncio.ensure_future(self._accept(wire)))
         return len(self.wires) - 1
 

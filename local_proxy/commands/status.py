@@ -16,6 +16,7 @@ from local_proxy.kept.threads import USERS
 from local_proxy.status.setup import Offer
 from local_proxy.status.snapshot import (
     DocumentStatus,
+    ShownBudget,
     ShownEstimate,
     ShownPath,
     ShownTransport,
@@ -163,6 +164,7 @@ def render(status: StatusSnapshot) -> str:
     if link.tcp is not None:
         lines.append(f"  {_transport(link.tcp)}")
     lines += [f"  {_path(path)}" for path in link.paths]
+    lines += [f"  {_budget(budget)}" for budget in link.budgets]
     lines.append(f"  received {_size(link.received)}, sent {_size(link.sent)}")
     saved = status.savings.origin_bytes - status.savings.link_bytes
     if saved > 0:
@@ -184,7 +186,18 @@ def _path(path: ShownPath) -> str:
         words.append("it does not answer")
     elif path.quickest:
         words.append("the quickest")
+    elif path.spare:
+        words.append("spare")
     return ", ".join(words)
+
+
+def _budget(budget: ShownBudget) -> str:
+    state = {
+        "spare": ", ahead of its time, so it is a spare one",
+        "none": ", so nothing more crosses it",
+    }.get(budget.duty, "")
+    crossed = f"{_size(budget.spent)} of {_size(budget.size)} crossed this month{state}"
+    return f"{budget.name}: {crossed}; the next begins on {budget.until}"
 
 
 def _document(document: DocumentStatus) -> str:
@@ -205,7 +218,10 @@ def _rate(estimate: ShownEstimate | None) -> str:
 
 
 def _size(count: int) -> str:
-    return f"{count / 1e6:.1f} MB" if count >= 1_000_000 else f"{count / 1e3:.1f} kB"
+    for size, unit in ((1e9, "GB"), (1e6, "MB")):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count / 1e3:.1f} kB"
 
 
 def _duration(seconds: float) -> str:

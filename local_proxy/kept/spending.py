@@ -48,7 +48,8 @@ class Spending:
             _log.warning("what crossed metered interfaces can't be read", why=str(error))
             return
         for name, (month, spent) in self._written.items():
-            if (budget := self._budgets.get(name)) is not None:
+            budget = self._budgets.get(name)
+            if budget is not None and month >= budget.month:
                 budget.month, budget.spent = month, budget.spent + spent
 
     async def run(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from local_proxy.status.snapshot import ShownPath, ShownTransport, StatusSnapshot
+from local_proxy.status.snapshot import ShownBudget, ShownPath, ShownTransport, StatusSnapshot
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 Sample = tuple[dict[str, str], float]
@@ -43,6 +43,7 @@ def exposition(status: StatusSnapshot) -> str:
         _family("delay_seconds", "gauge", "From sending a byte to hearing of it.", delays),
         *_transport(link.tcp),
         *_paths(link.paths),
+        *_budgets(link.budgets),
         _family(
             "origin_bytes_total",
             "counter",
@@ -82,6 +83,17 @@ def exposition(status: StatusSnapshot) -> str:
         ),
     ]
     return "".join(families)
+
+
+def _budgets(budgets: list[ShownBudget]) -> list[str]:
+    if not budgets:
+        return []
+    spent: list[Sample] = [({"path": one.name}, one.spent) for one in budgets]
+    sizes: list[Sample] = [({"path": one.name}, one.size) for one in budgets]
+    return [
+        _family("path_budget_spent_bytes", "gauge", "That crossed this month.", spent),
+        _family("path_budget_bytes", "gauge", "That may cross a metered path in a month.", sizes),
+    ]
 
 
 def _paths(paths: list[ShownPath]) -> list[str]:

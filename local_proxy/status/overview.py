@@ -20,6 +20,7 @@ from local_proxy.status.path_history import PathHistory
 from local_proxy.status.snapshot import (
     LinkStatus,
     Problem,
+    ShownBudget,
     ShownEstimate,
     ShownPath,
     ShownSavings,
@@ -53,10 +54,12 @@ class Overview:
         *,
         saved: Callable[[Component, Sum], None],
         why_not_udp: Callable[[], str] = lambda: "",
+        budgets: Callable[[], list[ShownBudget]] = list,
     ) -> None:
         """`saved`: told of each component that has come whole. `why_not_udp`: why TCP carries what
-        UDP should; empty: it does not."""
+        UDP should; empty: it does not. `budgets`: of metered interfaces."""
         self._why_not_udp = why_not_udp
+        self._budgets = budgets
         self._saved = saved
         self._uplink = uplink
         self._runtime = runtime
@@ -148,6 +151,7 @@ class Overview:
             reason=state.reason,
             received=received,
             sent=sent,
+            budgets=self._budgets(),
         )
         if session is None:
             return status
@@ -169,6 +173,7 @@ class Overview:
             instead=self._why_not_udp() if link.transport == "tcp" else "",
             tcp=self._facts.shown(now=now),
             paths=[msgspec.convert(one, ShownPath, from_attributes=True) for one in link.paths],
+            budgets=status.budgets,
         )
 
     def _look(self) -> None:

@@ -74,7 +74,8 @@ function showLegend() {
 
 // An interface keeps its colour though its path goes and comes again: the history knows its number.
 function showPaths(link, history) {
-  at("paths-card").hidden = history === null;
+  at("paths-card").hidden = history === null && !link.budgets.length;
+  showBudgets(link.budgets);
   if (history === null) return;
   pathChart.merge(history);
   pathChart.draw();
@@ -83,9 +84,22 @@ function showPaths(link, history) {
     const line = make("div", "line", make("i", `swatch ${pathChart.colour(numbers[path.name])}`), make("span", "name", path.name));
     if (!path.answers) line.append(make("span", "tag off", "no answer"));
     else if (path.quickest) line.append(make("span", "tag", "quickest"));
+    else if (path.spare) line.append(make("span", "tag", "spare"));
     const facts = [`${timeText(path.round_trip)} there and back`, path.rate ? `lately ${rateText(path.rate).join(" ")}` : "", `${bytesText(path.carried)} came`];
     return make("li", "", line, make("p", "note", facts.filter(Boolean).join(" · ")));
   }) : none("li", "No path at present.")));
+}
+
+function showBudgets(budgets) {
+  const words = { spare: "ahead of its time: only while no other answers", none: "spent: nothing more crosses" };
+  at("budgets").replaceChildren(...budgets.map((one) => {
+    const line = make("div", "line", make("span", "name", one.name), make("span", "", `${bytesText(one.spent)} of ${bytesText(one.size)} this month`));
+    if (one.duty === "none") line.append(make("span", "tag off", "spent"));
+    const gone = make("i", one.duty);
+    gone.style.width = `${Math.min(100, 100 * one.spent / one.size)}%`;
+    const facts = [words[one.duty], `the next month begins on ${one.until}`];
+    return make("li", "", line, make("div", "budget", gone), make("p", "note", facts.filter(Boolean).join(" · ")));
+  }));
 }
 
 function cell(part) {

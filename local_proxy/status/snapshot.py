@@ -50,6 +50,21 @@ class ShownPath(msgspec.Struct, frozen=True, kw_only=True):
     answers: bool
     quickest: bool
     """Small and urgent bytes take it."""
+    spare: bool = False
+    """It carries nothing while another one answers."""
+
+
+class ShownBudget(msgspec.Struct, frozen=True, kw_only=True):
+    """What may cross a metered interface this month."""
+
+    name: str
+    """Of the interface."""
+    duty: str
+    """use; spare: it is ahead of its time, and waits for when no other answers; none: all spent."""
+    spent: int
+    size: int
+    until: str
+    """The day on which the next month begins (ISO 8601)."""
 
 
 class LinkStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,6 +93,8 @@ class LinkStatus(msgspec.Struct, frozen=True, kw_only=True):
     """None: UDP carries it, or nothing does."""
     paths: list[ShownPath] = []
     """Those that carry it together, where there are several."""
+    budgets: list[ShownBudget] = []
+    """Of metered interfaces."""
 
 
 class ComponentStatus(msgspec.Struct, frozen=True, kw_only=True):

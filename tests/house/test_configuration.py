@@ -9,6 +9,8 @@ import pytest
 from configuration import Settings, load, state_directory
 from setting_values import SettingsError, split_address
 
+PATHS = '[local]\npaths = ["wwan0"]\n'
+
 
 def test_defaults() -> None:
     assert load(environ={}, path=None).remote == Settings().remote
@@ -39,6 +41,12 @@ def test_precedence(tmp_path: Path) -> None:
         ("[remote]\nmax_requests = -1\n", "remote.max_requests"),
         ('[remote]\nallow = "a"\n', "remote.allow"),
         ("local = 5\n", "not a section"),
+        ('[local.roles]\nwwan0 = "spare"\n', "local.roles is about local.paths, which names no"),
+        (PATHS + '[local.roles]\nwwan0 = "slow"\n', "each use, spare, metered"),
+        (PATHS + '[local.roles]\nwwan0 = "metered"\n', r"must say how much .* wwan0 = \"2 GB\""),
+        (PATHS + '[local.budgets]\nwwan0 = "2 GB"\n', "wwan0 is not metered; say so"),
+        (PATHS + '[local.budgets]\nwwan0 = "2 gigs"\n', "a table of sizes by interface"),
+        (PATHS + '[local.path_congestion]\nwwan0 = "vegas"\n', "each bottleneck, newreno"),
         ("[local\n", "sluice.toml"),
     ],
 )
@@ -131,3 +139,22 @@ def test_sites_are_checked(tmp_path: Path, line: str) -> None:
     file.write_text(f"[local.sites]\n{line}\n")
     with pytest.raises(SettingsError, match=r"local\.sites"):
         load(path=file, environ={})
+
+
+def test_terms_of_interfaces(tmp_path: Path) -> None:
+    file = tmp_path / "sluice.toml"
+    file.write_text(
+        PATHS
+        + '[local.roles]\nwwan0 = "metered"\nsat0 = "spare"\n[local.budgets]\nwwan0 = "2 GB"\n'
+        + '[local.path_congestion]\nsat0 = "newreno"\n'
+    )
+    local = load(path=file, environ={}).local
+    assert local.roles == {"wwan0": "metered", "sat0": "spare"}
+    assert local.budgets == {"wwan0": "2 GB"}
+    assert local.path_congestion == {"sat0": "newreno"}
+    environ = {
+        "SLUICE_LOCAL_PATHS": "auto",
+        "SLUICE_LOCAL_ROLES": "wwan0=metered,sat0=use",
+        "SLUICE_LOCAL_BUDGETS": "wwan0=500 MB",
+    }
+    assert load(environ=environ).local.budgets == {"wwan0": "500 MB"}

@@ -27,6 +27,7 @@ from local_proxy.status.snapshot import (
     HistoryStatus,
     LinkStatus,
     PolicyStatus,
+    ShownBudget,
     ShownEstimate,
     ShownPath,
     ShownSavings,
@@ -278,12 +279,22 @@ def test_the_paths_of_a_link_are_said_to_people_and_to_programs() -> None:
             name="wwan0", carried=700, rate=0.0, round_trip=0.3, answers=False, quickest=False
         ),
     ]
-    link = msgspec.structs.replace(LINK, transport="paths", paths=paths)
+    budgets = [
+        ShownBudget(name="wwan0", duty=duty, spent=spent, size=2 * 10**9, until="2026-12-01")
+        for duty, spent in (("use", 7_000_000), ("spare", 10**9), ("none", 2 * 10**9))
+    ]
+    link = msgspec.structs.replace(LINK, transport="paths", paths=paths, budgets=budgets)
     said = render(msgspec.structs.replace(status(), link=link)).splitlines()
     assert said[0].startswith("link to relay:7443 over 2 paths: up for ")
     assert "  wlan0: 3.0 kB came, lately 50.0 kB/s, 40 ms there and back, the quickest" in said
     assert "  wwan0: 0.7 kB came, 300 ms there and back, it does not answer" in said
+    ends = "; the next begins on 2026-12-01"
+    assert f"  wwan0: 7.0 MB of 2.0 GB crossed this month{ends}" in said
+    assert any("this month, ahead of its time, so it is a spare one" in line for line in said)
+    assert any("this month, so nothing more crosses it" in line for line in said)
     text = exposition(msgspec.structs.replace(status(), link=link)).splitlines()
+    assert 'sluice_path_budget_spent_bytes{path="wwan0"} 7000000' in text
+    assert 'sluice_path_budget_bytes{path="wwan0"} 2000000000' in text
     assert 'sluice_path_bytes{path="wlan0"} 3000' in text
     assert 'sluice_path_answers{path="wwan0"} 0' in text
     assert 'sluice_path_round_trip_seconds{path="wwan0"} 0.3' in text

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -194,11 +195,15 @@ class PairingSettings:
     pair: str = ""
     state: str = ""
     transport: str = "tcp"
+    paths: list[str] = field(default_factory=list)
+    roles: dict[str, str] = field(default_factory=dict)
+    budgets: dict[str, str] = field(default_factory=dict)
+    path_congestion: dict[str, str] = field(default_factory=dict)
 
 
-def dialer(address: str, heard: list[LinkError | None]) -> Dialer:
+def dialer(address: str, heard: list[LinkError | None], **settings: Any) -> Dialer:
     return Dialer(
-        PairingSettings(),
+        PairingSettings(**settings),
         Remote(address),
         congestion="cubic",
         patience=0.1,
@@ -242,6 +247,30 @@ def test_the_remote_is_dialled_at_its_own_address_in_brackets_or_not() -> None:
             assert await greeted.get()
             server.close()
             await server.wait_closed()
+
+    run_watched(main())
+
+
+def test_where_interfaces_have_budgets_tcp_takes_one_that_has_none() -> None:
+    async def main() -> None:
+        met = asyncio.Event()
+
+        async def meet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            met.set()
+            writer.close()
+
+        server = await asyncio.start_server(meet, "127.0.0.1", 0)
+        address = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        metered = {"roles": {"lo": "metered"}, "budgets": {"lo": "2 GB"}, "paths": ["lo"]}
+        with pytest.raises(LinkError, match="only interfaces with a budget are up"):
+            await dialer(address, [], **metered).dial()
+        assert not met.is_set()
+        other = {"roles": {"wwan9": "metered"}, "budgets": {"wwan9": "2 GB"}, "paths": ["lo"]}
+        with pytest.raises((LinkError, OSError)):
+            await dialer(address, [], **other).dial()
+        await met.wait()
+        server.close()
+        await server.wait_closed()
 
     run_watched(main())
 

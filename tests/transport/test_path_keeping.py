@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 
 import pytest
 
@@ -11,8 +12,11 @@ from emulation.memory import virtual_time
 from pairing.identity import device_identity
 from tests.watched import run, until
 from transport.link.interface import LinkError, NotTrusted
+from transport.multipath.device_end import DeviceEnd
 from transport.paths import several, usable
+from transport.paths.budget import Budget
 from transport.paths.several import PathKeeper, dial_paths
+from transport.paths.terms import AllTerms
 from transport.spp.core.settings import Statistics
 from transport.spp.handshake.keys import ClientKeys, ServerKeys
 from transport.stream.accepting_end import Reception
@@ -130,6 +134,31 @@ def test_paths_that_end_at_once_are_dialled_again_less_and_less_and_a_refusal_is
 
     virtual_time.run(main())
     assert len(dialled) == (1 if revoked else 4)  # at 0, .5, 1.5 and 3.5 s
+
+
+def test_an_interface_that_has_spent_its_budget_is_left_alone_until_the_next_month() -> None:
+    budget, calendar = Budget(5_000, month="2026-11", spent=5_000), [datetime(2026, 11, 30, 23)]
+    terms = AllTerms({"lo": "metered"}, {"lo": budget}, now=lambda: calendar[0])
+
+    async def scenario(accepting: Reception, port: int) -> None:
+        async def dial() -> DeviceEnd:
+            return await dial_paths(
+                "127.0.0.1", port, keys=KEYS, interfaces=lambda: ["lo"], terms=terms, timeout=5
+            )
+
+        with pytest.raises(LinkError, match="lo has carried all that it may this month"):
+            await dial()
+        assert budget.spent == 5_000
+        calendar[0] = datetime(2026, 12, 31)
+        end = await dial()
+        assert 0 < budget.spent < 1_000, "of December"
+        for _ in range(4):  # the remote has nothing to ask for; what goes up is counted, too
+            await end.send(bytes(1_000))
+        with pytest.raises(LinkError):
+            await asyncio.wait_for(end.receive(1), 10)  # it was the last one
+        assert 5_000 <= budget.spent < 7_000
+
+    with_remote(scenario)
 
 
 def test_links_begin_on_it_as_on_any_connection() -> None:

@@ -251,11 +251,14 @@ class DeviceEnd(MultipathEnd):
 
     def _measure(self, path: DevicePath) -> None:
         """What it is to carry from now on."""
-        duty = path.meter.duty()
-        path.spare = duty is Duty.SPARE
+        owed = self._engine.owed(path.number)
+        duty = path.meter.duty(owed)
+        path.spare = duty is not Duty.USE
         self._engine.spare(path.number, path.spare)
         if duty is Duty.NONE and path.link.open:
-            path.link.end()
+            self._engine.retire(path.number)
+            if not owed:
+                path.link.end()
 
     def _request(self, now: float) -> None:
         for number, segment in self._engine.requests(now):

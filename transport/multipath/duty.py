@@ -14,14 +14,14 @@ class Duty(Enum):
     SPARE = "spare"
     """Nothing, while one that is no spare answers."""
     NONE = "none"
-    """Nothing at all: it is to be left."""
+    """Nothing more: it is left once what was asked for over it is here."""
 
 
 class Meter(Protocol):
     """Watches one path."""
 
-    def duty(self) -> Duty:
-        """What it is to carry now."""
+    def duty(self, owed: int) -> Duty:
+        """What it is to carry now; so many bytes are on their way over it."""
 
 
 class Fixed:
@@ -30,5 +30,5 @@ class Fixed:
     def __init__(self, duty: Duty = Duty.USE) -> None:
         self._duty = duty
 
-    def duty(self) -> Duty:
+    def duty(self, owed: int) -> Duty:
         return self._duty

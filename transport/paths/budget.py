@@ -41,14 +41,15 @@ class Budget:
         self._turn(now)
         self.spent += crossed
 
-    def duty(self, now: datetime) -> Duty:
-        """What the path may carry."""
+    def duty(self, now: datetime, *, owed: int = 0) -> Duty:
+        """What the path may carry; so many bytes are on their way over it."""
         self._turn(now)
-        if self.spent >= self.size:
+        sure = self.spent + owed
+        if sure >= self.size:
             return Duty.NONE
         begun = (now - _first(now)).total_seconds()
         part = begun / (renewed(now) - _first(now)).total_seconds()
-        return Duty.USE if self.spent < (part + AHEAD) * self.size else Duty.SPARE
+        return Duty.USE if sure < (part + AHEAD) * self.size else Duty.SPARE
 
     def _turn(self, now: datetime) -> None:
         """What was spent is forgotten in another month. In an earlier one it is not: the clock was

@@ -129,6 +129,7 @@ class PathKeeper:
                     congestion=congestion(),
                     timeout=self._timeout,
                     interface=name,
+                    crossed=terms.count,
                 )
             except LinkError as error:
                 self._tried(name, error)
@@ -149,7 +150,7 @@ class PathKeeper:
             if not self._first.done():
                 self._first.set_result(None)
             await link.closed()
-            spent = meter.duty() is Duty.NONE  # and its last bytes are counted
+            spent = meter.duty(0) is Duty.NONE  # and its last bytes are counted
             reason = "its budget of this month is spent" if spent else str(link.error or "")
             _log.info("a path is gone", interface=name, reason=reason)
             if isinstance(link.error, NotTrusted):

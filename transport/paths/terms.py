@@ -54,6 +54,11 @@ class PathTerms:
         """Nothing may cross this month any more."""
         return self.budget is not None and self.budget.duty(self.now()) is Duty.NONE
 
+    def count(self, crossed: int) -> None:
+        """So many bytes have crossed before there was a connection."""
+        if self.budget is not None:
+            self.budget.add(crossed, self.now())
+
     def congestion(self) -> Congestion:
         """For what comes over it."""
         return CONTROLS[self.control](RcpSettings().packet)
@@ -74,11 +79,11 @@ class Metered:
     now: Callable[[], datetime]
     counted: int = 0
 
-    def duty(self) -> Duty:
+    def duty(self, owed: int) -> Duty:
         crossed, now = self.link.crossed, self.now()
         self.budget.add(crossed - self.counted, now)
         self.counted = crossed
-        return self.budget.duty(now)
+        return self.budget.duty(now, owed=owed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,6 +131,18 @@ class R2cpEngine:
         """Whether it is to be asked for nothing while a path that is no spare one answers."""
         self._path(number).spare = spare
 
+    def retire(self, number: int) -> None:
+        """Nothing more is asked for over it, until it is closed."""
+        path = self._path(number)
+        if not path.retired:
+            path.retired = True
+            for begin, end in path.standing.withdraw():
+                self._stream.pending.put_back(begin, end)
+
+    def owed(self, number: int) -> int:
+        """Bytes, with their headers, that its sender was asked for and that are not here."""
+        return self._path(number).owed
+
     def doubt(self, number: int) -> None:
         """Who carries it hears nothing over it any more: others bring what it owes."""
         path = self._path(number)

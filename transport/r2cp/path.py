@@ -27,6 +27,8 @@ class PipePath:
     frozen: bool = False
     spare: bool = False
     """It is asked for nothing while one that is none answers."""
+    retired: bool = False
+    """It is asked for nothing more."""
     carried: int = 0
     """Bytes that came over it first."""
     doubtful: bool = False
@@ -41,6 +43,16 @@ class PipePath:
     @property
     def pipe(self) -> Pipe:
         return self.asking.pipe
+
+    @property
+    def sure(self) -> bool:
+        """It answers, and may be asked."""
+        return not self.doubtful and not self.retired
+
+    @property
+    def owed(self) -> int:
+        """Bytes that its sender was asked for and that are not here."""
+        return self.pipe.in_flight + self.standing.size
 
     @property
     def delay(self) -> float:
@@ -59,15 +71,15 @@ class PathTable(dict[int, PipePath]):
 
     def replaced(self, path: PipePath) -> bool:
         """Whether there are others that can be relied on."""
-        return any(other is not path and not other.doubtful for _, other in self.ready())
+        return any(other is not path and other.sure for _, other in self.ready())
 
     def rests(self, path: PipePath) -> bool:
-        """Whether it is a spare one that is not needed now."""
-        return path.spare and any(
-            not other.spare and not other.doubtful for _, other in self.ready()
+        """Whether it is to be asked for nothing: it is retired, or spare and not needed now."""
+        return path.retired or (
+            path.spare and any(other.sure and not other.spare for _, other in self.ready())
         )
 
     def quickest(self) -> PipePath | None:
         """Of those that answer and do not rest."""
-        sure = (path for _, path in self.ready() if not path.doubtful and not self.rests(path))
+        sure = (path for _, path in self.ready() if path.sure and not self.rests(path))
         return min(sure, key=lambda path: path.delay, default=None)

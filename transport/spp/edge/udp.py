@@ -24,6 +24,7 @@ from transport.link.interface import LinkError, NotTrusted
 from transport.spp.congestion.interface import Congestion
 from transport.spp.core.connection import SppConnection
 from transport.spp.core.paths import Address
+from transport.spp.core.sender import HEADERS
 from transport.spp.core.settings import SppSettings
 from transport.spp.edge.link import SppLink
 from transport.spp.edge.port import Port
@@ -184,12 +185,14 @@ async def connect(
     interface: str = "",
     own: socket.socket | None = None,
     offload: bool = True,
+    crossed: Callable[[int], None] = lambda size: None,
 ) -> SppLink:
     """A connection to the remote of `keys`; `timeout` seconds for it to answer. `interface`: over
     which alone it goes; empty: as the system's routes say.
 
     It comes after one round trip: payloads may go at once, though the remote may still not know
-    this device (`until_confirmed`). Raises LinkError, WrongPeer.
+    this device (`until_confirmed`). `crossed` hears of the bytes of each packet until then, with
+    headers; after it the connection counts. Raises LinkError, WrongPeer.
     """
     dialling = None
     try:
@@ -199,7 +202,7 @@ async def connect(
             address = (host, port)
         if interface:
             own.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, interface.encode())
-        dialling = _Dialling(DatagramSocket(own, offload=offload), address, keys)
+        dialling = _Dialling(DatagramSocket(own, offload=offload), address, keys, crossed)
         async with asyncio.timeout(timeout):
             return await dialling.link(settings or SppSettings(), congestion)
     except BaseException as error:
@@ -218,8 +221,15 @@ async def connect(
 class _Dialling:
     """A device's handshake on a socket of its own."""
 
-    def __init__(self, own: DatagramSocket, address: Address, keys: ClientKeys) -> None:
+    def __init__(
+        self,
+        own: DatagramSocket,
+        address: Address,
+        keys: ClientKeys,
+        crossed: Callable[[int], None],
+    ) -> None:
         self._loop = asyncio.get_running_loop()
+        self._crossed = crossed
         self._handshake = ClientHandshake(keys, chance=secrets.token_bytes)
         self._address = address
         self._established: asyncio.Future[Established] = self._loop.create_future()
@@ -255,12 +265,15 @@ class _Dialling:
 
     def _hello(self) -> None:
         self._sent_at = self._loop.time()
-        self._port.send([self._handshake.hello()], self._address, None)
+        hello = self._handshake.hello()
+        self._crossed(len(hello) + HEADERS)
+        self._port.send([hello], self._address, None)
 
     def _received(self, datagram: bytes, address: Address, now: float) -> None:
         """Takes in a datagram. Raises Forged."""
         if self._link is not None and self._link.forgotten(datagram):
             return
+        self._crossed(len(datagram) + HEADERS)
         try:
             outcome = self._handshake.received(datagram)
         except NotTrusted as error:
