@@ -21,7 +21,7 @@ PERIOD: Final = 20.0
 _log = structlog.get_logger("sluice.local")
 
 
-class Spent(Protocol):
+class SpentBudget(Protocol):
     """What one interface has carried of its budget (transport/paths/budget.py)."""
 
     month: str
@@ -31,7 +31,7 @@ class Spent(Protocol):
 class Spending:
     """All of one local proxy."""
 
-    def __init__(self, store: LocalStore | None, budgets: Mapping[str, Spent]) -> None:
+    def __init__(self, store: LocalStore | None, budgets: Mapping[str, SpentBudget]) -> None:
         """`store` None: nothing is kept."""
         self._store = store
         self._budgets = budgets

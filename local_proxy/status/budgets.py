@@ -8,7 +8,7 @@ from transport.paths.terms import AllTerms
 
 
 def shown_budgets(terms: AllTerms) -> list[ShownBudget]:
-    """Those of all metered interfaces, whether they are there or not."""
+    """Shows all metered interfaces, whether they are there or not."""
     now = terms.now()
     return [
         ShownBudget(

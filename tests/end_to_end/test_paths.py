@@ -82,8 +82,9 @@ class TwoPaths:
 
 
 @asynccontextmanager
-async def two_paths(folder: Path) -> AsyncIterator[TwoPaths]:
-    (folder / "site").mkdir()
+async def two_paths(folder: Path, **settings: str) -> AsyncIterator[TwoPaths]:
+    """`settings` of the device by name, as its environment has them."""
+    (folder / "site").mkdir(exist_ok=True)
     (folder / "site" / "file.bin").write_bytes(BODY)
     state = f"--state={folder / 'remote'}"
     try:
@@ -108,10 +109,11 @@ async def two_paths(folder: Path) -> AsyncIterator[TwoPaths]:
             pair = TwoPaths(world, near, f"http://{host}:{port}", "", client)
             for path in (0, 1):
                 pair.lead(path)
-            interfaces = {"SLUICE_LOCAL_PATHS": "path0,path1"}
+            settings = {"paths": "path0,path1", **settings}
+            environment = {f"SLUICE_LOCAL_{name.upper()}": one for name, one in settings.items()}
             own = f"--state={folder / 'local'}"
             async with command(
-                "local", *local, own, host=world.near, environment=interfaces
+                "local", *local, own, host=world.near, environment=environment
             ) as proxy:
                 pair.proxy = f"http://{proxy[0]}:{proxy[1]}"
                 yield pair
@@ -180,3 +182,42 @@ def test_a_path_that_swallows_all_is_found_out_and_the_download_goes_on(tmp_path
             assert not path.quickest
 
     asyncio.run(go())
+
+
+def test_a_spare_interface_rests_until_the_other_is_gone(tmp_path: Path) -> None:
+    async def go() -> None:
+        async with two_paths(tmp_path, roles="path1=spare") as pair:
+            await joined(pair, {"path0", "path1"})
+            await pair.download()
+            assert (await pair.paths())["path1"] < 50_000, "while it was the only one"
+            assert [one.spare for one in (await pair.status()).link.paths if one.name == "path1"]
+            loading = asyncio.ensure_future(pair.download())
+            before = pair.world.statistics(0).bytes_down
+            await until(lambda: pair.world.statistics(0).bytes_down > before + SIZE // 5)
+            pair.pull_out(0)
+            await loading
+            assert (await pair.paths())["path1"] > SIZE // 2
+
+    asyncio.run(go())
+
+
+def test_a_metered_interface_keeps_to_its_budget_from_run_to_run(tmp_path: Path) -> None:
+    size = 400_000
+
+    async def one_run() -> tuple[int, int]:
+        """Bytes that the status page has of it, and those that the interface has seen."""
+        async with two_paths(tmp_path, roles="path1=metered", budgets="path1=400 kB") as pair:
+            await pair.download()
+            await pair.download()
+            (budget,) = (await pair.status()).link.budgets
+            assert (budget.name, budget.size) == ("path1", size)
+            seen = pair.world.statistics(1)
+            return budget.spent, seen.bytes_up + seen.bytes_down
+
+    first, seen = asyncio.run(one_run())
+    # On the first day of a month it may carry a tenth of it; on the last, all.
+    assert size / 20 < first < size + 20_000
+    assert first == pytest.approx(seen, rel=0.05, abs=2_000)
+    second, seen = asyncio.run(one_run())
+    assert first <= second < size + 25_000
+    assert second - first == pytest.approx(seen, rel=0.05, abs=2_000)

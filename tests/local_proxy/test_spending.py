@@ -1,4 +1,4 @@
-"""What has crossed metered interfaces outlives a run, and is shown."""
+"""The store counts what has crossed metered interfaces from run to run, and the page shows it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from local_proxy.kept.spending import PERIOD, Spending
 from local_proxy.kept.store import FILE, LocalStore
 from local_proxy.status.budgets import shown_budgets
 from tests.watched import run
-from transport.paths.budget import Budget
+from transport.paths.budget import MonthlyBudget
 from transport.paths.terms import AllTerms
 
 NOW = datetime(2026, 11, 20)
 
 
 def test_what_crossed_is_counted_on_in_the_next_run(tmp_path: Path) -> None:
-    async def one_run(crossed: int) -> Budget:
-        budget = Budget(1_000)
+    async def one_run(crossed: int) -> MonthlyBudget:
+        budget = MonthlyBudget(1_000)
         spending = Spending(LocalStore(tmp_path), {"wwan0": budget})
         await spending.recall()
         budget.add(crossed, NOW)
@@ -36,7 +36,7 @@ def test_what_crossed_is_counted_on_in_the_next_run(tmp_path: Path) -> None:
 def test_what_crossed_before_the_file_was_read_counts_too(tmp_path: Path) -> None:
     async def go() -> None:
         LocalStore(tmp_path).spend([("wwan0", "2026-11", 300), ("gone0", "2026-11", 7)])
-        budget = Budget(1_000)
+        budget = MonthlyBudget(1_000)
         budget.add(40, NOW)
         await Spending(LocalStore(tmp_path), {"wwan0": budget}).recall()
         assert (budget.month, budget.spent) == ("2026-11", 340)
@@ -52,7 +52,7 @@ def test_it_is_written_now_and_then_and_only_where_something_changed(tmp_path: P
             written.append(list(rows))  # type: ignore[call-overload]
 
     async def go() -> None:
-        budget = Budget(1_000)
+        budget = MonthlyBudget(1_000)
         spending = Spending(Store(tmp_path), {"wwan0": budget})
         budget.add(1, NOW)
         writing = asyncio.create_task(spending.run())
@@ -69,7 +69,7 @@ def test_a_file_that_cannot_be_had_costs_no_count(tmp_path: Path) -> None:
     (tmp_path / FILE).mkdir()
 
     async def go() -> None:
-        budget = Budget(1_000)
+        budget = MonthlyBudget(1_000)
         spending = Spending(LocalStore(tmp_path), {"wwan0": budget})
         await spending.recall()
         budget.add(5, NOW)
@@ -105,7 +105,11 @@ def test_a_file_of_before_budgets_is_taken_over(tmp_path: Path) -> None:
 
 
 def test_all_budgets_are_shown_whether_their_interfaces_are_there_or_not() -> None:
-    budgets = {"wwan0": Budget(1_000), "usb0": Budget(1_000), "sat0": Budget(1_000)}
+    budgets = {
+        "wwan0": MonthlyBudget(1_000),
+        "usb0": MonthlyBudget(1_000),
+        "sat0": MonthlyBudget(1_000),
+    }
     for name, spent in (("wwan0", 1), ("usb0", 999), ("sat0", 1_000)):
         budgets[name].add(spent, NOW)
     shown = shown_budgets(AllTerms(budgets=budgets, now=lambda: NOW))

@@ -14,7 +14,7 @@ from tests.watched import run, until
 from transport.link.interface import LinkError, NotTrusted
 from transport.multipath.device_end import DeviceEnd
 from transport.paths import several, usable
-from transport.paths.budget import Budget
+from transport.paths.budget import MonthlyBudget
 from transport.paths.several import PathKeeper, dial_paths
 from transport.paths.terms import AllTerms
 from transport.spp.core.settings import Statistics
@@ -137,7 +137,10 @@ def test_paths_that_end_at_once_are_dialled_again_less_and_less_and_a_refusal_is
 
 
 def test_an_interface_that_has_spent_its_budget_is_left_alone_until_the_next_month() -> None:
-    budget, calendar = Budget(5_000, month="2026-11", spent=5_000), [datetime(2026, 11, 30, 23)]
+    budget, calendar = (
+        MonthlyBudget(5_000, month="2026-11", spent=5_000),
+        [datetime(2026, 11, 30, 23)],
+    )
     terms = AllTerms({"lo": "metered"}, {"lo": budget}, now=lambda: calendar[0])
 
     async def scenario(accepting: Reception, port: int) -> None:

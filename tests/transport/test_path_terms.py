@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from emulation.memory.memory_paths import ByteLink, MemoryPaths
 from tests.transport.test_multipath import QUICK, SLOW, run
 from transport.multipath.duty import Duty
-from transport.paths.budget import AHEAD, Budget, byte_size, renewed
+from transport.paths.budget import AHEAD, MonthlyBudget, byte_size, renewed
 from transport.paths.terms import CONTROLS, PathTerms, all_terms
 from transport.spp.congestion.bottleneck import BottleneckBased
 from transport.spp.congestion.new_reno import NewReno
@@ -32,7 +32,7 @@ def test_sizes_are_as_operators_count() -> None:
 
 
 def test_a_budget_is_spread_over_the_month_with_a_part_ahead() -> None:
-    budget = Budget(1_000)
+    budget = MonthlyBudget(1_000)
     budget.add(99, NOVEMBER)
     assert budget.duty(NOVEMBER) is Duty.USE
     budget.add(1, NOVEMBER)
@@ -48,7 +48,7 @@ def test_a_budget_is_spread_over_the_month_with_a_part_ahead() -> None:
 
 
 def test_a_clock_that_goes_back_a_month_gives_nothing_back() -> None:
-    budget = Budget(1_000, month="2026-11", spent=1_000)
+    budget = MonthlyBudget(1_000, month="2026-11", spent=1_000)
     assert budget.duty(datetime(1970, 1, 1)) is Duty.NONE
     assert budget.duty(datetime(1970, 2, 1)) is Duty.USE, "months go on by the clock there is"
 
@@ -62,7 +62,7 @@ def test_the_year_ends_with_december() -> None:
 def test_a_path_is_never_used_ahead_of_its_part(
     size: int, crossings: list[tuple[int, float]]
 ) -> None:
-    budget, month = Budget(size), renewed(NOVEMBER) - NOVEMBER
+    budget, month = MonthlyBudget(size), renewed(NOVEMBER) - NOVEMBER
     for crossed, part in sorted(crossings, key=lambda one: one[1]):
         now = NOVEMBER + part * month
         duty = budget.duty(now)
@@ -123,7 +123,7 @@ def test_a_spare_path_carries_nothing_either_way_until_it_is_needed() -> None:
 @pytest.mark.parametrize("metered", [0, 1])
 def test_a_path_is_left_once_its_budget_is_spent_and_nothing_is_lost(metered: int) -> None:
     async def scenario() -> None:
-        budget = Budget(300_000)
+        budget = MonthlyBudget(300_000)
         # Late in the month, so that it may be used for all of it.
         world = World(PathTerms("metered", budget, now=lambda: END), metered=metered)
         await asyncio.sleep(1)
@@ -141,7 +141,7 @@ def test_a_path_is_left_once_its_budget_is_spent_and_nothing_is_lost(metered: in
 
 def test_what_is_ahead_of_its_time_is_spared_for_when_no_other_answers() -> None:
     async def scenario() -> None:
-        budget = Budget(5_000_000)
+        budget = MonthlyBudget(5_000_000)
         world = World(PathTerms("metered", budget, now=lambda: NOVEMBER))
         await asyncio.sleep(1)
         await world.download()

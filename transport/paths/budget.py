@@ -27,8 +27,8 @@ def byte_size(text: str) -> int:
     return round(float(found[1]) * _UNITS[found[2]])
 
 
-class Budget:
-    """One interface's. Times are those of this machine's calendar, without a zone."""
+class MonthlyBudget:
+    """Limits one interface. Times are by this machine's calendar, without a zone."""
 
     def __init__(self, size: int, *, month: str = "", spent: int = 0) -> None:
         """`size` bytes a month, of which some have been `spent` in that `month` ("2026-11")."""
@@ -60,7 +60,7 @@ class Budget:
         self.month = month
 
     def __repr__(self) -> str:
-        return f"<Budget {self.spent} of {self.size} in {self.month}>"
+        return f"<MonthlyBudget {self.spent} of {self.size} in {self.month}>"
 
 
 def renewed(now: datetime) -> datetime:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final, Protocol
 
 from transport.multipath.duty import Duty, Fixed, Meter
-from transport.paths.budget import Budget, byte_size
+from transport.paths.budget import MonthlyBudget, byte_size
 from transport.rcp.settings import RcpSettings
 from transport.spp.congestion.bottleneck import BottleneckBased
 from transport.spp.congestion.interface import Congestion
@@ -37,16 +37,16 @@ class Crossing(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PathTerms:
-    """Of one interface."""
+    """Says how one interface is used."""
 
     role: str = ""
-    budget: Budget | None = None
+    budget: MonthlyBudget | None = None
     control: str = "bottleneck"
     now: Callable[[], datetime] = datetime.now
 
     @property
     def settings(self) -> SppSettings:
-        """Of its connections."""
+        """How its connections behave."""
         return DEVICE if self.budget is None else _SELDOM
 
     @property
@@ -75,7 +75,7 @@ class Metered:
     """Adds what crosses one connection to its interface's budget."""
 
     link: Crossing
-    budget: Budget
+    budget: MonthlyBudget
     now: Callable[[], datetime]
     counted: int = 0
 
@@ -88,15 +88,15 @@ class Metered:
 
 @dataclass(frozen=True, slots=True)
 class AllTerms:
-    """Of all interfaces, as a person has set them."""
+    """Says how each interface is used, as a person has set it."""
 
     roles: Mapping[str, str] = field(default_factory=dict)
-    budgets: Mapping[str, Budget] = field(default_factory=dict)
+    budgets: Mapping[str, MonthlyBudget] = field(default_factory=dict)
     controls: Mapping[str, str] = field(default_factory=dict)
     now: Callable[[], datetime] = datetime.now
 
     def of(self, name: str) -> PathTerms:
-        """Those of the interface with that name."""
+        """Says how the interface with that name is used."""
         control = self.controls.get(name, "bottleneck")
         return PathTerms(self.roles.get(name, ""), self.budgets.get(name), control, self.now)
 
@@ -105,5 +105,5 @@ def all_terms(
     roles: Mapping[str, str], budgets: Mapping[str, str], controls: Mapping[str, str]
 ) -> AllTerms:
     """As settings have them, with budgets such as "2 GB". Raises ValueError."""
-    sizes = {name: Budget(byte_size(text)) for name, text in budgets.items()}
+    sizes = {name: MonthlyBudget(byte_size(text)) for name, text in budgets.items()}
     return AllTerms(roles, sizes, controls)

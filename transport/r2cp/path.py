@@ -64,7 +64,7 @@ class PathTable(dict[int, PipePath]):
     """All pipes of one engine by their numbers."""
 
     def ready(self) -> list[tuple[int, PipePath]]:
-        """Those that may be asked."""
+        """Lists what may be asked."""
         return [
             (number, path) for number, path in self.items() if path.established and not path.frozen
         ]
@@ -80,6 +80,6 @@ class PathTable(dict[int, PipePath]):
         )
 
     def quickest(self) -> PipePath | None:
-        """Of those that answer and do not rest."""
+        """Finds the shortest delay among all that answer and do not rest."""
         sure = (path for _, path in self.ready() if path.sure and not self.rests(path))
         return min(sure, key=lambda path: path.delay, default=None)
