@@ -25,6 +25,7 @@ from emulation.lines.profiles import Profile
 from emulation.relay.relay_world import relay
 from emulation.worlds.cables import World
 from emulation.worlds.hosts import HERE, EmulatedHost
+from emulation.worlds.tun_world import TunWorld
 from emulation.worlds.world import AUTO, emulate
 from local_proxy.front.tls.authority import PUBLIC
 from pairing.kept import keep
@@ -138,13 +139,14 @@ class SluicePeer(_OverRelay):
         security: str = "tls",
         ca_file: Path | None = None,
         transport: str = "tcp",
+        paths: Sequence[int] = (),
     ) -> None:
         """`remote`, `local`: further arguments of each command. `policy`: empty for the built-in.
 
         `scheme` is how the browser speaks to the local proxy: "http", or "https" for HTTP/2.
         `security` is the link's: "tls" between paired proxies, or "none". `ca_file`: authorities
         that the remote trusts for https pages besides the system's. `transport`: the link's, as
-        [local] has it.
+        [local] has it. `paths`: numbers of those of the world that carry the link together.
         """
         self.name = name
         self.policy = policy or "default"
@@ -152,6 +154,7 @@ class SluicePeer(_OverRelay):
         self._local = [*local, *(("--policy", policy) if policy else ())]
         self._scheme = scheme
         self._transport = transport
+        self._paths = tuple(paths)
         self._security = security
         self._environment = {"SLUICE_REMOTE_CA_FILE": str(ca_file)} if ca_file else {}
 
@@ -176,7 +179,14 @@ class SluicePeer(_OverRelay):
             dial = ["--listen", "127.0.0.1:0", "--remote", f"{host}:{port}"]
             dial += ["--transport", self._transport]
             local = await stack.enter_async_context(
-                command("local", *dial, *client, *self._local, host=world.near)
+                command(
+                    "local",
+                    *dial,
+                    *client,
+                    *self._local,
+                    environment=self._lead(world),
+                    host=world.near,
+                )
             )
             secure = self._scheme == "https"
             yield PageAccess(
@@ -190,6 +200,16 @@ class SluicePeer(_OverRelay):
                 backend=world.backend,
                 rewind=world.rewind,
             )
+
+    def _lead(self, world: World) -> dict[str, str]:
+        """Settings of the device, where several of its interfaces lead to the remote."""
+        if not self._paths:
+            return {}
+        if not isinstance(world, TunWorld):
+            raise OSError("several paths need the tun backend, which needs root")
+        for path in self._paths:
+            world.lead(path)
+        return {"SLUICE_LOCAL_PATHS": ",".join(f"path{path}" for path in self._paths)}
 
 
 @asynccontextmanager

@@ -27,6 +27,8 @@ from emulation.worlds.tun_relay import Command, PathSettings, RelayAnswer
 ROOT: Final = Path(__file__).resolve().parents[2]
 _APART: Final = 1_000_000
 """Between the seeds of two paths."""
+_METRIC: Final = 100
+"""Of the route by the first path; those by later ones count for more, so the first is taken."""
 _STOP_AFTER: Final = 5.0
 """Seconds the relay is given to end."""
 
@@ -101,6 +103,12 @@ class TunWorld:
         self, *, up: float | None = None, down: float | None = None, path: int = 0
     ) -> None:
         self._carrier.ask(Command(path, up, down))
+
+    def lead(self, path: int) -> None:
+        """Have near reach far's first address by that path, too. Raises OSError."""
+        own = self.near.addresses[path]
+        route = f"{self.far.address}/32 dev path{path} metric {_METRIC + path} src {own}"
+        ip(f"-n {self.near.name} route replace {route}")
 
     def rewind(self) -> None:
         self._carrier.ask(Command(rewind=True))

@@ -64,13 +64,7 @@ class TwoPaths:
     def put_in(self, path: int) -> None:
         """It comes up again."""
         ip(f"-n {self.near.name} link set path{path} up")
-        self.lead(path)
-
-    def lead(self, path: int) -> None:
-        """The remote is to be reached over it, as over any uplink."""
-        far, own = self.world.far.address, self.near.addresses[path]
-        route = f"{far}/32 dev path{path} metric {100 + path} src {own}"
-        ip(f"-n {self.near.name} route replace {route}")
+        self.world.lead(path)
 
     async def download(self) -> None:
         """A file, to the byte."""
@@ -108,7 +102,7 @@ async def two_paths(folder: Path, **settings: str) -> AsyncIterator[TwoPaths]:
         ):
             pair = TwoPaths(world, near, f"http://{host}:{port}", "", client)
             for path in (0, 1):
-                pair.lead(path)
+                world.lead(path)
             settings = {"paths": "path0,path1", **settings}
             environment = {f"SLUICE_LOCAL_{name.upper()}": one for name, one in settings.items()}
             own = f"--state={folder / 'local'}"

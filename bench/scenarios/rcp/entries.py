@@ -56,4 +56,13 @@ ENTRIES: Final = (
         quick={"runs": 1, "size": 300_000},
         virtual=True,
     ),
+    Scenario(
+        "r2cp-page",
+        "a page in Chromium over two paths at once and over each alone (as root)",
+        "bench.scenarios.rcp.r2cp_page",
+        takes=400,
+        quick_takes=90,
+        quick={"runs": 1, "pairs": ("384k + satellite",)},
+        slow=True,
+    ),
 )
