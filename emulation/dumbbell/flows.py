@@ -114,10 +114,22 @@ class RcpFlow:
         self._eln = self._corrupted if eln else None
         self._alarm = Alarm(events, self._rang)
         self.requests = self.request_bytes = 0
+        self._asleep = False
 
     @property
     def delivered(self) -> int:
         return self.receiver.buffer.next
+
+    def sleep(self) -> None:
+        """The receiver's radio is off: nothing is asked for, and what comes is lost (3.4.4)."""
+        self._asleep = True
+        self.receiver.freeze(self._events.now)
+
+    def wake(self) -> None:
+        """The radio is on again: the receiver asks for what it has holes for."""
+        self._asleep = False
+        self.receiver.resume(self._events.now)
+        self._say()
 
     def facts(self) -> dict[str, int]:
         pipe, sender = self.receiver.pipe, self._far.sender
@@ -156,6 +168,8 @@ class RcpFlow:
             self._down.send(size, self._at_receiver, answer, on_lost=self._eln)
 
     def _at_receiver(self, segment: Segment) -> None:
+        if self._asleep:
+            return
         self._near.received(segment, self._events.now)
         self._arrived()
         self._say()

@@ -34,11 +34,15 @@ class Hop:
         """`rate` bytes/second, `delay` seconds, `queue` packets; `loss`: share lost in the air."""
         self._events = events
         self._rate, self._delay, self._queue = rate, delay, queue
-        self._chance, self._loss = chance, loss
+        self._chance = chance
+        self.loss = loss
+        """Share of packets that the air loses from now on."""
         self._leaves: deque[float] = deque()
         """When each packet of the queue has left it."""
         self.offered = self.dropped = self.lost = 0
         """Packets: that came, that found the queue full, that were lost in the air."""
+        self.carried = 0
+        """Bytes that left the queue, or will."""
 
     def send(
         self,
@@ -64,8 +68,9 @@ class Hop:
             return
         end = max(now, leaves[-1] if leaves else now) + size / self._rate
         leaves.append(end)
+        self.carried += size
         due = end + self._delay + further
-        if self._loss and self._chance is not None and self._chance.random() < self._loss:
+        if self.loss and self._chance is not None and self._chance.random() < self.loss:
             self.lost += 1
             if on_lost is not None:
                 self._events.at(due, on_lost, what)

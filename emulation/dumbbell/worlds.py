@@ -70,7 +70,7 @@ class MobileHost:
         chance = random.Random(seed)
         wired = [Hop(self.events, rate=RATE, delay=DELAY, queue=QUEUE) for _ in range(2)]
         queue = int(AIR_RATE * 2 * (DELAY + AIR_DELAY) / PACKET)
-        air = [
+        self.air = air = [
             Hop(
                 self.events,
                 rate=AIR_RATE,

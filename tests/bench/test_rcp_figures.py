@@ -6,7 +6,13 @@ from statistics import mean
 
 import pytest
 
-from bench.scenarios.rcp import r2cp_paths, r2cp_pulled_out, rcp_friendly, rcp_wireless
+from bench.scenarios.rcp import (
+    r2cp_paths,
+    r2cp_pulled_out,
+    rcp_friendly,
+    rcp_sleep,
+    rcp_wireless,
+)
 from bench.scenarios.rcp.r2cp_handoff import HANDOFFS, B
 from bench.scenarios.rcp.r2cp_handoff import observe as observe_handoff
 from bench.scenarios.rcp.rcp_friendly import FlowMix, observe
@@ -88,3 +94,12 @@ def test_each_kind_of_going_has_a_row_and_two_checks() -> None:
     # Who says that it goes costs less than who swallows all.
     stalls = [row["stall_s"] for row in found["runs"]]
     assert stalls[0] < stalls[2] < 1.0
+
+
+def test_who_sleeps_saves_energy_and_the_report_shows_both_axes() -> None:
+    found = rcp_sleep.run(runs=2, seconds=40.0, bad=(1.0, 6.0), say=lambda _: None)
+    assert [row["bad_s"] for row in found["runs"]] == [1.0, 6.0]
+    power = [found["checks"][f"5c: bad for {length} s, power"] for length in (1, 6)]
+    assert all(check.ok for check in power)
+    assert power[1].value < power[0].value, "the longer it sleeps, the more it saves"
+    assert [chart.title[:9] for chart in found["exhibits"]] == ["Figure 5c"] * 2
