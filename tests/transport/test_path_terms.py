@@ -158,3 +158,40 @@ def test_what_is_ahead_of_its_time_is_spared_for_when_no_other_answers() -> None
         assert budget.spent > len(DATA), "better early than not at all"
 
     run(scenario)
+
+
+class Once:
+    """Says once that nothing more may cross, while something is on its way."""
+
+    def __init__(self) -> None:
+        self.due = self.said = False
+
+    def duty(self, owed: int) -> Duty:
+        if self.due and owed and not self.said:
+            self.said = True
+            return Duty.NONE
+        return Duty.USE
+
+
+def test_a_path_that_was_to_be_left_is_left_though_what_stood_over_it_counts_no_more() -> None:
+    """Else the only path would be open for ever, and asked for nothing."""
+    meter = Once()
+
+    class Terms(PathTerms):
+        def meter(self, link: object) -> Once:
+            return meter
+
+    async def scenario() -> None:
+        paths = MemoryPaths([])
+        paths.open(QUICK, terms=Terms())
+        near, far = ByteLink(paths.device), ByteLink(paths.remote)
+        far.write(DATA[:50_000])
+        await near.has(50_000)
+        await asyncio.sleep(5)  # by now a window stands with the remote
+        meter.due = True
+        near.write(b"a turn")
+        await asyncio.sleep(5)
+        assert meter.said
+        assert near.over.is_set()
+
+    run(scenario)

@@ -55,6 +55,8 @@ class DevicePath:
     """What it is to carry."""
     spare: bool = False
     """Nothing, while one that is no spare answers."""
+    leaving: bool = False
+    """Nothing more; it ends once what it was asked for is here."""
     doubted: bool = False
     """What goes up over it is not answered, so the engine leaves it alone where it has others."""
     reader: WordReader = field(default_factory=WordReader)
@@ -251,13 +253,13 @@ class DeviceEnd(MultipathEnd):
 
     def _measure(self, path: DevicePath) -> None:
         """What it is to carry from now on."""
-        owed = self._engine.owed(path.number)
-        duty = path.meter.duty(owed)
-        path.spare = duty is not Duty.USE
+        duty = path.meter.duty(self._engine.owed(path.number))
+        path.leaving = path.leaving or duty is Duty.NONE
+        path.spare = path.leaving or duty is Duty.SPARE
         self._engine.spare(path.number, path.spare)
-        if duty is Duty.NONE and path.link.open:
+        if path.leaving and path.link.open:
             self._engine.retire(path.number)
-            if not owed:
+            if not self._engine.owed(path.number):  # what stood over it does no more
                 path.link.end()
 
     def _request(self, now: float) -> None:

@@ -39,7 +39,7 @@ class SppLink:
         self._reset = established.reset
         self._refused: LinkError | None = None
         self.crossed = 0
-        """Bytes of packets with their headers that were sent, or came from the peer."""
+        """Bytes of packets with their headers that were sent, or came for it from anybody."""
         self.changed: Callable[[], None] = lambda: None
         """Called when something has come, arrived or ended, or may be sent again."""
 
@@ -214,11 +214,11 @@ class SppLink:
 
     def take(self, datagram: bytes, address: Address, *, age: float, now: float) -> bool:
         """A datagram names this connection; `turn` follows. Was it authentic?"""
+        self.crossed += len(datagram) + HEADERS
         authentic = self._connection.datagram_received(
             datagram, now, address=address, arrived=now - age
         )
         if authentic:
-            self.crossed += len(datagram) + HEADERS
             self._proof = b""
         return authentic
 

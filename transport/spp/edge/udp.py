@@ -191,8 +191,8 @@ async def connect(
     which alone it goes; empty: as the system's routes say.
 
     It comes after one round trip: payloads may go at once, though the remote may still not know
-    this device (`until_confirmed`). `crossed` hears of the bytes of each packet until then, with
-    headers; after it the connection counts. Raises LinkError, WrongPeer.
+    this device (`until_confirmed`). `crossed` hears of the bytes, with headers, of each packet
+    that is none of the connection's: the connection counts its own. Raises LinkError, WrongPeer.
     """
     dialling = None
     try:
@@ -271,9 +271,9 @@ class _Dialling:
 
     def _received(self, datagram: bytes, address: Address, now: float) -> None:
         """Takes in a datagram. Raises Forged."""
+        self._crossed(len(datagram) + HEADERS)
         if self._link is not None and self._link.forgotten(datagram):
             return
-        self._crossed(len(datagram) + HEADERS)
         try:
             outcome = self._handshake.received(datagram)
         except NotTrusted as error:
