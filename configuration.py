@@ -112,6 +112,9 @@ class LocalSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     within: dict[HostPattern, Seconds] = {}
     """[local.within] has lines like "*.name" = 5: seconds in which all pictures of a page of that
     site are to be there, as fine as can be; 0: when they are. In the environment: *.a.example=5"""
+    texts: Annotated[int, Meta(ge=0)] = 16 << 20
+    """Bytes of texts of pages that are kept, packed, in memory and in `state`: a page that is
+    opened again crosses the link as what has changed in it. 0: none."""
     history: bool = True
     """Keep in `state` what was saved, by day and site, and who rejects our certificates where."""
 
@@ -135,6 +138,8 @@ class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Bytes that may wait for one device, and as many again of pictures in the making."""
     workers: Annotated[int, Meta(ge=1, le=64)] = 2
     """Transcoding jobs at a time."""
+    texts: Annotated[int, Meta(ge=0)] = 64 << 20
+    """Bytes of texts that devices have been sent, kept packed for their next visits; 0: none."""
     shared: Annotated[int, Meta(ge=0)] = 64 << 20
     """Bytes of made pictures that are kept for whoever gets the same ones next; 0: none."""
     worth: Annotated[float, Meta(ge=0)] = 0.2

@@ -18,7 +18,8 @@ from typing import Final
 from browsers import nss
 from browsers.launch import NICKNAME, is_root
 from local_proxy.front.tls.authority import PUBLIC, Authority, AuthorityError
-from local_proxy.kept.store import LocalStore, Unavailable
+from local_proxy.kept.sqlite_file import Unavailable
+from local_proxy.kept.store import LocalStore
 from local_proxy.status.setup import fingerprint
 
 SYSTEM: Final = Path("/usr/local/share/ca-certificates")

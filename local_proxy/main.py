@@ -27,11 +27,14 @@ from local_proxy.front.tls.connects import Https
 from local_proxy.http.model import Request, Response
 from local_proxy.kept.savings import Savings
 from local_proxy.kept.spending import Spending
-from local_proxy.kept.store import OTHERS, LocalStore, Sum, Unavailable
+from local_proxy.kept.sqlite_file import Unavailable
+from local_proxy.kept.store import OTHERS, LocalStore, Sum
+from local_proxy.kept.texts_file import KeptTexts, TextsFile
 from local_proxy.kept.threads import STORE
 from local_proxy.link import which_remote
 from local_proxy.link.components import Component
 from local_proxy.link.dialer import Dialer
+from local_proxy.link.dictionaries import Dictionaries
 from local_proxy.link.picture_decoding import PictureDecoding
 from local_proxy.link.uplink import Connect, Uplink
 from local_proxy.link.which_remote import Remote
@@ -52,6 +55,7 @@ from local_proxy.status.control import ControlPage
 from local_proxy.status.overview import Overview
 from local_proxy.status.page import StatusPage
 from local_proxy.status.setup import HOST, Setup
+from local_proxy.status.snapshot import ShownTexts
 from local_proxy.tracking_drivers.browser import Tracker
 from policies.api import Policy, SessionOpened
 from policies.api.plan import Decision, Subject, decide
@@ -106,6 +110,9 @@ class LocalProxy:
         self.tracker: Tracker = bridge
         """Told what users do, by whatever watches them."""
         self._decoding = PictureDecoding(jpegtran, streams=settings.export == "stream")
+        self.texts = self._new_texts()
+        self.dictionaries = Dictionaries(self.texts.shelf)
+        """Texts of earlier visits."""
         self._dialer = self._new_dialer(remote or which_remote.remote(settings))
         self.spending = Spending(store, self._dialer.terms.budgets)
         self.uplink = self._new_uplink(bridge, connect)
@@ -116,6 +123,7 @@ class LocalProxy:
             saved=self._saved,
             why_not_udp=self._dialer.why_not_udp,
             budgets=partial(shown_budgets, self._dialer.terms),
+            texts=self._shown_texts,
         )
         self.packages = self._new_packages(bridge)
         self._setup = _setup(authority, settings)
@@ -145,6 +153,7 @@ class LocalProxy:
             self.export.close_document,
             bridge.document_closed,
             self.uplink.close_document,
+            self.dictionaries.closed,
         )
 
     def _new_uplink(self, bridge: Bridge, connect: Connect | None) -> Uplink:
@@ -155,7 +164,17 @@ class LocalProxy:
             device=self._settings.device,
             patience=self._settings.patience,
             accepts=self._decoding.accepts,
+            dictionaries=self.dictionaries,
         )
+
+    def _new_texts(self) -> KeptTexts:
+        settings, store = self._settings, self._store
+        file = TextsFile(store.folder) if store is not None and settings.history else None
+        return KeptTexts(file, max_bytes=settings.texts if settings.history else 0)
+
+    def _shown_texts(self) -> ShownTexts:
+        shelf = self.texts.shelf
+        return ShownTexts(len(shelf), shelf.bytes, shelf.max_bytes, self.dictionaries.spared)
 
     def _new_previews(self) -> Previews:
         return Previews(
@@ -173,6 +192,7 @@ class LocalProxy:
             observer=bridge,
             caches=self.caches,
             events=self.events,
+            dictionaries=self.dictionaries,
         )
 
     def _new_core(self, pages: StatusPage) -> ProxyCore:
@@ -223,7 +243,11 @@ class LocalProxy:
     def _new_pages(self, loop: asyncio.AbstractEventLoop) -> StatusPage:
         """The local proxy's own pages, and what they may change."""
         control = ControlPage(
-            self.sites, self.savings, store=self._store, https=lambda: self.https, now=loop.time
+            *(self.sites, self.savings),
+            store=self._store,
+            https=lambda: self.https,
+            erase=self.texts.erase,
+            now=loop.time,
         )
         return StatusPage(
             self.overview.snapshot,
@@ -278,6 +302,7 @@ class LocalProxy:
                 tasks.create_task(self.overview.watch_bandwidth())
                 tasks.create_task(self.savings.run())
                 tasks.create_task(self.spending.run())
+                tasks.create_task(self.texts.run())
                 if self.https is not None:
                     tasks.create_task(self.https.lessons.run())
         finally:
@@ -290,6 +315,7 @@ class LocalProxy:
             self.runtime.close()
             await self.savings.flush()
             await self.spending.flush()
+            await self.texts.flush()
             if self.https is not None:
                 await self.https.lessons.flush()
 
@@ -298,6 +324,7 @@ class LocalProxy:
         if self.https is not None:
             await self.https.lessons.recall()
         await self.spending.recall()
+        await self.texts.recall()
         if self._store is None:
             return
         try:

@@ -17,6 +17,7 @@ from pairing.invitation import format_address
 from pairing.store import PairingStore
 from plugins.finding import LoadError
 from remote_proxy.devices import PairedDevices
+from remote_proxy.jobs.device_texts import DeviceTexts
 from remote_proxy.jobs.services import Services
 from remote_proxy.origin.client import Origin, OriginConfig
 from remote_proxy.plugged_in import load_plugins
@@ -45,6 +46,8 @@ class ServerSettings(Protocol):
     def devices(self) -> int: ...
     @property
     def workers(self) -> int: ...
+    @property
+    def texts(self) -> int: ...
     @property
     def shared(self) -> int: ...
     @property
@@ -125,6 +128,7 @@ async def serving(settings: ServerSettings) -> AsyncIterator[str]:
                 workers=settings.workers, shared=settings.shared, plugged=plugged.transcoders
             ),
             Devices(limits),
+            texts=DeviceTexts(settings.texts),
             worth=settings.worth,
             schedulers=plugged.schedulers,
             drivers=PluggedDrivers(plugged.import_drivers),

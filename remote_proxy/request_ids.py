@@ -19,12 +19,14 @@ class RequestIds:
 
     def check(self, message: m.Request, *, busy: bool) -> None:
         """Raises PeerError unless the id is a new one of the local side, or an old promise's, or
-        that of a picture that was stopped at a level. `busy`: something of it is under way."""
+        that of a picture that was stopped at a level, or of a text that could not be read.
+        `busy`: something of it is under way."""
         component, resume = message.component, message.resume
         promise = resume is not None and resume.part is not None
         first = self._session.peer.first_promise if self._session.peer is not None else 0
         known = self._last + 1 if component % 2 else self._session.next_component
-        stopped = resume is not None and resume.level != "" and component < known
+        again = resume is not None and (resume.level != "" or resume.anew)
+        stopped = again and component < known
         if stopped or (promise and component % 2 == 0 and component < first):
             if not busy:
                 return

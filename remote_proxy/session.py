@@ -16,6 +16,7 @@ import structlog
 
 from remote_proxy.documents.packages import Packaging
 from remote_proxy.jobs.delivery import Delivery
+from remote_proxy.jobs.device_texts import SessionTexts
 from remote_proxy.jobs.economy import Economy
 from remote_proxy.jobs.held_pictures import Gathered
 from remote_proxy.jobs.job import Job
@@ -52,6 +53,7 @@ ACCEPTS: Final = (
     abilities.TIMELY,
     abilities.TREE,
     abilities.GOES_ON,
+    abilities.DICTIONARIES,
 )
 _log = structlog.get_logger("sluice.remote")
 
@@ -115,6 +117,10 @@ class RemoteSession:
         self.refusals = Refusals()
         self.gathered = Gathered(memory)
         self.economy = Economy(worth=services.worth)
+        self.texts = SessionTexts(
+            *(services.texts, lambda: self.device),
+            wanted=lambda: self.accepts(abilities.DICTIONARIES),
+        )
         self._news = DeviceNews(
             self,
             self.refusals,
@@ -347,6 +353,7 @@ class RemoteSession:
         if component == message.document:
             way = (self._link.statistics().min_delay or 0.0) / 2  # so long ago it was said
             self.obedience.timely.opened(component, self._loop.time() - way)
+        self.texts.named(message.document, message.dictionaries)
         self.start(Job.requested(message, headers, upload))
 
     def _on_credit(self, message: m.Message, _: Headers) -> None:
@@ -376,6 +383,7 @@ class RemoteSession:
         for component in self.deliveries.close_document(message.document):
             self._cancel(component)
         self.promising.close_document(message.document)
+        self.texts.close_document(message.document)
         self.obedience.timely.left(message.document)
         self.tree.close_document(message.document)
 

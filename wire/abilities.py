@@ -43,5 +43,8 @@ TIMELY: Final = "timely"
 that does is told by TooSoon which of them can't be kept."""
 TREE: Final = "tree"
 """The remote that accepts it answers LookAtTree."""
+DICTIONARIES: Final = "dictionaries"
+"""The remote that accepts it may be told by Request.dictionaries what the device has, and codes
+texts against that. The device that accepts it keeps texts, so that the remote may, too."""
 GOES_ON: Final = "goes-on"
 """The remote that accepts it obeys Fetch.goes_on."""

@@ -28,6 +28,8 @@ class Continuation(msgspec.Struct, frozen=True, array_like=True):
     level: str = ""
     """Of a picture that was stopped at a coarser one: the level that is wanted now, whatever the
     plan says; empty: it goes on as before."""
+    anew: bool = False
+    """It was coded against a text that is here no longer: it is wanted once more, by itself."""
 
 
 class Kept(msgspec.Struct, frozen=True, array_like=True):

@@ -149,6 +149,10 @@ class Request(Message, tag=16, frozen=True):
     """Of a document."""
     application: Application = Application.BROWSER
     """Whose node it goes under; a document's parts are asked for as the document was."""
+    dictionaries: bytes = b""
+    """Names, one behind the other, of texts that the device has, against which this one may be
+    coded, and of a document all its parts (coding.dictionary.NAME). Only for who accepts it
+    (DICTIONARIES)."""
 
 
 class Cancel(Message, tag=17, frozen=True):
@@ -246,8 +250,10 @@ class Head(Message, tag=32, frozen=True):
     length: int = -1
     """Bytes the component will have after `coding` is undone; -1: not known yet."""
     coding: str = ""
-    """How the component's bytes are coded on the link: "" or "br"."""
+    """How the component's bytes are coded on the link: "", "br", or "zstd" with a dictionary."""
     final_url: str = ""
+    dictionary: bytes | None = None
+    """SHA-256 of the text that they are coded against: one of those that were named."""
 
 
 class Levels(Message, tag=33, frozen=True):

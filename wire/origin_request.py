@@ -39,6 +39,8 @@ class OriginRequest:
     """Of a document: what its browser is believed to have of its parts."""
     application: Application = Application.BROWSER
     """Whose it is."""
+    dictionaries: bytes = b""
+    """Names of texts that are here, against which the answer may be coded."""
 
     @classmethod
     def of(cls, message: Request, headers: Headers) -> Self:

@@ -169,6 +169,10 @@ def render(status: StatusSnapshot) -> str:
     saved = status.savings.origin_bytes - status.savings.link_bytes
     if saved > 0:
         lines.append(f"  saved {_size(saved)} of {_size(status.savings.origin_bytes)}")
+    if status.texts.count:
+        kept = f"{_size(status.texts.bytes)} of {_size(status.texts.most)}"
+        spared = f", {_size(status.texts.spared)} spared" if status.texts.spared else ""
+        lines.append(f"  {status.texts.count} texts kept ({kept}){spared}")
     lines += [f"  pictures: {one.count} {one.text}" for one in status.pictures]
     names = (p.name if p.on else f"{p.name} (off: {p.why_off})" for p in status.policies)
     lines.append("policies: " + ", ".join(names))

@@ -14,7 +14,8 @@ from typing import Final
 import msgspec
 import structlog
 
-from local_proxy.kept.store import OTHERS, LocalStore, Sum, Unavailable
+from local_proxy.kept.sqlite_file import Unavailable
+from local_proxy.kept.store import OTHERS, LocalStore, Sum
 from local_proxy.kept.threads import STORE
 
 PERIOD: Final = 20.0

@@ -13,7 +13,8 @@ from typing import Final, Protocol
 
 import structlog
 
-from local_proxy.kept.store import LocalStore, Unavailable
+from local_proxy.kept.sqlite_file import Unavailable
+from local_proxy.kept.store import LocalStore
 from local_proxy.kept.threads import STORE
 
 PERIOD: Final = 20.0

@@ -1,24 +1,18 @@
 """Keeps what outlives a run of the local proxy besides its keys: choices, savings, refusals.
 
-One SQLite file, opened for each batch and closed again, so that several processes may share it and
-no thread owns it. One that is damaged is put aside and begun anew; one that cannot be had for now
-says Unavailable, and who calls keeps what it has. Calls block: never on the event loop. Must not
-know: asyncio, HTTP. Source: SQLite's documentation (result codes, write-ahead logging).
+One small SQLite file; sqlite_file.py says what becomes of one that is damaged or can't be had.
+Calls block: never on the event loop. Must not know: asyncio, HTTP.
 """
 
 from __future__ import annotations
 
-import os
 import sqlite3
-from collections.abc import Callable, Iterable
-from contextlib import closing
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
-import structlog
-
-from ownership import NotOwn, check_own
+from local_proxy.kept.sqlite_file import SqliteFile
 
 FILE: Final = "sluice.sqlite3"
 SCHEMA: Final = 4
@@ -29,9 +23,7 @@ MAX_SITES: Final = 200
 OTHERS: Final = ""
 MAX_LESSONS: Final = 64
 """Clients; the oldest go."""
-_PATIENCE: Final = 1.0
-"""Seconds to wait for another process that writes."""
-_TABLES: Final = f"""
+_TABLES: Final = """
 CREATE TABLE IF NOT EXISTS choices (pattern TEXT PRIMARY KEY, mode TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS times (pattern TEXT PRIMARY KEY, seconds REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS savings (
@@ -43,7 +35,6 @@ CREATE TABLE IF NOT EXISTS lessons (
 CREATE TABLE IF NOT EXISTS budgets (
   interface TEXT PRIMARY KEY, month TEXT NOT NULL, bytes INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS counts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-PRAGMA user_version = {SCHEMA};
 """
 _ADD: Final = """
 INSERT INTO savings VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (day, site) DO UPDATE SET
@@ -52,20 +43,6 @@ INSERT INTO savings VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (day, site) DO UPDATE 
   requests = requests + excluded.requests, pictures = pictures + excluded.pictures
 """
 _SUMS: Final = "sum(origin_bytes), sum(link_bytes), sum(requests), sum(pictures)"
-_FOR_NOW: Final = frozenset(
-    (
-        *(sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN),
-        *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR),
-        *(sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_NOMEM),
-    )
-)
-"""Primary result codes that say nothing against the file's content."""
-_log = structlog.get_logger("sluice.local")
-_T = TypeVar("_T")
-
-
-class Unavailable(Exception):
-    """The file can't be read or written for now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +68,10 @@ class LocalStore:
     """The file. All methods raise Unavailable."""
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.folder = folder
         self.path = folder / FILE
-        self._checked = False
+        self._with = SqliteFile(self.path, schema=SCHEMA, tables=_TABLES).do
 
     def choices(self) -> dict[str, str]:
         """Modes by pattern, as they were chosen."""
@@ -171,52 +150,6 @@ class LocalStore:
         """All savings, not only from the index: their bytes are overwritten."""
         self._with(lambda db: db.execute("DELETE FROM savings"))
         self._with(lambda db: db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
-
-    def _with(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
-        try:
-            try:
-                return self._once(work)
-            except sqlite3.DatabaseError as error:
-                if (getattr(error, "sqlite_errorcode", 0) & 0xFF) in _FOR_NOW:
-                    raise Unavailable(str(error)) from error
-                self._put_aside(str(error))
-            return self._once(work)
-        except (OSError, sqlite3.Error, NotOwn) as error:
-            raise Unavailable(str(error)) from error
-
-    def _once(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not self._checked:
-            check_own(self.path)  # SQLite follows links, and obeys what a file says
-        os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))  # SQLite would let all read it
-        with closing(sqlite3.connect(self.path, timeout=_PATIENCE)) as db:
-            db.execute("PRAGMA secure_delete = ON")
-            if not self._checked:
-                self._check(db)
-            with db:
-                return work(db)
-
-    def _check(self, db: sqlite3.Connection) -> None:
-        """Once a run, and for a new file. Raises DatabaseError."""
-        (version,) = db.execute("PRAGMA user_version").fetchone()
-        if version not in range(SCHEMA + 1):
-            raise sqlite3.DatabaseError(f"schema {version} is not {SCHEMA}")
-        (found,) = db.execute("PRAGMA quick_check(1)").fetchone()
-        if found != "ok":
-            raise sqlite3.DatabaseError(found)
-        if version == 0:
-            db.execute("PRAGMA journal_mode = WAL").fetchone()
-        if version != SCHEMA:
-            db.executescript(_TABLES)
-        self._checked = True
-
-    def _put_aside(self, why: str) -> None:
-        aside = self.path.with_name(FILE + ".damaged")
-        _log.warning("a damaged file was put aside and begun anew", file=str(aside), why=why)
-        self._checked = False
-        self.path.replace(aside)
-        for journal in ("-wal", "-shm"):
-            self.path.with_name(FILE + journal).unlink(missing_ok=True)
 
 
 def _put(db: sqlite3.Connection, table: str, pattern: str, value: str | float | None) -> None:

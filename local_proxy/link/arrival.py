@@ -10,6 +10,8 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Final
 
+from coding.delta import DeltaDecoder
+from coding.dictionary import TextGathering
 from local_proxy.link.components import Component, ComponentFailed
 from transcoders.exact.recipe import MAX_BYTES
 from transcoders.text import TextDecoder
@@ -49,14 +51,22 @@ class Arrival:
     """That session has told of the first of its levels alone."""
     last: bool = False
     """All has come over the link."""
+    came: int = 0
+    """Bytes that came over it."""
     failure: ComponentFailed | None = None
     """No more will come; its reader is told behind what has."""
+    without_dictionary: bool = False
+    """It was asked for anew, to be coded by itself."""
+    stale: bool = False
+    """It is asked for anew: what comes before its next head is of no use."""
+    gathering: TextGathering | None = None
+    """Its text, to be kept."""
     digest: hashlib._Hash = field(default_factory=hashlib.sha256, repr=False)
     """Over all of the component's bytes so far."""
     _credit: ReceiveCredit = field(default_factory=ReceiveCredit)
     _uncredited: int = 0
     """Link bytes that came and were not yet counted as consumed."""
-    _decoder: TextDecoder | None = None
+    _decoder: TextDecoder | DeltaDecoder | None = None
     _waiting: bytearray = field(default_factory=bytearray, repr=False)
     """Bytes as they came, which the reader is too far behind to be given. Bounded by credit."""
 
@@ -70,13 +80,18 @@ class Arrival:
         """All has come, and it ends inside its coding."""
         return self.last and self._decoder is not None and not self._decoder.finished
 
-    def decode(self) -> None:
-        """What comes is coded text."""
-        self._decoder = TextDecoder(max_bytes=MAX_DECODED)
+    def decode(self, dictionary: bytes | None = None) -> None:
+        """What comes is coded text; `dictionary`: against that one."""
+        self._decoder = (
+            TextDecoder(max_bytes=MAX_DECODED)
+            if dictionary is None
+            else DeltaDecoder(dictionary, max_bytes=MAX_DECODED)
+        )
 
     def arrive(self, data: bytes, *, last: bool) -> None:
         """Bytes from the link. Raises PeerError beyond the credit given."""
         self._credit.arrive(len(data))
+        self.came += len(data)
         self._waiting += data
         self.last = last
 
@@ -138,9 +153,11 @@ class Arrival:
         return component.unread < MAX_UNREAD
 
     def _take(self, data: bytes | bytearray) -> int:
-        decoded = self._decoder.decode(bytes(data)) if self._decoder else data
+        decoded = self._decoder.decode(bytes(data)) if self._decoder else bytes(data)
         self.component.data += decoded
         self.digest.update(decoded)
+        if self.gathering is not None:
+            self.gathering.add(decoded)
         return len(data)
 
 

@@ -8,11 +8,13 @@ link breaks. Must not know: requests, uploads, fronts.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
 from typing import Final
 
 from local_proxy.link.announced_levels import Told
 from local_proxy.link.arrival import Arrival, shared_too_long
 from local_proxy.link.components import Component, ComponentFailed, OriginHead
+from local_proxy.link.dictionaries import Dictionaries
 from local_proxy.link.resumption import (
     CHANGED,
     LOST,
@@ -46,10 +48,12 @@ class Arriving:
         progressed: Callable[[Component, int], None],
         ended: Callable[[int], object],
         ask: Callable[[Arrival], None],
+        dictionaries: Dictionaries,
     ) -> None:
         """`accepts`: codings that whoever shows pictures undoes. `progressed`: see
         local_proxy.link.session.Listener. `ended` is told that nothing more goes up for a
-        component; `ask` asks for the rest of one."""
+        component; `ask` asks for the rest of one. `dictionaries`: texts that are here."""
+        self._dictionaries = dictionaries
         self._memory = memory
         self._accepts = accepts
         self._say = say
@@ -200,19 +204,47 @@ class Arriving:
         if arrival is None:
             return
         component = arrival.component
-        if message.coding not in ("", "br"):
+        if message.coding not in ("", "br", "zstd"):
             raise PeerError(f"unknown coding {message.coding!r}")
+        dictionary = None
+        if message.coding == "zstd":
+            dictionary = self._dictionary(message, arrival)
+            if dictionary is None:
+                self._ask_anew(arrival)
+                return
         length = message.length if message.length >= 0 else None
         head = OriginHead(message.status, headers, length, message.final_url)
         if not fits(component, head):
             self.cancel(component, status=502, reason=CHANGED)
             return
-        arrival.headed = True
-        if message.coding == "br":
-            arrival.decode()
+        arrival.headed, arrival.stale = True, False
+        if message.coding:
+            arrival.decode(dictionary)
         if not component.received:
             component.head = head
+            component.against_dictionary = dictionary is not None
+            arrival.gathering = self._dictionaries.begin(
+                *(component, arrival.request, head), text=bool(message.coding)
+            )
             self._changed(component)
+
+    def _dictionary(self, message: m.Head, arrival: Arrival) -> bytes | None:
+        """The text that an answer was coded against; None: it is not here. Raises PeerError where
+        none can have been named."""
+        component = arrival.component
+        if component.received or arrival.without_dictionary:
+            raise PeerError(f"component {component.id} is coded against what was not named")
+        named = message.dictionary or b""
+        return self._dictionaries.find(named, component, arrival.request)
+
+    def _ask_anew(self, arrival: Arrival) -> None:
+        """It was coded against a text that is gone: once more, by itself. A round trip, no wrong
+        byte."""
+        self._say(m.Cancel(arrival.component.id))
+        arrival.begin_again()
+        arrival.stale = arrival.without_dictionary = True
+        arrival.request = replace(arrival.request, dictionaries=b"")
+        self._ask(arrival)
 
     def hint(self, message: m.Hint, headers: Headers) -> None:
         """An interim response, for who wants it; nothing, once the head is here."""
@@ -240,6 +272,8 @@ class Arriving:
         if arrival is None:
             return  # cancelled while it was under way
         component = arrival.component
+        if arrival.stale:
+            return
         if not arrival.headed and not (arrival.in_parts and component.promised):
             raise PeerError(f"bytes of component {component.id} before its head")
         if frame.last and arrival.unsettled:
@@ -292,6 +326,9 @@ class Arriving:
         component = arrival.component
         self._arrivals.pop(component.id, None)  # gone already where the link has closed since
         component.complete = True
+        if arrival.gathering is not None:
+            gathered, came = arrival.gathering, arrival.came
+            self._dictionaries.keep(component, arrival.request, gathered, came=came)
         if component.stopped:
             self._memory.stopped(arrival)
             if arrival.level and self.refine(component.id, arrival.level):

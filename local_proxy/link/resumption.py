@@ -147,6 +147,7 @@ class Memory:
             accept=self._accepts.get(component.document, "") if promised else "",
             held=arrival.held,
             level=arrival.level or _told_level(component),
+            anew=arrival.stale,
         )
 
 

@@ -9,12 +9,15 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, Protocol
 
 import structlog
 
+from coding.text_shelf import TextShelf
 from local_proxy.link.arrival import Arrival
 from local_proxy.link.components import Component
+from local_proxy.link.dictionaries import Dictionaries
 from local_proxy.link.inbound import Arriving, promised
 from local_proxy.link.resumption import Memory
 from local_proxy.link.tree_looks import TreeLooks
@@ -91,24 +94,27 @@ class LocalSession:
         accepts: Sequence[str] = (),
         patience: float = 0.0,
         activity: Activity | None = None,
+        dictionaries: Dictionaries | None = None,
     ) -> None:
         """`first_id`: odd; ids name documents, which outlive the session, as `memory` does.
 
         `accepts`: codings of pictures that whoever shows them undoes. `patience`: seconds for
         which the link may be without a connection; the remote is told. `activity` hears of all
-        that is said and comes.
+        that is said and comes. `dictionaries`: texts that are here; None: none ever are.
         """
         self._activity = activity or Activity()
         self._link = link
         self._listener = listener
         self._memory = memory
+        self._dictionaries = dictionaries or Dictionaries(TextShelf(max_bytes=0))
+        texts = (abilities.DICTIONARIES,) if self._dictionaries.kept else ()
         self.session = Session(
             Side.LOCAL,
             agent=AGENT,
             device=device,
             first_component=first_id,
             first_promise=memory.next_promise,
-            accepts=(*accepts, *ACCEPTS),
+            accepts=(*accepts, *ACCEPTS, *texts),
             patience=math.ceil(patience),
         )
         self._bandwidth = ToldBandwidth()
@@ -124,6 +130,7 @@ class LocalSession:
             progressed=listener.progressed,
             ended=self.uploads.drop,
             ask=lambda arrival: self._ask(arrival, memory.resume(arrival)),
+            dictionaries=self._dictionaries,
         )
         self.closed: asyncio.Future[LinkError | None] = asyncio.get_running_loop().create_future()
         self._handlers: dict[type[m.Message], Callable[[m.Message, Headers], None]] = {
@@ -202,6 +209,9 @@ class LocalSession:
         """Ask for a component; its bytes will fill it. `held`: what is here of a document."""
         if component.id == component.document:
             self._memory.document_asked(component.id, request)
+        if self.remote_accepts(abilities.DICTIONARIES):
+            named = self._dictionaries.names(component, request)
+            request = replace(request, dictionaries=named)
         arrival = Arrival(component, request, held)
         self._arrivals.expect(arrival)
         self._ask(arrival, Continuation(0, held=held) if held is not None else None)

@@ -15,6 +15,7 @@ from typing import Final, Literal
 import structlog
 
 from local_proxy.link.components import Component, ComponentFailed
+from local_proxy.link.dictionaries import Dictionaries
 from local_proxy.link.resumption import LOST, Memory
 from local_proxy.link.session import LinkListener, LocalSession
 from transport.link.activity import Activity
@@ -104,11 +105,14 @@ class Uplink:
         device: str,
         patience: float = 0.0,
         accepts: Callable[[], Sequence[str]] = tuple,
+        dictionaries: Dictionaries | None = None,
     ) -> None:
         """`patience`: seconds that what was under way waits for another session.
 
-        `accepts`: codings that this side can undo, asked at each new session.
+        `accepts`: codings that this side can undo, asked at each new session. `dictionaries`: texts
+        of earlier visits; None: none are kept.
         """
+        self._dictionaries = dictionaries
         self.activity = Activity()
         """Of the link, over all sessions."""
         self._accepts = accepts
@@ -351,6 +355,7 @@ class Uplink:
             accepts=self._accepts(),
             patience=self._patience,
             activity=self.activity,
+            dictionaries=self._dictionaries,
         )
         self._session_before = session
         self._session = session

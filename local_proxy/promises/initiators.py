@@ -26,6 +26,7 @@ MAX_LENT_URL: Final = 2048
 """Bytes; longer addresses count as given to everybody."""
 MAX_FRAMES: Final = 64
 """Pages of frames remembered for a document; the oldest go first."""
+_ALONE: Final = "document "
 MANY: Final = 2
 """Partitions that are told apart of those that have a sheet."""
 
@@ -38,6 +39,11 @@ class Partition(NamedTuple):
 
     top: str
     own: str
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is one page's, which shares with no other, or nobody's that is known."""
+        return not self.top or self.top.startswith(_ALONE)
 
 
 ANYBODY: Final = Partition("", "")
@@ -186,4 +192,4 @@ def partition_of(
 
 def alone(document: int, own: str) -> Partition:
     """The partition of a page that shares with no other."""
-    return Partition(f"document {document}", own)
+    return Partition(f"{_ALONE}{document}", own)

@@ -15,6 +15,7 @@ from local_proxy.http.error_page import error_page
 from local_proxy.http.model import Request, Response
 from local_proxy.kept.wall_clock import wall_clock
 from local_proxy.link.components import Component
+from local_proxy.link.dictionaries import Dictionaries
 from local_proxy.link.session import LocalSession
 from local_proxy.link.uplink import Uplink
 from local_proxy.promises.browser_caches import BrowserCaches
@@ -58,8 +59,10 @@ class Asking:
         observer: Observer,
         caches: BrowserCaches,
         events: DocumentEvents,
+        dictionaries: Dictionaries,
     ) -> None:
         self._uplink = uplink
+        self._dictionaries = dictionaries
         self._documents = documents
         self._export = export
         self._observer = observer
@@ -154,16 +157,19 @@ class Asking:
         partition = self._documents.partition(
             request, framed=in_frame(request), document=component.id
         )
+        client = header(request.headers, "user-agent")
         forgotten = self._documents.open(
             component.id,
             component.url,
             now=asyncio.get_running_loop().time(),
             site=site,
             partition=partition,
-            client=header(request.headers, "user-agent"),
+            client=client,
         )
         for old in forgotten:
             self._events.close(old.id)
+        place = None if partition.alone else (client, "\n".join(partition))
+        self._dictionaries.opened(component.id, component.url, place=place)
         self._export.open_document(component.id, component.url)
         self._observer.document_opened(
             *(component.id, component.url), save_data=saves_data(request), within=within

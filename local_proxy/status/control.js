@@ -131,7 +131,7 @@ at("site-form").onsubmit = (event) => {
 };
 at("forget").onclick = () => change("/sites/forget");
 at("erase").onclick = () => {
-  if (confirm("Erase what was kept about savings?")) change("/savings/erase");
+  if (confirm("Erase what was kept about savings, and the texts of earlier visits?")) change("/savings/erase");
 };
 setInterval(() => refresh().catch(() => {}), EVERY);
 refresh().catch(() => {});

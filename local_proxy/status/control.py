@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
@@ -19,7 +19,8 @@ import msgspec
 from local_proxy.front.tls.connects import Https
 from local_proxy.http.model import Request
 from local_proxy.kept.savings import Savings
-from local_proxy.kept.store import LocalStore, Unavailable
+from local_proxy.kept.sqlite_file import Unavailable
+from local_proxy.kept.store import LocalStore
 from local_proxy.kept.threads import STORE
 from local_proxy.sites.sites import Mode, Sites
 from wire.fields import header
@@ -86,8 +87,11 @@ class ControlPage:
         *,
         store: LocalStore | None,
         https: Callable[[], Https | None],
+        erase: Callable[[], Awaitable[None]],
         now: Callable[[], float],
     ) -> None:
+        """`erase` forgets what is kept besides savings. Raises Unavailable."""
+        self._erase = erase
         self._sites = sites
         self._savings = savings
         self._store = store
@@ -126,6 +130,7 @@ class ControlPage:
                         await https.forget()
                 case _:
                     await self._savings.erase()
+                    await self._erase()
         except (msgspec.DecodeError, ValueError) as error:
             return 400, _said(str(error))
         except Unavailable as error:

@@ -62,6 +62,14 @@ def exposition(status: StatusSnapshot) -> str:
             "Pictures of this session, by why they are adapted or not.",
             [({"why": one.why}, one.count) for one in status.pictures],
         ),
+        _family("texts", "gauge", "Texts kept of earlier visits.", [({}, status.texts.count)]),
+        _family("texts_bytes", "gauge", "That they take, packed.", [({}, status.texts.bytes)]),
+        _family(
+            "texts_spared_bytes",
+            "counter",
+            "Of texts, that did not cross because they were here.",
+            [({}, status.texts.spared)],
+        ),
         _family("documents", "gauge", "Open documents.", [({}, len(status.documents))]),
         _family(
             "policy_on",

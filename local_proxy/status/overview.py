@@ -24,6 +24,7 @@ from local_proxy.status.snapshot import (
     ShownEstimate,
     ShownPath,
     ShownSavings,
+    ShownTexts,
     StatusSnapshot,
 )
 from monitor.estimate import BandwidthEstimate
@@ -55,9 +56,12 @@ class Overview:
         saved: Callable[[Component, Sum], None],
         why_not_udp: Callable[[], str] = lambda: "",
         budgets: Callable[[], list[ShownBudget]] = list,
+        texts: Callable[[], ShownTexts] = ShownTexts,
     ) -> None:
         """`saved`: told of each component that has come whole. `why_not_udp`: why TCP carries what
-        UDP should; empty: it does not. `budgets`: of metered interfaces."""
+        UDP should; empty: it does not. `budgets`: of metered interfaces. `texts`: what is kept of
+        earlier visits."""
+        self._texts = texts
         self._why_not_udp = why_not_udp
         self._budgets = budgets
         self._saved = saved
@@ -132,6 +136,7 @@ class Overview:
             history=self.history.status(now=now),
             paths=self._paths.status(now=now),
             savings=ShownSavings(origin_bytes=self._origin_bytes, link_bytes=self._link_bytes),
+            texts=self._texts(),
             pictures=summary.pictures(session.decisions) if session is not None else [],
             documents=summary.documents(view),
             tree=summary.tree(session.tree.rows) if session is not None else None,

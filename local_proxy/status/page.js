@@ -45,6 +45,12 @@ function showState(link) {
   document.title = link.connected ? "Sluice" : "Sluice: no link";
 }
 
+function showTexts({ count, bytes, most, spared }) {
+  at("texts").textContent = !most
+    ? "No texts are kept: a page that is opened again comes whole."
+    : `${count} texts of pages are kept (${bytesText(bytes)} of ${bytesText(most)}), so that only changes come${spared ? `: ${bytesText(spared)} less since the start` : ""}.`;
+}
+
 function showTiles({ link, savings }) {
   figure("rate", rateText(chart.now()), `${bytesText(link.received)} down, ${bytesText(link.sent)} up so far`);
   const { down, up } = link;
@@ -156,6 +162,7 @@ function show(status) {
   chart.draw();
   showState(link);
   showTiles(status);
+  showTexts(status.texts);
   showPaths(link, status.paths);
   showLegend();
   const { documents, pictures, tree, policies, problems } = status;

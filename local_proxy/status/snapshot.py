@@ -203,6 +203,18 @@ class HistoryStatus(msgspec.Struct, frozen=True, kw_only=True):
     labels: dict[int, str] = {}
 
 
+class ShownTexts(msgspec.Struct, frozen=True):
+    """What is kept of texts, so that pages cross as what has changed in them."""
+
+    count: int = 0
+    bytes: int = 0
+    """Packed."""
+    most: int = 0
+    """What they may take; 0: none are kept."""
+    spared: int = 0
+    """Bytes of texts since the start that did not cross, because they were here."""
+
+
 class StatusSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """All of it."""
 
@@ -213,6 +225,7 @@ class StatusSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     paths: HistoryStatus | None = None
     """What came over each path, by its number; None: there never was more than one."""
     savings: ShownSavings = ShownSavings()
+    texts: ShownTexts = ShownTexts()
     pictures: list[PicturesStatus] = []
     documents: list[DocumentStatus] = []
     tree: NodeStatus | None = None

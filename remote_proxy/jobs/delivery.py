@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 from policies.api.plan import Decision
@@ -17,6 +16,7 @@ from remote_proxy.jobs.held_pictures import GatheredBytes
 from remote_proxy.jobs.job import Job, is_download, kind_of
 from remote_proxy.jobs.picture_work import PictureWork
 from remote_proxy.jobs.services import Sender, Services
+from remote_proxy.jobs.text_work import TextWork
 from remote_proxy.jobs.way_out import WayOut
 from remote_proxy.origin.client import ForwardedRequest, OriginResponse
 from remote_proxy.origin.decoder import decode
@@ -35,7 +35,7 @@ from transcoders.make import jpeg
 from transcoders.make.low import Low
 from transcoders.make.registry import Picture, PictureOptions
 from transcoders.picture import alone
-from transcoders.text import DENSE, FAST, TextEncoder, compressible, quality_for
+from transcoders.text import FAST, compressible, quality_for
 from transport.sending.incoming import StreamCut
 from transport.sending.outgoing import Outgoing
 from transport.sending.talk import Talk
@@ -182,41 +182,43 @@ class Delivery:
         importer = self._sender.promising.importer(self.job, response)
         headers, body = decode(response.headers, response.body)
         length = response.length if headers == response.headers else None
-        self._way.head(response, headers, length=length, coding="br")
+        work = self._text_work(content_type, response.length)
+        body = await work.begin(response, headers, body)
+        known = None if work.dictionary is None else work.dictionary.digest
+        self._way.head(response, headers, length=length, coding=work.name, dictionary=known)
         outgoing = self._way.open(self._kind or kind_of(content_type))
         if not outgoing.closed:
             outgoing.on_close = self._services.rush.begins()
-        encoder = TextEncoder(quality=self._quality(response.length))
         async for chunk in body:
             for piece in _pieces(chunk, first=FIRST if not outgoing.written else PIECE):
                 if importer is not None:
                     await import_parts(importer, piece)  # first: its fetches run while it is coded
+                work.pass_by(piece)
                 if new := self._rest.after(piece):
-                    outgoing.write(await self._encoded(encoder, new))
+                    outgoing.write(await work.encode(new))
             if self._way.document == m.UNATTRIBUTED and outgoing.written > LONG:
                 self._sender.tree.set_transfer(self.job.component)
             await outgoing.room()
         self._rest.end()
         if importer is not None:
             importer.close()
-        outgoing.write(encoder.finish())
+        outgoing.write(work.finish())
         if headers == response.headers:  # else they may tell of bytes that the client does not get
             self._way.trail(response)
         outgoing.finish()
 
-    def _quality(self, length: int | None) -> int:
+    def _text_work(self, media: str, length: int | None) -> TextWork:
         """How densely a text of that length is coded: less so where others wait for the coders."""
-        rate, waiting = self._sender.expected, self._services.coding.waiting
-        gains = self._sender.economy.waits_for_coders(length, rate=rate, waiting=waiting)
-        return quality_for(rate) if gains else FAST
-
-    async def _encoded(self, encoder: TextEncoder, piece: bytes) -> bytes:
-        """Coded bytes; dense coding leaves the event loop free."""
-        if encoder.quality >= DENSE:
-            work = partial(encoder.encode, piece)
-            return await self._services.coding.run(work, whose=self._sender.device)
-        await asyncio.sleep(0)  # a parser may have been slow; others get their turn
-        return encoder.encode(piece)
+        rate, coding, sender = self._sender.expected, self._services.coding, self._sender
+        gains = sender.economy.waits_for_coders(length, rate=rate, waiting=coding.waiting)
+        quality = quality_for(rate) if gains else FAST
+        return TextWork(
+            *(self.job, media),
+            texts=sender.texts,
+            coding=coding,
+            quality=quality,
+            whose=sender.device,
+        )
 
     async def _picture(self, response: OriginResponse, content_type: str) -> None:
         """Collect the picture, make its levels; too large or not improved: as it is."""

@@ -10,6 +10,7 @@ from typing import Final, Protocol
 
 from hats.disciplines.catalogue import BUILT_IN, Catalogue
 from remote_proxy.documents.packages import Packaging
+from remote_proxy.jobs.device_texts import DeviceTexts, SessionTexts
 from remote_proxy.jobs.economy import WORTH, Economy
 from remote_proxy.jobs.held_pictures import Gathered
 from remote_proxy.jobs.refusals import Refusals
@@ -49,6 +50,8 @@ class Services:
     """Codes texts densely. Who waits is a request, of which each device has so many."""
     rush: Rush = field(default_factory=Rush)
     """Lets texts go before pictures where the loop is late."""
+    texts: DeviceTexts = field(default_factory=DeviceTexts)
+    """What devices have been sent, for their next visits."""
     worth: float = WORTH
     """Seconds that a picture would be waited for, from which on it is adapted."""
     reading: Workers = field(
@@ -81,6 +84,7 @@ class Sender(Protocol):
     gathered: Gathered
     refusals: Refusals
     economy: Economy
+    texts: SessionTexts
 
     @property
     def rate(self) -> float | None:

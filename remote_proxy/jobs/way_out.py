@@ -53,9 +53,16 @@ class WayOut:
         self._preface: list[Introduction] = []
 
     def head(
-        self, response: OriginResponse, headers: Headers, *, length: int | None, coding: str = ""
+        self,
+        response: OriginResponse,
+        headers: Headers,
+        *,
+        length: int | None,
+        coding: str = "",
+        dictionary: bytes | None = None,
     ) -> None:
         """The response's head, with these fields; `length`: bytes of the body, None: unknown.
+        `dictionary`: the digest of what it is coded against, None: nothing.
 
         Raises OriginError where it is too large.
         """
@@ -63,9 +70,14 @@ class WayOut:
         if not fits(headers):
             raise OriginError(Failure.PROTOCOL, "the response's header is too large")
         length = -1 if length is None else length
-        component = self._job.component
         self.introduce(
-            m.Head(component, response.status, b"", length=length, coding=coding), headers
+            m.Head(
+                *(self._job.component, response.status, b""),
+                length=length,
+                coding=coding,
+                dictionary=dictionary,
+            ),
+            headers,
         )
 
     def hint(self, status: int, headers: Headers) -> None:

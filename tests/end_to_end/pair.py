@@ -18,7 +18,7 @@ from typing import Any
 from aiohttp.abc import AbstractResolver
 
 from bench.pairs.ports import free_port
-from configuration import LocalSettings
+from configuration import LocalSettings, RemoteSettings
 from emulation.memory.secured import paired_twice
 from emulation.relay.relay import Relay
 from local_proxy.front.tls.authority import Authority
@@ -27,6 +27,7 @@ from local_proxy.link.components import Component
 from local_proxy.link.which_remote import Remote as PairedRemote
 from local_proxy.main import LocalProxy
 from policies.host.loader import load
+from remote_proxy.jobs.device_texts import DeviceTexts
 from remote_proxy.jobs.services import Services
 from remote_proxy.origin.client import Origin, OriginConfig
 from remote_proxy.plugged_in import PluggedIn, load_plugins
@@ -111,6 +112,7 @@ class Remote:
             services = Services(
                 origin, self.transcoders, self._devices, worth=self._worth,
                 schedulers=plugged.schedulers, drivers=PluggedDrivers(plugged.import_drivers),
+                texts=DeviceTexts(RemoteSettings().texts),
             )  # fmt: skip
             ending.push_async_callback(services.close)
             self.server = RemoteServer(

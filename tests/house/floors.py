@@ -29,8 +29,19 @@ FLOOR: Final = 90.0
 PURE: Final = sorted(room for room, said in TABLE.items() if said.get("pure"))
 PARTS: Final = 4
 """For each processor: whoever is done with a quick one goes on with the next."""
-SLOW: Final = ("chromium", "firefox", "libreoffice", "previews_programs")
-"""In names of suites that start a program: they reach nothing pure that others do not."""
+SLOW: Final = (
+    *("chromium", "firefox", "libreoffice", "previews_programs"),
+    *(
+        "virtual",
+        "any_link",
+        "gate_silence",
+        "test_multipath.py",
+        "test_r2cp_engine",
+        "test_quantum",
+    ),
+)
+"""In names of suites that start a program, or simulate minutes of a link, which takes twice as long
+under coverage: they reach nothing pure that others do not."""
 
 
 def suites() -> Iterator[Path]:

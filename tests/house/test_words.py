@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -23,8 +24,13 @@ def _skipped(path: Path) -> bool:
     return top.startswith(".") or top in ("build", "dist")
 
 
-def docstrings() -> Iterator[tuple[str, ast.AST, str]]:
+@cache
+def docstrings() -> Sequence[tuple[str, ast.AST, str]]:
     """Each with its place."""
+    return tuple(_docstrings())
+
+
+def _docstrings() -> Iterator[tuple[str, ast.AST, str]]:
     for path in sorted(ROOT.rglob("*.py")):
         if _skipped(path):
             continue
@@ -43,7 +49,7 @@ def test_a_header_says_what_its_module_does() -> None:
 
 
 def test_a_docstring_is_more_than_whose_a_thing_is() -> None:
-    found = list(docstrings())
+    found = docstrings()
     assert len(found) > 5_000
     stubs = [f"{at}: {text}" for at, _, text in found if _STUB.match(text) or " " not in text]
     assert stubs == []

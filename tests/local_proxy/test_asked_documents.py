@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from coding.text_shelf import TextShelf
 from local_proxy.link.arrival import Arrival
 from local_proxy.link.components import Component
+from local_proxy.link.dictionaries import Dictionaries
 from local_proxy.link.inbound import Arriving
 from local_proxy.link.resumption import AskedDocument, Memory
 from wire import messages as m
@@ -40,6 +42,7 @@ def test_what_a_document_promises_is_its_applications_and_asked_for_so_after_a_b
         progressed=lambda component, amount: None,
         ended=lambda component: None,
         ask=lambda arrival: None,
+        dictionaries=Dictionaries(TextShelf(max_bytes=0)),
     )
     picture = Component(2, 5, f"{URL}p.jpg", Kind.IMAGE, promised=True)
     arriving.promise([picture], [], memory.asked(5))

@@ -29,9 +29,17 @@ class Controlled:
         self.store = LocalStore(folder)
         self.sites = Sites({"news.test": "text-only"})
         self.savings = Savings(self.store, today=lambda: date(2026, 1, 2))
+        self.erased = 0
         self.page = ControlPage(
-            self.sites, self.savings, store=self.store, https=lambda: https, now=lambda: 100.0
+            *(self.sites, self.savings),
+            store=self.store,
+            https=lambda: https,
+            erase=self._erase,
+            now=lambda: 100.0,
         )
+
+    async def _erase(self) -> None:
+        self.erased += 1
 
     async def read(self, path: str = "/sites.json") -> Any:
         return msgspec.json.decode(await self.page.read(Request("GET", OWN + path, [])))
@@ -164,6 +172,7 @@ def test_savings_are_told_by_day_and_erased(tmp_path: Path) -> None:
         assert [one["site"] for one in told["sites"]] == ["a.test"]
         assert (await at.read("/savings.json?day=2025-01-01"))["sites"] == []
         assert (await at.change("/savings/erase"))[0] == 200
+        assert at.erased == 1, "texts of earlier visits, too"
         assert (await at.read("/savings.json"))["days"] == []
 
     run(main())

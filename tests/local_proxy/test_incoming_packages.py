@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from coding.text_shelf import TextShelf
 from local_proxy.documents.incoming_document import (
     BROKEN,
     CHANGED,
@@ -20,6 +21,7 @@ from local_proxy.documents.incoming_document import (
 from local_proxy.documents.sparse_file import SparseFile
 from local_proxy.link.arrival import Arrival
 from local_proxy.link.components import Component
+from local_proxy.link.dictionaries import Dictionaries
 from local_proxy.link.inbound import Arriving
 from local_proxy.link.resumption import Memory
 from office.zip_directory import parse
@@ -55,6 +57,7 @@ class World:
             progressed=lambda component, amount: None,
             ended=lambda component: None,
             ask=lambda arrival: None,
+            dictionaries=Dictionaries(TextShelf(max_bytes=0)),
         )
         self.document = IncomingDocument(
             URL,

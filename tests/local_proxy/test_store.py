@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from local_proxy.kept.savings import MAX_PENDING, Savings
-from local_proxy.kept.store import FILE, MAX_DAYS, MAX_SITES, OTHERS, LocalStore, Sum, Unavailable
+from local_proxy.kept.sqlite_file import Unavailable
+from local_proxy.kept.store import FILE, MAX_DAYS, MAX_SITES, OTHERS, LocalStore, Sum
 
 ONE = Sum(100, 40, 1, 0)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -93,18 +92,6 @@ def test_the_accept_field_is_the_one_chromium_sent(page: str) -> None:
     walk = Walk(page)
     for path, accept in RECORDED[page].items():
         assert walk.found[SITE + path].accept == accept, path
-
-
-def test_a_page_costs_milliseconds() -> None:
-    data = (PAGES["news"] / "news" / "index.html").read_bytes()
-    spent = []
-    for _ in range(5):
-        before = time.process_time()
-        driver = HtmlImport(SITE)
-        driver.feed(data)
-        driver.close()
-        spent.append(time.process_time() - before)
-    assert min(spent) < 0.005 * len(data) / 20_000
 
 
 def test_names_of_the_page_tell_used_rules_from_unused_ones() -> None:

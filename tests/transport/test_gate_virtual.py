@@ -80,7 +80,7 @@ def test_a_link_that_swings_is_followed_both_ways() -> None:
     assert outcome.p90 <= 0.100
 
 
-@pytest.mark.parametrize("rtt", [0.03, 0.1, 0.3])
+@pytest.mark.parametrize("rtt", [0.03, 0.3])
 @pytest.mark.parametrize(
     ("rate", "becomes"), [(40_000, 5_000), (200_000, 20_000), (48_000, 12_000)]
 )

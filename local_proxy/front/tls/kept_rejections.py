@@ -15,7 +15,8 @@ import msgspec
 import structlog
 
 from local_proxy.front.tls.rejections import MAX_CLIENTS, Lesson, Rejections
-from local_proxy.kept.store import LocalStore, Unavailable
+from local_proxy.kept.sqlite_file import Unavailable
+from local_proxy.kept.store import LocalStore
 from local_proxy.kept.threads import STORE
 from local_proxy.kept.wall_clock import wall_clock
 

@@ -1,0 +1,1 @@
+"""Codes texts against others that both ends have: a second visit for nearly nothing. Pure."""

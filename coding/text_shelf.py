@@ -1,0 +1,171 @@
+"""The texts that one end keeps: the latest, in so many bytes. Pure; both ends use it.
+
+A text is found by its digest, or by what of it the far side has; of several the nearest to an
+address is chosen: the same one's last version, else the likest of its kind.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Final
+from urllib.parse import urlsplit
+
+from coding.dictionary import Dictionary
+from coding.owner import TextOwner
+
+MAX_OFFERED: Final = 24
+"""Texts that a device names for a page: 144 bytes of its way up."""
+_PAGES: Final = 3
+"""Of these, other pages of the same origin."""
+_SHARED: Final = 2
+"""Characters that two file names have in common to be versions of one another, at least."""
+
+Key = tuple[bytes, TextOwner]
+"""The same bytes of two owners are two texts."""
+
+
+class TextShelf:
+    """Kept texts, those used last at the end."""
+
+    def __init__(
+        self,
+        *,
+        max_bytes: int,
+        kept: Callable[[Dictionary], None] = lambda dictionary: None,
+        dropped: Callable[[Dictionary], None] = lambda dictionary: None,
+    ) -> None:
+        """`max_bytes`: of all, packed, with what they are named by. `kept` and `dropped` are told
+        of each that comes, or is used by another page, and of each that goes."""
+        self.max_bytes = max_bytes
+        self.bytes = 0
+        self._kept = kept
+        self._dropped = dropped
+        self._texts: OrderedDict[Key, Dictionary] = OrderedDict()
+        self._by_url: dict[tuple[str, TextOwner], Key] = {}
+        """The last version of each address."""
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def __iter__(self) -> Iterator[Dictionary]:
+        return iter(list(self._texts.values()))
+
+    def restore(self, texts: Iterable[Dictionary]) -> None:
+        """Take in the texts of an earlier run, the latest last; nobody is told."""
+        for text in texts:
+            self._put(text)
+        self._shrink()
+
+    def keep(self, text: Dictionary) -> None:
+        """One more. Of an address the last version alone is kept."""
+        before = self._by_url.get((text.url, text.owner))
+        if before is not None and before != (text.digest, text.owner):
+            self._drop(before)
+        self._put(text)
+        self._kept(text)
+        self._shrink()
+
+    def used(self, text: Dictionary, *, page: str) -> None:
+        """A page uses it, or what was coded against it."""
+        if (key := (text.digest, text.owner)) in self._texts:
+            self._texts.move_to_end(key)
+            if text.page != page:
+                self._texts[key] = text.used_by(page)
+                self._kept(self._texts[key])
+
+    def find(self, digest: bytes, owner: TextOwner) -> Dictionary | None:
+        """The text with that digest, if it is that owner's."""
+        return self._texts.get((digest, owner))
+
+    def latest(self, url: str, owner: TextOwner) -> Dictionary | None:
+        """The last version of an address."""
+        key = self._by_url.get((url, owner))
+        return None if key is None else self._texts[key]
+
+    def forget(self, matches: Callable[[Dictionary], bool]) -> int:
+        """Let go of those; how many."""
+        keys = [key for key, text in self._texts.items() if matches(text)]
+        for key in keys:
+            self._drop(key)
+        return len(keys)
+
+    def offer(self, owner: TextOwner, url: str) -> list[Dictionary]:
+        """What a device names when it asks for a page: the page's last version and its parts, a few
+        other pages of its origin, then what others under the same site use; the latest first.
+
+        Parts may be of other origins and credentials than the page: whoever codes looks at these.
+        """
+        own: list[Dictionary] = []
+        pages: list[Dictionary] = []
+        others: list[Dictionary] = []
+        for text in reversed(self._texts.values()):
+            if text.owner.place != owner.place:
+                continue
+            if url in (text.page, text.url):
+                own.append(text)
+            elif not text.is_page:
+                others.append(text)
+            elif text.owner == owner and len(pages) < _PAGES:
+                pages.append(text)
+        return [*own, *pages, *others][:MAX_OFFERED]
+
+    def nearest(
+        self, url: str, media: str, owner: TextOwner, *, names: Collection[bytes]
+    ) -> Dictionary | None:
+        """The best to code an answer against, of those of its owner that the far side named."""
+        latest = self.latest(url, owner)
+        if latest is not None and latest.name in names:
+            return latest
+        best, likeness = None, 0
+        for text in self._texts.values():  # the latest of equals wins
+            if text.owner == owner and text.media == media and text.name in names:
+                alike = _likeness(url, text.url)
+                if alike >= max(1, likeness):
+                    best, likeness = text, alike
+        return best
+
+    def _put(self, text: Dictionary) -> None:
+        key = (text.digest, text.owner)
+        before = self._texts.pop(key, None)
+        if before is not None:
+            self.bytes -= before.cost
+            self._by_url.pop((before.url, before.owner), None)
+        self._texts[key] = text
+        self.bytes += text.cost
+        self._by_url[text.url, text.owner] = key
+
+    def _drop(self, key: Key) -> None:
+        text = self._texts.pop(key)
+        self.bytes -= text.cost
+        if self._by_url.get((text.url, text.owner)) == key:
+            del self._by_url[text.url, text.owner]
+        self._dropped(text)
+
+    def _shrink(self) -> None:
+        while self.bytes > self.max_bytes and self._texts:
+            self._drop(next(iter(self._texts)))
+
+
+def _likeness(url: str, other: str) -> int:
+    """How much alike two addresses of one origin are: by their folders, then by their names; 0:
+    files whose names have nothing in common, as a site's other scripts."""
+    one, two = urlsplit(url), urlsplit(other)
+    folder, _, name = one.path.rpartition("/")
+    other_folder, _, other_name = two.path.rpartition("/")
+    common = _common(folder.split("/"), other_folder.split("/"))
+    names = _common(name, other_name)
+    page = "." not in name or name.endswith((".html", ".htm", ".php"))
+    if not page and names < _SHARED:
+        return 0
+    return 1 + 100 * common + min(names, 99)
+
+
+def _common(one: Sequence[str], two: Sequence[str]) -> int:
+    """How many of them are the same from the beginning."""
+    same = 0
+    for mine, theirs in zip(one, two, strict=False):
+        if mine != theirs:
+            break
+        same += 1
+    return same

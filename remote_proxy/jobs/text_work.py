@@ -1,0 +1,114 @@
+"""One text on its way through the coder: by itself, or against a text that its device has.
+
+Decides which, and gathers the text for the device's next visit. Dense coding leaves the event loop
+free. Must not know: the origin, where the coded bytes go.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from functools import partial
+from typing import Final
+
+from coding.delta import DeltaEncoder
+from coding.dictionary import Dictionary, TextGathering
+from remote_proxy.jobs.device_texts import SessionTexts
+from remote_proxy.jobs.job import Job
+from remote_proxy.origin.client import OriginResponse
+from transcoders.text import DENSE, FAST, TextEncoder
+from transcoders.work.workers import Workers
+from wire.fields import Headers
+
+SAMPLE: Final = 32768
+"""Bytes of a text by which it is found out whether another page's text makes it shorter: what is
+new in it takes fewer bytes by itself."""
+WORTH: Final = 0.9
+"""Share of its bytes by itself that it must take no more than."""
+
+
+class TextWork:
+    """Codes one text as it comes."""
+
+    def __init__(
+        self,
+        job: Job,
+        media: str,
+        *,
+        texts: SessionTexts,
+        coding: Workers,
+        quality: int,
+        whose: str,
+    ) -> None:
+        """`quality`: brotli's, which says how densely it is coded in any case. `whose`: the device,
+        in the coders' line."""
+        self._job = job
+        self._media = media
+        self._texts = texts
+        self._coding = coding
+        self._quality = quality
+        self._whose = whose
+        self._encoder: TextEncoder | DeltaEncoder = TextEncoder(quality=quality)
+        self._gathering: TextGathering | None = None
+        self.dictionary: Dictionary | None = None
+        """What it is coded against."""
+
+    @property
+    def name(self) -> str:
+        """The coding, as the head says it."""
+        return "br" if self.dictionary is None else "zstd"
+
+    async def begin(
+        self, response: OriginResponse, headers: Headers, body: AsyncIterator[bytes]
+    ) -> AsyncIterator[bytes]:
+        """Choose how it is coded; the body, of which a first part may have been looked at."""
+        if self._texts.keeps(self._job, response.status, headers):
+            self._gathering = TextGathering()
+        near = self._texts.nearest(self._job, self._media)
+        text = None if near is None or response.status != 200 else near.text()
+        if near is None or text is None:
+            return body
+        if near.url == self._job.request.url:
+            self._against(near, text)
+            return body
+        first = await anext(body, b"")
+        if _shorter(first[:SAMPLE], text):
+            self._against(near, text)
+        return _again(first, body)
+
+    def _against(self, dictionary: Dictionary, text: bytes) -> None:
+        self.dictionary = dictionary
+        self._encoder = DeltaEncoder(text, quality=self._quality)
+
+    def pass_by(self, piece: bytes) -> None:
+        """These bytes of it go to the device, or went there before."""
+        if self._gathering is not None:
+            self._gathering.add(piece)
+
+    async def encode(self, piece: bytes) -> bytes:
+        """Coded bytes, enough to decode all of the piece."""
+        if self._quality >= DENSE:
+            return await self._coding.run(partial(self._encoder.encode, piece), whose=self._whose)
+        await asyncio.sleep(0)  # a parser may have been slow; others get their turn
+        return self._encoder.encode(piece)
+
+    def finish(self) -> bytes:
+        """The end of the coded text, which is kept."""
+        if self._gathering is not None:
+            url, owner = self._texts.whose(self._job)
+            text = self._gathering.finish(owner, url, media=self._media, page="")
+            if text is not None:
+                self._texts.keep(text)
+        return self._encoder.finish()
+
+
+def _shorter(sample: bytes, dictionary: bytes) -> bool:
+    """Whether a text that begins so is shorter against that one."""
+    against = DeltaEncoder(dictionary, quality=FAST).encode(sample)
+    return len(against) < WORTH * len(TextEncoder(quality=FAST).encode(sample))
+
+
+async def _again(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    async for chunk in rest:
+        yield chunk

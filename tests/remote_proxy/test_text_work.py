@@ -1,0 +1,121 @@
+"""How one text is coded: by itself, against its last version, or against a neighbour's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from coding.delta import DeltaDecoder
+from coding.dictionary import Dictionary
+from remote_proxy.jobs.device_texts import DeviceTexts, SessionTexts
+from remote_proxy.jobs.job import Job
+from remote_proxy.jobs.text_work import TextWork
+from remote_proxy.origin.client import OriginResponse
+from transcoders.text import DENSE, FAST, TextDecoder
+from transcoders.work.workers import Workers
+from wire.fields import Headers
+from wire.origin_request import OriginRequest
+
+BASE = "https://a.example"
+HTML = "text/html"
+BOILERPLATE = "".join(f"<li><a href=/section/{n}>section {n * n}</a>" for n in range(400))
+
+
+class World:
+    """A session's texts; each visit is coded, and decoded as a device would."""
+
+    def __init__(self) -> None:
+        self.kept = DeviceTexts(1 << 22)
+        self.texts = SessionTexts(self.kept, lambda: "phone", wanted=lambda: True)
+        self.last: Dictionary | None = None
+
+    async def visit(
+        self, path: str, body: bytes, *, quality: int = FAST, status: int = 200,
+        headers: Headers | None = None, cut: bool = False,
+    ) -> tuple[str, int]:  # fmt: skip
+        """The coding, and bytes of it."""
+        job = Job(component=1, document=1, request=OriginRequest("GET", BASE + path, []))
+        known = [text.name for text in self.kept.of("phone")]
+        self.texts.named(1, b"".join(known))
+        response = OriginResponse(status, "", headers or [], _chunks(body), None, lambda: None)
+        coding = Workers(workers=1, waiting=None, name="texts")
+        try:
+            work = TextWork(
+                *(job, HTML), texts=self.texts, coding=coding, quality=quality, whose="phone"
+            )  # fmt: skip
+            coded = bytearray()
+            async for chunk in await work.begin(response, response.headers, response.body):
+                work.pass_by(chunk)
+                coded += await work.encode(chunk)
+            if cut:
+                return work.name, len(coded)
+            coded += work.finish()
+        finally:
+            await coding.close()
+        text = None if work.dictionary is None else work.dictionary.text()
+        decoder = (
+            TextDecoder(max_bytes=1 << 24)
+            if text is None
+            else DeltaDecoder(text, max_bytes=1 << 24)
+        )
+        assert decoder.decode(bytes(coded)) == body
+        assert decoder.finished
+        return work.name, len(coded)
+
+
+async def _chunks(body: bytes) -> AsyncIterator[bytes]:
+    for at in range(0, len(body), 3000):
+        yield body[at : at + 3000]
+
+
+def page(title: str) -> bytes:
+    return f"<title>{title}</title>{BOILERPLATE}<p>{title}</p>".encode()
+
+
+def test_a_first_visit_a_second_one_and_a_neighbour() -> None:
+    async def go() -> None:
+        for quality in (FAST, DENSE):
+            world = World()
+            alone, first = await world.visit("/a", page("one"), quality=quality)
+            assert alone == "br"
+            again, second = await world.visit("/a", page("two"), quality=quality)
+            assert again == "zstd"
+            assert second < 0.1 * first
+            near, third = await world.visit("/b", page("three"), quality=quality)
+            assert near == "zstd"
+            assert third < 0.2 * first
+
+    asyncio.run(go())
+
+
+def test_a_neighbour_of_no_use_is_not_used() -> None:
+    async def go() -> None:
+        world = World()
+        await world.visit("/a", page("one"))
+        other = " ".join(f"{n * 7919 % 10007:x}" for n in range(2000)).encode()
+        assert (await world.visit("/b", other))[0] == "br"
+
+    asyncio.run(go())
+
+
+def test_errors_and_what_breaks_off_are_not_kept() -> None:
+    async def go() -> None:
+        world = World()
+        await world.visit("/a", page("not here"), status=404)
+        await world.visit("/a", page("half"), cut=True)
+        await world.visit("/a", page("secret"), headers=[("cache-control", "no-store")])
+        assert (await world.visit("/a", page("one")))[0] == "br"
+        assert (await world.visit("/a", page("gone"), status=404))[0] == "br"
+        assert (await world.visit("/a", page("one")))[0] == "zstd"
+
+    asyncio.run(go())
+
+
+def test_an_empty_text_is_one() -> None:
+    async def go() -> None:
+        world = World()
+        await world.visit("/a", page("one"))
+        assert (await world.visit("/b", b""))[0] == "br"
+        assert (await world.visit("/a", b""))[0] == "zstd"
+
+    asyncio.run(go())
