@@ -61,7 +61,10 @@ def content_type(path: Path) -> str:
 class SiteServer:
     """Answers GET and HEAD below one folder."""
 
-    def __init__(self, root: Path, *, packed: bool, max_age: int, delay: float) -> None:
+    def __init__(
+        self, root: Path, *, packed: bool, max_age: int, delay: float, live: bool = False
+    ) -> None:
+        self._live = live
         self._root = root.resolve()
         self._packed = packed
         self._max_age = max_age
@@ -90,11 +93,12 @@ class SiteServer:
         state = file.stat()
         # A representation's validator is its own (RFC 9110, 8.8.3.3).
         tag = f'"{int(state.st_mtime):x}-{state.st_size:x}{"-gz" if packed and accepts else ""}"'
+        fresh_at_once = self._live and kind.startswith("text/html")
         headers = {
             "Content-Type": kind,
             "ETag": tag,
             "Last-Modified": formatdate(state.st_mtime, usegmt=True),
-            "Cache-Control": f"max-age={self._max_age}",
+            "Cache-Control": "no-cache" if fresh_at_once else f"max-age={self._max_age}",
         }
         if packed:
             headers["Vary"] = "Accept-Encoding"
@@ -116,15 +120,16 @@ async def serve(
     max_age: int = 3600,
     delay: float = 0.0,
     tls: ssl.SSLContext | None = None,
+    live: bool = False,
 ) -> AsyncIterator[Address]:
     """Serve `root` within this event loop; gives the address. `max_age`, `delay`: seconds.
 
-    `tls`: over https.
+    `tls`: over https. `live`: pages change, so browsers have to ask for them each time.
     Raises OSError when the folder is missing or the port taken.
     """
     if not await asyncio.to_thread(root.is_dir):
         raise NotADirectoryError(f"{root}: no such folder")
-    site = SiteServer(root, packed=packed, max_age=max_age, delay=delay)
+    site = SiteServer(root, packed=packed, max_age=max_age, delay=delay, live=live)
     application = web.Application()
     application.router.add_get("/{path:.*}", site.answer)
     runner = web.AppRunner(application, access_log=None, keepalive_timeout=75)
@@ -153,6 +158,7 @@ async def spawn(
     delay: float = 0.0,
     host: EmulatedHost = HERE,
     inside: Callable[..., Sequence[str]] = lambda *words: words,
+    live: bool = False,
 ) -> AsyncIterator[Address]:
     """The same in a process of its own, on `host`.
 
@@ -163,6 +169,7 @@ async def spawn(
     process = await asyncio.create_subprocess_exec(
         *bound(*inside(*host.command(*command, f"--host={host.address}"))),
         *(() if packed else ("--no-gzip",)),
+        *(("--live",) if live else ()),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
     )
@@ -208,6 +215,7 @@ async def _main(arguments: argparse.Namespace) -> None:
         packed=not arguments.no_gzip,
         max_age=arguments.max_age,
         delay=arguments.delay,
+        live=arguments.live,
     ) as (host, port):
         print(f"listening on {host}:{port}", flush=True)
         await ended.wait()
@@ -220,6 +228,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--port", type=int, default=0, help="0: any free one")
     parser.add_argument("--no-gzip", action="store_true", help="send text as it is")
     parser.add_argument("--max-age", type=int, default=3600, help="seconds of Cache-Control")
+    parser.add_argument("--live", action="store_true", help="pages are to be asked for each time")
     parser.add_argument("--delay", type=float, default=0.0, help="seconds before each answer")
     try:
         asyncio.run(_main(parser.parse_args(arguments)))

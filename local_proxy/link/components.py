@@ -83,8 +83,8 @@ class Component:
     """The last few of these, in which a name may have begun."""
     carried: int = 0
     """Bytes that came over the link for it, coded as they were."""
-    against_dictionary: bool = False
-    """They were coded against a text that was here."""
+    dictionary: bytes = b""
+    """SHA-256 of the text that was here, against which they were coded; b"": none."""
     brings: int | None = None
     """Of a document's part, the bytes of the file that it brings; others may come instead."""
     told: str = field(default="", repr=False)

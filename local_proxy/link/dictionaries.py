@@ -103,7 +103,7 @@ class Dictionaries:
         own = url if component.id == component.document else page
         text = gathering.finish(owner, url, media=media, page=own)
         if text is not None:
-            if component.against_dictionary:
+            if component.dictionary:
                 self.spared += max(0, text.size - came)
             self.shelf.keep(text)
 

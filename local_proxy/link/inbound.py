@@ -222,7 +222,7 @@ class Arriving:
             arrival.decode(dictionary)
         if not component.received:
             component.head = head
-            component.against_dictionary = dictionary is not None
+            component.dictionary = (message.dictionary or b"") if dictionary else b""
             arrival.gathering = self._dictionaries.begin(
                 *(component, arrival.request, head), text=bool(message.coding)
             )

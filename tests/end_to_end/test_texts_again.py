@@ -175,7 +175,7 @@ def test_a_page_never_seen_is_coded_against_its_neighbour() -> None:
             origin.serve("/story/3", strange)
             await counted.visit(origin.base + "/story/3", strange)
             found = both.known(origin.base + "/story/3")
-            assert not found.against_dictionary, "what has nothing in common is coded by itself"
+            assert not found.dictionary, "what has nothing in common is coded by itself"
 
     run(go())
 

@@ -33,6 +33,15 @@ ENTRIES: Final = (
         quick={"profile_name": "1.6M", "policies": ("default",)},
     ),
     Scenario(
+        "second-visit",
+        "what a page costs that is opened again, changed, and one of a site that is read already",
+        "bench.scenarios.pages.second_visit",
+        takes=450,
+        quick_takes=150,
+        quick={"runs": 1},
+        slow=True,
+    ),
+    Scenario(
         "two-documents",
         "how soon a page opened over a loading one gets its text; who has the link after a switch",
         "bench.scenarios.pages.two_documents",
