@@ -107,7 +107,7 @@ class LocalSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     tunnel: list[HostPattern] = []
     """Hosts whose https is never adapted: names, *.name (and name itself), * for all."""
     sites: dict[HostPattern, SiteMode] = {}
-    """[local.sites] has lines like "*.name" = "text-only"; also adapt, original, tunnel. The
+    """[local.sites] has lines like "*.name" = "text-only"; also adapt, saver, original, tunnel. The
     closest pattern counts. In the environment: a.example=original,*.b.example=tunnel"""
     within: dict[HostPattern, Seconds] = {}
     """[local.within] has lines like "*.name" = 5: seconds in which all pictures of a page of that

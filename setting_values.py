@@ -33,7 +33,7 @@ PathCongestion = Literal["bottleneck", "newreno"]
 Seconds = Annotated[float, Meta(ge=0, le=3600)]
 
 
-SiteMode = Literal["adapt", "original", "text-only", "tunnel"]
+SiteMode = Literal["adapt", "saver", "original", "text-only", "tunnel"]
 """What becomes of a site (local_proxy/sites/sites.py)."""
 
 

@@ -54,6 +54,7 @@ ACCEPTS: Final = (
     abilities.TREE,
     abilities.GOES_ON,
     abilities.DICTIONARIES,
+    abilities.SIMILAR,
 )
 _log = structlog.get_logger("sluice.remote")
 

@@ -57,6 +57,7 @@ def picture_options(
     return PictureOptions(
         stop=stop,
         quality=decision.quality,
+        similar=decision.similar,
         layout=(width, height) if decision.fit_layout and width and height else None,
         avif="image/avif" in accept,
         arithmetic=arithmetic,

@@ -24,6 +24,9 @@ class PictureOptions:
     """The finest level to make (wire.skeleton.LEVELS)."""
     quality: int | None = None
     """1 to 95: re-encode where that is smaller than the origin's bytes; None: lossless."""
+    similar: float | None = None
+    """.5 to 1: re-encode to this SSIM, found by measuring (transcoders/make/alike.py), where that
+    is smaller than the origin's bytes; it goes before `quality`."""
     layout: tuple[int, int] | None = None
     """Pixels: scale the picture down to cover this box. The caller knows that it is shown so."""
     avif: bool = False
@@ -51,13 +54,15 @@ class PictureOptions:
     @property
     def adapted(self) -> bool:
         """Other pixels than the origin's will do."""
-        return self.quality is not None or self.layout is not None
+        return (self.quality, self.layout, self.similar) != (None, None, None)
 
     def __post_init__(self) -> None:
         if self.stop not in LEVELS:
             raise ValueError(f"no such level: {self.stop!r}; there are {', '.join(LEVELS)}")
         if self.quality is not None and not 1 <= self.quality <= 95:
             raise ValueError(f"quality {self.quality}: must be 1 to 95")
+        if self.similar is not None and not 0.5 <= self.similar < 1.0:
+            raise ValueError(f"similar {self.similar}: must be .5 to less than 1")
         if self.layout is not None and min(self.layout) < 1:
             raise ValueError(f"layout {self.layout}: must be at least 1 x 1 pixels")
 

@@ -46,5 +46,8 @@ TREE: Final = "tree"
 DICTIONARIES: Final = "dictionaries"
 """The remote that accepts it may be told by Request.dictionaries what the device has, and codes
 texts against that. The device that accepts it keeps texts, so that the remote may, too."""
+SIMILAR: Final = "similar"
+"""The remote that accepts it obeys rules that want pictures alike (policies.api.plan,
+Rule.similar)."""
 GOES_ON: Final = "goes-on"
 """The remote that accepts it obeys Fetch.goes_on."""

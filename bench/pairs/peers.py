@@ -36,7 +36,7 @@ __all__ = ("DirectPeer", "Peer", "SluicePeer", "command", "in_world", "peers", "
 ROOT: Final = Path(__file__).resolve().parents[2]
 LOOPBACK: Final = ("--allow", "127.0.0.0/8")
 """Lets a remote proxy reach this machine's own origin, which it would refuse."""
-NAMES: Final = ("direct", "sluice", "sluice-plain", "sluice-udp")
+NAMES: Final = ("direct", "sluice", "sluice-plain", "sluice-udp", "sluice-saver")
 """Of the peers here; other people's are in bench/rivals."""
 SITE: Final = "site.test"
 """Chromium maps this name to the relay, so that a direct load has an ordinary host name."""
@@ -140,6 +140,7 @@ class SluicePeer(_OverRelay):
         ca_file: Path | None = None,
         transport: str = "tcp",
         paths: Sequence[int] = (),
+        sites: str = "",
     ) -> None:
         """`remote`, `local`: further arguments of each command. `policy`: empty for the built-in.
 
@@ -147,6 +148,7 @@ class SluicePeer(_OverRelay):
         `security` is the link's: "tls" between paired proxies, or "none". `ca_file`: authorities
         that the remote trusts for https pages besides the system's. `transport`: the link's, as
         [local] has it. `paths`: numbers of those of the world that carry the link together.
+        `sites`: the device's switches, as the environment has them.
         """
         self.name = name
         self.policy = policy or "default"
@@ -155,6 +157,7 @@ class SluicePeer(_OverRelay):
         self._scheme = scheme
         self._transport = transport
         self._paths = tuple(paths)
+        self._sites = {"SLUICE_LOCAL_SITES": sites} if sites else {}
         self._security = security
         self._environment = {"SLUICE_REMOTE_CA_FILE": str(ca_file)} if ca_file else {}
 
@@ -184,7 +187,7 @@ class SluicePeer(_OverRelay):
                     *dial,
                     *client,
                     *self._local,
-                    environment=self._lead(world),
+                    environment={**self._lead(world), **self._sites},
                     host=world.near,
                 )
             )
@@ -296,6 +299,7 @@ def peers(names: Sequence[str], *, ca_file: Path | None = None) -> list[Peer]:
         "sluice": SluicePeer(ca_file=ca_file),
         "sluice-plain": SluicePeer(name="sluice-plain", security="none", ca_file=ca_file),
         "sluice-udp": SluicePeer(name="sluice-udp", transport="atp-udp", ca_file=ca_file),
+        "sluice-saver": SluicePeer(name="sluice-saver", sites="*=saver", ca_file=ca_file),
     }
     unknown = [name for name in names if name not in known]
     if unknown:

@@ -21,7 +21,7 @@ from local_proxy.requests.open_documents import Documents
 from local_proxy.status.overview import Overview
 from policies.api import events as e
 from policies.api.commands import Cancel, Command
-from policies.host.to_wire import for_one_application, message_for, without_times
+from policies.host.to_wire import for_one_application, message_for, without
 from transport.link.interface import LinkError
 from wire import abilities
 from wire.applications import Application
@@ -293,8 +293,9 @@ class Bridge:
             session.refine(message.component, message.level)
         if not session.remote_accepts(abilities.APPLICATIONS):
             message = for_one_application(message)
-        if message is not None and not session.remote_accepts(abilities.TIMELY):
-            message = without_times(message)
+        for ability, word in ((abilities.TIMELY, "within"), (abilities.SIMILAR, "similar")):
+            if message is not None and not session.remote_accepts(ability):
+                message = without(message, word)
         return None if message is None else session.command(message)
 
     @staticmethod

@@ -108,7 +108,8 @@ class Asking:
         if takes_level(request):
             asked = replace(asked, takes=asked.takes | Takes.LEVEL)
         if navigation:
-            self._open_document(component, request, site, within)
+            saves = saves_data(request) or mode is Mode.SAVER
+            self._open_document(component, request, site, within, saves=saves)
             self._caches.open(component_id, request, site=site)
             asked = replace(
                 asked,
@@ -152,7 +153,13 @@ class Asking:
         request.urgency.follow(moved)
 
     def _open_document(
-        self, component: Component, request: Request, site: str, within: float | None
+        self,
+        component: Component,
+        request: Request,
+        site: str,
+        within: float | None,
+        *,
+        saves: bool,
     ) -> None:
         partition = self._documents.partition(
             request, framed=in_frame(request), document=component.id
@@ -172,7 +179,7 @@ class Asking:
         self._dictionaries.opened(component.id, component.url, place=place)
         self._export.open_document(component.id, component.url)
         self._observer.document_opened(
-            *(component.id, component.url), save_data=saves_data(request), within=within
+            *(component.id, component.url), save_data=saves, within=within
         )
 
     def come_back(self, referer: str) -> int:

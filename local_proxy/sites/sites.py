@@ -29,6 +29,8 @@ class Mode(StrEnum):
 
     ADAPT = "adapt"
     """Pictures coarse first; the script that refines them in the page."""
+    SAVER = "saver"
+    """Pictures that look the same in few bytes, for good, and no fonts."""
     ORIGINAL = "original"
     """The origin's bytes, coded for the link without loss; no script."""
     TEXT_ONLY = "text-only"

@@ -26,8 +26,8 @@ local proxy answers for it at once."""
 
 _Bytes = Annotated[int, msgspec.Meta(ge=0)]
 _DEFAULTS: dict[str, Any] = {
-    "level": "original", "untouched": False, "quality": None, "fit_layout": False, "tier": 0,
-    "fetch": "push", "worth": None, "within": None,
+    "level": "original", "untouched": False, "quality": None, "similar": None, "fit_layout": False,
+    "tier": 0, "fetch": "push", "worth": None, "within": None,
 }  # fmt: skip
 
 
@@ -56,6 +56,9 @@ class Rule(
     """The origin's bytes as they are: no levels, no re-encoding."""
     quality: Annotated[int, msgspec.Meta(ge=1, le=100)] | None = None
     """JPEG or WebP quality where pictures are re-encoded; None: the transcoder's choice."""
+    similar: Annotated[float, msgspec.Meta(ge=0.5, le=0.999)] | None = None
+    """Pictures may be re-encoded to this SSIM, whatever quality that takes of each: they look the
+    same, and are final then."""
     fit_layout: bool | None = None
     """Pictures may be reduced to the size that they have in the layout."""
     tier: int | None = None
@@ -111,6 +114,7 @@ class Decision:
     level: StopLevel = "original"
     untouched: bool = False
     quality: int | None = None
+    similar: float | None = None
     fit_layout: bool = False
     tier: int = 0
     fetch: Fetch = "push"
@@ -120,7 +124,8 @@ class Decision:
     @property
     def reduces(self) -> bool:
         """Whether less is wanted of a picture than the origin has of it."""
-        return self.level != "original" or self.quality is not None or self.fit_layout
+        encoded = self.quality is not None or self.similar is not None
+        return self.level != "original" or encoded or self.fit_layout
 
 
 def decide(rules: Iterable[Rule], subject: Subject) -> Decision:

@@ -1,13 +1,15 @@
-"""SaveData: who asks to save data gets pictures up to a level, and the rest of one when asked for.
+"""SaveData: who asks to save data gets pictures that look the same in few bytes, and no fonts.
 
-A browser says `Save-Data: on` where its user wants that (Save Data API, 2.1); origins hear it, too.
-Pictures of such a page end at that level, for good: the rest is never sent. The page's "load the
-original" of one picture asks for it apart.
+A browser says `Save-Data: on` where its user wants that (Save Data API, 2.1), and origins hear it,
+too; or a site's switch on the status page says `saver`. Each picture of such a page is re-encoded
+at the size that it is shown at, to an SSIM that is found by measuring, and ends so: the rest is
+never sent. The page's "load the original" of one picture asks for it apart. Letters come in the
+system's own fonts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from policies.api import (
     Command,
@@ -23,12 +25,17 @@ from policies.api.plan import StopLevel
 
 
 class SaveData:
-    """`level`: of pictures in documents whose user saves data."""
+    """In documents whose user saves data. `similar`: SSIM of pictures; `level`: where those end
+    that can't be re-encoded, and so have levels; `fonts`: whether they come."""
 
     name = "save_data"
 
-    def __init__(self, *, level: StopLevel = "medium") -> None:
+    def __init__(
+        self, *, similar: float = 0.97, level: StopLevel = "original", fonts: bool = False
+    ) -> None:
+        self._similar = similar
         self._level = level
+        self._fonts = fonts
         self._saving: list[int] = []
 
     def react(self, event: Event, view: SessionView) -> Iterable[Command]:
@@ -39,6 +46,15 @@ class SaveData:
                 self._saving.remove(document)
             case _:
                 return
-        yield SetPlan(
-            tuple(Rule(kind=Kind.IMAGE, document=id, level=self._level) for id in self._saving)
+        yield SetPlan(tuple(rule for id in self._saving for rule in self._rules(id)))
+
+    def _rules(self, document: int) -> Iterator[Rule]:
+        yield Rule(
+            kind=Kind.IMAGE,
+            document=document,
+            level=self._level,
+            similar=self._similar,
+            fit_layout=True,
         )
+        if not self._fonts:
+            yield Rule(kind=Kind.FONT, document=document, fetch="never")

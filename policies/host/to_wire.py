@@ -49,13 +49,13 @@ def message_for(command: commands.Command) -> messages.Message | None:
             return None
 
 
-def without_times(message: messages.Message) -> messages.Message:
-    """The same for a remote proxy that knows no rules with a time (abilities.TIMELY) and would
-    refuse the whole plan: the pictures come as they do without."""
+def without(message: messages.Message, word: str) -> messages.Message:
+    """The same for a remote proxy that knows no rules with that word (abilities.TIMELY, SIMILAR)
+    and would refuse the whole plan: the pictures come as they do without."""
     if not isinstance(message, messages.SetPlan):
         return message
     return messages.SetPlan(
-        [{name: rule[name] for name in rule if name != "within"} for rule in message.rules]
+        [{name: rule[name] for name in rule if name != word} for rule in message.rules]
     )
 
 

@@ -63,7 +63,7 @@ def test_a_choice_holds_is_kept_and_can_be_taken_back(tmp_path: Path) -> None:
         assert at.sites.mode("b.a.test") is Mode.TUNNEL
         assert at.store.choices() == {"*.a.test": "tunnel"}
         told = await at.read()
-        assert told["modes"] == ["adapt", "original", "text-only", "tunnel"]
+        assert told["modes"] == ["adapt", "saver", "original", "text-only", "tunnel"]
         assert told["sites"] == [
             {"pattern": "*.a.test", "mode": "tunnel", "chosen": True, "within": 0.0},
             {"pattern": "news.test", "mode": "text-only", "chosen": False, "within": 0.0},

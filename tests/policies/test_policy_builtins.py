@@ -131,16 +131,29 @@ def test_default_composes_the_small_ones() -> None:
 
 
 def test_save_data_limits_the_pictures_of_who_asks_for_it() -> None:
-    def rule(document: int) -> Rule:
-        return Rule(kind=Kind.IMAGE, document=document, level="medium")
+    def rules(*documents: int) -> tuple[Rule, ...]:
+        return tuple(
+            rule
+            for document in documents
+            for rule in (
+                Rule(
+                    kind=Kind.IMAGE,
+                    document=document,
+                    level="original",
+                    similar=0.97,
+                    fit_layout=True,
+                ),
+                Rule(kind=Kind.FONT, document=document, fetch="never"),
+            )
+        )
 
     saving = [DocumentOpened(id, "http://site/", save_data=True) for id in (3, 5)]
     events = [SessionOpened(), opened(1), *saving, DocumentClosed(1), DocumentClosed(3)]
     result = replay(SaveData(), list(enumerate(events)))
     assert result.sent == [
-        (2, SetPlan((rule(3),))),
-        (3, SetPlan((rule(3), rule(5)))),
-        (5, SetPlan((rule(5),))),
+        (2, SetPlan(rules(3))),
+        (3, SetPlan(rules(3, 5))),
+        (5, SetPlan(rules(5))),
     ]
 
 

@@ -51,7 +51,8 @@ def test_the_default_obeys_the_user_and_saves_data_with_one_plan() -> None:
     plans = [one for one in replay(Default(), events).commands() if isinstance(one, SetPlan)]
     assert set(plans[-1].rules) == {
         Rule(kind=Kind.IMAGE, document=1, within=3.0),
-        Rule(kind=Kind.IMAGE, document=3, level="medium"),
+        Rule(kind=Kind.IMAGE, document=3, level="original", similar=0.97, fit_layout=True),
+        Rule(kind=Kind.FONT, document=3, fetch="never"),
     }
 
 

@@ -259,7 +259,7 @@ class Makers:
         kind, limit = sniff(data), self._max_pixels
         assert kind is not None
         made = await slot.call(partial(reencode, data, kind, options, max_pixels=limit))
-        if made.kind is Format.JPEG:
+        if made.kind == Format.JPEG.value:
             try:
                 source = await slot.call(partial(jpeg.inspect, made.data, max_pixels=limit))
                 coded = await self._coded(made.data, source, options, slot, final="high")
@@ -276,5 +276,5 @@ class Makers:
 
 
 def _single(made: Encoded) -> Picture:
-    level = Level("high", 0, len(made.data), made.kind.value)
+    level = Level("high", 0, len(made.data), made.kind)
     return Picture(made.data, (level,), made.width, made.height, lossless=False, identical=False)

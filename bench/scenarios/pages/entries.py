@@ -42,6 +42,15 @@ ENTRIES: Final = (
         slow=True,
     ),
     Scenario(
+        "saver",
+        "bytes, time and likeness of a page's pictures with the switch `saver`, beside ziproxy",
+        "bench.scenarios.pages.saver",
+        takes=120,
+        quick_takes=40,
+        quick={"runs": 1},
+        slow=True,
+    ),
+    Scenario(
         "two-documents",
         "how soon a page opened over a loading one gets its text; who has the link after a switch",
         "bench.scenarios.pages.two_documents",

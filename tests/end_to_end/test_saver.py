@@ -1,0 +1,102 @@
+"""A site that is switched to `saver`: pictures that look the same in few bytes, and no fonts."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+from PIL import Image
+
+from tests.end_to_end.pair import FakeOrigin, Pair, all_three, run, until
+from transcoders.make.alike import similarity
+
+PHOTO = Path(__file__).parents[2] / "demo" / "site" / "news" / "img" / "05-glacier-park.jpg"
+SIZE = (400, 267)
+
+
+def serve(origin: FakeOrigin, *, width: int, height: int) -> tuple[bytes, str]:
+    """A page with one photo, shown so large, and a font."""
+    photo = PHOTO.read_bytes()
+    page = (
+        f"<!doctype html><title>x</title><style>@font-face {{ font-family: f; src: url(/f.woff2) }}"
+        f"body {{ font-family: f }}</style><img src=/p.jpg width={width} height={height}><p>text"
+    )
+    origin.serve("/", page.encode())
+    origin.serve("/p.jpg", photo, "image/jpeg")
+    origin.serve("/f.woff2", bytes(5000), "font/woff2")
+    return photo, origin.base + "/"
+
+
+async def picture(both: Pair, page: str) -> bytes:
+    """The file that a browser shows of it, once no more will come."""
+    answer = await both.client.get(page + "p.jpg", both.browser.picture(page))
+    assert answer.status == 200
+    await until(lambda: both.known(page + "p.jpg").complete)
+    return answer.body
+
+
+def pixels(data: bytes) -> Image.Image:
+    return Image.open(io.BytesIO(data)).convert("RGB")
+
+
+def test_pictures_look_the_same_in_few_bytes_and_fonts_do_not_come() -> None:
+    async def go() -> None:
+        async with all_three(sites={"*": "saver"}) as (origin, both):
+            photo, page = serve(origin, width=SIZE[0], height=SIZE[1])
+            await both.browser.navigate(page)
+            shown = await picture(both, page)
+            assert len(shown) < 0.7 * len(photo)
+            assert similarity(pixels(shown), pixels(photo)) >= 0.97
+            assert both.known(page + "p.jpg").carried < 0.7 * len(photo)
+            asked = [*both.browser.part(page), ("sec-fetch-dest", "font")]
+            assert (await both.client.get(page + "f.woff2", asked)).status == 403
+            assert origin.counts()["/f.woff2"] == 0
+
+    run(go())
+
+
+def test_a_picture_comes_at_the_size_that_it_is_shown_at() -> None:
+    async def go() -> None:
+        async with all_three(sites={"*": "saver"}) as (origin, both):
+            photo, page = serve(origin, width=200, height=134)
+            await both.browser.navigate(page)
+            shown = await picture(both, page)
+            assert pixels(shown).width <= 202
+            assert len(shown) < 0.3 * len(photo)
+
+    run(go())
+
+
+def test_a_program_that_reads_the_file_gets_the_origins() -> None:
+    async def go() -> None:
+        async with all_three(sites={"*": "saver"}) as (origin, both):
+            photo, page = serve(origin, width=SIZE[0], height=SIZE[1])
+            await both.browser.navigate(page)
+            await picture(both, page)
+            fetched = await both.client.get(page + "p.jpg", both.browser.part(page))
+            assert fetched.body == photo
+
+    run(go())
+
+
+def test_other_sites_and_who_saves_nothing_are_as_ever() -> None:
+    async def go() -> None:
+        async with all_three(sites={"other.example": "saver"}) as (origin, both):
+            _, page = serve(origin, width=SIZE[0], height=SIZE[1])
+            await both.browser.navigate(page)
+            await picture(both, page)
+            found = both.known(page + "p.jpg")
+            assert found.levels[-1].name == "original"
+
+    run(go())
+
+
+def test_a_browser_that_says_save_data_needs_no_switch() -> None:
+    async def go() -> None:
+        async with all_three() as (origin, both):
+            photo, page = serve(origin, width=SIZE[0], height=SIZE[1])
+            await both.browser.get(page, [*both.browser.navigation(), ("save-data", "on")])
+            shown = await picture(both, page)
+            assert len(shown) < 0.7 * len(photo)
+
+    run(go())
