@@ -6,7 +6,7 @@ address is chosen: the same one's last version, else the likest of its kind.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final
 from urllib.parse import urlsplit
@@ -32,13 +32,19 @@ class TextShelf:
         self,
         *,
         max_bytes: int,
+        places: int = 1,
         kept: Callable[[Dictionary], None] = lambda dictionary: None,
         dropped: Callable[[Dictionary], None] = lambda dictionary: None,
     ) -> None:
-        """`max_bytes`: of all, packed, with what they are named by. `kept` and `dropped` are told
-        of each that comes, or is used by another page, and of each that goes."""
+        """`max_bytes`: of all, packed, with what they are named by; those of one place (a site, in
+        one browser) take that divided by `places` at most, so that no site drives out all others.
+        `kept` and `dropped` are told of each that comes, or is used by another page, and of each
+        that goes."""
         self.max_bytes = max_bytes
         self.bytes = 0
+        self._places = places
+        self._of_place: Counter[tuple[str, str]] = Counter()
+        """Bytes of each."""
         self._kept = kept
         self._dropped = dropped
         self._texts: OrderedDict[Key, Dictionary] = OrderedDict()
@@ -64,6 +70,7 @@ class TextShelf:
             self._drop(before)
         self._put(text)
         self._kept(text)
+        self._hold_to_share(text.owner.place)
         self._shrink()
 
     def used(self, text: Dictionary, *, page: str) -> None:
@@ -129,18 +136,35 @@ class TextShelf:
         key = (text.digest, text.owner)
         before = self._texts.pop(key, None)
         if before is not None:
-            self.bytes -= before.cost
+            self._count(before, -1)
             self._by_url.pop((before.url, before.owner), None)
         self._texts[key] = text
-        self.bytes += text.cost
+        self._count(text, 1)
         self._by_url[text.url, text.owner] = key
 
     def _drop(self, key: Key) -> None:
         text = self._texts.pop(key)
-        self.bytes -= text.cost
+        self._count(text, -1)
         if self._by_url.get((text.url, text.owner)) == key:
             del self._by_url[text.url, text.owner]
         self._dropped(text)
+
+    def _count(self, text: Dictionary, sign: int) -> None:
+        self.bytes += sign * text.cost
+        self._of_place[text.owner.place] += sign * text.cost
+        if not self._of_place[text.owner.place]:
+            del self._of_place[text.owner.place]
+
+    def _hold_to_share(self, place: tuple[str, str]) -> None:
+        over = self._of_place[place] - self.max_bytes // self._places
+        if over <= 0:
+            return
+        for key, text in list(self._texts.items()):
+            if text.owner.place == place:
+                self._drop(key)
+                over -= text.cost
+                if over <= 0:
+                    return
 
     def _shrink(self) -> None:
         while self.bytes > self.max_bytes and self._texts:

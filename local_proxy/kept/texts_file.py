@@ -26,6 +26,8 @@ FILE: Final = "texts.sqlite3"
 SCHEMA: Final = 1
 PERIOD: Final = 20.0
 """Seconds between two batches."""
+PLACES: Final = 4
+"""A site, in one browser, takes at most the whole by this."""
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS texts (
   number INTEGER PRIMARY KEY, digest BLOB NOT NULL, origin TEXT NOT NULL, credentials BLOB NOT NULL,
@@ -68,7 +70,9 @@ class KeptTexts:
         self._file = file
         self._changes: dict[Key, Dictionary | None] = {}
         self._told = False
-        self.shelf = TextShelf(max_bytes=max_bytes, kept=self._kept, dropped=self._dropped)
+        self.shelf = TextShelf(
+            max_bytes=max_bytes, places=PLACES, kept=self._kept, dropped=self._dropped
+        )
 
     async def recall(self) -> None:
         """Fill the shelf with the texts of earlier runs."""

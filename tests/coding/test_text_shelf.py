@@ -141,3 +141,16 @@ def test_a_shelf_without_room_keeps_nothing() -> None:
     shelf.keep(text(f"{BASE}/", "x"))
     assert not len(shelf)
     assert shelf.bytes == 0
+
+
+def test_no_site_drives_out_all_others() -> None:
+    shelf = TextShelf(max_bytes=16_000, places=4)
+    quiet = text(f"{BASE}/", "quiet")
+    shelf.keep(quiet)
+    hostile = TextOwner("https://evil.example", b"", ("browser", "evil.example"))
+    for number in range(300):
+        shelf.keep(text(f"https://evil.example/{number}", f"{number}", owner=hostile))
+    assert shelf.find(quiet.digest, OWNER) is quiet
+    theirs = sum(one.cost for one in shelf if one.owner == hostile)
+    assert 2_000 < theirs <= 4_000
+    assert shelf.latest("https://evil.example/299", hostile) is not None, "its latest are there"

@@ -156,3 +156,23 @@ def test_without_a_file_nothing_is_written_and_all_works() -> None:
         assert not len(one.shelf)
 
     asyncio.run(go())
+
+
+def test_after_five_thousand_pages_memory_and_disk_are_as_bounded(tmp_path: Path) -> None:
+    most = 400_000
+
+    async def go() -> None:
+        one = kept(tmp_path, max_bytes=most)
+        for number in range(5_000):
+            site = ("browser", f"{number % 50}.example")
+            one.shelf.keep(text(number, owner=replace(OWNER, place=site)))
+            if number % 100 == 99:
+                await one.flush()
+        assert one.shelf.bytes <= most
+        assert len(one.shelf) > 300
+        again = kept(tmp_path, max_bytes=most)
+        await again.recall()
+        assert {text.digest for text in again.shelf} == {text.digest for text in one.shelf}
+
+    asyncio.run(go())
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 4 * most
