@@ -112,6 +112,9 @@ class LocalSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     within: dict[HostPattern, Seconds] = {}
     """[local.within] has lines like "*.name" = 5: seconds in which all pictures of a page of that
     site are to be there, as fine as can be; 0: when they are. In the environment: *.a.example=5"""
+    day_budget: ByteSize | Literal[""] = ""
+    """What may cross the link in a day, both ways ("20 MB"): pages come as a saver's, and once it
+    is gone without pictures until midnight. Empty: there is no limit."""
     texts: Annotated[int, Meta(ge=0)] = 16 << 20
     """Bytes of texts of pages that are kept, packed, in memory and in `state`: a page that is
     opened again crosses the link as what has changed in it. 0: none."""

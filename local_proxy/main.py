@@ -6,7 +6,6 @@ import asyncio
 import shutil
 import socket
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -48,22 +47,26 @@ from local_proxy.requests.core import ProxyCore
 from local_proxy.requests.document_events import DocumentEvents
 from local_proxy.requests.open_documents import Documents
 from local_proxy.settings import ProxySettings
+from local_proxy.sites.day_budget import DayBudget
 from local_proxy.sites.sites import Sites
 from local_proxy.sites.switches import Switches
-from local_proxy.status.budgets import shown_budgets
+from local_proxy.status.budgets import shown_budgets, shown_day
 from local_proxy.status.control import ControlPage
 from local_proxy.status.overview import Overview
 from local_proxy.status.page import StatusPage
 from local_proxy.status.setup import HOST, Setup
-from local_proxy.status.snapshot import ShownTexts
+from local_proxy.status.snapshot import ShownBudget, ShownTexts
 from local_proxy.tracking_drivers.browser import Tracker
 from policies.api import Policy, SessionOpened
 from policies.api.plan import Decision, Subject, decide
 from policies.host.loader import load
 from transport.link.interface import LinkError
+from transport.paths.budget import byte_size
 from transport.paths.interfaces import Change, InterfaceWatch
 from wire.messages import Hold, Raise
 
+DAY: Final = "*"
+"""The name under which the day's budget is kept, beside those of interfaces."""
 URGENT: Final = 2
 """Urgency of a component whose head a browser waits for: before all tiers."""
 _log = structlog.get_logger("sluice.local")
@@ -114,7 +117,6 @@ class LocalProxy:
         self.dictionaries = Dictionaries(self.texts.shelf)
         """Texts of earlier visits."""
         self._dialer = self._new_dialer(remote or which_remote.remote(settings))
-        self.spending = Spending(store, self._dialer.terms.budgets)
         self.uplink = self._new_uplink(bridge, connect)
         self.runtime = PolicyRuntime(policies, send=bridge.command, worker=worker)
         self.overview = Overview(
@@ -122,9 +124,12 @@ class LocalProxy:
             self.runtime,
             saved=self._saved,
             why_not_udp=self._dialer.why_not_udp,
-            budgets=partial(shown_budgets, self._dialer.terms),
+            budgets=self._shown_budgets,
             texts=self._shown_texts,
         )
+        self.day_budget = self._new_day_budget()
+        days = {} if self.day_budget is None else {DAY: self.day_budget}
+        self.spending = Spending(store, {**self._dialer.terms.budgets, **days})
         self.packages = self._new_packages(bridge)
         self._setup = _setup(authority, settings)
         self.export = self._new_export(bridge)
@@ -172,6 +177,13 @@ class LocalProxy:
         file = TextsFile(store.folder) if store is not None and settings.history else None
         return KeptTexts(file, max_bytes=settings.texts if settings.history else 0)
 
+    def _new_day_budget(self) -> DayBudget | None:
+        size = self._settings.day_budget
+        return DayBudget(byte_size(size), crossed=self.overview.crossed) if size else None
+
+    def _shown_budgets(self) -> list[ShownBudget]:
+        return [*shown_day(self.day_budget), *shown_budgets(self._dialer.terms)]
+
     def _shown_texts(self) -> ShownTexts:
         shelf = self.texts.shelf
         return ShownTexts(len(shelf), shelf.bytes, shelf.max_bytes, self.dictionaries.spared)
@@ -197,7 +209,10 @@ class LocalProxy:
 
     def _new_core(self, pages: StatusPage) -> ProxyCore:
         switches = Switches(
-            self.sites, self.documents, find=self.components.find, unwanted=self._unwanted
+            *(self.sites, self.documents),
+            find=self.components.find,
+            unwanted=self._unwanted,
+            budget=self.day_budget,
         )
         return ProxyCore(
             uplink=self.uplink,

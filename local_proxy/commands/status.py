@@ -196,6 +196,9 @@ def _path(path: ShownPath) -> str:
 
 
 def _budget(budget: ShownBudget) -> str:
+    if budget.day:
+        then = "no pictures until midnight" if budget.duty == "none" else "pages as a saver's"
+        return f"{_size(budget.spent)} of {_size(budget.size)} crossed today: {then}"
     state = {
         "spare": ", ahead of its time, so it is a spare one",
         "none": ", so nothing more crosses it",

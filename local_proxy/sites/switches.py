@@ -13,6 +13,7 @@ from local_proxy.http.model import Request, Response
 from local_proxy.link.components import Component
 from local_proxy.requests.intent import in_frame, is_navigation, referring_host, subject_of
 from local_proxy.requests.open_documents import Documents
+from local_proxy.sites.day_budget import DayBudget
 from local_proxy.sites.placeholder import UNLOADED, kind_of, unloaded
 from local_proxy.sites.sites import Mode, Sites
 from wire.fields import header
@@ -28,9 +29,11 @@ class Switches:
         *,
         find: Callable[[int, str], Component | None],
         unwanted: Callable[[Component], None],
+        budget: DayBudget | None = None,
     ) -> None:
         """`find`: what is known of a document's component by its URL. `unwanted` is told which
-        components nobody will be shown."""
+        components nobody will be shown. `budget`: what may cross in a day; None: there is none."""
+        self._budget = budget
         self._sites = sites
         self._documents = documents
         self._find = find
@@ -57,6 +60,8 @@ class Switches:
             self._sites.seen(site)
         parts = urlsplit(request.url)
         mode = self._sites.mode(parts.hostname or "", page=site)
+        if self._budget is not None:
+            mode = self._budget.mode(mode)
         if mode is Mode.TUNNEL:
             return Mode.ORIGINAL if parts.scheme == "https" else Mode.ADAPT
         if mode is Mode.TEXT_ONLY and request.original:

@@ -94,11 +94,20 @@ def exposition(status: StatusSnapshot) -> str:
 
 
 def _budgets(budgets: list[ShownBudget]) -> list[str]:
-    if not budgets:
-        return []
+    days = [one for one in budgets if one.day]
+    budgets = [one for one in budgets if not one.day]
     spent: list[Sample] = [({"path": one.name}, one.spent) for one in budgets]
     sizes: list[Sample] = [({"path": one.name}, one.size) for one in budgets]
+    day_spent: list[Sample] = [({}, one.spent) for one in days]
+    day_sizes: list[Sample] = [({}, one.size) for one in days]
+    today = [
+        _family("day_budget_spent_bytes", "gauge", "That crossed the link today.", day_spent),
+        _family("day_budget_bytes", "gauge", "That may cross the link in a day.", day_sizes),
+    ]
+    if not budgets:
+        return today if days else []
     return [
+        *(today if days else ()),
         _family("path_budget_spent_bytes", "gauge", "That crossed this month.", spent),
         _family("path_budget_bytes", "gauge", "That may cross a metered path in a month.", sizes),
     ]

@@ -104,6 +104,15 @@ class Overview:
         """Something went wrong that people may want to know."""
         self._problems.append((self._now(), without_queries(text)))
 
+    def crossed(self) -> int:
+        """Bytes over the link since the start, both ways."""
+        received, sent = self._before
+        session = self._uplink.session
+        if session is not None:
+            statistics = session.link.statistics()
+            received, sent = received + statistics.received, sent + statistics.sent
+        return received + sent
+
     def session_ended(self, statistics: LinkStatistics) -> None:
         """Keep the counts of a link that is gone."""
         received, sent = self._before

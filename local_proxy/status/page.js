@@ -97,13 +97,14 @@ function showPaths(link, history) {
 }
 
 function showBudgets(budgets) {
+  const today = { use: "pages come as a saver's", none: "gone: no pictures until midnight, but those that you load by Alt+Shift+click" };
   const words = { spare: "ahead of its time: only while no other answers", none: "spent: nothing more crosses" };
   at("budgets").replaceChildren(...budgets.map((one) => {
-    const line = make("div", "line", make("span", "name", one.name), make("span", "", `${bytesText(one.spent)} of ${bytesText(one.size)} this month`));
+    const line = make("div", "line", make("span", "name", one.name), make("span", "", `${bytesText(one.spent)} of ${bytesText(one.size)}${one.day ? "" : " this month"}`));
     if (one.duty === "none") line.append(make("span", "tag off", "spent"));
     const gone = make("i", one.duty);
     gone.style.width = `${Math.min(100, 100 * one.spent / one.size)}%`;
-    const facts = [words[one.duty], `the next month begins on ${one.until}`];
+    const facts = one.day ? [today[one.duty]] : [words[one.duty], `the next month begins on ${one.until}`];
     return make("li", "", line, make("div", "budget", gone), make("p", "note", facts.filter(Boolean).join(" · ")));
   }));
 }

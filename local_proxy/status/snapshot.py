@@ -55,7 +55,7 @@ class ShownPath(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShownBudget(msgspec.Struct, frozen=True, kw_only=True):
-    """What may cross a metered interface this month."""
+    """What may cross a metered interface this month, or the link today."""
 
     name: str
     """Of the interface."""
@@ -64,7 +64,9 @@ class ShownBudget(msgspec.Struct, frozen=True, kw_only=True):
     spent: int
     size: int
     until: str
-    """The day on which the next month begins (ISO 8601)."""
+    """The day on which it begins again (ISO 8601)."""
+    day: bool = False
+    """It is the day's, of the whole link."""
 
 
 class LinkStatus(msgspec.Struct, frozen=True, kw_only=True):

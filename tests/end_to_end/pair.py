@@ -194,7 +194,7 @@ async def pair(
     tunnel: Iterable[str] = (), jpegtran: str | None = shutil.which("jpegtran"),
     secure: bool = False, udp: bool = False, segments: bool = False,
     sites: Mapping[str, Any] | None = None, store: LocalStore | None = None,
-    worth: float = 0.0, plugged: PluggedIn | None = None,
+    worth: float = 0.0, plugged: PluggedIn | None = None, day_budget: str = "",
 ) -> AsyncIterator[Pair]:  # fmt: skip
     """Start both, end both. `secure`: TLS between them, `udp`: UDP, `segments`: of one size. Raises
     what the local proxy raised.
@@ -202,7 +202,7 @@ async def pair(
     `tls`: whom the remote trusts. `authority`: the local proxy takes TLS off, but to `tunnel`.
     `jpegtran`: the device's. `sites`, `store`: the local proxy's. `worth`: from how many seconds of
     waiting on pictures are adapted; else they are, though loopback is the fastest of all links.
-    `plugged`: the remote's plug-ins.
+    `plugged`: the remote's plug-ins. `day_budget`: the local proxy's.
     """
     ends, keys = paired_twice("test")
     server, client = ends if secure or udp else (None, None)
@@ -227,6 +227,7 @@ async def pair(
         export=export,
         tunnel=list(tunnel),
         sites=dict(sites or {}),
+        day_budget=day_budget,
     )
     local = LocalProxy(
         settings,

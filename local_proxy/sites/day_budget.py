@@ -1,0 +1,61 @@
+"""Keeps what crosses the link in a day to a size that its user has set. Pure.
+
+While some is left, pages come as a saver's; once it is gone pictures, sound, film and fonts stay
+away until midnight, by this machine's calendar, but for what a reader asks for by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, timedelta
+from typing import Final
+
+from local_proxy.sites.sites import Mode
+
+RESERVE: Final = 0.01
+"""Part of it that is kept for texts, and for pictures that are on their way when it is gone."""
+
+
+class DayBudget:
+    """So many bytes a day, both ways."""
+
+    def __init__(
+        self,
+        size: int,
+        *,
+        crossed: Callable[[], int],
+        today: Callable[[], date] = date.today,
+    ) -> None:
+        """`crossed`: bytes over the link since the start of the run, both ways."""
+        self.size = size
+        self._crossed = crossed
+        self._today = today
+        self._seen = 0
+        self.month = today().isoformat()
+        """The day that `spent` is of."""
+        self.spent = 0
+
+    def look(self) -> None:
+        """Count what has crossed since the last look; another day begins with nothing."""
+        day, crossed = self._today().isoformat(), self._crossed()
+        if day != self.month:
+            self.month, self.spent = day, 0
+        self.spent += max(0, crossed - self._seen)
+        self._seen = crossed
+
+    @property
+    def gone(self) -> bool:
+        """Whether no more pictures may cross today."""
+        self.look()
+        return self.spent >= (1.0 - RESERVE) * self.size
+
+    @property
+    def until(self) -> date:
+        """The day on which the next one begins."""
+        return self._today() + timedelta(days=1)
+
+    def mode(self, mode: Mode) -> Mode:
+        """What becomes of a site that is set to that mode."""
+        if mode not in (Mode.ADAPT, Mode.SAVER):
+            return mode
+        return Mode.TEXT_ONLY if self.gone else Mode.SAVER
