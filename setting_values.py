@@ -49,7 +49,7 @@ def form(hint: Any) -> str:
         return "HOST:PORT or [IPv6]:PORT, such as 127.0.0.1:8118"
     if get_origin(hint) is Literal:
         return f"one of {', '.join(get_args(hint))}"
-    if ByteSize in get_args(hint):
+    if ByteSize in get_args(hint) and get_origin(hint) is not dict:
         return 'a size such as "20 MB", "1.5 GB"'
     if hint == dict[HostPattern, Seconds]:
         return 'a table of seconds by host: "*.news.example" = 5, 0 to 3600'

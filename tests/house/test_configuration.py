@@ -46,6 +46,7 @@ def test_precedence(tmp_path: Path) -> None:
         (PATHS + '[local.roles]\nwwan0 = "metered"\n', r"must say how much .* wwan0 = \"2 GB\""),
         (PATHS + '[local.budgets]\nwwan0 = "2 GB"\n', "wwan0 is not metered; say so"),
         (PATHS + '[local.budgets]\nwwan0 = "2 gigs"\n', "a table of sizes by interface"),
+        ('[local]\nday_budget = "plenty"\n', 'local.day_budget: .*a size such as "20 MB"'),
         (PATHS + '[local.path_congestion]\nwwan0 = "vegas"\n', "each bottleneck, newreno"),
         ("[local\n", "sluice.toml"),
     ],

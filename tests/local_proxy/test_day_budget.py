@@ -1,4 +1,4 @@
-"""What may cross the link in a day: counted, kept to, and begun again at midnight."""
+"""A day's budget of the link: counted, kept to, and begun again at midnight."""
 
 from __future__ import annotations
 
