@@ -65,6 +65,9 @@ class Dictionary:
         if not LEAST <= self.size <= MAX_DICTIONARY:
             return None
         try:
+            said = zstandard.get_frame_parameters(self.packed).content_size
+            if said not in (self.size, zstandard.CONTENTSIZE_UNKNOWN):
+                return None
             data = zstandard.ZstdDecompressor().decompress(self.packed, max_output_size=self.size)
         except (zstandard.ZstdError, MemoryError):
             return None
@@ -79,26 +82,25 @@ class TextGathering:
     """Gathers a text as it passes; what is too long, or ends early, is let go."""
 
     def __init__(self) -> None:
-        self._size = 0
-        self._hash = hashlib.sha256()
-        self._packer = zstandard.ZstdCompressor(level=_LEVEL).compressobj()
-        self._packed = bytearray()
+        self._data: bytearray | None = bytearray()
+        """None: it is too long."""
 
     def add(self, data: bytes) -> None:
         """The next bytes."""
-        before, self._size = self._size, self._size + len(data)
-        if self._size <= MAX_DICTIONARY:
-            self._hash.update(data)
-            self._packed += self._packer.compress(data)
-        elif before <= MAX_DICTIONARY:
-            self._packed.clear()
+        if self._data is None:
+            return
+        self._data += data
+        if len(self._data) > MAX_DICTIONARY:
+            self._data = None
 
     def finish(self, owner: TextOwner, url: str, *, media: str, page: str) -> Dictionary | None:
         """The text, whose end has come; None: it is none to keep."""
-        if not LEAST <= self._size <= MAX_DICTIONARY:
+        if self._data is None or len(self._data) < LEAST:
             return None
-        packed = bytes(self._packed) + self._packer.flush()
-        return Dictionary(self._hash.digest(), owner, url, media, page, packed, self._size)
+        data, self._data = bytes(self._data), None
+        packed = zstandard.ZstdCompressor(level=_LEVEL).compress(data)
+        digest = hashlib.sha256(data).digest()
+        return Dictionary(digest, owner, url, media, page, packed, len(data))
 
 
 def may_keep(request: OriginRequest, status: int, headers: Headers) -> bool:

@@ -23,6 +23,9 @@ from wire.fields import Headers
 SAMPLE: Final = 32768
 """Bytes of a text by which it is found out whether another page's text makes it shorter: what is
 new in it takes fewer bytes by itself."""
+ALIKE: Final = frozenset(("text/html", "text/css", "text/javascript", "application/javascript"))
+"""Media types of which one text may be like another's address; in streams of events, say, whoever
+waits for the head must not wait for the first bytes."""
 WORTH: Final = 0.9
 """Share of its bytes by itself that it must take no more than."""
 
@@ -65,6 +68,8 @@ class TextWork:
         if self._texts.keeps(self._job, response.status, headers):
             self._gathering = TextGathering()
         near = self._texts.nearest(self._job, self._media)
+        if near is not None and near.url != self._job.request.url and self._media not in ALIKE:
+            near = None
         text = None if near is None or response.status != 200 else near.text()
         if near is None or text is None:
             return body
