@@ -109,7 +109,7 @@ class Remote:
             await ending.enter_async_context(origin)
             plugged = self._plugged
             self.transcoders = Transcoders(workers=2, timeout=120.0, plugged=plugged.transcoders)
-            services = Services(
+            services = self.services = Services(
                 origin, self.transcoders, self._devices, worth=self._worth,
                 schedulers=plugged.schedulers, drivers=PluggedDrivers(plugged.import_drivers),
                 texts=DeviceTexts(RemoteSettings().texts),

@@ -37,7 +37,7 @@ def test_a_picture_stays_as_it_is_until_a_click_brings_its_original() -> None:
             async with launch(proxy=f"http://{both.address[0]}:{both.address[1]}") as browser:
                 tab = await browser.new_tab()
                 await tab.call("Page.navigate", url=page)
-                async with asyncio.timeout(20):
+                async with asyncio.timeout(60):
                     while not await tab.evaluate("document.images[0]?.complete"):  # noqa: ASYNC110
                         await asyncio.sleep(0.1)
                 await asyncio.sleep(1.0)
@@ -50,7 +50,7 @@ def test_a_picture_stays_as_it_is_until_a_click_brings_its_original() -> None:
                 at = {"x": 100, "y": 100, "button": "left", "clickCount": 1, "modifiers": 1 | 8}
                 await tab.call("Input.dispatchMouseEvent", type="mousePressed", **at)
                 await tab.call("Input.dispatchMouseEvent", type="mouseReleased", **at)
-                async with asyncio.timeout(20):
+                async with asyncio.timeout(60):
                     while difference(await seen(tab), original) > 0.5:  # noqa: ASYNC110
                         await asyncio.sleep(0.2)
 
