@@ -154,7 +154,7 @@ def local(
     log_urls: LogUrls = False,
 ) -> None:
     """Run the local proxy, on the device behind the slow link."""
-    from local_proxy.main import run
+    from local_proxy.serving import run
 
     flags = {
         "listen": listen,

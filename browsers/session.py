@@ -13,7 +13,7 @@ from browsers.find import NoBrowser, find
 from browsers.nss import StoreError
 from browsers.proxy import Proxy
 from local_proxy.commands.status import NoAnswer, offer
-from local_proxy.main import composed
+from local_proxy.serving import composed
 from local_proxy.settings import ProxySettings
 from local_proxy.status.setup import Offer
 from pairing.errors import PairingError

@@ -27,7 +27,7 @@ _DENSE: Final = 19
 """5 % fewer bytes than 12, in 7 ms for a page instead of one."""
 _DENSE_LONG: Final = 7
 """For what is coded against a text of more than _LONG bytes: with one of 600 KB it takes 6 MB, 12
-would take 21, and the lower ones do not find its beginning."""
+would take 21; 5 and 6 do not find its beginning."""
 _LONG: Final = 1 << 17
 
 

@@ -1,8 +1,8 @@
 """A text that is kept so that later ones can be coded against it, and how one is gathered. Pure.
 
 Both ends gather by the same rules what crosses between them; each text is named by the SHA-256 of
-its bytes, so neither end can take another for it. Kept packed: a page's texts are a fifth of their
-bytes then, and unpacked in a millisecond.
+its bytes, so neither end can take another for it. Kept packed: a page takes two
+fifths of its bytes then, and is unpacked in a millisecond.
 """
 
 from __future__ import annotations

@@ -9,28 +9,31 @@ Fetch, 2.9 (network partition keys); RFC 6265, 5.4.
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from typing import Final
 
 from web.sites import origin_of
 from wire.fields import Headers
 
-MEASURING: Final = (
-    *("_ga", "_gid", "_gat", "_gcl_", "__utm", "_fbp", "_fbc", "_hj", "_pk_", "_clck", "_clsk"),
-    *(
-        "_uetsid",
-        "_uetvid",
-        "_dc_gtm_",
-        "_parsely_",
-        "_cb",
-        "_chartbeat",
-        "__gads",
-        "__gpi",
-        "AMP_",
-    ),
+MEASURING: Final = re.compile(
+    r"_ga|_ga_[A-Z0-9]{4,16}|_gid|_gat|_gat_UA-\d+-\d+|_gcl_(au|aw|dc|gb)|__utm[abctvz]|_fb[pc]"
+    r"|_hjSession(User)?_\d+|_pk_(id|ses|ref)\.\d+\.[0-9a-f]+|_cl(ck|sk)|_uet[sv]id"
+    r"|_cb|_cb_(ls|svref)|_chartbeat\d|__gads|__gpi"
 )
-"""Beginnings of the names of cookies that scripts which count visitors set, many of them anew for
-each page. They say who somebody is to those scripts, not what the site shows him."""
+"""Names, whole, of cookies that scripts which count visitors set, many of them anew for each page.
+They say who somebody is to those scripts, not what the site shows him."""
+USUAL: Final = frozenset(
+    (
+        *("accept", "accept-encoding", "accept-language", "cache-control", "connection"),
+        *("content-length", "content-type", "cookie", "dnt", "host", "if-modified-since"),
+        *("if-none-match", "origin", "pragma", "priority", "range", "referer", "save-data"),
+        *("te", "upgrade-insecure-requests", "user-agent", "x-requested-with"),
+    )
+)
+"""Fields of requests that say nothing of who asks, but for cookies, which are looked at. So do
+those that begin with `sec-`, which browsers alone write. Any other may be a token by which a script
+logs in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,20 +56,24 @@ def owner_of(url: str, asked: Headers, *, place: tuple[str, str] = ("", "")) -> 
 def credentials_of(asked: Headers) -> bytes:
     """What stands for the credentials of a request: 32 bytes, or none.
 
-    Cookies in whatever order, without those that count visitors.
+    Cookies in whatever order, without those that count visitors, and all unusual fields.
     """
     cookies = sorted(
         cookie
         for name, value in asked
         if name == "cookie"
         for cookie in (one.strip() for one in value.split(";"))
-        if cookie and not cookie.startswith(MEASURING)
+        if cookie and not MEASURING.fullmatch(cookie.partition("=")[0])
     )
-    authorization = [value for name, value in asked if name == "authorization"]
-    if not cookies and not authorization:
+    others = sorted(
+        f"{name}: {value}"
+        for name, value in asked
+        if name not in USUAL and not name.startswith("sec-")
+    )
+    if not cookies and not others:
         return b""
     said = hashlib.sha256()
-    for part in (*authorization, "", *cookies):
+    for part in (*others, "", *cookies):
         data = part.encode("utf-8", "surrogateescape")
         said.update(len(data).to_bytes(4, "big") + data)
     return said.digest()

@@ -18,6 +18,8 @@ MAX_OFFERED: Final = 24
 """Texts that a device names for a page: 144 bytes of its way up."""
 _PAGES: Final = 3
 """Of these, other pages of the same origin."""
+MAX_TEXTS: Final = 2048
+"""However small they are: each answer looks through them."""
 _SHARED: Final = 2
 """Characters that two file names have in common to be versions of one another, at least."""
 
@@ -167,7 +169,7 @@ class TextShelf:
                     return
 
     def _shrink(self) -> None:
-        while self.bytes > self.max_bytes and self._texts:
+        while self._texts and (self.bytes > self.max_bytes or len(self._texts) > MAX_TEXTS):
             self._drop(next(iter(self._texts)))
 
 

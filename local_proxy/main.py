@@ -21,7 +21,7 @@ from local_proxy.export_drivers.preview.previews import Previews
 from local_proxy.front.clients import Clients
 from local_proxy.front.listener import Front
 from local_proxy.front.owner import Owner
-from local_proxy.front.tls.authority import Authority, AuthorityError, NoPlaceError
+from local_proxy.front.tls.authority import Authority
 from local_proxy.front.tls.connects import Https
 from local_proxy.http.model import Request, Response
 from local_proxy.kept.savings import Savings
@@ -59,7 +59,6 @@ from local_proxy.status.snapshot import ShownBudget, ShownTexts
 from local_proxy.tracking_drivers.browser import Tracker
 from policies.api import Policy, SessionOpened
 from policies.api.plan import Decision, Subject, decide
-from policies.host.loader import load
 from transport.link.interface import LinkError
 from transport.paths.budget import byte_size
 from transport.paths.interfaces import Change, InterfaceWatch
@@ -391,48 +390,6 @@ class LocalProxy:
 
     async def _handle(self, request: Request) -> Response:
         return await self.core.handle(request)
-
-
-def open_authority(settings: ProxySettings) -> Authority | None:
-    """What vouches for https sites; None: no https is to be adapted, or it can't be kept here.
-
-    Raises OSError where somebody must look at its files.
-    """
-    if "*" in settings.tunnel:
-        return None
-    try:
-        authority = Authority.open(Path(settings.state))
-    except NoPlaceError as error:
-        _log.warning("https pages will not be adapted", why=str(error))
-        return None
-    except AuthorityError as error:
-        raise OSError(str(error)) from error
-    if authority.renewed:
-        _log.warning(
-            "the certificate authority was about to expire and was renewed; browsers must be told "
-            "to trust it again",
-            certificate=str(authority.certificate_path),
-        )
-    return authority
-
-
-def composed(settings: ProxySettings) -> LocalProxy:
-    """One with the policies and the authority that the settings name. Raises OSError, LoadError,
-    PairingError, ClientsError."""
-    policies = [load(name) for name in settings.policy]
-    store = LocalStore(Path(settings.state))
-    return LocalProxy(settings, policies, authority=open_authority(settings), store=store)
-
-
-async def run(settings: ProxySettings) -> None:
-    """Listen and serve until cancelled. Prints one line when ready.
-
-    Raises OSError, LoadError, PairingError, ClientsError.
-    """
-    proxy = composed(settings)
-    host, port = await proxy.listen()
-    print(f"listening on {host}:{port}", flush=True)
-    await proxy.run()
 
 
 def _setup(authority: Authority | None, settings: ProxySettings) -> Setup:

@@ -53,7 +53,6 @@ ACCEPTS: Final = (
     abilities.TIMELY,
     abilities.TREE,
     abilities.GOES_ON,
-    abilities.DICTIONARIES,
     abilities.SIMILAR,
 )
 _log = structlog.get_logger("sluice.remote")
@@ -80,7 +79,8 @@ class RemoteSession:
         self._expect = expect
         self.peer = peer
         self._services = services
-        self.session = Session(Side.REMOTE, agent=AGENT, accepts=ACCEPTS)
+        texts = (abilities.DICTIONARIES,) if services.texts.max_bytes else ()
+        self.session = Session(Side.REMOTE, agent=AGENT, accepts=(*ACCEPTS, *texts))
         self.tree = Tree(quantum=quantum, schedulers=services.schedulers)
         self.plan = Plan()
         self.obedience = Obedience(self.tree, self.plan)

@@ -136,6 +136,12 @@ class Component:
         return self.complete and bool(self.levels) and self.levels[-1].name != LEVELS[-1]
 
     @property
+    def other_pixels(self) -> bool:
+        """Whether it ends, as far as is known, in others than the origin's: a plan wants less."""
+        known = bool(self.levels) and not self.unsettled
+        return known and self.levels[-1].name != LEVELS[-1]
+
+    @property
     def restorable(self) -> bool:
         """Whether the origin's bytes can be had of what is here."""
         if not self.levels:

@@ -292,10 +292,13 @@ class Delivery:
         sender = self._sender
         whole = self._may_come_in_steps() and self._goes_level_by_level()
         sketch = whole and sender.accepts(abilities.SKETCH)
+        decision = self._decision(Kind.IMAGE, size)
+        if not self._may_come_in_steps():  # a script reads the origin's pixels
+            decision = replace(decision, quality=None, similar=None, fit_layout=False)
         one = self._takes_one_level  # the origin's bytes, if these are here by its time
         again = one or storable(response.headers)
         return picture_options(
-            self._decision(Kind.IMAGE, size),
+            decision,
             width=self.job.width,
             height=self.job.height,
             accept=header(self.job.request.headers, "accept"),

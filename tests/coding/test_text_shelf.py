@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from coding.dictionary import Dictionary, TextGathering
 from coding.owner import TextOwner
-from coding.text_shelf import MAX_OFFERED, TextShelf
+from coding.text_shelf import MAX_OFFERED, MAX_TEXTS, TextShelf
 
 HERE = ("browser", "a.example")
 OWNER = TextOwner("https://a.example", b"", HERE)
@@ -154,3 +154,11 @@ def test_no_site_drives_out_all_others() -> None:
     theirs = sum(one.cost for one in shelf if one.owner == hostile)
     assert 2_000 < theirs <= 4_000
     assert shelf.latest("https://evil.example/299", hostile) is not None, "its latest are there"
+
+
+def test_however_small_they_are_only_so_many_are_kept() -> None:
+    shelf = TextShelf(max_bytes=1 << 30)
+    for number in range(MAX_TEXTS + 50):
+        shelf.keep(text(f"{BASE}/{number}", str(number)))
+    assert len(shelf) == MAX_TEXTS
+    assert shelf.latest(f"{BASE}/{MAX_TEXTS + 49}", OWNER) is not None

@@ -81,8 +81,10 @@ class Remote:
         resolver: AbstractResolver | None = None, tls: ssl.SSLContext | None = None,
         security: ServerSecurity | None = None, keys: ServerKeys | None = None,
         serves: int = 64, worth: float = 0.0, plugged: PluggedIn | None = None,
+        texts: int = RemoteSettings().texts,
     ) -> None:  # fmt: skip
         self._plugged = plugged or load_plugins()
+        self._texts = texts
         self.port = free_port()
         self.security = security
         self.keys = keys
@@ -112,7 +114,7 @@ class Remote:
             services = self.services = Services(
                 origin, self.transcoders, self._devices, worth=self._worth,
                 schedulers=plugged.schedulers, drivers=PluggedDrivers(plugged.import_drivers),
-                texts=DeviceTexts(RemoteSettings().texts),
+                texts=DeviceTexts(self._texts),
             )  # fmt: skip
             ending.push_async_callback(services.close)
             self.server = RemoteServer(
@@ -178,6 +180,12 @@ class Pair:
                 return found
         raise AssertionError(f"{url} was not asked for")
 
+    async def arrived(self, url: str) -> Component:
+        """The same, once it is here: what the remote sends by itself is known when it comes."""
+        await until(lambda: any(self.local.components.find(n, url) for n in range(1, 100)))
+        await until(lambda: self.known(url).complete)
+        return self.known(url)
+
     async def connected(self) -> None:
         """Until the proxies have said hello, and the policies have had their say."""
         assert await self.local.uplink.wait_session(MEETING) is not None
@@ -195,6 +203,7 @@ async def pair(
     secure: bool = False, udp: bool = False, segments: bool = False,
     sites: Mapping[str, Any] | None = None, store: LocalStore | None = None,
     worth: float = 0.0, plugged: PluggedIn | None = None, day_budget: str = "",
+    remote_texts: int = RemoteSettings().texts,
 ) -> AsyncIterator[Pair]:  # fmt: skip
     """Start both, end both. `secure`: TLS between them, `udp`: UDP, `segments`: of one size. Raises
     what the local proxy raised.
@@ -203,6 +212,7 @@ async def pair(
     `jpegtran`: the device's. `sites`, `store`: the local proxy's. `worth`: from how many seconds of
     waiting on pictures are adapted; else they are, though loopback is the fastest of all links.
     `plugged`: the remote's plug-ins. `day_budget`: the local proxy's.
+    `remote_texts`: bytes of them that the remote keeps.
     """
     ends, keys = paired_twice("test")
     server, client = ends if secure or udp else (None, None)
@@ -210,7 +220,7 @@ async def pair(
     remote = Remote(
         config, memory=memory, patience=remote_patience, allow=allow, limits=limits,
         resolver=resolver, tls=tls, security=server, keys=server_keys, worth=worth,
-        plugged=plugged,
+        plugged=plugged, texts=remote_texts,
     )  # fmt: skip
     remote.port = remote_port or remote.port
     if start_remote:

@@ -84,8 +84,7 @@ def test_the_three_of_the_document_do_what_it_says(tmp_path: Path) -> None:
             assert b"Text" in (await both.browser.navigate(page)).body
             # found by the import driver: fetched before anybody has asked for it
             await until(lambda: origin.counts().get("/a.tiff") == 1)
-            await until(lambda: both.known(origin.base + "/a.tiff").complete)
-            known = both.known(origin.base + "/a.tiff")
+            known = await both.arrived(origin.base + "/a.tiff")
             assert [level.name for level in known.levels] == ["low", "high"]
             shown = await both.browser.image(origin.base + "/a.tiff", page)
             with Image.open(io.BytesIO(shown.body)) as picture:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
-from PIL import Image
+from PIL import Image, ImageChops
 
 from tests.end_to_end.pair import FakeOrigin, Pair, all_three, run, until
 from transcoders.make.alike import similarity
@@ -75,6 +75,32 @@ def test_a_program_that_reads_the_file_gets_the_origins() -> None:
             await picture(both, page)
             fetched = await both.client.get(page + "p.jpg", both.browser.part(page))
             assert fetched.body == photo
+
+    run(go())
+
+
+def test_a_script_that_draws_the_picture_reads_the_origins_pixels() -> None:
+    async def go() -> None:
+        async with all_three(sites={"*": "saver"}) as (origin, both):
+            photo, page = serve(origin, width=SIZE[0], height=SIZE[1])
+            draws = "<script>function f(c, i) { c.getContext('2d').drawImage(i, 0, 0) }</script>"
+            html = f"<!doctype html>{draws}<img src=/p.jpg width=400 height=267><p>text"
+            origin.serve("/", html.encode())
+            await both.browser.navigate(page)
+            answer = await both.client.get(page + "p.jpg", both.browser.picture(page))
+            assert ImageChops.difference(pixels(answer.body), pixels(photo)).getbbox() is None
+
+    run(go())
+
+
+def test_a_picture_that_only_a_script_knows_of_has_the_origins_pixels() -> None:
+    async def go() -> None:
+        async with all_three(sites={"*": "saver"}) as (origin, both):
+            photo, page = serve(origin, width=SIZE[0], height=SIZE[1])
+            origin.serve("/made.jpg", photo, "image/jpeg")
+            await both.browser.navigate(page)
+            answer = await both.client.get(page + "made.jpg", both.browser.picture(page))
+            assert ImageChops.difference(pixels(answer.body), pixels(photo)).getbbox() is None
 
     run(go())
 

@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable
 
 from tests.end_to_end.pair import Browser, FakeOrigin, Pair, all_three, run, until
+from wire import abilities
 from wire.fields import Headers
 
 WORDS = (
@@ -93,7 +94,7 @@ def test_what_was_asked_for_with_other_cookies_is_no_dictionary() -> None:
 
 
 def test_cookies_that_count_visitors_are_no_credentials() -> None:
-    one, two = cookie("_ga_X=GS1.1.1; session=ann"), cookie("session=ann; _ga_X=GS1.1.2")
+    one, two = cookie("_ga_XY12=GS1.1.1; session=ann"), cookie("session=ann; _ga_XY12=GS1.1.2")
     first, again = visits((news(100), one), (news(100), two))
     assert again < 64 < first
 
@@ -205,5 +206,20 @@ def test_another_site_is_told_nothing_by_how_little_crosses() -> None:
             whole, again, strange = carried
             assert again < 64
             assert strange > 0.9 * whole
+
+    run(go())
+
+
+def test_a_remote_that_keeps_none_is_told_of_none() -> None:
+    async def go() -> None:
+        async with all_three(remote_texts=0) as (origin, both):
+            counted, url = Counted(both), origin.base + "/"
+            origin.serve("/", news(100), headers=[("cache-control", "no-cache")])
+            first = await counted.visit(url, news(100))
+            session = both.local.uplink.session
+            assert session is not None
+            assert not session.remote_accepts(abilities.DICTIONARIES)
+            assert len(both.local.dictionaries.shelf) == 1, "for when it is told to keep some"
+            assert await counted.visit(url, news(100)) == first
 
     run(go())

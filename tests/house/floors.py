@@ -41,7 +41,7 @@ SLOW: Final = (
     ),
 )
 """In names of suites that start a program, or simulate minutes of a link, which takes twice as long
-under coverage: they reach nothing pure that others do not."""
+under coverage: all rooms are above their floors without them."""
 
 
 def suites() -> Iterator[Path]:

@@ -25,7 +25,7 @@ from local_proxy.front.tls.authority import (
     NoPlaceError,
 )
 from local_proxy.front.tls.certificates import LEAF_LIFE, ROOT_LIFE, key_pem, leaf_certificate
-from local_proxy.main import open_authority
+from local_proxy.serving import open_authority
 
 HTTP = ("http/1.1",)
 

@@ -29,7 +29,7 @@ _C2: Final = (0.03 * 255) ** 2
 QUALITIES: Final = (10, 95)
 """Between which it is looked for."""
 FIRST: Final = 60
-"""The quality that is tried first: half of a page's photos need 50 to 70."""
+"""The quality that is tried first: a news page's photos need 49 to 66."""
 SLOPE: Final = 0.03
 """By which the logarithm of what is missing falls with a point of quality, until two tries have
 told of this picture."""

@@ -85,6 +85,8 @@ class LevelChoice:
         if final is not None and final.sketch:  # all that is to come, and no file as it is
             await component.wait_level(final.name)
         page = self._pages.of_document(component.document)
+        if page is not None and component.other_pixels and not await self._may_be_coarse(page):
+            raise NoFile("a script of the page may read what the origin has")
         if component.stopped and await self._may_go_on(page, component, request):
             assert page is not None
             return await self._swapped(component, head, request, page)
