@@ -52,7 +52,7 @@ class Appointments:
         found = None
         while (entry := self._heap.first()) is not None:
             leaf = entry[2]
-            if leaf.attached and leaf.pending and not _commanded(leaf):
+            if leaf.attached and leaf.pending and not commanded(leaf):
                 found = leaf
                 break
             if leaf.attached:
@@ -63,8 +63,8 @@ class Appointments:
         return found
 
 
-def _commanded(leaf: Node) -> bool:
-    """Whether a command disables it or a node above it."""
+def commanded(leaf: Node) -> bool:
+    """Whether a command disables the leaf or a node above it."""
     node: Node | None = leaf
     while node is not None:
         if any(not isinstance(holder, Scheduler) for holder in node.holds):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from hats.appointments import Appointments
+from hats.reservations import Reservations
 from hats.tree.hierarchy import DEFAULT_QUANTUM, Hierarchy
 from hats.tree.node import Node
 from hats.tree.rules import check_quantum
@@ -33,10 +34,13 @@ class Multiplexer:
         *,
         quantum: int = DEFAULT_QUANTUM,
         appointments: Appointments | None = None,
+        reservations: Reservations | None = None,
     ) -> None:
-        """`appointments`: leaves that are to be through by a time go before the tree's choice."""
+        """Before the tree's choice go leaves that are to be through by a time, `appointments`, and
+        before these the ones of nodes that have less than was promised them, `reservations`."""
         self._tree = hierarchy
         self._appointments = Appointments() if appointments is None else appointments
+        self._reservations = Reservations(hierarchy) if reservations is None else reservations
         self._unsettled = hierarchy.dynamic.unsettled
         self.quantum = quantum
 
@@ -53,25 +57,40 @@ class Multiplexer:
     def has_data(self) -> bool:
         """Whether `next_quantum` would grant something."""
         self._tree.settle()
-        return self._tree.root.ready or self._appointments.first() is not None
+        before = self._appointments.first() is not None or self._reservations.pending
+        return self._tree.root.ready or before
 
     def next_quantum(self, now: float) -> Grant | None:
         """Whose data goes next: at most a quantum, at most its backlog, up to a fidelity mark.
 
         None if no leaf has data that it may send. `now` is seconds on any clock of the caller's.
         """
-        tree = self._tree
         if self._unsettled:
-            tree.settle()
+            self._tree.settle()
+        if self._reservations:
+            grant = self._next(now)
+            if grant is not None:
+                self._reservations.sent(grant.leaf, grant.length, now)
+            return grant
+        return self._next(now)
+
+    def _next(self, now: float) -> Grant | None:
+        tree = self._tree
         appointed = self._appointments.first() if self._appointments else None
         node = tree.root
         if not node.ready:
-            return None if appointed is None else self._keep(appointed, now)
+            before = self._reservations.due(now, None) if self._reservations else None
+            first = before if before is not None else appointed
+            return None if first is None else self._keep(first, now)
         quantum = tree.quantum
         while (scheduler := node.scheduler) is not None:
             if node.quantum is not None:
                 quantum = node.quantum
             node = scheduler.select()
+        if self._reservations:
+            reserved = self._reservations.due(now, node)
+            if reserved is not None:
+                return self._keep(reserved, now)
         if appointed is not None and node.kind not in self._appointments.behind:
             return self._keep(appointed, now)
         if node.quantum is not None:
@@ -80,7 +99,7 @@ class Multiplexer:
         return Grant(node, length, tree.sent(node, length, now=now))
 
     def _keep(self, leaf: Node, now: float) -> Grant:
-        """The next quantum is of a leaf that has an appointment."""
+        """The next quantum is of a leaf that was promised a time or a rate."""
         tree, length = self._tree, 0
         if leaf.backlog:
             end = min(leaf.next_mark, leaf.limit)

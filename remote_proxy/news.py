@@ -19,6 +19,7 @@ from remote_proxy.jobs.economy import Economy
 from remote_proxy.jobs.link_rate import CONFIDENT
 from remote_proxy.jobs.refusals import Refusals
 from scheduling.drawing import draw
+from scheduling.guarantees import GuaranteeNews
 from scheduling.tree import Tree
 from wire import abilities
 from wire import messages as m
@@ -53,10 +54,12 @@ class DeviceNews:
         refused: Callable[[], Mapping[str, int]],
         estimate: Callable[[], BandwidthEstimate | None],
         too_soon: Callable[[], Iterable[tuple[int, float]]],
+        guarantees: Callable[[], Iterable[GuaranteeNews]],
         later: Callable[[], None],
     ) -> None:
         """`refused`: what others refused it, counted; `estimate`: of its link, by the gate;
         `too_soon`: documents whose time can't be kept, and the seconds in which it could, once;
+        `guarantees`: rates that are guaranteed now, or not any more, once;
         `later`: there is to be another look, whatever happens."""
         self._device = device
         self._refusals = refusals
@@ -64,6 +67,7 @@ class DeviceNews:
         self._refused = refused
         self._estimate = estimate
         self._too_soon = too_soon
+        self._guarantees = guarantees
         self._later = later
         self._announcements = Announcements()
         self._drawn_at = -inf
@@ -78,6 +82,7 @@ class DeviceNews:
         """All that is due, and that the device understands."""
         self._tell_refusals(now)
         self._tell_times()
+        self._tell_guarantees()
         self._tell_bandwidth(now)
         self._tell_decisions(now)
 
@@ -98,6 +103,11 @@ class DeviceNews:
         for document, seconds in self._too_soon():
             if self._device.accepts(abilities.TIMELY):
                 self._device.say(m.TooSoon(document, round(min(seconds, m.MAX_SECONDS), 2)))
+
+    def _tell_guarantees(self) -> None:
+        for path, rate, held in self._guarantees():
+            if self._device.accepts(abilities.RESERVES):
+                self._device.say(m.Guaranteed(list(path), round(rate, 1), held))
 
     def _tell_bandwidth(self, now: float) -> None:
         """What the device's policies go by: only this end knows what its gate has found."""

@@ -21,10 +21,11 @@ from remote_proxy.jobs.economy import Economy
 from remote_proxy.jobs.held_pictures import Gathered
 from remote_proxy.jobs.job import Job
 from remote_proxy.jobs.link_fit import Fitting, expired
-from remote_proxy.jobs.link_rate import PROMISED, LinkRate
+from remote_proxy.jobs.link_rate import LinkRate
 from remote_proxy.jobs.refusals import Refusals
 from remote_proxy.jobs.services import Services
 from remote_proxy.news import DeviceNews
+from remote_proxy.playing.playing import Playing
 from remote_proxy.promises.promise import Promising
 from remote_proxy.reach.failures import Failure, OriginError
 from remote_proxy.request_ids import RequestIds
@@ -54,6 +55,7 @@ ACCEPTS: Final = (
     abilities.TREE,
     abilities.GOES_ON,
     abilities.SIMILAR,
+    abilities.RESERVES,
 )
 _log = structlog.get_logger("sluice.remote")
 
@@ -122,6 +124,7 @@ class RemoteSession:
             *(services.texts, lambda: self.device),
             wanted=lambda: self.accepts(abilities.DICTIONARIES),
         )
+        self.playing = Playing(self.obedience.guarantees)
         self._news = DeviceNews(
             self,
             self.refusals,
@@ -129,6 +132,7 @@ class RemoteSession:
             refused=lambda: services.transcoders.refused(self.device),
             estimate=lambda: link.statistics().outgoing,
             too_soon=self.obedience.timely.refused,
+            guarantees=self.obedience.guarantees.news,
             later=self._fitting.activity.happened,
         )
         self._held = False
@@ -389,19 +393,19 @@ class RemoteSession:
         self.tree.close_document(message.document)
 
     def _on_setting(self, message: m.Message, _: Headers) -> None:
-        self._news.refused(self.session.commands, self.obedience.obey(message))
+        reason = self.obedience.obey(message, now=self._loop.time(), rate=self.rate)
+        self._news.refused(self.session.commands, reason)
         self.budget.reconsider()
 
     def _on_fetch(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Fetch)
         running = message.component in self.deliveries
-        rate = self.rate
         missed = self.obedience.fetch(
             message,
             running=running,
             now=self._loop.time(),
-            rate=None if rate is None else PROMISED * rate,
-            latency=self._fitting.latency(rate),
+            rate=self._link_rate.promised,
+            latency=self._fitting.latency(self.rate),
         )
         if missed is not None and not message.goes_on:
             self.say(expired(missed))

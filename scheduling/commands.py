@@ -20,6 +20,7 @@ from hats.disciplines.low_fidelity_first import BEFORE_TIERS
 from hats.tree.errors import HatsError, SchedulerError
 from policies.api.plan import Decision, PlanError, StopLevel, Subject
 from scheduling.deadlines import Deadlines, Missed
+from scheduling.guarantees import Guarantees
 from scheduling.plan import Plan
 from scheduling.timely import Timely
 from scheduling.tree import Tree
@@ -31,7 +32,7 @@ MAX_PARTS: Final = 1 << 20
 MIN_QUANTUM: Final = 64
 MAX_QUANTUM: Final = 16_384
 """Bytes that a policy may set; 0 leaves the choice to the session."""
-SETTINGS: Final = (m.SetScheduler, m.SetWeight, m.SetQuantum, m.SetPlan, m.Raise)
+SETTINGS: Final = (m.SetScheduler, m.SetWeight, m.SetQuantum, m.SetPlan, m.Raise, m.Reserve)
 """What policies command of schedulers and plans."""
 _log = structlog.get_logger("sluice.remote")
 
@@ -57,6 +58,7 @@ class Obedience:
         self._plan = plan
         self.deadlines = Deadlines(tree)
         self.timely = Timely(tree)
+        self.guarantees = Guarantees(tree)
         self.fixed_quantum = 0
         """Bytes, while a policy has set it for all; 0: fit it to the link."""
         self._subjects: dict[int, Subject] = {}
@@ -69,6 +71,7 @@ class Obedience:
     def entered(self, one: Placeable, kind: Kind) -> None:
         """A component is about to enter the tree as what it turned out to be."""
         self._subjects[one.component] = _subject(one, kind)
+        self._follow_rate(self._subjects[one.component])
         self._follow_times(self._subjects[one.component])
         self._follow_plan(self._subjects[one.component])
 
@@ -88,6 +91,7 @@ class Obedience:
         """It has left."""
         self.deadlines.clear(component)
         self.timely.forget(component)
+        self.guarantees.forget(component)
         self._subjects.pop(component, None)
         self._fetched.pop(component, None)
 
@@ -98,8 +102,9 @@ class Obedience:
 
     # -- commands ----------------------------------------------------------------------------------
 
-    def obey(self, message: m.Message) -> str:
-        """Carry out one of SETTINGS; why it can't be, for people, or ""."""
+    def obey(self, message: m.Message, *, now: float, rate: float | None = None) -> str:
+        """Carry out one of SETTINGS, the link carrying `rate` bytes/second, None: not measured; why
+        it can't be, for people, or ""."""
         try:
             match message:
                 case m.SetScheduler(path, name, params):
@@ -112,6 +117,8 @@ class Obedience:
                     self._set_plan(rules)
                 case m.Raise():
                     self.move(message)
+                case m.Reserve(path, wanted, delay):
+                    return self.guarantees.ask(tuple(path), wanted, delay, now=now, link=rate)
         except (HatsError, PlanError) as error:
             _log.warning("a policy command was refused", error=str(error))
             return str(error) or type(error).__name__
@@ -179,6 +186,7 @@ class Obedience:
         fits into the time of documents that have one. Whether any is to stop elsewhere now, so
         that there may be something to send again."""
         self.late(now)
+        self.guarantees.look(now, link=rate)
         others = [
             self._subjects[component]
             for component in self.timely.look(now, rate=rate, latency=latency)
@@ -205,6 +213,7 @@ class Obedience:
         """Other standing rules; what is under way obeys them too."""
         self._plan.replace(rules)
         for subject in self._subjects.values():
+            self._follow_rate(subject)
             self._follow_times(subject)
             self._follow_plan(subject)
 
@@ -219,6 +228,12 @@ class Obedience:
         self.fixed_quantum = quantum
         if quantum:
             self._tree.multiplexer.quantum = quantum
+
+    def _follow_rate(self, subject: Subject) -> None:
+        """Have the rate at which it is played, if the plan wants it so."""
+        if subject.kind is Kind.MEDIA:
+            steady = self._plan.decide_on(subject).steady
+            self.guarantees.want(subject.component, on=steady)
 
     def _follow_times(self, subject: Subject) -> None:
         """Have it by the time that the plan gives it, if it does."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, TypeVar
 
-from hats.appointments import Appointments
 from hats.disciplines.catalogue import BUILT_IN, Catalogue
 from hats.disciplines.registry import INITIAL, create
 from hats.multiplexer import Multiplexer
@@ -18,6 +17,7 @@ from hats.tree.hierarchy import Hierarchy
 from hats.tree.node import NO_MARK, Node
 from hats.tree.rules import check_quantum, check_weight
 from scheduling.level_limits import LevelLimits
+from scheduling.promised import PromisedLeaves
 from scheduling.standing_rules import ANY, MAX_NAMES, Pattern, StandingRules
 from wire.applications import TUNNELS, Application
 
@@ -42,10 +42,13 @@ class Tree:
         """`quantum`: bytes, where nobody says otherwise."""
         self._create = schedulers.create
         self.hierarchy = Hierarchy(root=create(INITIAL))
-        self.appointments = Appointments()
-        """Components that are to be there by a time."""
+        self.promised = PromisedLeaves(self.hierarchy)
+        """Components that are to be there by a time, and nodes that are to have a rate."""
         self.multiplexer = Multiplexer(
-            self.hierarchy, quantum=quantum, appointments=self.appointments
+            self.hierarchy,
+            quantum=quantum,
+            appointments=self.promised.appointments,
+            reservations=self.promised.reservations,
         )
         self._leaves: dict[int, Node] = {}
         self._holds: dict[int, set[Hold]] = {}
@@ -56,8 +59,6 @@ class Tree:
         self._steps: dict[int, tuple[int, Sequence[int]]] = {}
         """By component its document, and its marks if it is one response that grows."""
         self._levels = LevelLimits()
-        self._deadlines: dict[int, tuple[float, int]] = {}
-        """Of components: seconds on the loop's clock, and how urgent each is."""
         self._schedulers: StandingRules[tuple[str, dict[str, Any]]] = StandingRules(
             "scheduler rules"
         )
@@ -99,7 +100,7 @@ class Tree:
         self._leaves[component] = leaf
         self._apply_holds(component)
         self._apply_limit(component)
-        self._apply_deadline(component)
+        self.promised.entered(component, leaf)
 
     def leaf(
         self,
@@ -212,7 +213,7 @@ class Tree:
     def awaits(self, component: int) -> bool:
         """Whether one with a deadline is in the tree, or has still to enter it."""
         leaf = self._leaves.get(component)
-        return component in self._deadlines if leaf is None else leaf.attached
+        return component in self.promised if leaf is None else leaf.attached
 
     def leaves(self) -> list[Node]:
         """All that are in the tree now."""
@@ -223,7 +224,7 @@ class Tree:
         """Components of which anything is kept, in the tree or not."""
         return {
             *self._leaves, *self._holds, *self._wanted, *self._steps, *self._levels,
-            *self._deadlines,
+            *self.promised.known,
         }  # fmt: skip
 
     def forget(self, component: int) -> None:
@@ -247,7 +248,7 @@ class Tree:
         for rules in (self._weights, self._quanta):
             rules.forget_if(lambda path: len(path) == MAX_NAMES and not self._expected(path, live))
         self._steps = {id_: steps for id_, steps in self._steps.items() if id_ in self._leaves}
-        self._deadlines = {id_: at for id_, at in self._deadlines.items() if id_ in live}
+        self.promised.sweep(live)
         self._levels.sweep({id_ for id_ in self._levels if id_ in live or id_ in self._leaves})
 
     def _expected(self, path: Pattern, live: Container[int]) -> bool:
@@ -263,34 +264,8 @@ class Tree:
     def set_deadline(self, component: int, deadline: float | None, *, priority: int = 0) -> None:
         """By when it is to be there, seconds on the loop's clock; None: no time. It goes before
         what schedulers choose, and `edf` orders by it."""
-        if deadline is not None:
-            self._deadlines[component] = deadline, priority
-            self._apply_deadline(component)
-        elif self._deadlines.pop(component, None) is not None:
-            leaf = self.find_leaf(component)
-            if leaf is not None:
-                self.appointments.clear(leaf)
-                self.hierarchy.set_deadline(leaf, None)
-                self._hurry(leaf)
-
-    def _apply_deadline(self, component: int) -> None:
-        leaf, known = self.find_leaf(component), self._deadlines.get(component)
-        if leaf is not None and known is not None:
-            deadline, priority = known
-            self.appointments.set(leaf, priority=priority, deadline=deadline)
-            self.hierarchy.set_deadline(leaf, deadline)
-            self._hurry(leaf)
-
-    def _hurry(self, leaf: Node) -> None:
-        """The nodes above have the earliest of the deadlines below them."""
-        node = leaf.parent
-        while node is not None and node.parent is not None:
-            known = (child.deadline for child in node.children.values())
-            earliest = min((one for one in known if one is not None), default=None)
-            if earliest == node.deadline:
-                return
-            self.hierarchy.set_deadline(node, earliest)
-            node = node.parent
+        leaf = self.find_leaf(component)
+        self.promised.set_deadline(component, leaf, deadline, priority=priority)
 
     def hold(self, component: int, *, on: bool, why: Hold = "command") -> None:
         """Defer a component, or resume it (HATS, 3.2.2: in the root's name).

@@ -25,11 +25,16 @@ SLOW_LINK: Final = 200_000.0
 WINDOW_LOG: Final = 18
 """256 KiB: whole pages fit; an encoder takes under 2 MB (measured on 79 KB of HTML)."""
 
+PLAYLISTS: Final = frozenset(
+    ("application/vnd.apple.mpegurl", "application/x-mpegurl", "audio/mpegurl", "audio/x-mpegurl")
+)
+"""Texts that list the segments of a film (RFC 8216, 4)."""
 _COMPRESSIBLE: Final = frozenset(
     {
         "application/ecmascript",
         "application/javascript",
         "application/json",
+        *PLAYLISTS,
         "application/rtf",
         "application/vnd.ms-fontobject",
         "application/wasm",

@@ -46,6 +46,9 @@ TREE: Final = "tree"
 DICTIONARIES: Final = "dictionaries"
 """The remote that accepts it may be told by Request.dictionaries what the device has, and codes
 texts against that. The device that accepts it keeps texts, so that the remote may, too."""
+RESERVES: Final = "reserves"
+"""The remote that accepts it obeys Reserve, and rules about what is played while it comes
+(policies.api.plan, Rule.steady); the device that does is told by Guaranteed what becomes of it."""
 SIMILAR: Final = "similar"
 """The remote that accepts it obeys rules that want pictures alike (policies.api.plan,
 Rule.similar)."""

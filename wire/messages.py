@@ -237,6 +237,17 @@ class LookAtTree(Message, tag=27, frozen=True):
     who accepts it (TREE)."""
 
 
+class Reserve(Message, tag=28, frozen=True):
+    """Guarantee a node this rate, in the place of the one that it has. Only for who accepts it
+    (RESERVES)."""
+
+    path: list[str]
+    rate: float
+    """Bytes/second; 0: none any more."""
+    delay: float = 0.0
+    """Seconds that it may be behind that rate before it goes before texts as well."""
+
+
 # -- remote to local -------------------------------------------------------------------------
 
 
@@ -397,6 +408,17 @@ class TreeDrawn(Message, tag=45, frozen=True):
     rows: list[TreeRow]
 
 
+class Guaranteed(Message, tag=47, frozen=True):
+    """What has become of a node's guaranteed rate, without being asked: a film has one from now on,
+    or can't have it, or the link carries less than was promised. Only for who accepts it
+    (RESERVES)."""
+
+    path: list[str]
+    rate: float
+    """Bytes/second."""
+    held: bool
+
+
 class Packed(Message, tag=38, frozen=True):
     """A skeleton or a package, deflated; only for who accepts it (PACKED). See wire/packing.py."""
 
@@ -410,9 +432,10 @@ _Any = (
     Hello | Credit | Reset | Ping | Pong | Goodbye | Request | Cancel | CloseDocument
     | SetScheduler | SetWeight | SetQuantum | SetPlan | Raise | Hold | Fetch | Growing | Head
     | Levels | Skeleton | Failed | Hint | Trailers | Packed | Expired | TooSoon
-    | Package | Notice | Decisions | Carries | Refused | LookAtTree | TreeDrawn
+    | Package | Notice | Decisions | Carries | Refused | LookAtTree | TreeDrawn | Reserve
+    | Guaranteed
 )  # fmt: skip
-COMMANDS: Final = (SetScheduler, SetWeight, SetQuantum, SetPlan, Raise, Hold, Fetch)
+COMMANDS: Final = (SetScheduler, SetWeight, SetQuantum, SetPlan, Raise, Hold, Fetch, Reserve)
 """What is commanded of the tree, and counted, so that a refusal can name it (Refused)."""
 
 _encoder = msgspec.msgpack.Encoder()

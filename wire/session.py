@@ -75,11 +75,11 @@ _BOTH: Final = (m.Hello, m.Credit, m.Reset, m.Ping, m.Pong, m.Goodbye)
 _FROM: Final[dict[Side, tuple[type[m.Message], ...]]] = {
     Side.LOCAL: (
         *_BOTH, m.Request, m.Cancel, m.CloseDocument, m.SetScheduler, m.SetWeight, m.SetQuantum,
-        m.SetPlan, m.Fetch, m.Raise, m.Hold, m.Growing, m.LookAtTree,
+        m.SetPlan, m.Fetch, m.Raise, m.Hold, m.Growing, m.LookAtTree, m.Reserve,
     ),
     Side.REMOTE: (
         *_BOTH, m.Head, m.Levels, m.Skeleton, m.Failed, m.Hint, m.Trailers, m.Expired, m.TooSoon,
-        m.Package, m.Notice, m.Decisions, m.Carries, m.Refused, m.TreeDrawn,
+        m.Package, m.Notice, m.Decisions, m.Carries, m.Refused, m.TreeDrawn, m.Guaranteed,
     ),
 }  # fmt: skip
 _WITH_HEADERS: Final = (m.Request, m.Head, m.Skeleton, m.Hint, m.Trailers)

@@ -45,6 +45,7 @@ ACCEPTS: Final = (
     abilities.APPLICATIONS,
     abilities.REFUSALS,
     abilities.TIMELY,
+    abilities.RESERVES,
 )
 """What every device accepts."""
 MAX_REASON: Final = 500
@@ -70,6 +71,9 @@ class LinkListener(Protocol):
     def too_soon(self, document: int, earliest: float) -> None:
         """The document's pictures can't be here in the time that a rule gives them, but in so many
         seconds from when it was asked for."""
+
+    def guaranteed(self, path: Sequence[str], rate: float, *, held: bool) -> None:
+        """A node has a guaranteed rate, bytes/second, from now on; not `held`: it can't."""
 
     def refused(self, number: int, reason: str) -> None:
         """The remote can't carry out the command of that number."""
@@ -144,6 +148,7 @@ class LocalSession:
             m.Failed: self._on_failed,
             m.Expired: self._on_expired,
             m.TooSoon: self._on_too_soon,
+            m.Guaranteed: self._on_guaranteed,
             m.Reset: self._on_reset,
             m.Credit: self._on_credit,
             m.Refused: self._on_refused,
@@ -377,6 +382,10 @@ class LocalSession:
     def _on_too_soon(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.TooSoon)
         self._listener.too_soon(message.document, message.earliest)
+
+    def _on_guaranteed(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Guaranteed)
+        self._listener.guaranteed(message.path, message.rate, held=message.held)
 
     def _on_reset(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Reset)

@@ -6,7 +6,7 @@ listener, the tracking driver as its tracker, the core as its observer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from local_proxy.kept.wall_clock import wall_clock
@@ -26,12 +26,18 @@ from transport.link.interface import LinkError
 from wire import abilities
 from wire.applications import Application
 from wire.fields import Headers
-from wire.messages import BACKGROUND, UNATTRIBUTED, Expired, Fetch
+from wire.messages import BACKGROUND, UNATTRIBUTED, Expired, Fetch, Reserve
 from wire.skeleton import LEVELS
 
 Size = tuple[int, int]
 MAX_NOTICE: Final = 500
 """Characters of what the remote tells people."""
+RULE_WORDS: Final = (
+    (abilities.TIMELY, "within"),
+    (abilities.SIMILAR, "similar"),
+    (abilities.RESERVES, "steady"),
+)
+"""What a remote proxy accepts, and the word of rules that only such a one knows."""
 WANTED: Final = 3
 """Urgency of a picture that a person has asked for: ahead of heads that browsers wait for."""
 
@@ -180,6 +186,10 @@ class Bridge:
         """A document's pictures can't be here in the time that a rule gives them."""
         self._hear(e.TimeRefused(document, earliest))
 
+    def guaranteed(self, path: Sequence[str], rate: float, *, held: bool) -> None:
+        """A node has a guaranteed rate from now on, or can't have it."""
+        self._hear(e.RateGuaranteed(tuple(path), rate, held))
+
     def refused(self, number: int, reason: str) -> None:
         """A command can't be carried out over there."""
         self._runtime.refused(number, reason)
@@ -269,6 +279,11 @@ class Bridge:
                 boxes.append(e.Box(component.id, width, height))
         self._hear(e.LayoutKnown(document, tuple(boxes)))
 
+    def plays(self, document: int, on: bool) -> None:
+        """A sound or film of the page plays, or none."""
+        self._documents.looked_at(document, now=self._now())
+        self._hear(e.PlayingChanged(document, on))
+
     def closed(self, document: int) -> None:
         """The page was left for good."""
         self._events.close(document)
@@ -293,9 +308,11 @@ class Bridge:
             session.refine(message.component, message.level)
         if not session.remote_accepts(abilities.APPLICATIONS):
             message = for_one_application(message)
-        for ability, word in ((abilities.TIMELY, "within"), (abilities.SIMILAR, "similar")):
+        for ability, word in RULE_WORDS:
             if message is not None and not session.remote_accepts(ability):
                 message = without(message, word)
+        if isinstance(message, Reserve) and not session.remote_accepts(abilities.RESERVES):
+            return None
         return None if message is None else session.command(message)
 
     @staticmethod

@@ -127,6 +127,10 @@ function showDocument(doc) {
   const made = make("div", "document", line);
   const how = [doc.title ? doc.url : "", doc.scheduler, doc.weight !== 1 ? `weight ${+doc.weight.toFixed(2)}` : "", doc.within !== null ? `pictures within ${timeText(doc.within)}` : "", doc.earliest !== null ? `they can be here ${timeText(doc.earliest)} after it was asked for, at the earliest` : ""];
   if (how.some(Boolean)) made.append(make("p", "address", how.filter(Boolean).join(" · ")));
+  for (const part of doc.components.filter((one) => one.rate && !one.complete)) {
+    const what = part.guaranteed ? "guaranteed" : "needed, but the link carries too little to guarantee it";
+    made.append(make("p", "note", `${shortly(part.url)}: ${rateText(part.rate).join(" ")} ${what}`));
+  }
   if (all) made.append(make("div", "cells", ...doc.components.map(cell), doc.more ? make("span", "amount", `and ${doc.more} more`) : ""));
   return made;
 }

@@ -112,6 +112,10 @@ class ComponentStatus(msgspec.Struct, frozen=True, kw_only=True):
     complete: bool
     held: bool = False
     """A policy leaves it as it is."""
+    rate: float = 0.0
+    """Bytes/second at which it is played, or that a policy asked for; 0: none."""
+    guaranteed: bool = False
+    """It has them guaranteed; else the link carries too little."""
 
 
 class DocumentStatus(msgspec.Struct, frozen=True, kw_only=True):

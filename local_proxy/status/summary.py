@@ -57,6 +57,8 @@ def documents(view: SessionView) -> list[DocumentStatus]:
                         level=part.level,
                         complete=part.complete,
                         held=part.id in view.deferred and not part.complete,
+                        rate=part.rate,
+                        guaranteed=part.guaranteed,
                     )
                     for part in parts[:MAX_COMPONENTS]
                 ],

@@ -42,6 +42,9 @@ class Tracker(Protocol):
     def layout(self, document: int, sizes: dict[str, tuple[int, int]]) -> None:
         """Width and height in CSS pixels at which these pictures are shown."""
 
+    def plays(self, document: int, on: bool) -> None:
+        """A sound or film of the page is being played, or none."""
+
     def closed(self, document: int) -> None:
         """The page has been left and will not come back."""
 
@@ -63,6 +66,8 @@ class Beacon(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     l: Annotated[dict[_Url, tuple[_Size, _Size]], msgspec.Meta(max_length=MAX_PICTURES)] | None = (  # noqa: E741
         None
     )
+    m: bool | None = None
+    """A sound or film plays."""
     c: bool = False
 
 
@@ -91,5 +96,7 @@ def report(beacon: Beacon, *, document: int, tracker: Tracker) -> None:
         tracker.layout(document, beacon.l)
     if beacon.i is not None:
         tracker.in_view(document, beacon.i)
+    if beacon.m is not None:
+        tracker.plays(document, beacon.m)
     if beacon.c:
         tracker.closed(document)

@@ -109,6 +109,22 @@ class Raise:
 
 
 @dataclass(frozen=True, slots=True)
+class Reserve:
+    """Guarantee a node a rate, whatever schedulers choose: a floor, not a ceiling.
+
+    Refused where the link does not carry it beside those that were given before, and a tenth for
+    the rest. RateGuaranteed tells if the link fades, and it can't be held any more.
+    """
+
+    path: Path
+    """Of an application, a document or a component; no "*"."""
+    rate: float
+    """Bytes/second; 0: none any more."""
+    delay: float = 1.0
+    """Seconds that it may be behind that rate before it goes before texts as well."""
+
+
+@dataclass(frozen=True, slots=True)
 class WatchBandwidth:
     """Tell this policy once when the estimate leaves [low, high), bytes/second.
 
@@ -134,7 +150,7 @@ class SetTimer:
 
 Command = (
     SetScheduler | SetWeight | SetQuantum | SetPlan | Fetch | Cancel | Defer | Resume | Raise
-    | WatchBandwidth | SetTimer
+    | Reserve | WatchBandwidth | SetTimer
 )  # fmt: skip
 
 

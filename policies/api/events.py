@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from policies.api.commands import Command
+from policies.api.commands import Command, Path
 from wire.skeleton import Part
 
 
@@ -106,6 +106,15 @@ class LayoutKnown:
 
 
 @dataclass(frozen=True, slots=True)
+class PlayingChanged:
+    """A sound or film of the document is being played, or is to be as soon as it can; or none is
+    any more."""
+
+    document: int
+    playing: bool
+
+
+@dataclass(frozen=True, slots=True)
 class BandwidthChanged:
     """The estimate left the range that the policy watched (`WatchBandwidth`). Ends the watch."""
 
@@ -158,6 +167,18 @@ class TimeRefused:
 
 
 @dataclass(frozen=True, slots=True)
+class RateGuaranteed:
+    """What has become of a node's rate (`Reserve`, or a rule that is `steady`)."""
+
+    path: Path
+    rate: float
+    """Bytes/second."""
+    held: bool
+    """It is guaranteed from now on. Else the link carries too little for it: it has its share, as
+    any node, until the link carries more."""
+
+
+@dataclass(frozen=True, slots=True)
 class LinkLost:
     """The connection to the remote proxy broke. Commands wait until it is restored."""
 
@@ -191,6 +212,7 @@ class CommandRefused:
 
 Event = (
     SessionOpened | DocumentOpened | SkeletonGrew | Progress | FocusChanged | VisibilityChanged
-    | PointerOn | ScrolledInView | LayoutKnown | BandwidthChanged | TimerExpired | FetchInTime
-    | TimeRefused | LinkLost | LinkRestored | DocumentClosed | CommandRefused
+    | PointerOn | ScrolledInView | LayoutKnown | PlayingChanged | BandwidthChanged | TimerExpired
+    | FetchInTime | TimeRefused | RateGuaranteed | LinkLost | LinkRestored | DocumentClosed
+    | CommandRefused
 )  # fmt: skip

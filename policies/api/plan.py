@@ -27,7 +27,7 @@ local proxy answers for it at once."""
 _Bytes = Annotated[int, msgspec.Meta(ge=0)]
 _DEFAULTS: dict[str, Any] = {
     "level": "original", "untouched": False, "quality": None, "similar": None, "fit_layout": False,
-    "tier": 0, "fetch": "push", "worth": None, "within": None,
+    "tier": 0, "fetch": "push", "worth": None, "within": None, "steady": False,
 }  # fmt: skip
 
 
@@ -69,6 +69,10 @@ class Rule(
     within: Annotated[float, msgspec.Meta(gt=0, le=3600)] | None = None
     """Seconds from when its document was asked for, in which a picture is to be there: as fine as
     fits with all others of the document. Then it goes on, up to `level`."""
+
+    steady: bool | None = None
+    """It is played while it comes, so it has the rate guaranteed at which it is played, where that
+    can be read in it and the link carries it."""
 
     def matches(self, subject: Subject) -> bool:
         """Do all conditions hold for this component?"""
@@ -120,6 +124,7 @@ class Decision:
     fetch: Fetch = "push"
     worth: float | None = None
     within: float | None = None
+    steady: bool = False
 
     @property
     def reduces(self) -> bool:

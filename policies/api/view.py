@@ -43,6 +43,10 @@ class ComponentView:
     complete: bool = False
     in_view: bool = False
     """On the screen, as far as the tracking driver has told."""
+    rate: float = 0.0
+    """Bytes/second at which it is played, or that were asked for; 0: none."""
+    guaranteed: bool = False
+    """It has that rate guaranteed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,8 @@
 Composed of the small ones: text of all documents first; of the rest, most to the document in front;
 within each document every picture coarse before any is fine; and among pictures first what is under
 the pointer or on the screen. What browsers fetch for themselves comes behind all of it. Who asks to
-save data gets coarser pictures, and who wants a page's pictures within a time gets them so.
+save data gets coarser pictures, and who wants a page's pictures within a time gets them so. Sound
+and films have the rate at which they are played.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from policies.api import Command, Event, Policy, Rule, SessionView, SetPlan
 from policies.builtin.attention import Attention
 from policies.builtin.background import Background
 from policies.builtin.focus import Focus
+from policies.builtin.media import SteadyMedia
 from policies.builtin.save_data import SaveData
 from policies.builtin.text_first import TextFirst
 from policies.builtin.within import Within
@@ -32,6 +34,7 @@ class Default:
             Attention(),
             Background(),
             SaveData(),
+            SteadyMedia(),
             Within(seconds=None),
         )
         self._plans: dict[str, tuple[Rule, ...]] = {}

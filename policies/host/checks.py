@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol, get_args
 
 import msgspec
 
+from hats import reservations
 from hats.disciplines import catalogue, registry
 from hats.tree.errors import SchedulerError
 from hats.tree.node import MAX_WEIGHT, MIN_WEIGHT
@@ -23,6 +24,7 @@ from policies.api.commands import (
     Fetch,
     Path,
     Raise,
+    Reserve,
     Resume,
     SetPlan,
     SetQuantum,
@@ -90,6 +92,11 @@ def problem(command: Command, view: KnownView) -> str:
             if quantum != 0 and not MIN_QUANTUM <= quantum <= MAX_PAYLOAD:
                 return f"quantum of {quantum} bytes: must be {MIN_QUANTUM} to {MAX_PAYLOAD}, or 0"
             return _path_problem(path, view)
+        case Reserve(path, rate, delay):
+            if not path or ANY in path:
+                return "a rate is guaranteed to one application, document or component"
+            wrong = reservations.problem(rate, delay) if rate else ""
+            return wrong or _path_problem(path, view)
         case SetPlan(rules):
             return _plan_problem(rules)
         case Fetch(component, level, priority, timer):

@@ -18,6 +18,7 @@ from policies.builtin.default import Default
 from policies.builtin.equal import Equal
 from policies.builtin.focus import Focus
 from policies.builtin.low_fidelity_first import LowFidelityFirst
+from policies.builtin.media import SteadyMedia
 from policies.builtin.modal import Modal
 from policies.builtin.original import Original
 from policies.builtin.save_data import SaveData
@@ -36,6 +37,7 @@ BUILT_IN: Final = (
     Focus,
     Attention,
     SaveData,
+    SteadyMedia,
     Modal,
     CallbackPriorities,
     Within,

@@ -25,8 +25,10 @@ from policies.api.events import (
     LayoutKnown,
     LinkLost,
     LinkRestored,
+    PlayingChanged,
     PointerOn,
     Progress,
+    RateGuaranteed,
     ScrolledInView,
     SessionOpened,
     SkeletonGrew,
@@ -39,6 +41,8 @@ from wire.skeleton import Part
 
 MAX_COMPONENTS: Final = 20_000
 """Of all open documents together; those beyond go over the link but policies don't see them."""
+COMPONENT: Final = 3
+"""Names on the path of one."""
 MAX_DOCUMENTS: Final = 1_000
 """Opening one more closes the one opened first, for policies only."""
 
@@ -175,6 +179,10 @@ class SessionModel:
                 self._bandwidth = rate
             case TimeRefused(document, earliest):
                 return self._refused(document, earliest)
+            case RateGuaranteed(path, rate, held):
+                return self._guaranteed(path, rate, held=held)
+            case PlayingChanged(document):
+                return document in self._documents
             case LinkLost():
                 self._connected = False
             case LinkRestored() | SessionOpened():
@@ -217,6 +225,12 @@ class SessionModel:
         self._documents[document] = replace(found, earliest=earliest)
         self._told = None
         return True
+
+    def _guaranteed(self, path: Path, rate: float, *, held: bool) -> bool:
+        old = self._components.get(int(path[-1])) if path and path[-1].isdecimal() else None
+        if len(path) == COMPONENT and old is not None:
+            self._components[old.id] = replace(old, rate=rate, guaranteed=held)
+        return len(path) < COMPONENT or old is not None
 
     def _grew(self, document: int, parts: tuple[Part, ...]) -> bool:
         found = self._documents.get(document)

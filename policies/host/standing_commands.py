@@ -22,6 +22,7 @@ from policies.api.commands import (
     Defer,
     Path,
     Raise,
+    Reserve,
     Resume,
     SetPlan,
     SetQuantum,
@@ -39,7 +40,7 @@ _DOCUMENT: Final = 2
 MAX_DOUBTFUL: Final = 1_000
 """Settings of which a word was refused and none has been said since, that are remembered."""
 _PLAN: Final[Key] = ("plan", ())
-_AT_NODES: Final = (SetScheduler, SetWeight, SetQuantum)
+_AT_NODES: Final = (SetScheduler, SetWeight, SetQuantum, Reserve)
 _OF_COMPONENTS: Final = ("deferred", "urgency")
 """What is said of components by their id."""
 
@@ -287,6 +288,8 @@ def _key(command: Command) -> Key | None:
             return ("weight", path)
         case SetQuantum(path):
             return ("quantum", path)
+        case Reserve(path):
+            return ("rate", path)
         case Defer(component) | Resume(component):
             return ("deferred", component)
         case Raise(component):
@@ -304,6 +307,8 @@ def _neutral(command: Command) -> Command:
             return SetWeight(path, 1.0)
         case SetQuantum(path):
             return SetQuantum(path, 0)
+        case Reserve(path):
+            return Reserve(path, 0.0)
         case Defer(component) | Resume(component):
             return Resume(component)
         case Raise(component):

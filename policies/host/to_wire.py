@@ -45,13 +45,15 @@ def message_for(command: commands.Command) -> messages.Message | None:
             return messages.Hold(component, on=False)
         case commands.Raise(component, urgency):
             return messages.Raise(component, urgency)
+        case commands.Reserve(path, rate, delay):
+            return messages.Reserve(list(path), rate, delay)
         case commands.WatchBandwidth() | commands.SetTimer():
             return None
 
 
 def without(message: messages.Message, word: str) -> messages.Message:
-    """The same for a remote proxy that knows no rules with that word (abilities.TIMELY, SIMILAR)
-    and would refuse the whole plan: the pictures come as they do without."""
+    """The same for a remote proxy that knows no rules with that word (abilities.TIMELY, SIMILAR,
+    RESERVES) and would refuse the whole plan: all comes as it does without."""
     if not isinstance(message, messages.SetPlan):
         return message
     return messages.SetPlan(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hats.multiplexer import Multiplexer
-from policies.api import Cancel, Command
+from policies.api import Cancel, Command, RateGuaranteed
 from policies.host.to_wire import message_for
 from scheduling.commands import SETTINGS, Obedience
 from scheduling.deadlines import Missed
@@ -186,7 +186,7 @@ class SimulatedRemote:
         elif isinstance(message, m.Hold):
             self._obedience.hold(message, running=message.component in self.leaves)
         elif isinstance(message, SETTINGS):
-            return self._obedience.obey(message)
+            return self._obedience.obey(message, now=now, rate=self._rate)
         return ""
 
     def expired(self, now: float) -> Iterator[Missed]:
@@ -194,6 +194,13 @@ class SimulatedRemote:
         self._obedience.late(now)
         if self._obedience.deadlines:
             yield from self._obedience.expire(now, rate=self._rate)
+
+    def guaranteed(self, now: float) -> Iterator[RateGuaranteed]:
+        """What has become of rates since the last call."""
+        if self._obedience.guarantees:
+            self._obedience.guarantees.look(now, link=self._rate)
+        for path, rate, held in self._obedience.guarantees.news():
+            yield RateGuaranteed(path, rate, held)
 
     def _forget(self, component: int) -> None:
         if self.leaves.pop(component, None) is not None:

@@ -169,6 +169,8 @@ class _Run:
             self._send(now)
         for missed in self._remote.expired(now):
             self._missed(missed, now)
+        for event in self._remote.guaranteed(now):
+            self._plan(now + self._half_trip, event)
         while self._agenda and self._agenda[0][0] <= now:
             at, _, what = heappop(self._agenda)
             if isinstance(what, _Said):

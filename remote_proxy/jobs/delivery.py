@@ -1,7 +1,7 @@
 """One component from the origin into the tree: fetch, adapt, hand over.
 
 Whatever is not understood passes through untouched; an adaptation that fails yields the origin's
-bytes. Prefetched and requested components go the same way. A tunnel is a component too, opaque.
+bytes. Prefetched and requested components go the same way.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from remote_proxy.jobs.job import Job, is_download, kind_of
 from remote_proxy.jobs.picture_work import PictureWork
 from remote_proxy.jobs.services import Sender, Services
 from remote_proxy.jobs.text_work import TextWork
+from remote_proxy.jobs.tunnel_work import carry_tunnel
 from remote_proxy.jobs.way_out import WayOut
 from remote_proxy.origin.client import ForwardedRequest, OriginResponse
 from remote_proxy.origin.decoder import decode
@@ -27,7 +28,6 @@ from remote_proxy.origin.response_fields import (
     with_credentials,
 )
 from remote_proxy.origin.resumed_body import Rest, begins_there, conditional
-from remote_proxy.origin.tunnel import dial, pump
 from remote_proxy.promises.document_import import import_parts
 from remote_proxy.reach.failures import OriginError
 from scheduling.plan import picture_options
@@ -38,7 +38,6 @@ from transcoders.picture import alone
 from transcoders.text import FAST, compressible, quality_for
 from transport.sending.incoming import StreamCut
 from transport.sending.outgoing import Outgoing
-from transport.sending.talk import Talk
 from wire import abilities
 from wire import messages as m
 from wire.applications import Application
@@ -77,7 +76,7 @@ class Delivery:
         """Deliver. Failures of the origin are told to the local proxy, never raised."""
         try:
             if self.job.request.method == "CONNECT":
-                await self._tunnel()
+                await carry_tunnel(self.job, self._way, self._sender, self._services)
             else:
                 await self._fetch()
         except OriginError as error:
@@ -111,27 +110,6 @@ class Delivery:
                 await self._respond(response)
         finally:
             response.close()
-
-    async def _tunnel(self) -> None:
-        job = self.job
-        assert job.upload is not None
-        origin, loop = self._services.origin, asyncio.get_running_loop()
-        tls = origin.tls if job.request.tls else None
-        device = self._sender.device
-        reader, writer = await dial(job.request.url, origin.reach, device=device, tls=tls)
-        outgoing = self._way.open_tunnel()
-        talk = Talk(now=loop.time())
-
-        def coming(amount: int) -> None:
-            talks = talk.say(amount, now=loop.time(), rate=self._sender.rate)
-            self._sender.tree.set_talk(job.component, talks)
-
-        try:
-            await pump(
-                reader, writer, job.upload, outgoing, coming=coming, count=self._sender.count
-            )
-        except OSError as error:
-            self._way.fail(502, str(error))
 
     async def _respond(self, response: OriginResponse) -> None:
         content_type = header(response.headers, "content-type").partition(";")[0].strip().lower()
@@ -180,6 +158,7 @@ class Delivery:
     async def _text(self, response: OriginResponse, content_type: str) -> None:
         """Decode what the origin coded, read it for sub-resources, code it for the link."""
         importer = self._sender.promising.importer(self.job, response)
+        playlist = self._sender.playing.playlist(self.job.request.url, content_type)
         headers, body = decode(response.headers, response.body)
         length = response.length if headers == response.headers else None
         work = self._text_work(content_type, response.length)
@@ -194,6 +173,8 @@ class Delivery:
                 if importer is not None:
                     await import_parts(importer, piece)  # first: its fetches run while it is coded
                 work.pass_by(piece)
+                if playlist is not None:
+                    playlist.feed(piece)
                 if new := self._rest.after(piece):
                     outgoing.write(await work.encode(new))
             if self._way.document == m.UNATTRIBUTED and outgoing.written > LONG:
@@ -202,6 +183,7 @@ class Delivery:
         self._rest.end()
         if importer is not None:
             importer.close()
+        self._sender.playing.read(playlist)
         outgoing.write(work.finish())
         if headers == response.headers:  # else they may tell of bytes that the client does not get
             self._way.trail(response)
@@ -380,13 +362,18 @@ class Delivery:
     async def _as_it_is(self, response: OriginResponse, content_type: str, begun: bytes) -> None:
         """The origin's bytes, untouched; `begun` were read already."""
         self._way.head(response, response.headers, length=response.length)
-        outgoing = self._way.open(self._kind or kind_of(content_type))
+        kind = self._kind or kind_of(content_type)
+        outgoing = self._way.open(kind)
         if response.length is not None:
             there = min(self._rest.skip, response.length)
             self._sender.tree.hierarchy.set_size(outgoing.leaf, response.length - there)
         outgoing.write(self._rest.after(begun))
+        url = self.job.request.url
+        listener = self._sender.playing.listen(self.job.component, url, kind, response.headers)
         async for chunk in response.body:
             outgoing.write(self._rest.after(chunk))
+            if listener is not None and not listener.feed(chunk):
+                listener = None
             await outgoing.room()
         self._rest.end()
         self._way.trail(response)

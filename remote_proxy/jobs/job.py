@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from remote_proxy.import_drivers.found import BrowserTraits
 from remote_proxy.origin.decoder import ACCEPT_ENCODING
 from remote_proxy.promises.prefetch import Prefetch
+from transcoders.text import PLAYLISTS
 from transport.sending.incoming import Incoming
 from wire import messages as m
 from wire.applications import Application
@@ -154,6 +155,8 @@ def kind_of(content_type: str) -> Kind:
         return Kind.SCRIPT
     if content_type.startswith("image/"):
         return Kind.IMAGE
+    if content_type in PLAYLISTS:
+        return Kind.TEXT
     if content_type.startswith(("video/", "audio/")):
         return Kind.MEDIA
     if "font" in content_type:

@@ -40,6 +40,12 @@ class LinkRate:
         return estimate.rate
 
     @property
+    def promised(self) -> float | None:
+        """As much of it as may be promised; None: not measured yet."""
+        measured = self.measured
+        return None if measured is None else PROMISED * measured
+
+    @property
     def expected(self) -> float | None:
         """What to reckon with: the link as it is now, or as it was when it was asked last; None:
         nothing is known.

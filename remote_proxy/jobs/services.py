@@ -16,6 +16,7 @@ from remote_proxy.jobs.held_pictures import Gathered
 from remote_proxy.jobs.refusals import Refusals
 from remote_proxy.jobs.rush import Rush
 from remote_proxy.origin.client import Origin
+from remote_proxy.playing.playing import Playing
 from remote_proxy.promises.plugged_drivers import PluggedDrivers
 from remote_proxy.promises.promise import Promising
 from remote_proxy.reach.limits import Devices
@@ -85,6 +86,7 @@ class Sender(Protocol):
     refusals: Refusals
     economy: Economy
     texts: SessionTexts
+    playing: Playing
 
     @property
     def rate(self) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 
 from emulation.memory.memory import MemoryLink
 from local_proxy.http.model import Response
@@ -79,6 +79,8 @@ class Ear:
             self.heads.set()
 
     def expired(self, fetch: m.Expired) -> None: ...
+    def guaranteed(self, path: Sequence[str], rate: float, *, held: bool) -> None: ...
+
     def too_soon(self, document: int, earliest: float) -> None: ...
     def refused(self, number: int, reason: str) -> None: ...
     def noticed(self, text: str) -> None: ...

@@ -84,6 +84,9 @@ class Quiet:
     def layout(self, document: int, sizes: dict[str, tuple[int, int]]) -> None:
         self.heard.append(("layout", document, dict(sizes)))
 
+    def plays(self, document: int, on: bool) -> None:
+        self.heard.append(("plays", document, on))
+
     def closed(self, document: int) -> None:
         self.heard.append(("closed", document))
 

@@ -28,7 +28,7 @@ def test_beacons() -> None:
             return response.status
 
         assert await send(b'{"v":true,"f":fal', b'se,"p":"http://a/x"}') == 204
-        assert await send(b'{"p":"","i":["u"],"l":{"u":[3,4]},"c":true}') == 204
+        assert await send(b'{"p":"","i":["u"],"l":{"u":[3,4]},"m":true,"c":true}') == 204
         assert await send(b"x" * 70000) == 400
         assert world.tracker.heard == [
             ("visible", 1, True),
@@ -37,6 +37,7 @@ def test_beacons() -> None:
             ("pointer", 1, None),
             ("layout", 1, {"u": (3, 4)}),
             ("in_view", 1, ("u",)),
+            ("plays", 1, True),
             ("closed", 1),
         ]
         assert world.export.statistics().bad_beacons == 1
@@ -52,6 +53,7 @@ def test_beacons() -> None:
         b"{",
         b'{"x":1}',
         b'{"v":1}',
+        b'{"m":1}',
         b'{"p":5}',
         b'{"i":[1]}',
         b'{"l":{"u":[-1,2]}}',

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import io
+import wave
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator
 
@@ -25,6 +27,7 @@ from tests.local_proxy.browser_world import (
     with_gallery,
 )
 from tests.local_proxy.chromium import EXECUTABLE, launched
+from tests.watched import until
 from wire.skeleton import Use
 
 pytestmark = pytest.mark.skipif(EXECUTABLE is None, reason="no chromium on this machine")
@@ -333,6 +336,43 @@ def test_a_component_that_fails_is_fetched_again(run: Run) -> None:
         assert site.export.statistics().fetched_again == 2
 
     run(test)
+
+
+def test_what_plays_is_told_and_what_is_only_there_is_not(run: Run) -> None:
+    async def test(world: World) -> None:
+        site = world.fresh()
+        sound = f"data:audio/wav;base64,{b64encode(silence(seconds=60)).decode()}"
+        films = f'<video id=a muted preload=auto src="{sound}"></video><video id=b muted></video>'
+        site.page("/", f"<!doctype html><head><title>t</title></head><body>{films}</body>")
+
+        def told() -> list[bool]:
+            return [entry[2] for entry in site.tracker.heard if entry[0] == "plays"]
+
+        async with world.browser.tab() as tab:
+            await tab.go("http://site.test/")
+            await tab.evaluate("new Promise((done) => { a.onseeked = done; a.currentTime = 1; })")
+            await asyncio.sleep(0.3)
+            assert told() == []
+            await tab.evaluate("a.play().then(() => 1)")
+            await until(lambda: told() == [True])
+            await tab.evaluate("b.src = a.src, b.play().then(() => a.pause())")
+            await asyncio.sleep(0.3)
+            assert told() in ([True], [True, True]), "another one plays"
+            await tab.evaluate("b.pause(), 1")
+            await until(lambda: told()[-1] is False)
+            await tab.evaluate("a.autoplay = true, a.load(), 1")
+            await until(lambda: told()[-1] is True)
+            assert complaints(tab) == []
+
+    run(test)
+
+
+def silence(*, seconds: int) -> bytes:
+    made = io.BytesIO()
+    with wave.open(made, "wb") as sound:
+        sound.setparams((1, 1, 4_000, 0, "NONE", ""))
+        sound.writeframes(bytes([128]) * 4_000 * seconds)
+    return made.getvalue()
 
 
 def test_backgrounds_are_streamed(run: Run) -> None:

@@ -18,6 +18,7 @@ from policies.api.commands import (
     Defer,
     Fetch,
     Raise,
+    Reserve,
     Resume,
     SetPlan,
     SetQuantum,
@@ -53,8 +54,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def test_every_block_of_python_is_run() -> None:
-    assert len(FILES) == 3
-    assert len(TESTS) == 4
+    assert len(FILES) == 4
+    assert len(TESTS) == 5
     assert TEXT.count("```python") == len(BLOCKS)
 
 
@@ -98,6 +99,7 @@ OF_NODES: dict[str, Callable[[NodePath], Command]] = {
     "SetScheduler": lambda path: SetScheduler(path, "low_fidelity_first"),
     "SetWeight": lambda path: SetWeight(path, 2.0),
     "SetQuantum": lambda path: SetQuantum(path, 512),
+    "Reserve": lambda path: Reserve(path, 500.0),
 }
 PATHS = {
     "`()`": (), "application": ("browser",), "document": ("browser", "1"),

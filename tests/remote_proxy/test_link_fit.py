@@ -95,7 +95,7 @@ def test_the_quantum_suits_the_rate_as_soon_as_that_is_known() -> None:
 
 def test_a_quantum_that_a_policy_has_set_stays() -> None:
     async def scenario(world: World) -> None:
-        world.obedience.obey(m.SetQuantum([], 2048))
+        world.obedience.obey(m.SetQuantum([], 2048), now=0.0)
         world.rate = 7_000.0
         await world.happens()
         world.rate = None
@@ -186,7 +186,7 @@ def test_a_link_that_rests_is_woken_when_a_picture_may_go_on() -> None:
         ends = {"low": 1_000, "original": 9_000}
         timely = world.obedience.timely
         timely.opened(1, 0.0)
-        world.obedience.obey(m.SetPlan([{"kind": "image", "within": 30.0}]))
+        world.obedience.obey(m.SetPlan([{"kind": "image", "within": 30.0}]), now=0.0)
         world.obedience.entered(Entered(component=2, document=1), Kind.IMAGE)
         leaf = world.tree.leaf(1, 2, kind="image", order=2)
         world.tree.set_marks(1, 2, [*ends.values()], [*ends.values()], ends=ends)

@@ -8,6 +8,7 @@ from monitor.estimate import BandwidthEstimate
 from remote_proxy.jobs.economy import Economy
 from remote_proxy.jobs.refusals import Refusals
 from remote_proxy.news import DeviceNews
+from scheduling.guarantees import GuaranteeNews
 from wire import abilities
 from wire import messages as m
 
@@ -37,6 +38,7 @@ class World:
         self.estimate: BandwidthEstimate | None = None
         self.looks = 0
         self.too_soon: list[tuple[int, float]] = []
+        self.guarantees: list[GuaranteeNews] = []
         self.news = DeviceNews(
             self.listener,
             self.refusals,
@@ -44,6 +46,7 @@ class World:
             refused=dict,
             estimate=lambda: self.estimate,
             too_soon=lambda: self.too_soon,
+            guarantees=lambda: self.guarantees,
             later=self.look,
         )
 
@@ -61,6 +64,17 @@ def test_times_that_cannot_be_kept_are_told_to_who_understands_it() -> None:
     assert world.listener.heard == [m.TooSoon(1, 7.12), m.TooSoon(3, m.MAX_SECONDS)]
     older = World(abilities.NOTICES)
     older.too_soon = [(1, 7.0)]
+    older.news.tell(0.0)
+    assert older.listener.heard == []
+
+
+def test_rates_are_told_to_who_understands_it() -> None:
+    world = World(abilities.RESERVES)
+    world.guarantees = [GuaranteeNews(("browser", "1", "3"), 1234.56, held=True)]
+    world.news.tell(0.0)
+    assert world.listener.heard == [m.Guaranteed(["browser", "1", "3"], 1234.6, True)]
+    older = World(abilities.TIMELY)
+    older.guarantees = world.guarantees
     older.news.tell(0.0)
     assert older.listener.heard == []
 

@@ -66,15 +66,15 @@ def test_a_plan_holds_back_what_is_under_way_and_lets_it_go_again() -> None:
     device = Device()
     device.enter(Picture(2))
     device.enter(Picture(4), kind=Kind.TEXT)
-    device.commands.obey(told(Rule(kind=Kind.IMAGE, level="none")))
+    device.commands.obey(told(Rule(kind=Kind.IMAGE, level="none")), now=0.0)
     assert device.sending() == ["4"]
-    device.commands.obey(told())
+    device.commands.obey(told(), now=0.0)
     assert device.sending() == ["2"]
 
 
 def test_a_fetch_overrules_the_plan_for_its_component_alone() -> None:
     device = Device()
-    device.commands.obey(told(Rule(kind=Kind.IMAGE, level="none")))
+    device.commands.obey(told(Rule(kind=Kind.IMAGE, level="none")), now=0.0)
     for component in (2, 4):
         device.enter(Picture(component))
     device.commands.fetch(m.Fetch(4, "original"), running=True, now=0.0)
@@ -84,12 +84,14 @@ def test_a_fetch_overrules_the_plan_for_its_component_alone() -> None:
 def test_a_plan_stops_what_is_under_way_at_a_level_and_lets_it_go_on() -> None:
     device = Device()
     device.enter_picture(2)
-    device.commands.obey(told(Rule(kind=Kind.IMAGE, level="low")))
+    device.commands.obey(told(Rule(kind=Kind.IMAGE, level="low")), now=0.0)
     assert device.bytes_sent() == {"2": 1_000}
     assert device.tree.parked == 9_000
-    device.commands.obey(told(Rule(kind=Kind.IMAGE, level="high")))  # it has none of its own
+    device.commands.obey(
+        told(Rule(kind=Kind.IMAGE, level="high")), now=0.0
+    )  # it has none of its own
     assert device.bytes_sent() == {"2": 3_000}
-    device.commands.obey(told())
+    device.commands.obey(told(), now=0.0)
     assert device.bytes_sent() == {"2": 6_000}
     assert device.tree.parked == 0
 
@@ -100,7 +102,7 @@ def test_a_fetch_stops_at_its_level_whatever_the_plan_says_later() -> None:
     device.enter_picture(4)
     device.commands.fetch(m.Fetch(2, "low"), running=True, now=0.0)
     assert device.bytes_sent() == {"2": 1_000, "4": 10_000}
-    device.commands.obey(told(Rule(kind=Kind.IMAGE, level="medium")))
+    device.commands.obey(told(Rule(kind=Kind.IMAGE, level="medium")), now=0.0)
     assert device.bytes_sent() == {}
     device.commands.fetch(m.Fetch(2, "original"), running=True, now=0.0)
     assert device.bytes_sent() == {"2": 9_000}
@@ -108,7 +110,7 @@ def test_a_fetch_stops_at_its_level_whatever_the_plan_says_later() -> None:
 
 def test_a_fetch_before_the_picture_is_made_decides_how_far_it_is_made() -> None:
     device = Device()
-    device.commands.obey(told(Rule(kind=Kind.IMAGE, level="low")))
+    device.commands.obey(told(Rule(kind=Kind.IMAGE, level="low")), now=0.0)
     about = (2, 1, Kind.IMAGE, Use.ELEMENT)
     assert device.commands.decide(*about).level == "low"
     device.commands.fetch(m.Fetch(2, "medium"), running=True, now=0.0)
@@ -141,8 +143,8 @@ def test_a_fetch_that_is_wanted_late_as_well_is_never_held(
 )
 def test_an_urgent_fetch_is_held_back_by_no_scheduler(urgency: int, order: str) -> None:
     device = Device(quantum=50)
-    device.commands.obey(m.SetScheduler([], "text_first"))
-    device.commands.obey(m.SetScheduler(["browser", "*"], "low_fidelity_first"))
+    device.commands.obey(m.SetScheduler([], "text_first"), now=0.0)
+    device.commands.obey(m.SetScheduler(["browser", "*"], "low_fidelity_first"), now=0.0)
     device.enter(Picture(2), nbytes=50)
     device.enter(Picture(4))
     device.enter(Picture(6, document=3), kind=Kind.TEXT)
@@ -152,7 +154,7 @@ def test_an_urgent_fetch_is_held_back_by_no_scheduler(urgency: int, order: str) 
 
 def test_a_fetch_that_is_urgent_no_longer_waits_for_text_again() -> None:
     device = Device(quantum=50)
-    device.commands.obey(m.SetScheduler([], "text_first"))
+    device.commands.obey(m.SetScheduler([], "text_first"), now=0.0)
     device.enter(Picture(2))
     device.enter(Picture(6, document=3), kind=Kind.TEXT)
     for urgency in (2, 0):
@@ -162,7 +164,7 @@ def test_a_fetch_that_is_urgent_no_longer_waits_for_text_again() -> None:
 
 def test_an_urgent_fetch_that_is_deferred_waits_until_it_is_resumed() -> None:
     device = Device(quantum=50)
-    device.commands.obey(m.SetScheduler([], "text_first"))
+    device.commands.obey(m.SetScheduler([], "text_first"), now=0.0)
     device.enter(Picture(2))
     device.enter(Picture(6, document=3), kind=Kind.TEXT, nbytes=50)
     device.commands.fetch(m.Fetch(2, "original", 2), running=True, now=0.0)
@@ -209,25 +211,25 @@ def test_what_can_t_be_carried_out_changes_nothing_and_says_why(
 ) -> None:
     device = Device()
     before = device.tree.hierarchy.statistics(), device.tree.multiplexer.quantum
-    assert why in device.commands.obey(command)
+    assert why in device.commands.obey(command, now=0.0)
     assert (device.tree.hierarchy.statistics(), device.tree.multiplexer.quantum) == before
 
 
 def test_a_quantum_that_a_policy_sets_stays_until_it_leaves_the_choice_again() -> None:
     device = Device()
-    device.commands.obey(m.SetQuantum([], 256))
+    device.commands.obey(m.SetQuantum([], 256), now=0.0)
     assert (device.commands.fixed_quantum, device.tree.multiplexer.quantum) == (256, 256)
-    device.commands.obey(m.SetQuantum([], 0))
+    device.commands.obey(m.SetQuantum([], 0), now=0.0)
     assert device.commands.fixed_quantum == 0
 
 
 def test_what_speaks_of_a_component_that_has_left_is_no_refusal() -> None:
-    assert Device().commands.obey(m.Raise(99, 1)) == ""
+    assert Device().commands.obey(m.Raise(99, 1), now=0.0) == ""
 
 
 def test_what_has_left_is_forgotten() -> None:
     device = Device()
     device.enter(Picture(2))
     device.commands.sweep(live=())
-    device.commands.obey(told(Rule(kind=Kind.IMAGE, level="none")))
+    device.commands.obey(told(Rule(kind=Kind.IMAGE, level="none")), now=0.0)
     assert device.sending() == ["2"], "the plan no longer knows of it"

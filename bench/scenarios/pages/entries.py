@@ -51,6 +51,15 @@ ENTRIES: Final = (
         slow=True,
     ),
     Scenario(
+        "media",
+        "that sound and a film play without a stall while pages load, and what they cost these",
+        "bench.scenarios.pages.media",
+        takes=900,
+        quick_takes=300,
+        quick={"runs": 1},
+        slow=True,
+    ),
+    Scenario(
         "two-documents",
         "how soon a page opened over a loading one gets its text; who has the link after a switch",
         "bench.scenarios.pages.two_documents",

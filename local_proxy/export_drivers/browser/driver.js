@@ -36,6 +36,7 @@
   const stop = unbound(Event.prototype.stopImmediatePropagation);
   const has = unbound(WeakSet.prototype.has);
   const add = unbound(WeakSet.prototype.add);
+  const remove = unbound(WeakSet.prototype.delete);
   const { keys } = Object;
   const { parse, stringify } = JSON;
   const { round } = Math;
@@ -321,6 +322,19 @@
       return;
     }
   };
+  // Whether anything plays: it has its rate then, and what is only prepared has not.
+  const playing = new WeakSet();
+  let plays = 0;
+  const played = (event) => {
+    const { target: one, type } = event;
+    if (one?.localName !== "video" && one?.localName !== "audio") return;
+    const on = type === "play" || (type === "loadstart" && (one.autoplay || !one.paused));
+    if (on === has(playing, one)) return;
+    (on ? add : remove)(playing, one);
+    plays += on ? 1 : -1;
+    news.m = plays > 0;
+    soon();
+  };
   const visibility = () => {
     const on = document.visibilityState !== "hidden";
     news.v = on;
@@ -350,6 +364,9 @@
   listen(document, "pointerover", pointer, { passive: true, capture: true });
   listen(window, "click", wanted, true);
   listen(window, "mousedown", wanted, true); // else Shift selects text
+  for (const type of ["loadstart", "play", "pause", "ended", "emptied"]) {
+    listen(document, type, played, true);
+  }
   listen(document, "visibilitychange", visibility);
   listen(window, "focus", () => { news.f = true; soon(); });
   listen(window, "blur", () => { news.f = false; soon(); });
