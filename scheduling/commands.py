@@ -99,6 +99,7 @@ class Obedience:
         """Forget all but these."""
         self._subjects = {id_: what for id_, what in self._subjects.items() if id_ in live}
         self._fetched = {id_: level for id_, level in self._fetched.items() if id_ in live}
+        self.guarantees.sweep(live)
 
     # -- commands ----------------------------------------------------------------------------------
 

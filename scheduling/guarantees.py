@@ -12,12 +12,13 @@ Pure. It knows the tree's nodes and what the link carries; not policies, nor wha
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from hats.reservations import problem
 from hats.tree.node import Node
-from scheduling.standing_rules import ANY, MAX_NAMES, Pattern
+from scheduling.standing_rules import ANY, MAX_NAME, MAX_NAMES, Pattern
 from scheduling.tree import Tree
 
 USED: Final = 0.9
@@ -37,7 +38,7 @@ class GuaranteeNews(NamedTuple):
 
     path: Pattern
     rate: float
-    """Bytes/second."""
+    """Bytes/second; 0: none is wanted any more."""
     held: bool
     """It is guaranteed from now on; else it is not, or not any more."""
 
@@ -134,8 +135,9 @@ class Guarantees:
             if not one.held and one.wants(now) and self._fits(one, now, link):
                 self._hold(path, one, now)
         for path in fresh:
-            if not self._given[path].held:
-                self._news.append(GuaranteeNews(path, self._given[path].rate, held=False))
+            one = self._given[path]
+            if not one.held and one.wants(now):
+                self._news.append(GuaranteeNews(path, one.rate, held=False))
 
     def forget(self, component: int) -> None:
         """It has left, or will not come."""
@@ -144,6 +146,11 @@ class Guarantees:
         for path in [one for one in self._given if one[-1] == str(component)]:
             if len(path) == MAX_NAMES:
                 self._end(path)
+
+    def sweep(self, live: Container[int]) -> None:
+        """Forget what was read of all but these components."""
+        self._read = {id_: read for id_, read in self._read.items() if id_ in live}
+        self._wanted.intersection_update(id_ for id_ in tuple(self._wanted) if id_ in live)
 
     def _begin(self) -> list[Pattern]:
         """What is wanted, known and in the tree; ends what the plan wants no more."""
@@ -205,9 +212,13 @@ class Guarantees:
         one = self._given.pop(path, None)
         if one is not None and one.node is not None:
             self._reservations.clear(one.node)
+            if one.node.attached:
+                self._news.append(GuaranteeNews(path, 0.0, held=False))
 
 
 def _problem(path: Pattern, rate: float, delay: float) -> str:
     if not path or ANY in path or len(path) > MAX_NAMES:
         return "a rate is guaranteed to one application, document or component"
+    if any(len(name) > MAX_NAME for name in path):
+        return "no node has such a path"
     return problem(rate, delay)

@@ -415,7 +415,7 @@ class Guaranteed(Message, tag=47, frozen=True):
 
     path: list[str]
     rate: float
-    """Bytes/second."""
+    """Bytes/second; 0: none is wanted any more."""
     held: bool
 
 

@@ -21,6 +21,7 @@ from local_proxy.requests.open_documents import Documents
 from local_proxy.status.overview import Overview
 from policies.api import events as e
 from policies.api.commands import Cancel, Command
+from policies.host.checks import MAX_DEPTH
 from policies.host.to_wire import for_one_application, message_for, without
 from transport.link.interface import LinkError
 from wire import abilities
@@ -30,6 +31,8 @@ from wire.messages import BACKGROUND, UNATTRIBUTED, Expired, Fetch, Reserve
 from wire.skeleton import LEVELS
 
 Size = tuple[int, int]
+MAX_NAME: Final = 64
+"""Characters of a node's name that the remote may speak of."""
 MAX_NOTICE: Final = 500
 """Characters of what the remote tells people."""
 RULE_WORDS: Final = (
@@ -188,7 +191,8 @@ class Bridge:
 
     def guaranteed(self, path: Sequence[str], rate: float, *, held: bool) -> None:
         """A node has a guaranteed rate from now on, or can't have it."""
-        self._hear(e.RateGuaranteed(tuple(path), rate, held))
+        if len(path) <= MAX_DEPTH and all(len(name) <= MAX_NAME for name in path):
+            self._hear(e.RateGuaranteed(tuple(path), rate, held))
 
     def refused(self, number: int, reason: str) -> None:
         """A command can't be carried out over there."""

@@ -172,7 +172,7 @@ class RateGuaranteed:
 
     path: Path
     rate: float
-    """Bytes/second."""
+    """Bytes/second; 0: none is wanted any more."""
     held: bool
     """It is guaranteed from now on. Else the link carries too little for it: it has its share, as
     any node, until the link carries more."""

@@ -21,8 +21,12 @@ from policies.api import (
     LayoutKnown,
     LinkLost,
     LinkRestored,
+    PlayingChanged,
     PointerOn,
     Progress,
+    RateGuaranteed,
+    Reserve,
+    Rule,
     ScrolledInView,
     SessionOpened,
     SetPlan,
@@ -313,6 +317,46 @@ def test_a_remote_that_knows_one_application_hears_of_that_one(
                 bridge(at).command(SetWeight(path, 2.0))
             await moment()
             assert [one.path for one in at.remote.of(m.SetWeight)] == paths
+
+    run(main())
+
+
+def test_policies_hear_of_rates_and_of_what_plays() -> None:
+    async def main() -> None:
+        async with at_work() as at:
+            document = await page(at, PROMISED)
+            path = ["browser", str(document), "2"]
+            at.proxy.tracker.plays(document, True)
+            at.proxy.tracker.plays(99, True)
+            at.remote.say(m.Guaranteed(path, 900.0, True))
+            await moment()
+            assert heard(at, PlayingChanged) == [PlayingChanged(document, True)]
+            assert heard(at, RateGuaranteed) == [RateGuaranteed(tuple(path), 900.0, True)]
+            view = at.proxy.runtime.view.components[2]
+            assert (view.rate, view.guaranteed) == (900.0, True)
+            for nonsense in ([], ["x"] * 4, ["browser", "1", "9" * 5000], ["browser", "1", "77"]):
+                at.remote.say(m.Guaranteed(nonsense, float("nan"), False))
+            await moment()
+            assert at.proxy.runtime.view.components[2] == view
+            (one,) = at.proxy.runtime.statistics()
+            assert one.on
+
+    run(main())
+
+
+@pytest.mark.parametrize("knows", [True, False])
+def test_only_a_remote_that_knows_rates_is_asked_for_them(knows: bool) -> None:
+    accepts = (abilities.APPLICATIONS, *((abilities.RESERVES,) if knows else ()))
+
+    async def main() -> None:
+        async with at_work(accepts=accepts) as at:
+            bridge(at).command(Reserve(("browser",), 900.0, 2.0))
+            bridge(at).command(SetPlan((Rule(kind=Kind.MEDIA, steady=True),)))
+            await moment()
+            reserved = [m.Reserve(["browser"], 900.0, 2.0)] if knows else []
+            assert at.remote.of(m.Reserve) == reserved
+            (plan,) = at.remote.of(m.SetPlan)
+            assert plan == m.SetPlan([{"kind": "media", **({"steady": True} if knows else {})}])
 
     run(main())
 

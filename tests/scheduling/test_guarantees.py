@@ -77,6 +77,21 @@ def test_a_film_has_its_rate_while_the_plan_wants_it() -> None:
     world.guarantees.look(2.0, link=1000.0)
     assert world.reserved(2) == 0.0
     assert len(world.guarantees) == 0
+    first, last = world.guarantees.news()
+    assert (first.rate, first.held) == (300.0, True)
+    assert (last.rate, last.held) == (0.0, False), "so nobody is shown that it has one"
+
+
+def test_what_was_read_of_films_that_are_gone_is_forgotten() -> None:
+    world = World()
+    for film in (2, 4):
+        world.guarantees.read(film, 200.0, 1.0)
+        world.guarantees.want(film, on=True)
+    world.guarantees.sweep({4})
+    world.film(2)
+    world.film(4)
+    world.guarantees.look(0.0, link=1000.0)
+    assert (world.reserved(2), world.reserved(4)) == (0.0, 200.0)
 
 
 @pytest.mark.parametrize("rate", [5.0, float("nan"), float("inf"), -1.0])
@@ -163,6 +178,7 @@ def test_a_node_that_is_not_there_yet_has_it_once_it_is() -> None:
     [
         ((), 500.0, 1.0, "one application, document or component"),
         (("browser", "*"), 500.0, 1.0, "one application, document or component"),
+        (("browser", "x" * 65), 500.0, 1.0, "no node has such a path"),
         (("a", "b", "c", "d"), 500.0, 1.0, "one application, document or component"),
         (PAGE, 5.0, 1.0, "must be 100 to"),
         (PAGE, float("nan"), 1.0, "must be 100 to"),
