@@ -1,4 +1,4 @@
-"""The proxy's port: TLS or not, HTTP/2 or HTTP/1.1, as a client's first bytes say.
+"""The proxy's port: TLS or not, HTTP/2, HTTP/1.1 or SOCKS 5, as a client's first bytes say.
 
 As an HTTPS proxy (PAC: `HTTPS host:port`) it has one HTTP/2 connection with a browser for all
 hosts: http pages as requests, https pages as CONNECT streams in it. Must not know: what the
@@ -16,6 +16,8 @@ from local_proxy.front.http1.front import Admits, FrontStatistics, Http1Front
 from local_proxy.front.http2.connection import Http2Connection
 from local_proxy.front.http2.flood import PREFACE
 from local_proxy.front.http2.websocket import leaves_fields_out
+from local_proxy.front.socks.connection import SocksConnection
+from local_proxy.front.socks.words import VERSION
 from local_proxy.front.tls.client_hello import parse_client_hello
 from local_proxy.front.tls.connects import Https
 from local_proxy.front.tls.tls_stream import TlsStream
@@ -88,6 +90,8 @@ class Front:
         else:
             if first[:1] == bytes([_HANDSHAKE]) and self._https is not None:
                 await self._take_off_tls(client, self._https)
+            elif first[:1] == bytes([VERSION]):
+                await SocksConnection(self._http1, client).run()
             elif first.startswith(PREFACE):
                 await self._http2(client)
             else:

@@ -59,13 +59,15 @@ class Http1Connection:
         client: ClientStream,
         *,
         origin: str | None = None,
+        early: bytes = b"",
     ) -> None:
-        """`origin`: what it is connected to, inside TLS; None: to the proxy."""
+        """`origin`: what it is connected to, inside TLS; None: to the proxy. `early`: what was read
+        of it."""
         self._front = front
         self._origin = origin
         self._limits = front.limits
         self._client = client
-        self._pending = bytearray()
+        self._pending = bytearray(early)
         """Bytes of the client that belong to requests not begun yet."""
         self._place = front.room.mine()
         self._asked = False

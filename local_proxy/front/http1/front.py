@@ -88,9 +88,10 @@ class Http1Front:
         address = server.sockets[0].getsockname()
         return str(address[0]), int(address[1])
 
-    async def serve_proxy(self, client: ClientStream) -> None:
-        """Serve a client that takes us for its proxy. Never raises."""
-        await Http1Connection(self, client).run()
+    async def serve_proxy(self, client: ClientStream, early: bytes = b"") -> None:
+        """Serve a client that takes us for its proxy. Never raises. `early`: what was read of it
+        already."""
+        await Http1Connection(self, client, early=early).run()
 
     async def serve(self, client: ClientStream, origin: str) -> None:
         """Serve a client whose TLS has been taken off (local_proxy.http.client_stream.Serve)."""

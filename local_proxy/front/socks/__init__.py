@@ -1,0 +1,1 @@
+"""SOCKS 5 towards programs that are no browsers."""
