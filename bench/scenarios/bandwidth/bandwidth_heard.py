@@ -10,6 +10,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Final
 
 from bench.origins.synthetic import Prepared, prepared
@@ -86,10 +87,13 @@ def run(
     links: Sequence[str] = LINKS,
     rests: Sequence[float] = RESTS,
     factors: Sequence[float] = FACTORS,
+    rises: Sequence[str] = LINKS,
+    draws: int = 5,
     say: Callable[[str], None] = print,
 ) -> dict[str, Any]:
     """`runs`: sequences of `modal`; `seconds` of reading; `rests` and `factors` as rate_steps.py
-    has them. Raises ValueError for a link that there is not."""
+    has them; `rises`: links on which a rise is looked at; `draws` of the packets that a lossy line
+    loses. Raises ValueError for a link that there is not."""
     known = [profile(name) for name in links]
     tours = [ReadingTour.drawn(rate=link.rate_down, seed=seed) for link in known]
     steps_of = {link.name: StepPages.of(link.rate_down) for link in known}
@@ -109,9 +113,12 @@ def run(
     steps = []
     for link in known:
         for factor in factors:
+            if factor > 1 and link.name not in rises:
+                continue
             group = [
-                stepped(link, steps_of[link.name], pictures, factor=factor, rest=rest)
+                stepped(link, steps_of[link.name], pictures, factor=factor, rest=rest, seed=draw)
                 for rest in rests
+                for draw in range(1, (draws if link.loss else 1) + 1)
             ]
             steps += group
             lines.append(_step_line(group))
@@ -209,16 +216,23 @@ def _tour_checks(read: Iterable[HeardTour]) -> dict[str, Check]:
 
 
 def _step_checks(steps: Sequence[RateStep]) -> dict[str, Check]:
-    """The slowest of the rests, for each link and change."""
+    """The slowest of the rests, for each link and change; of a line that loses packets by chance
+    the median of all draws."""
     checks = {}
     for link, factor in dict.fromkeys((one.link, one.factor) for one in steps):
         group = [one for one in steps if (one.link, one.factor) == (link, factor)]
-        slowest = max(group, key=lambda one: one.watched if one.within is None else one.within)
-        checks[f"{link}: heard within {100 * CLOSE:g} % after {_kind(slowest)}"] = Check(
-            _time(slowest, slowest.within),
-            "s after the first bytes",
+        ranked = sorted(group, key=lambda one: inf if one.within is None else one.within)
+        by_chance = len({one.rest for one in group}) < len(group)
+        judged_by = ranked[len(ranked) // 2] if by_chance else ranked[-1]
+        unit = "s after the first bytes"
+        if by_chance:
+            times = [_time(one, one.within) for one in (ranked[0], ranked[-1])]
+            unit += f" (median of {times[0]} to {times[1]})"
+        checks[f"{link}: heard within {100 * CLOSE:g} % after {_kind(judged_by)}"] = Check(
+            _time(judged_by, judged_by.within),
+            unit,
             f"<= {SOON:g} s",
-            all(one.within is not None and one.within <= SOON for one in group),
+            judged_by.within is not None and judged_by.within <= SOON,
         )
     return checks
 

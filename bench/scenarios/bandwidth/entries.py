@@ -17,6 +17,8 @@ ENTRIES: Final = (
             "seconds": 30.0,
             "links": ("384k", "lossy", "wlan"),
             "rests": (60.0,),
+            "rises": ("384k", "wlan"),
+            "draws": 3,
             "runs": 40,
         },
         virtual=True,

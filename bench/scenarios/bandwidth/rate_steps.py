@@ -87,15 +87,23 @@ class StepPages:
 
 
 def stepped(
-    link: Profile, pages: StepPages, pictures: Prepared, *, factor: float, rest: float
+    link: Profile,
+    pages: StepPages,
+    pictures: Prepared,
+    *,
+    factor: float,
+    rest: float,
+    seed: int = 1,
 ) -> RateStep:
-    """One step, in a session of its own. Not from within a loop."""
+    """One step, in a session of its own; `seed`: which packets the line loses. Not from within a
+    loop."""
     rate = factor * link.rate_down
     watched = min(WATCHED[1], max(WATCHED[0], _WATCHED_BYTES / rate))
     bulk = _bulk(round(1.2 * watched * rate))
     services = Services(Shelf([pages.before, pages.after, bulk]), pictures)
+    model = LinkModel.of(link, seed=seed)
     told, first = run_virtually(
-        _step(link, pages, bulk, services, rest=rest, rate=rate, watched=watched)
+        _step(model, link, pages, bulk, services, rest=rest, rate=rate, watched=watched)
     )
     times = settled(told, rate, since=first, watched=watched)
     return RateStep(link.name, rest, factor, watched, *times)
@@ -108,6 +116,7 @@ def _bulk(size: int) -> SyntheticPage:
 
 
 async def _step(
+    model: LinkModel,
     link: Profile,
     pages: StepPages,
     bulk: SyntheticPage,
@@ -119,7 +128,7 @@ async def _step(
 ) -> tuple[list[tuple[float, float]], float]:
     """What was told and when, and when the first bytes came after the rest."""
     policy, loop = EveryChange(), asyncio.get_running_loop()
-    async with memory_pair(LinkModel.of(link), services, [Default(), policy]) as pair:
+    async with memory_pair(model, services, [Default(), policy]) as pair:
         end = pair.remote.link
         assert isinstance(end, MemoryLink)
         end.outgoing.set_rate(link.rate_down)
