@@ -42,7 +42,10 @@ _ADTS_HERTZ: Final = (
     *(11_025, 8_000, 7_350),
 )
 _ADTS_LEAST: Final = 8
+_ADTS_MOST: Final = 64
 """Frames by which a rate is told."""
+_TRIES: Final = 64
+"""Places at which an element may seem to begin: a file can be made of nothing else."""
 
 
 def rate_of(head: bytes, *, total: int | None) -> float | None:
@@ -126,15 +129,17 @@ def _matroska(head: bytes) -> float | None:
 
 def _element(head: bytes, name: bytes) -> bytes:
     """The first of that name whose length can be one of a number (RFC 8794, 4.4)."""
-    at = head.find(name)
-    while at >= 0:
+    at = -1
+    for _ in range(_TRIES):
+        at = head.find(name, at + 1)
+        if at < 0:
+            break
         begins = at + len(name)
         width = 9 - head[begins].bit_length() if begins < len(head) else 9
         if width <= 8:
             size = int.from_bytes(head[begins : begins + width], "big") & ((1 << 7 * width) - 1)
             if size <= 8 and begins + width + size <= len(head):
                 return head[begins + width : begins + width + size]
-        at = head.find(name, at + 1)
     return b""
 
 
@@ -200,7 +205,7 @@ def _mp3_length(head: bytes) -> float | None:
 def _adts(head: bytes) -> float | None:
     at = begins = _after_tag(head)
     frames = hertz = 0
-    while at + 7 <= len(head) and head[at] == 0xFF and head[at + 1] & 0xF6 == 0xF0:
+    while frames < _ADTS_MOST and head[at : at + 1] == b"\xff" and head[at + 1] & 0xF6 == 0xF0:
         hertz = _ADTS_HERTZ[head[at + 2] >> 2 & 0xF]
         length = (head[at + 3] & 3) << 11 | head[at + 4] << 3 | head[at + 5] >> 5
         if length < 7:

@@ -6,6 +6,7 @@ in seconds their playlist tells; so what was read is remembered by address, with
 
 from __future__ import annotations
 
+import hashlib
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
@@ -29,9 +30,9 @@ class PlayedRates:
     """The rates of one session."""
 
     def __init__(self) -> None:
-        self._rates: OrderedDict[str, float] = OrderedDict()
-        self._seconds: OrderedDict[str, float] = OrderedDict()
-        """Of segments."""
+        self._rates: OrderedDict[bytes, float] = OrderedDict()
+        self._seconds: OrderedDict[bytes, float] = OrderedDict()
+        """Of segments. Both by digests: a playlist may have long addresses and many."""
 
     def playlist(self, url: str, content_type: str) -> Playlist | None:
         """Who is to read the response; None: it is no playlist."""
@@ -50,8 +51,8 @@ class PlayedRates:
         if kind is not Kind.MEDIA:
             return None
         total = total_of(headers)
-        rate = self._rates.get(url)
-        seconds = self._seconds.get(url)
+        rate = self._rates.get(_name(url))
+        seconds = self._seconds.get(_name(url))
         if rate is None and seconds and total:
             rate = total / seconds
         if rate is None:
@@ -93,8 +94,13 @@ def total_of(headers: Headers) -> int | None:
     return int(total) if total.isdecimal() and len(total) < 16 else None
 
 
-def _put(known: OrderedDict[str, float], url: str, value: float) -> None:
-    known[url] = value
-    known.move_to_end(url)
+def _name(url: str) -> bytes:
+    return hashlib.blake2b(url.encode("utf-8", "replace"), digest_size=16).digest()
+
+
+def _put(known: OrderedDict[bytes, float], url: str, value: float) -> None:
+    name = _name(url)
+    known[name] = value
+    known.move_to_end(name)
     if len(known) > REMEMBERED:
         known.popitem(last=False)

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from typing import Final
 from urllib.parse import urljoin
 
+from wire.messages import MAX_URL
+
 LONGEST: Final = 1 << 20
 """Bytes of one that are read: a day of short segments."""
 _MARK: Final = "#EXTM3U"
@@ -40,7 +42,8 @@ class Playlist:
             elif line.startswith("#EXT-X-BYTERANGE"):
                 seconds = 0.0
             elif line and not line.startswith("#"):
-                if seconds > 0 and (address := _join(self._url, line)):
+                short = len(line) <= MAX_URL  # nobody asks for a longer one
+                if short and seconds > 0 and (address := _join(self._url, line)):
                     yield address, seconds
                 seconds = 0.0
 

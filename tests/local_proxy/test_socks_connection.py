@@ -10,7 +10,7 @@ import pytest
 
 from local_proxy.front.http1.front import FrontStatistics
 from local_proxy.front.listener import Front
-from local_proxy.front.socks.connection import METHODS, SocksConnection
+from local_proxy.front.socks.connection import METHODS
 from local_proxy.front.socks.words import VERSION, SocksReply, reply
 from local_proxy.http.front_limits import FrontLimits
 from local_proxy.http.model import Response
@@ -158,4 +158,3 @@ def test_who_says_no_more_is_not_waited_for() -> None:
         assert await reader.read() == GREETED
 
     served(SmallCore(), talk, limits=FrontLimits(head_time=0.2))
-    assert SocksConnection.__doc__

@@ -108,6 +108,7 @@ def test_a_files_rate_is_read_from_its_beginning(
         adts(3),
         b"\x1a\x45\xdf\xa3\x44\x89\x88" + struct.pack(">d", float("nan")),
         b"OggS" + bytes(100),
+        b"\x1a\x45\xdf\xa3" + b"\x44\x89" * 40_000,
     ],
 )
 def test_what_says_nothing_has_no_rate(head: bytes) -> None:

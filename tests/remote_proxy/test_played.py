@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from urllib import parse
+
+import pytest
+
 from remote_proxy.playing.played import MARGIN, REMEMBERED, PlayedRates
 from remote_proxy.playing.playing import Playing
 from scheduling.guarantees import Guarantees
 from scheduling.tree import Tree
 from tests.remote_proxy.test_containers import mp4
 from wire.fields import Headers
+from wire.messages import MAX_URL
 from wire.skeleton import Kind
 
 URL = "https://a.example/film.mp4"
@@ -75,6 +81,24 @@ def test_so_many_are_remembered() -> None:
     session.play(f"{URL}1", RANGE, b"")
     assert len(session.wanted) == 1
     assert session.play(f"{URL}0", RANGE, b"") == 1, "the oldest is read anew"
+
+
+@pytest.mark.parametrize(("length", "known"), [(MAX_URL - 10, True), (200_000, False)])
+def test_long_addresses_take_little_memory(length: int, known: bool) -> None:
+    session, long = Session(), "x" * length
+    tracemalloc.start()
+    for number in range(1_000, 1_400):
+        playlist = session.rates.playlist(URL, "audio/mpegurl")
+        assert playlist is not None
+        playlist.feed(f"#EXTM3U\n#EXTINF:4,\n{number}{long}\n".encode())
+        session.rates.read(playlist)
+    del playlist
+    parse.clear_cache()  # it keeps the latest hundred or so
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 400_000, "of 3.2 MB, or 80"
+    session.play(f"https://a.example/1007{long}", [("content-length", "200000")])
+    assert session.wanted == ([MARGIN * 50_000.0] if known else [])
 
 
 def test_the_rate_is_told_of_the_component() -> None:
