@@ -30,7 +30,7 @@ LOOK: Final = 0.7
 LOOKS: Final = 3
 """At least, so that what moves by itself is seen to move."""
 MOST_LOOKS: Final = 6
-PATIENCE: Final = 30.0
+PATIENCE: Final = 60.0
 """Seconds for which a page is looked at that is not yet like another."""
 _DECODED: Final = """
 /* Resolves when no picture is being decoded any more. */

@@ -42,6 +42,8 @@ class Arrival:
     """What is here already of a document that comes in parts."""
     level: str = ""
     """Of a picture that stopped at a coarser level: the one that it goes on to."""
+    went_on: int = -1
+    """Bytes that were here when it last went on."""
     headed: bool = False
     """The session that brings it has said its head."""
     in_parts: bool = False
@@ -139,6 +141,7 @@ class Arrival:
     def go_on(self, level: str) -> None:
         """It ended at a coarser level than is wanted now: its finer ones are not known yet."""
         component, self.level = self.component, level
+        self.went_on = component.received
         last = component.levels[-1]
         rest = Level(LEVELS[-1], last.end, NEVER, last.content_type)
         component.levels = (*component.levels, rest)

@@ -30,7 +30,7 @@ from wire.errors import PeerError
 from wire.fields import Headers
 from wire.frames import Data
 from wire.origin_request import OriginRequest
-from wire.skeleton import Kind, Part, Use
+from wire.skeleton import LEVELS, Kind, Part, Use
 
 MAX_ARRIVALS: Final = 16_384
 """Components on their way in that the remote may promise."""
@@ -331,9 +331,22 @@ class Arriving:
             self._dictionaries.keep(component, arrival.request, gathered, came=came)
         if component.stopped:
             self._memory.stopped(arrival)
-            if arrival.level and self.refine(component.id, arrival.level):
+            if arrival.level and self._goes_on(arrival):
                 return
         self._close_node(component.document)
+
+    def _goes_on(self, arrival: Arrival) -> bool:
+        """Whether more comes of a picture that ended short of the level that is wanted. One that
+        went on and brought nothing is not asked for again: there may be no such level, and whoever
+        waits for the last one is told."""
+        id_, level = arrival.component.id, arrival.level
+        if arrival.went_on != arrival.component.received:
+            return self.refine(id_, level)
+        arrival.level = ""
+        if level == LEVELS[-1] and self._memory.stopped_short_of(id_, level):
+            self._memory.take_stopped(id_).go_on(level)
+            self._fail(arrival.component, ComponentFailed(502, "no finer level of it came"))
+        return False
 
     def refine(self, id_: int, level: str) -> bool:
         """Bring a picture up to that level, which ended at a coarser one, or will; whether it can

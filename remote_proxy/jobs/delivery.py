@@ -42,7 +42,7 @@ from wire import abilities
 from wire import messages as m
 from wire.applications import Application
 from wire.fields import header
-from wire.skeleton import Kind, Use
+from wire.skeleton import LEVELS, Kind, Use
 
 SMALL: Final = 4096
 """Bytes below which a picture is left alone (HATS, section 4.1.1); so many are gathered before
@@ -254,6 +254,7 @@ class Delivery:
             steps=steps,
             private=with_credentials(self.job.request.headers, response.headers),
             worth=self._decision(Kind.IMAGE, len(data)).worth,
+            finer=self.job.resume is not None and self.job.resume.level == LEVELS[-1],
         )
         low = await work.low()
         if low is not None and options.stop != low.level.name:

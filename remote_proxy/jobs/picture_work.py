@@ -16,9 +16,10 @@ from typing import Any, Final, TypeVar
 from remote_proxy.jobs.rush import Rush
 from remote_proxy.jobs.services import Sender
 from remote_proxy.origin.resumed_body import Rest
-from transcoders.make.low import Low, as_it_is
+from transcoders.make.low import Low, as_it_is, behind
 from transcoders.make.registry import Transcoders
 from transcoders.picture import Picture, PictureOptions
+from wire.skeleton import LEVELS
 
 LOOK: Final = 0.25
 """Seconds between two looks at the link while a picture is worked on."""
@@ -41,10 +42,11 @@ class PictureWork:
         steps: bool,
         private: bool,
         worth: float | None,
+        finer: bool = False,
     ) -> None:
         """`steps`: an answer may end before the picture is final. `private`: it came with
         credentials. `worth`: seconds of waiting from which on it is adapted, as a policy says;
-        None: as usual."""
+        None: as usual. `finer`: all that was wanted of it is there, and now more is."""
         self._data = data
         self._content_type = content_type
         self._options = options
@@ -55,6 +57,7 @@ class PictureWork:
         self._steps = steps
         self._private = private
         self._worth = worth
+        self._finer = finer
         always = sender.economy.always(worth)
         self._bounded = not (always or rest.begun or options.adapted or options.stop != "original")
         self._untouched = False
@@ -140,7 +143,8 @@ class PictureWork:
             low = await self._low()
             made = await self._finish(low)
             if made is not None and self._rest.begins(made.data):
-                return made
+                ends = self._options.adapted and made.levels[-1].name != LEVELS[-1]
+                return behind(made, self._data) if ends and self._finer else made
             if low is not None and self._rest.begins(low.data + self._data):
                 return as_it_is(self._data, low)
             if self._rest.begins(self._data):

@@ -100,7 +100,7 @@ def test_an_https_page_opens_and_nothing_is_left(family: str, folder: Path) -> N
             where = ("--listen", "127.0.0.1:0", "--remote", f"127.0.0.1:{remote.port}")
             flags = ("--browser", family, "--headless", *where)
             async with command("browse", origin.base + "/", *flags, folder=folder) as process:
-                await until(lambda: origin.counts()["/done"], seconds=50)
+                await until(lambda: origin.counts()["/done"], seconds=60)
                 assert [one.name[: len(PREFIX)] for one in left(folder)] == [PREFIX]
                 assert processes_in(folder)
                 process.send_signal(signal.SIGINT)

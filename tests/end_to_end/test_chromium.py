@@ -102,7 +102,7 @@ async def alt_shift_click(tab: Tab, x: int, y: int) -> None:
 async def becomes(tab: Tab, expression: str) -> None:
     """Until the expression holds in the page; else says which page that is."""
     try:
-        async with asyncio.timeout(50):
+        async with asyncio.timeout(120):
             while not await tab.evaluate(expression):  # noqa: ASYNC110 - the page tells nobody
                 await asyncio.sleep(0.05)
     except TimeoutError:

@@ -105,7 +105,7 @@ async def slow_pair(
 
 async def refined(both: Pair) -> None:
     """Until no picture is shown coarser than it will be."""
-    await until(lambda: not both.local.export.statistics().coarse, seconds=30)
+    await until(lambda: not both.local.export.statistics().coarse)
 
 
 @pytest.mark.parametrize("protocol", ["h2", "http/1.1"])

@@ -33,7 +33,7 @@ async def stopped(names: Sequence[str]) -> AsyncIterator[tuple[FakeOrigin, Pair,
         async with launch(proxy=f"http://{both.address[0]}:{both.address[1]}") as browser:
             tab = await browser.new_tab()
             await tab.call("Page.navigate", url=origin.base + "/")
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 while not await tab.evaluate("document.images[0]?.complete"):  # noqa: ASYNC110
                     await asyncio.sleep(0.1)
             yield origin, both, tab, both.known(origin.base + "/a.jpg")
@@ -49,7 +49,7 @@ async def error(tab: Tab) -> float:
 
 
 async def becomes_fine(tab: Tab, before: float) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while await error(tab) > before / 3:  # noqa: ASYNC110 - the page tells nobody
             await asyncio.sleep(0.2)
 

@@ -125,7 +125,7 @@ async def two_paths(folder: Path, **settings: str) -> AsyncIterator[TwoPaths]:
 
 
 async def joined(pair: TwoPaths, names: set[str]) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while set(await pair.paths()) != names:  # noqa: ASYNC110 - another process is waited for
             await asyncio.sleep(0.1)
 
@@ -160,7 +160,7 @@ def test_an_interface_that_goes_and_comes_again_costs_a_download_nothing(
             await joined(pair, {"path0", "path1"})
             loading = asyncio.ensure_future(pair.download())
             before = sum((await pair.paths()).values())
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(60):
                 while sum((await pair.paths()).values()) < before + SIZE // 5:  # noqa: ASYNC110
                     await asyncio.sleep(0.05)
             pair.pull_out(victim)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import pytest
+from PIL import Image
 
 from bench.origins.synthetic import File, Shelf, SyntheticPage, page, prepared
 from bench.pairs.pair import Pair, memory_pair
@@ -223,6 +225,19 @@ def test_with_more_time_a_picture_is_finer_and_each_time_is_used_and_kept() -> N
         sizes.append(len(got.body))
     assert levels == ["low", "medium", "high"]
     assert sizes == sorted(sizes)
+
+
+def pixels(data: bytes) -> bytes:
+    with Image.open(io.BytesIO(data)) as picture:
+        return picture.convert("RGB").tobytes()
+
+
+def test_with_time_enough_all_of_a_picture_comes_and_nobody_waits_for_the_time() -> None:
+    size = len(PAGE.files[PHOTO].data)
+    got = with_program(lambda program: program.get(PHOTO, "60"), busy=False)
+    assert pixels(got.body) == pixels(PAGE.files[PHOTO].data)
+    assert got.late == 0
+    assert size / RATE < got.seconds < size / RATE + 2
 
 
 def test_where_no_level_is_there_by_the_time_the_first_comes_late() -> None:

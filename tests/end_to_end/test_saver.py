@@ -67,6 +67,27 @@ def test_a_picture_comes_at_the_size_that_it_is_shown_at() -> None:
     run(go())
 
 
+def test_what_a_reader_wants_in_full_comes_behind_what_is_here_and_is_asked_for_once() -> None:
+    async def go() -> None:
+        async with all_three(sites={"*": "saver"}) as (origin, both):
+            photo, page = serve(origin, width=SIZE[0], height=SIZE[1])
+            await both.browser.navigate(page)
+            saved = await picture(both, page)
+            component = both.known(page + "p.jpg")
+            assert component.stopped
+            assert both.local.tracker.original(component.document, component.url)
+            await until(lambda: component.complete or component.failure)
+            assert component.failure is None
+            high, original = component.levels
+            assert component.file(high) == saved
+            assert component.file(original) == photo
+            assert component.restorable
+            assert origin.counts()["/p.jpg"] == 2
+            assert component.carried == len(saved) + len(photo)
+
+    run(go())
+
+
 def test_a_program_that_reads_the_file_gets_the_origins() -> None:
     async def go() -> None:
         async with all_three(sites={"*": "saver"}) as (origin, both):

@@ -53,5 +53,6 @@ def test_a_picture_stays_as_it_is_until_a_click_brings_its_original() -> None:
                 async with asyncio.timeout(60):
                     while difference(await seen(tab), original) > 0.5:  # noqa: ASYNC110
                         await asyncio.sleep(0.2)
+                assert origin.counts()["/p.jpg"] == 2, "asked for once more, and not over and over"
 
     run(go())

@@ -16,7 +16,7 @@ SCRIPT = ("document.title = 'ready' // " + " ".join(article(n) for n in range(40
 
 async def opened(tab: Tab, url: str) -> None:
     await tab.call("Page.navigate", url=url)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while await tab.evaluate("document.title") != "ready":  # noqa: ASYNC110
             await asyncio.sleep(0.05)
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from local_proxy.front.http1.front import Http1Front
 from tests.local_proxy.site import Site
+from tests.watched import TIMEOUT
 
 PROBE = """<script>
   window.changes = [];
@@ -24,6 +25,7 @@ STATE = """JSON.stringify([
   document.documentElement.outerHTML, document.styleSheets.length,
   [...document.images].map((i) => [i.src, i.currentSrc, i.complete, i.naturalWidth, i.width]),
 ])"""
+_COMPLETE = "[...document.images].every(image => image.complete)"
 STEPS = ("medium", "high", "original")
 
 
@@ -76,6 +78,8 @@ class World:
         html = self.site.pages[path][0]
         if html not in self.known:
             async with self.direct(path) as tab:
+                while not await tab.evaluate(_COMPLETE):  # load waits for no lazy picture
+                    await tab.painted()
                 self.known[html] = await tab.screenshot()
         return self.known[html]
 
@@ -116,7 +120,7 @@ def running(launch: Launch) -> Iterator[Run]:
         task = runner.run(start())
 
         def run_one(test: Callable[[World], Awaitable[None]]) -> None:
-            runner.run(asyncio.wait_for(test(holder[0]), 15))
+            runner.run(asyncio.wait_for(test(holder[0]), TIMEOUT))
 
         yield run_one
         stop.set()
@@ -145,8 +149,8 @@ def with_gallery(site: Site, count: int, page: str, *headers: tuple[str, str]) -
     paint(site, count, "low")
 
 
-async def becomes(tab: AnyTab, pixels: bytes, *, within: float = 8.0) -> bool:
-    """Whether the tab comes to show these pixels."""
+async def becomes(tab: AnyTab, pixels: bytes, *, within: float = 60.0) -> bool:
+    """Whether the tab comes to show these pixels. `within`: seconds, on a machine that is busy."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(within):
             while await tab.screenshot() != pixels:

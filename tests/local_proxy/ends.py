@@ -40,7 +40,7 @@ async def turns() -> None:
 
 
 def run(work: Coroutine[None, None, None]) -> None:
-    asyncio.run(asyncio.wait_for(work, 10))
+    asyncio.run(asyncio.wait_for(work, 60))
 
 
 class Remote:

@@ -28,7 +28,7 @@ DATA = b"abcdefghi"
 
 
 def run(work: Coroutine[None, None, None]) -> None:
-    asyncio.run(asyncio.wait_for(work, 10))
+    asyncio.run(asyncio.wait_for(work, 60))
 
 
 async def text_of(response: Response | None) -> bytes:

@@ -70,7 +70,7 @@ class Session:
     async def hear(self, *events: Event) -> None:
         for event in events:
             self.runtime.hear(event)
-        await asyncio.wait_for(self.runtime.idle(), 10)
+        await asyncio.wait_for(self.runtime.idle(), 60)
 
 
 @asynccontextmanager

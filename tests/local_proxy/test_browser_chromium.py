@@ -220,7 +220,7 @@ def test_however_a_picture_is_written(run: Run) -> None:
             assert differing(await tab.screenshot(), final) == list(BODIES)
             paint(site, count, "medium")
             paint(site, count, "original")
-            await becomes(tab, final)
+            assert await becomes(tab, final), differing(await tab.screenshot(), final)
             assert differing(await tab.screenshot(), final) == []
         asked = Counter(url for url in site.log if "sluice-level" in url)
         assert max(asked.values()) == 1

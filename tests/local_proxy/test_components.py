@@ -14,7 +14,7 @@ from wire.skeleton import Level
 
 
 def run(work: Coroutine[None, None, None]) -> None:
-    asyncio.run(asyncio.wait_for(work, 10))
+    asyncio.run(asyncio.wait_for(work, 60))
 
 
 def component(data: bytes = b"", *, complete: bool = False) -> Component:

@@ -104,7 +104,7 @@ def in_world(
     directory: Path, test: Callable[[SecureSite, Browser, Front], Awaitable[None]]
 ) -> None:
     async def main() -> None:
-        async with asyncio.timeout(40), world(directory) as (site, browser, front):
+        async with asyncio.timeout(120), world(directory) as (site, browser, front):
             await test(site, browser, front)
 
     asyncio.run(main())

@@ -65,14 +65,14 @@ class Launched:
 
     async def until(self, title: str, key: str = "k") -> str:
         """The page, once it says that."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while title not in (text := text_of(await self.get(key))):  # noqa: ASYNC110 - a page
                 await asyncio.sleep(0.005)
         return text
 
     async def close(self) -> None:
         self.page.close()
-        await until(lambda: all(one.returncode is not None for one in self.programs), seconds=10.0)
+        await until(lambda: all(one.returncode is not None for one in self.programs), seconds=60.0)
         await turns()
 
 

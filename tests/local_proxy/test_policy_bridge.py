@@ -17,6 +17,7 @@ from policies.api import (
     DocumentClosed,
     DocumentOpened,
     Event,
+    Fetch,
     FocusChanged,
     LayoutKnown,
     LinkLost,
@@ -201,6 +202,33 @@ def test_a_picture_that_stops_at_a_level_goes_on_from_there_for_a_reader(early: 
             await moment()
             assert picture.complete and not picture.stopped
             assert bytes(picture.data) == b"lowfiner"
+
+    run(main())
+
+
+@pytest.mark.parametrize("level", ["medium", "original"])
+def test_a_level_that_does_not_come_is_asked_for_once(level: str) -> None:
+    async def main() -> None:
+        async with at_work() as at:
+            document = await page(at, PROMISED)
+            picture = at.proxy.components.find(document, PICTURE)
+            assert picture is not None
+            stops_at_low(at)
+            at.remote.send(2, b"low")
+            await moment()
+            bridge(at).command(Fetch(2, level))
+            await moment()
+            asked = len(at.remote.asked)
+            stops_at_low(at)
+            at.remote.send(2, b"")
+            await moment()
+            assert len(at.remote.asked) == asked
+            if level == "medium":
+                assert picture.stopped
+                assert picture.failure is None
+            else:
+                assert not picture.complete, "who waits for it has it fetched anew"
+                assert picture.failure is not None
 
     run(main())
 

@@ -112,7 +112,7 @@ def test_timers_expire_on_the_loop() -> None:
         policy = Scripted(timer)
         async with session(policy) as s:
             s.runtime.hear(SessionOpened())
-            await asyncio.wait_for(s.arrived.wait(), 10)
+            await asyncio.wait_for(s.arrived.wait(), 60)
             assert s.sent == [SetScheduler(ROOT, "edf")]
             assert TimerExpired("stopped") not in policy.heard
 

@@ -93,7 +93,7 @@ def test_slow_work_of_one_sort_holds_up_no_other() -> None:
         through = threading.Event()
         slow = asyncio.ensure_future(STORE.run(through.wait, 10.0))
         try:
-            assert await asyncio.wait_for(DOCUMENTS.run(sum, [1, 2]), 5) == 3
+            assert await asyncio.wait_for(DOCUMENTS.run(sum, [1, 2]), 60) == 3
             behind = asyncio.ensure_future(STORE.run(threading.get_ident))
             await turns()
             assert not behind.done()

@@ -31,7 +31,7 @@ def answered(
     """What a client makes of these answers to the question and how often it was asked."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as bound:
         bound.bind(("127.0.0.1", 0))
-        bound.settimeout(10)
+        bound.settimeout(60)
         over = threading.Event()
 
         def serve() -> None:

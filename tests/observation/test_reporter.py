@@ -22,7 +22,7 @@ def heard() -> Iterator[socket.socket]:
     """What a daemon would read from."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as bound:
         bound.bind(("127.0.0.1", 0))
-        bound.settimeout(10)
+        bound.settimeout(60)
         yield bound
 
 

@@ -117,12 +117,14 @@ class World:
         stop: str = "original",
         sketch: bool = False,
         between: bool = False,
+        similar: float | None = None,
+        finer: bool = False,
     ) -> PictureWork:
         sender: Sender = self.sender  # type: ignore[assignment]  # what work asks of it, it has
         return PictureWork(
             DATA,
             "image/png",
-            PictureOptions(stop=stop, sketch=sketch, between=between),
+            PictureOptions(stop=stop, sketch=sketch, between=between, similar=similar),
             sender=sender,
             transcoders=self.transcoders,
             rush=self.rush,
@@ -130,6 +132,7 @@ class World:
             steps=steps,
             private=True,
             worth=worth,
+            finer=finer,
         )
 
     @property
@@ -370,5 +373,27 @@ def test_finer_levels_wait_while_texts_are_short_of_time() -> None:
         assert world.rush.waited == 1 and not waiting.done()
         ends()
         assert await waiting is MADE
+
+    in_world(scenario)
+
+
+@pytest.mark.parametrize("finer", [False, True])
+def test_behind_other_pixels_that_are_there_come_the_origins_for_who_wants_more(
+    finer: bool,
+) -> None:
+    async def scenario(world: World) -> None:
+        high = Level("high", 0, 5, "image/avif")
+        made = Picture(b"alike", (high,), 100, 100, lossless=False, identical=False)
+        world.transcoders.made = made
+        begun = Continuation(5, hashlib.sha256(b"alike").digest(), "")
+        work = world.work(rest=begun, finer=finer, similar=0.97)
+        goes_on = await work.finished(await work.low())
+        assert goes_on is not None
+        if finer:
+            assert goes_on.data == b"alike" + DATA
+            assert goes_on.levels == (high, Level("original", 5, 5 + SIZE, "image/png"))
+            assert goes_on.identical
+        else:
+            assert goes_on is made
 
     in_world(scenario)

@@ -49,7 +49,7 @@ def read(links: Callable[[], Iterable[object]], *, timeout: float = 2.0) -> tupl
 
         browser = BrowserTraits()
         drivers.read(PAGE, "text/html", b"", browser=browser, whose="phone", found=add)
-        async with asyncio.timeout(5.0):
+        async with asyncio.timeout(60.0):
             await over.wait()
         await drivers.close()
         return switch.why_off

@@ -312,7 +312,7 @@ async def over_tcp(padding: Filler) -> list[Received]:
             assert await bulk.done() is MessageState.DELIVERED
             thanks = [message.data async for message in _first(near, 2)]
             assert sorted(thanks) == [b"thanks for 1000000", b"thanks for 5"]
-        await asyncio.wait_for(reading, 10)
+        await asyncio.wait_for(reading, 60)
         async with far:
             pass
     return got

@@ -74,7 +74,7 @@ def test_a_path_that_is_gone_is_dialled_again() -> None:
         (path,) = end.paths
         end.leave(path)
         with pytest.raises(LinkError):
-            await asyncio.wait_for(end.receive(1), 10)  # it was the last one
+            await asyncio.wait_for(end.receive(1), 60)  # it was the last one
         second.close()
         await asyncio.sleep(0)
 
@@ -95,7 +95,7 @@ def test_a_remote_that_does_not_know_this_device_says_so() -> None:
     async def scenario(accepting: Reception, port: int) -> None:
         end = await dial_paths("127.0.0.1", port, keys=KEYS, interfaces=lambda: ["lo"], timeout=5)
         with pytest.raises(NotTrusted):
-            await asyncio.wait_for(end.receive(1), 10)
+            await asyncio.wait_for(end.receive(1), 60)
 
     with_remote(scenario, known=OTHER.certificate)
 
@@ -158,7 +158,7 @@ def test_an_interface_that_has_spent_its_budget_is_left_alone_until_the_next_mon
         for _ in range(4):  # the remote has nothing to ask for; what goes up is counted, too
             await end.send(bytes(1_000))
         with pytest.raises(LinkError):
-            await asyncio.wait_for(end.receive(1), 10)  # it was the last one
+            await asyncio.wait_for(end.receive(1), 60)  # it was the last one
         assert 5_000 <= budget.spent < 7_000
 
     with_remote(scenario)

@@ -74,7 +74,7 @@ async def take(link: SppLink, count: int) -> list[int]:
 
 def run(scenario: Callable[[], Any]) -> None:
     async def bounded() -> None:
-        async with asyncio.timeout(50):
+        async with asyncio.timeout(110):
             await scenario()
 
     asyncio.run(bounded())

@@ -39,6 +39,16 @@ def as_it_is(data: bytes, low: Low) -> Picture:
     return in_front(low, origins(data, low))
 
 
+def behind(made: Picture, data: bytes) -> Picture:
+    """The origin's bytes behind a form that shows other pixels: who has that wants these now."""
+    kind = sniff(data)
+    assert kind is not None
+    size = len(made.data)
+    level = Level("original", size, size + len(data), kind.value)
+    levels = (*made.levels, level)
+    return replace(made, data=made.data + data, levels=levels, lossless=True, identical=True)
+
+
 def origins(data: bytes, low: Low) -> Picture:
     """The origin's bytes alone, as a picture; `low` says how large it is."""
     kind = sniff(data)
