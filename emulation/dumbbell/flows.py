@@ -186,9 +186,19 @@ class SackFlow:
     data = PACKET - _TCP_HEADERS
     """Bytes of data in a full packet."""
 
-    def __init__(self, events: Events, down: Route, up: Route, *, eln: bool = False) -> None:
-        """`eln`: the last hop tells the receiver, which tells the sender."""
-        self.sender, self.receiver = SackSender(), SackReceiver()
+    def __init__(
+        self,
+        events: Events,
+        down: Route,
+        up: Route,
+        *,
+        eln: bool = False,
+        sender: SackSender | None = None,
+        every: int = 2,
+    ) -> None:
+        """`eln`: the last hop tells the receiver, which tells the sender. `every`: segments to an
+        acknowledgement."""
+        self.sender, self.receiver = sender or SackSender(), SackReceiver(every=every)
         self._events, self._down, self._up = events, down, up
         self._timer = Alarm(events, self._time_out)
         self._delayed = Alarm(events, self._acknowledge)
@@ -213,8 +223,11 @@ class SackFlow:
 
     def _send(self) -> None:
         for segment in self.sender.to_send(self._events.now):
-            self._down.send(PACKET, self._at_receiver, segment, on_lost=self._eln)
+            self._leave(segment)
         self._timer.set(self.sender.timer)
+
+    def _leave(self, segment: SackSegment) -> None:
+        self._down.send(PACKET, self._at_receiver, segment, on_lost=self._eln)
 
     def _time_out(self) -> None:
         self.sender.time_out(self._events.now)
@@ -227,7 +240,7 @@ class SackFlow:
         self._delayed.set(self.receiver.timer)
 
     def _acknowledge(self) -> None:
-        self._answer(self.receiver.acknowledge())
+        self._answer(self.receiver.acknowledge(self._events.now))
 
     def _answer(self, ack: SackAck) -> None:
         self.acknowledgements += 1

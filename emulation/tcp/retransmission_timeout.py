@@ -16,7 +16,8 @@ class RetransmissionTimeout:
     """Keeps the seconds of one connection."""
 
     def __init__(self) -> None:
-        self._smoothed = self._variation = 0.0
+        self.smoothed = self.variation = 0.0
+        """SRTT and RTTVAR, seconds; 0: nothing is measured."""
         self._backoff = 1
         self.base = _FIRST
         """Before it is doubled for what has timed out."""
@@ -33,12 +34,12 @@ class RetransmissionTimeout:
 
     def measured(self, round_trip: float) -> None:
         """An acknowledgement came so many seconds after what it answers (RFC 7323)."""
-        if not self._smoothed:
-            self._smoothed, self._variation = round_trip, round_trip / 2
+        if not self.smoothed:
+            self.smoothed, self.variation = round_trip, round_trip / 2
         else:
-            self._variation += (abs(self._smoothed - round_trip) - self._variation) / 4
-            self._smoothed += (round_trip - self._smoothed) / 8
-        self.base = max(LEAST, self._smoothed + 4 * self._variation)
+            self.variation += (abs(self.smoothed - round_trip) - self.variation) / 4
+            self.smoothed += (round_trip - self.smoothed) / 8
+        self.base = max(LEAST, self.smoothed + 4 * self.variation)
 
     def back_off(self) -> None:
         """It was over."""

@@ -1,7 +1,8 @@
 """TCP's receiver with SACK, a reference model beside sack_sender.py. Pure.
 
-It acknowledges every second segment in order, a single one after a while, and at once what comes
-out of order or fills a hole (RFC 5681, 4.2). Blocks are the three most recent ones (RFC 2018).
+It acknowledges every second segment in order (or each, as ns-2's does by default), a single one
+after a while, and at once what comes out of order or fills a hole (RFC 5681, 4.2). Blocks are the
+three most recent ones (RFC 2018).
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ _BLOCKS: Final = 3
 class SackReceiver:
     """The other end of one connection."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, every: int = 2) -> None:
+        """`every`: segments in order to an acknowledgement."""
+        self._every = every
         self.upto = 0
         """All before have come."""
         self.timer: float | None = None
@@ -41,18 +44,18 @@ class SackReceiver:
         self._corrupted.discard(segment.number)
         if segment.number == self.upto and not self._ranges:
             self.upto += 1
-            if self._unanswered < 2:
+            if self._unanswered < self._every:
                 self.timer = now + DELAY
                 return None
         else:
             self._add(segment.number)
-        return self.acknowledge()
+        return self.acknowledge(now)
 
-    def acknowledge(self) -> SackAck:
+    def acknowledge(self, now: float) -> SackAck:
         """The acknowledgement of all, which the timer asks for too."""
         self._unanswered, self.timer = 0, None
         eln = self.upto in self._corrupted
-        return SackAck(self.upto, tuple(self._ranges[:_BLOCKS]), self._echo, eln)
+        return SackAck(self.upto, tuple(self._ranges[:_BLOCKS]), self._echo, eln, now)
 
     def _add(self, number: int) -> None:
         if number < self.upto or any(begin <= number < end for begin, end in self._ranges):

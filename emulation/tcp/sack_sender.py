@@ -17,6 +17,7 @@ Numbers count segments of one size. Left out: handshake, Nagle, the receiver's w
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from emulation.tcp.retransmission_timeout import RetransmissionTimeout
@@ -45,18 +46,26 @@ class SackAck(NamedTuple):
     """Timestamp of the segment that it answers (RFC 7323, 4.3)."""
     eln: bool = False
     """The segment `upto` was lost in the air."""
+    at: float = 0.0
+    """When it was written, by the receiver's clock (RFC 7323's TSval)."""
 
 
 class SackSender:
-    """One connection that always has something to send."""
+    """One connection that always has something to send, or so much."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, amount: float = float("inf")) -> None:
+        """`amount`: segments that there are to be sent."""
+        self._amount = amount
         self.window = FIRST_WINDOW
         """Segments."""
         self.threshold = float("inf")
         self.first = self.next = 0
         """SND.UNA, SND.NXT."""
         self.timer: float | None = None
+        self.ceiling = float("inf")
+        """MaxCwnd: segments beyond which the window does not grow."""
+        self.on_lost: Callable[[int], object] = lambda number: None
+        """Told of each segment that is found lost."""
         self.timeouts = self.cuts = self.spared = 0
         """Timeouts; halvings; losses that ELN kept from being one."""
         self._sacked: list[int] = []
@@ -76,6 +85,11 @@ class SackSender:
         self._timeout = RetransmissionTimeout()
 
     @property
+    def round_trip(self) -> tuple[float, float]:
+        """Mean and deviation in seconds (RFC 6298)."""
+        return self._timeout.smoothed, self._timeout.variation
+
+    @property
     def pipe(self) -> int:
         """Segments under way (RFC 6675, 4)."""
         return self.next - self.first - len(self._sacked) - len(self._lost)
@@ -84,8 +98,10 @@ class SackSender:
         """The segments that may go now."""
         found = []
         fast, self._fast = self._fast, False
-        while self.pipe + 1 <= self.window or (fast and self._lost):
+        while self.pipe + 1 <= min(self.window, self.ceiling) or (fast and self._lost):
             fast = False
+            if not self._lost and self.next >= self._amount:
+                break
             if self._lost:
                 number = self._lost.pop(0)
                 self._again[number] = self.next
@@ -115,11 +131,13 @@ class SackSender:
         """The timer has come."""
         self.timeouts += 1
         if not self._timeout.backed_off:
-            self.threshold = max(self.window / 2, 2.0)
+            self.threshold = max(self.reduced(), 2.0)
         self.window = 1.0
         self._sacked.clear()
         self._again.clear()
         self._lost = list(range(self.first, self.next))
+        for number in self._lost:
+            self.on_lost(number)
         self._judged = self.next
         self._recover, self._cut, self._more = None, False, False
         self._timeout.back_off()
@@ -157,6 +175,7 @@ class SackSender:
         for number in range(max(self.first, self._judged), fence):
             if number not in known:
                 self._lost.append(number)
+                self.on_lost(number)
                 self._count(number, eln=eln)
         self._judged = max(self._judged, fence)
         for number in [one for one, sent in self._again.items() if sent <= fence]:
@@ -179,10 +198,13 @@ class SackSender:
     def _halve(self) -> None:
         self._cut = self._fast = True
         self.cuts += 1
-        # Half the window, not of RFC 5681's FlightSize, which grows without bound above a hole that
-        # stays.
-        self.threshold = max(self.window / 2, 2.0)
+        self.threshold = max(self.reduced(), 2.0)
         self.window = self.threshold
+
+    def reduced(self) -> float:
+        """Segments of the window after a loss: half the window, not of RFC 5681's FlightSize, which
+        grows without bound above a hole that stays."""
+        return self.window / 2
 
     def _end_or_grow(self, came: int) -> None:
         recovering = self._cut
@@ -196,7 +218,13 @@ class SackSender:
         if self.window < self.threshold:
             self.window += min(came, 2)
         else:
-            self.window += came / self.window
+            self.window += self.increase() * came / self.window
+        self.window = min(self.window, self.ceiling)
+
+    def increase(self) -> float:
+        """Segments by which the window grows in a round trip of congestion avoidance."""
+        return 1.0
 
     def _set_timer(self, now: float) -> None:
-        self.timer = now + self._timeout.seconds
+        over = self.first >= self._amount
+        self.timer = None if over else now + self._timeout.seconds

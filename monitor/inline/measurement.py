@@ -91,6 +91,16 @@ class InlineMeasurement:
         part = self._parts[len(self._trends)]
         return covering(part, packet=self._packet, count=self._count)
 
+    def ahead(self, unheard: int) -> MeasurementStream | None:
+        """What to send behind so many streams that have left and that `observed` has not been told
+        of; None: this measurement has no more than these."""
+        if self._range is None:
+            return self.stream if unheard == 0 else None
+        at = len(self._trends) + unheard
+        if at >= len(self._parts):
+            return None
+        return covering(self._parts[at], packet=self._packet, count=self._count)
+
     def observed(self, times: StreamTimes, *, resolution: float = 0.0) -> InlineResult | None:
         """The stream's packets have come; None: there is another one to send.
 

@@ -151,13 +151,13 @@ def test_a_receiver_acknowledges_every_second_and_what_is_out_of_order_at_once()
     receiver = SackReceiver()
     assert receiver.received(SackSegment(0, 0.0), 0.1) is None
     assert receiver.timer == 0.1 + DELAY
-    assert receiver.received(SackSegment(1, 0.01), 0.11) == SackAck(2, (), 0.0)
+    assert receiver.received(SackSegment(1, 0.01), 0.11) == SackAck(2, (), 0.0, at=0.11)
     receiver.corrupted(2)
-    assert receiver.received(SackSegment(3, 0.02), 0.12) == SackAck(2, ((3, 4),), 0.02, True)
+    assert receiver.received(SackSegment(3, 0.02), 0.12) == SackAck(2, ((3, 4),), 0.02, True, 0.12)
     assert receiver.received(SackSegment(5, 0.03), 0.13).blocks == ((5, 6), (3, 4))
     assert receiver.received(SackSegment(4, 0.04), 0.14).blocks == ((3, 6),)
     assert receiver.received(SackSegment(4, 0.04), 0.14).blocks == ((3, 6),)
-    assert receiver.received(SackSegment(2, 0.05), 0.15) == SackAck(6, (), 0.05)
+    assert receiver.received(SackSegment(2, 0.05), 0.15) == SackAck(6, (), 0.05, at=0.15)
 
 
 def test_endless_content_has_whatever_is_asked_for() -> None:
