@@ -44,8 +44,8 @@ smoke: $(STAMP) system  ## benches in virtual time, and whole page loads over no
 	$(BIN)/python -m bench all --virtual --quick --report bench-report/virtual
 	$(BIN)/python -m bench browse --profile fast --page demo/site/article --runs 1
 
-AT_ONCE ?= -n 3 --dist loadfile
-# They wait more than they reckon: three files at a time keep two processors busy.
+AT_ONCE ?= -n 4 --dist loadfile
+# They wait more than they reckon: four files at a time keep two processors busy.
 
 AGAIN ?= yes
 # no: without those that `make coverage` has run just now.

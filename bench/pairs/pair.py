@@ -214,6 +214,9 @@ class OnTheLoop:
     def submit(self, job: Job) -> None:
         job()
 
+    def spent(self) -> float:
+        return 0.0
+
     def stop(self) -> None:
         pass
 

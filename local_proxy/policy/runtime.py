@@ -4,7 +4,8 @@ Policies react in a thread of their own (worker.py), one event of one policy at 
 the loop goes on. What a reaction asks for is checked and sent as soon as it is there; nothing is
 gathered up, so it changes the very next quantum. A policy that raises, answers nonsense or takes
 longer than a second is switched off, what it set is undone, and the others go on; if none is left,
-the default takes over.
+the default takes over. It is a second of processor time, for a machine that is busy with something
+else is no fault of a policy's; one that waits for something has ten.
 
 The thin edge: loop, thread, clock and log. All decisions are in policies/host/chain.py.
 """
@@ -30,7 +31,9 @@ from policies.host.chain import HostStep, PolicyHost, PolicySlot, PolicyTurn, re
 WARN_AFTER: Final = 0.05
 """Seconds of a reaction: two frames of a fast screen, long before anybody notices."""
 OFF_AFTER: Final = 1.0
-"""Seconds of a reaction."""
+"""Seconds of processor time of a reaction."""
+STUCK: Final = 10
+"""Times as long may pass in all, whoever has the processors."""
 MAX_WAITING: Final = 10_000
 """Turns that wait. More: the policy that has used most time can't keep up, and goes."""
 
@@ -185,7 +188,7 @@ class PolicyRuntime:
             return
         self._idle.clear()
         self._under_way = turn
-        self._watchdog = self._loop.call_later(self._off_after, self._overdue, turn)
+        self._watch(turn, self._off_after, since=self._loop.time())
         self._worker.submit(partial(self._react, turn, self.view))
 
     def _react(self, turn: PolicyTurn, view: SessionView) -> None:
@@ -220,9 +223,21 @@ class PolicyRuntime:
         now = self._loop.time()
         self._take(self._host.reacted(turn, commands, seconds=took, now=now))
 
-    def _overdue(self, turn: PolicyTurn) -> None:
+    def _watch(self, turn: PolicyTurn, after: float, *, since: float) -> None:
+        self._watchdog = self._loop.call_later(after, self._look, turn, since)
+
+    def _look(self, turn: PolicyTurn, since: float) -> None:
+        """Whether it has had its time; else look again when it can have had it."""
         if turn is not self._under_way:
             return
+        left = self._off_after - self._worker.spent()
+        patience = since + STUCK * self._off_after - self._loop.time()
+        if left <= 0 or patience <= 0:
+            self._overdue(turn)
+        else:
+            self._watch(turn, min(left, patience), since=since)
+
+    def _overdue(self, turn: PolicyTurn) -> None:
         self._worker.abandon()
         self._worker = self._new_worker()
         self._free()

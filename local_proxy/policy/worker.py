@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import time
 from collections.abc import Callable
+from math import inf
 from queue import SimpleQueue
 from typing import Final, Protocol
 
@@ -25,6 +27,7 @@ class Worker(Protocol):
     """Where policies react: a thread in a session, the loop itself in virtual time."""
 
     def submit(self, job: Job) -> None: ...
+    def spent(self) -> float: ...
     def stop(self) -> None: ...
     def abandon(self) -> None: ...
 
@@ -34,12 +37,27 @@ class PolicyWorker:
 
     def __init__(self) -> None:
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._clock: int | None = None
+        """The thread's own, which stands still while others have the processors."""
+        self._began: float | None = None
+        """By that clock, the job under way; None: none is."""
         self._thread = threading.Thread(target=self._run, name=_NAME, daemon=True)
         self._thread.start()
 
     def submit(self, job: Job) -> None:
         """Run it after those before. It must not raise."""
         self._jobs.put(job)
+
+    def spent(self) -> float:
+        """Seconds of processor time that the job under way has had; infinite where it can't be
+        told apart from the time that has passed (macOS has no clocks of threads)."""
+        began, clock = self._began, self._clock
+        if began is None:
+            return 0.0  # it waits for a processor
+        try:
+            return inf if clock is None else time.clock_gettime(clock) - began
+        except OSError:  # the thread has ended
+            return inf
 
     def stop(self) -> None:
         """End after the jobs submitted so far. Does not wait."""
@@ -61,8 +79,12 @@ class PolicyWorker:
         return not self._thread.is_alive()
 
     def _run(self) -> None:
+        if hasattr(time, "pthread_getcpuclockid"):
+            self._clock = time.pthread_getcpuclockid(threading.get_ident())
         try:
             while (job := self._jobs.get()) is not None:
+                self._began = time.thread_time()
                 job()
+                self._began = None
         except Abandoned:
             pass

@@ -9,6 +9,7 @@ from bench.scenarios.imtcp import (
     imtcp_flow,
     imtcp_full_speed,
     imtcp_share,
+    imtcp_web,
 )
 
 BackgroundCase = imtcp_background.BackgroundCase
@@ -61,3 +62,14 @@ def test_connections_that_measure_share_a_line() -> None:
 def test_jains_index_is_one_where_all_have_the_same() -> None:
     assert imtcp_share.fairness([3.0, 3.0, 3.0]) == pytest.approx(1.0)
     assert imtcp_share.fairness([1.0, 0.0, 0.0, 0.0]) == pytest.approx(0.25)
+
+
+def test_readers_notice_a_transfer_less_that_is_in_the_background() -> None:
+    found = imtcp_web.run(runs=1, seconds=24.0, clients=150, say=silent)
+    rows = {row["transfer"]: row for row in found["runs"]}
+    assert rows["none"]["transfer_mbit"] == 0
+    assert rows["none"]["pages"] > 100
+    assert rows["background"]["transfer_mbit"] > 3
+    assert rows["background"]["page_mean_s"] < rows["Reno"]["page_mean_s"] * 1.1
+    assert len(found["exhibits"]) == 3
+    assert len(found["checks"]) == 5

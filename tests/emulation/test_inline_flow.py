@@ -13,6 +13,7 @@ from emulation.dumbbell.events import Events
 from emulation.dumbbell.flows import PACKET, Route, SackFlow
 from emulation.dumbbell.hops import Hop
 from emulation.dumbbell.inline_flow import ImTcpFlow, Transmission
+from emulation.dumbbell.web_clients import OBJECTS, WebClient
 from emulation.tcp.rivals import HighSpeedSender, LedbatSender, WestwoodSender
 from emulation.tcp.sack_receiver import SackReceiver
 from emulation.tcp.sack_sender import SackSegment, SackSender
@@ -188,3 +189,19 @@ def test_udp_of_random_sizes_has_its_rate() -> None:
     RandomSizes(line.events, line.down, 12_500.0, random.Random(1), sizes=(300, 600))
     line.events.run(100.0)
     assert line.down.carried == pytest.approx(1_250_000, rel=0.01)
+
+
+def test_a_reader_loads_page_after_page_and_knows_what_each_took() -> None:
+    line = Line(queue=200)
+    took: list[tuple[float, float]] = []
+    WebClient(
+        *(line.events, Route((line.down,)), Route((line.up,)), random.Random(4)),
+        round_trip=ROUND_TRIP,
+        took=lambda began, seconds: took.append((began, seconds)),
+    )
+    line.events.run(120.0)
+    assert len(took) > 10
+    assert all(seconds >= 2 * 2 * ROUND_TRIP for _, seconds in took), "two rounds of four objects"
+    begins = [began for began, _ in took]
+    assert begins == sorted(begins)
+    assert line.down.carried > len(took) * OBJECTS * 2_000

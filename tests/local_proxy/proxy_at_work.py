@@ -29,6 +29,9 @@ class AtOnce:
     def submit(self, job: Callable[[], None]) -> None:
         job()
 
+    def spent(self) -> float:
+        return 0.0
+
     def stop(self) -> None: ...
 
     def abandon(self) -> None: ...

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Iterable
 
 import pytest
@@ -131,6 +132,55 @@ def test_a_policy_that_stalls_or_answers_nonsense_goes_off_and_the_loop_goes_on(
             assert s.sent == []  # a reaction is taken whole or not at all
 
     run(check)
+
+
+@pytest.mark.skipif(not hasattr(time, "pthread_getcpuclockid"), reason="threads have no clocks")
+def test_time_that_others_have_the_processors_does_not_count_but_not_for_ever() -> None:
+    """A thread that waits for a lock stands still as one does that waits for a processor."""
+    release, over = threading.Event(), threading.Event()
+
+    def starved(event: Event, view: SessionView) -> Iterable[Command]:
+        if event == SessionOpened():
+            release.wait(60)
+        else:
+            over.wait(60)
+        return ()
+
+    async def check() -> None:
+        async with session(Scripted(starved, "starved"), off_after=0.1) as s:
+            s.runtime.hear(SessionOpened())
+            await asyncio.sleep(0.4)
+            assert s.runtime.statistics()[0].on
+            release.set()
+            await s.runtime.idle()
+            assert s.runtime.statistics()[0].reactions == 1
+            s.runtime.hear(DocumentOpened(1, "http://site/"))
+            async with asyncio.timeout(60):
+                while s.runtime.statistics()[0].on:  # noqa: ASYNC110
+                    await asyncio.sleep(0.05)
+            assert "took more than" in s.runtime.statistics()[0].why_off
+        over.set()
+
+    run(check)
+
+
+def test_a_worker_knows_the_time_of_the_job_under_way_alone() -> None:
+    worker, spun, go_on = PolicyWorker(), threading.Event(), threading.Event()
+
+    def spins() -> None:
+        until = time.thread_time() + 0.05
+        while time.thread_time() < until:
+            pass
+        spun.set()
+        go_on.wait(60)
+
+    worker.submit(spins)
+    assert spun.wait(60)
+    assert worker.spent() >= 0.05
+    go_on.set()
+    worker.stop()
+    assert worker.join(60)
+    assert worker.spent() == 0.0, "none is under way"
 
 
 def test_a_worker_given_up_ends_its_thread_even_in_an_endless_loop() -> None:

@@ -57,4 +57,15 @@ ENTRIES: Final = (
         slow=True,
         virtual=True,
     ),
+    Scenario(
+        "imtcp-web",
+        "a transfer beside 220 readers of web pages (ImTCP, figures 15, 16, 23 and 24)",
+        "bench.scenarios.imtcp.imtcp_web",
+        takes=600,
+        quick_takes=40,
+        quick={"runs": 2, "seconds": 60.0},
+        full={"runs": 6},
+        slow=True,
+        virtual=True,
+    ),
 )
