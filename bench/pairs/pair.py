@@ -220,8 +220,8 @@ class OnTheLoop:
     def stop(self) -> None:
         pass
 
-    def abandon(self) -> None:
-        pass
+    def abandon(self) -> bool:
+        return False
 
 
 @asynccontextmanager

@@ -34,6 +34,8 @@ OFF_AFTER: Final = 1.0
 """Seconds of processor time of a reaction."""
 STUCK: Final = 10
 """Times as long may pass in all, whoever has the processors."""
+INTERRUPTS: Final = 10
+"""Times that a reaction is told to end, before its thread is left to itself."""
 MAX_WAITING: Final = 10_000
 """Turns that wait. More: the policy that has used most time can't keep up, and goes."""
 
@@ -238,11 +240,16 @@ class PolicyRuntime:
             self._watch(turn, min(left, patience), since=since)
 
     def _overdue(self, turn: PolicyTurn) -> None:
-        self._worker.abandon()
+        self._interrupt(self._worker, INTERRUPTS)
         self._worker = self._new_worker()
         self._free()
         event = type(turn.event).__name__
         self._switch_off(turn.slot, f"took more than {self._off_after:g} s over {event}")
+
+    def _interrupt(self, worker: Worker, times: int) -> None:
+        """Again, should it not have ended: its thread would spin for ever."""
+        if worker.abandon() and times > 1:
+            self._loop.call_later(self._off_after, self._interrupt, worker, times - 1)
 
     def _free(self) -> None:
         self._under_way = None

@@ -29,7 +29,7 @@ class Worker(Protocol):
     def submit(self, job: Job) -> None: ...
     def spent(self) -> float: ...
     def stop(self) -> None: ...
-    def abandon(self) -> None: ...
+    def abandon(self) -> bool: ...
 
 
 class PolicyWorker:
@@ -63,15 +63,18 @@ class PolicyWorker:
         """End after the jobs submitted so far. Does not wait."""
         self._jobs.put(None)
 
-    def abandon(self) -> None:
-        """End now: interrupt the job under way, take no other."""
+    def abandon(self) -> bool:
+        """End now: interrupt the job under way, take no other. Whether it may still run: what is
+        raised in a finalizer, or caught, interrupts nothing, and has to be raised again."""
         self.stop()
         ident = self._thread.ident
-        if ident is not None and self._thread.is_alive():
-            # CPython's own way to interrupt a thread (PyThreadState_SetAsyncExc, C API reference).
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                ctypes.c_ulong(ident), ctypes.py_object(Abandoned)
-            )
+        if ident is None or not self._thread.is_alive():
+            return False
+        # CPython's own way to interrupt a thread (PyThreadState_SetAsyncExc, C API reference).
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(
+            ctypes.c_ulong(ident), ctypes.py_object(Abandoned)
+        )
+        return True
 
     def join(self, timeout: float) -> bool:
         """Wait for the end, at most so many seconds; True: it has ended."""

@@ -34,7 +34,8 @@ class AtOnce:
 
     def stop(self) -> None: ...
 
-    def abandon(self) -> None: ...
+    def abandon(self) -> bool:
+        return False
 
 
 class AtWork:

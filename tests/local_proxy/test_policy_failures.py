@@ -198,6 +198,34 @@ def test_a_worker_given_up_ends_its_thread_even_in_an_endless_loop() -> None:
     assert worker.join(10)
 
 
+def test_who_catches_what_is_to_end_it_is_told_again() -> None:
+    ended = threading.Event()
+
+    def stubborn(event: Event, view: SessionView) -> Iterable[Command]:
+        caught = 0
+        try:
+            while True:
+                try:
+                    while True:
+                        pass
+                except BaseException:
+                    caught += 1
+                    if caught == 3:
+                        raise
+        finally:
+            ended.set()
+
+    async def check() -> None:
+        async with session(Scripted(stubborn, "stubborn"), off_after=0.1) as s:
+            s.runtime.hear(SessionOpened())
+            async with asyncio.timeout(60):
+                while not ended.is_set():  # noqa: ASYNC110
+                    await asyncio.sleep(0.02)
+            assert not s.runtime.statistics()[0].on
+
+    run(check)
+
+
 def test_impossible_commands_are_refused_one_by_one() -> None:
     wrong: list[Command] = [
         Raise(99),
