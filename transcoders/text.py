@@ -29,6 +29,8 @@ PLAYLISTS: Final = frozenset(
     ("application/vnd.apple.mpegurl", "application/x-mpegurl", "audio/mpegurl", "audio/x-mpegurl")
 )
 """Texts that list the segments of a film (RFC 8216, 4)."""
+MANIFESTS: Final = frozenset(("application/dash+xml",))
+"""The same of DASH (ISO/IEC 23009-1, annex C)."""
 _COMPRESSIBLE: Final = frozenset(
     {
         "application/ecmascript",

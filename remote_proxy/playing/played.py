@@ -7,18 +7,22 @@ in seconds their playlist tells; so what was read is remembered by address, with
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
 from remote_proxy.playing.containers import ENOUGH, rate_of
+from remote_proxy.playing.manifests import Manifest, PlayedAddress
 from remote_proxy.playing.playlists import Playlist
-from transcoders.text import PLAYLISTS
+from transcoders.text import MANIFESTS, PLAYLISTS
 from wire.fields import Headers, header
 from wire.skeleton import Kind
 
 REMEMBERED: Final = 4096
 """Addresses of films and segments."""
+PATTERNS: Final = 128
+"""Representations of manifests whose segments differ in their numbers."""
 MARGIN: Final = 1.25
 """Times its mean rate that a film has: what moves takes more, and what is ahead of the picture
 shown makes up for a link that stops."""
@@ -33,15 +37,34 @@ class PlayedRates:
         self._rates: OrderedDict[bytes, float] = OrderedDict()
         self._seconds: OrderedDict[bytes, float] = OrderedDict()
         """Of segments. Both by digests: a playlist may have long addresses and many."""
+        self._patterns: OrderedDict[str, tuple[re.Pattern[str], float]] = OrderedDict()
+        """Of segments that manifests name by templates, by these."""
 
-    def playlist(self, url: str, content_type: str) -> Playlist | None:
-        """Who is to read the response; None: it is no playlist."""
+    def playlist(self, url: str, content_type: str) -> Playlist | Manifest | None:
+        """Who is to read the response; None: it is neither playlist nor manifest."""
+        if content_type in MANIFESTS:
+            return Manifest(url)
         return Playlist(url) if content_type in PLAYLISTS else None
 
-    def read(self, playlist: Playlist) -> None:
-        """All of a playlist has passed."""
+    def read(self, playlist: Playlist | Manifest) -> None:
+        """All of it has passed."""
+        if isinstance(playlist, Manifest):
+            for found in playlist.addresses():
+                self._read(found)
+            return
         for address, seconds in playlist.segments():
             _put(self._seconds, address, seconds)
+
+    def _read(self, found: PlayedAddress) -> None:
+        """A manifest's rate has its margin in it."""
+        rate = found.rate / MARGIN
+        if not found.counts:
+            _put(self._rates, found.address, rate)
+            return
+        self._patterns[found.address] = found.pattern(), rate
+        self._patterns.move_to_end(found.address)
+        if len(self._patterns) > PATTERNS:
+            self._patterns.popitem(last=False)
 
     def listen(
         self, url: str, kind: Kind, headers: Headers, *, wanted: Callable[[float], None]
@@ -55,6 +78,9 @@ class PlayedRates:
         seconds = self._seconds.get(_name(url))
         if rate is None and seconds and total:
             rate = total / seconds
+        if rate is None:
+            matching = (rate for one, rate in self._patterns.values() if one.fullmatch(url))
+            rate = next(matching, None)
         if rate is None:
             return PlayedFile(total, lambda found: wanted(self._found(url, found)))
         wanted(MARGIN * rate)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from remote_proxy.playing.manifests import Manifest
 from remote_proxy.playing.played import DELAY, PlayedFile, PlayedRates
 from remote_proxy.playing.playlists import Playlist
 from scheduling.guarantees import Guarantees
@@ -16,11 +17,11 @@ class Playing:
         self._guarantees = guarantees
         self._rates = PlayedRates()
 
-    def playlist(self, url: str, content_type: str) -> Playlist | None:
-        """Who is to read a text; None: it is no playlist."""
+    def playlist(self, url: str, content_type: str) -> Playlist | Manifest | None:
+        """Who is to read a text; None: it is neither playlist nor manifest."""
         return self._rates.playlist(url, content_type)
 
-    def read(self, playlist: Playlist | None) -> None:
+    def read(self, playlist: Playlist | Manifest | None) -> None:
         """All of it has passed."""
         if playlist is not None:
             self._rates.read(playlist)

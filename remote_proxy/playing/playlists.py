@@ -1,6 +1,6 @@
 """Reads from HLS playlists how long each segment plays (RFC 8216, 4.3.2.1). Pure.
 
-DASH needs none of this: its segments say it themselves (containers.py).
+DASH has manifests (manifests.py).
 """
 
 from __future__ import annotations

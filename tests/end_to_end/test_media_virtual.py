@@ -52,12 +52,17 @@ def film(rate: int = PLAYED) -> bytes:
     return made.getvalue()
 
 
+MANIFEST = f"""<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011"><Period>
+<AdaptationSet><SegmentTemplate media="seg/$Number$.m4s" duration="4"/>
+<Representation id="v" bandwidth="{8 * PLAYED}"/></AdaptationSet></Period></MPD>""".encode()
 FILMS = SyntheticPage(
     "http://page.test/films",
     {
         FILM: File("audio/wav", film()),
         f"{FILM}2": File("audio/wav", film()),
         f"{FILM}3": File("audio/wav", film(24_000)),
+        "http://page.test/film.mpd": File("application/dash+xml", MANIFEST),
+        **{f"http://page.test/seg/{n}.m4s": File("video/mp4", bytes(4 * PLAYED)) for n in range(3)},
     },
 )
 MADE = prepared([PAGE, OTHER])
@@ -145,6 +150,39 @@ def test_a_film_is_played_while_pages_load() -> None:
     assert seconds < 2.5, "until it has enough in hand to begin"
     assert shown.guaranteed
     assert 1.2 * PLAYED < shown.rate < 1.3 * PLAYED
+
+
+def test_a_segment_that_says_nothing_has_the_rate_that_its_manifest_says() -> None:
+    """As a page's script asks for them: by fetch, which says what it is for no more than that."""
+
+    async def get(pair: Pair, url: str) -> None:
+        fields = [("referer", PAGE.url), ("sec-fetch-dest", "empty"), ("sec-fetch-mode", "cors")]
+        response = await pair.local.core.handle(Request("GET", url, fields))
+        assert response.status == 200
+        if not isinstance(response.body, bytes):
+            async for _ in response.body:
+                pass
+
+    async def go() -> list[ComponentStatus]:
+        services = Services(Shelf([PAGE, OTHER, FILMS]), MADE)
+        async with memory_pair(LINK, services, [Default()]) as pair:
+            document = await pair.load(PAGE.url)
+            pair.local.tracker.plays(document, True)
+            await get(pair, "http://page.test/film.mpd")
+            getting = asyncio.create_task(get(pair, "http://page.test/seg/0.m4s"))
+            await asyncio.sleep(2.0)
+            shown = [
+                part
+                for document in pair.local.overview.snapshot().documents
+                for part in document.components
+                if "/seg/" in part.url
+            ]
+            await getting
+            return shown
+
+    (shown,) = run(go())
+    assert shown.rate == PLAYED
+    assert shown.guaranteed
 
 
 def test_without_a_guarantee_it_stalls() -> None:
