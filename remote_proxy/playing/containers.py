@@ -5,9 +5,10 @@
     MPEG audio (MP3)            Xing or Info header, else the first frame's bit rate (ISO 11172-3)
     AAC in ADTS                 its frames' lengths (ISO 14496-3, 1.A.2)
     WAVE, FLAC                  the format chunk; STREAMINFO (RFC 9639, 8.2)
+    Ogg with Opus or Vorbis     its first pages' positions (RFC 3533, 6; RFC 7845, 4; Vorbis I, A.2)
 
-Ogg says at its end alone how long it plays. What is read here is anybody's claim: a rate is only
-ever asked for, and given as far as the link carries it.
+What is read here is anybody's claim: a rate is only ever asked for, and given as far as the link
+carries it.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ _ADTS_HERTZ: Final = (
 _ADTS_LEAST: Final = 8
 _ADTS_MOST: Final = 64
 """Frames by which a rate is told."""
+_OGG_SECONDS: Final = 2.0
+"""Of an Ogg file by which its rate is told."""
 _TRIES: Final = 64
 """Places at which an element may seem to begin: a file can be made of nothing else."""
 
@@ -54,7 +57,7 @@ def rate_of(head: bytes, *, total: int | None) -> float | None:
     `total`: bytes of the whole file, None: not known.
     """
     head = head[:ENOUGH]
-    for read in (_index, _wave, _mp3_rate, _adts):
+    for read in (_index, _wave, _mp3_rate, _adts, _ogg):
         rate = _sane(lambda read=read: read(head))  # type: ignore[misc]
         if rate:
             return rate
@@ -212,3 +215,30 @@ def _adts(head: bytes) -> float | None:
             break
         at, frames = at + length, frames + 1
     return None if frames < _ADTS_LEAST else (at - begins) * hertz / (1024 * frames)
+
+
+def _ogg(head: bytes) -> float | None:
+    """Bytes/second of the first pages; None where several streams are in one."""
+    hertz, began, at = _ogg_hertz(head), None, 0
+    rate = None
+    while hertz and head[at : at + 4] == b"OggS" and head[14:18] == head[at + 14 : at + 18]:
+        (position,) = struct.unpack_from("<q", head, at + 6)
+        segments = head[at + 26]
+        at += 27 + segments + sum(head[at + 27 : at + 27 + segments])
+        if at > len(head):
+            break
+        if position <= 0:
+            continue  # headers, or a packet that goes on
+        if began is None:
+            began = position, at
+        elif position > began[0] and (seconds := (position - began[0]) / hertz) >= _OGG_SECONDS:
+            rate = (at - began[1]) / seconds
+    return rate
+
+
+def _ogg_hertz(head: bytes) -> int:
+    """Positions of a second; 0: it is none of which that is known."""
+    packet = head[27 + head[26] :] if head.startswith(b"OggS") else b""
+    if packet.startswith(b"OpusHead"):
+        return 48_000
+    return int(struct.unpack_from("<I", packet, 12)[0]) if packet.startswith(b"\x01vorbis") else 0

@@ -32,6 +32,22 @@ def fragmented(seconds: float) -> bytes:
     return box(b"ftyp", b"iso5") + box(b"moov", box(b"mvhd", header), box(b"mvex", extends))
 
 
+def ogg(first: bytes, *positions: int, size: int, serials: tuple[int, ...] = (7,)) -> bytes:
+    """Pages of `size` bytes that end at these positions, behind two of headers."""
+    pages, whole = [(0, first), (0, b"comments"), *((one, b"") for one in positions)], b""
+    for number, (position, content) in enumerate(pages):
+        lacing = bytes([255] * ((size - 27) // 256)) if not content else bytes([len(content)])
+        body = content or bytes(255 * len(lacing))
+        serial = serials[number % len(serials)]
+        whole += b"OggS\0\0" + struct.pack("<qIII", position, serial, number, 0)
+        whole += bytes([len(lacing)]) + lacing + body
+    return whole
+
+
+OPUS = b"OpusHead\x01\x02" + bytes(9)
+VORBIS = b"\x01vorbis" + struct.pack("<IBI", 0, 2, 44_100) + bytes(14)
+
+
 def segment(*parts: tuple[int, float]) -> bytes:
     head = bytes(4) + struct.pack(">IIIIHH", 1, 90_000, 0, 0, 0, len(parts))
     lines = [struct.pack(">III", size, int(seconds * 90_000), 0) for size, seconds in parts]
@@ -119,7 +135,8 @@ def test_without_a_length_of_the_file_its_time_says_nothing() -> None:
     assert rate_of(mp4(40.0), total=None) is None
 
 
-WHOLE = [mp4(40.0), fragmented(20.0), segment((9, 1.0)), film(), mp3(), adts(), flac(3), pcm(8_000)]
+WHOLE = [mp4(40.0), fragmented(20.0), segment((9, 1.0)), film(), mp3(), adts(), flac(3), pcm(8_000),
+         ogg(VORBIS, *range(22_050, 400_000, 22_050), size=1_000)]  # fmt: skip
 
 
 @given(st.sampled_from(WHOLE), st.data())
@@ -134,3 +151,21 @@ def test_whatever_comes_is_a_rate_or_none(whole: bytes, data: st.DataObject) -> 
 
 def test_only_so_much_is_looked_at() -> None:
     assert rate_of(bytes(ENOUGH) + mp4(40.0), total=4_000_000) is None
+
+
+def test_oggs_rate_is_that_of_its_first_pages() -> None:
+    size = 27 + 16 * 256
+    opus = ogg(OPUS, *(48_000 * n for n in range(1, 13)), size=size)
+    assert rate_of(opus, total=None) == pytest.approx(size)
+    vorbis = ogg(VORBIS, *(22_050 * n for n in range(1, 13)), size=size)
+    assert rate_of(vorbis, total=9_999_999) == pytest.approx(2 * size)
+    assert rate_of(opus[: 4 * size], total=None) == pytest.approx(size), "as much as is here"
+
+
+def test_ogg_that_can_not_be_told_has_none() -> None:
+    size, positions = 27 + 16 * 256, [48_000 * n for n in range(1, 13)]
+    assert rate_of(ogg(OPUS, *positions[:2], size=size), total=None) is None, "too short to tell"
+    assert rate_of(ogg(OPUS, *positions, size=size, serials=(7, 8)), total=None) is None
+    assert rate_of(ogg(b"\x80theora" + bytes(40), *positions, size=size), total=None) is None
+    assert rate_of(ogg(OPUS, *[-1] * 12, size=size), total=None) is None
+    assert rate_of(ogg(OPUS, *reversed(positions), size=size), total=None) is None

@@ -47,6 +47,16 @@ def test_a_film_is_asked_for_in_ranges_and_its_header_comes_once() -> None:
     assert session.wanted == [MARGIN * 100_000.0] * 2
 
 
+def test_a_header_at_the_end_is_asked_for_in_a_range_and_is_of_all_ranges() -> None:
+    session = Session()
+    session.play(URL, WHOLE, b"\0\0\0\x18ftypmp42", b"\0\x3d\x08\x2fmdat" + bytes(100_000))
+    assert session.wanted == [], "the first one says nothing"
+    at_the_end = [("content-length", "900"), ("content-range", "bytes 3999100-3999999/4000000")]
+    session.play(URL, at_the_end, mp4(40.0))
+    session.play(URL, [("content-range", "bytes 48-3999099/4000000")], bytes(9))
+    assert session.wanted == [MARGIN * 100_000.0] * 2
+
+
 def test_a_header_that_comes_byte_by_byte_is_read() -> None:
     session = Session()
     whole = mp4(40.0)
