@@ -122,6 +122,34 @@ def test_who_wants_the_file_gets_one_response_that_grows() -> None:
     run(main())
 
 
+def test_a_picture_that_grew_to_less_than_there_is_of_it_can_become_finer_in_its_page() -> None:
+    """A saver's picture has one level; a click may want more, however it came to the page."""
+
+    async def main() -> None:
+        high = Level("high", 0, 9, JPEG)
+        for use, known in ((Use.ELEMENT, True), (Use.BACKGROUND, False)):
+            chosen, one = Chosen(), component(high, received=3, use=use)
+            one.identical = False
+            answer = await chosen.ask(one)
+            reading = asyncio.ensure_future(text_of(answer))
+            advance(one, 9)
+            await reading
+            for done in answer.on_done:
+                done(True)
+            one.complete = True
+            one.notify()
+            assert chosen.ways == (0, 0, 1, 0)
+            assert (one.id in chosen.page.pictures) is known
+            told: dict[int, int] = {}
+            assert chosen.page.steps(told) == []
+            one.levels, one.complete = (high, Level("original", 9, 12, JPEG)), False
+            one.data += b"all"
+            one.notify()
+            assert [step.level for step in chosen.page.steps(told)] == ["original"] * known
+
+    run(main())
+
+
 def test_a_driver_that_does_not_come_is_waited_for_once() -> None:
     async def main() -> None:
         chosen = Chosen(driver=False)

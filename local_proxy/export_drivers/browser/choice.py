@@ -250,14 +250,21 @@ class LevelChoice:
         request: Request,
         page: BrowserPage | None,
     ) -> Response:
-        """A driver may have the browser keep what this response, in other bytes, must not be."""
+        """A driver may have the browser keep what this response, in other bytes, must not be; and
+        may be told of more than it was to end in."""
         if page is None or not page.injected:
             return response
         page.replacing += 1
 
         def over(whole: bool) -> None:
             keep = browser_copies.way(page, head, request) if whole else None
-            self._pages.replaced(page, component, asker=Asker.of(request), keep=keep)
+            stops = whole and component.other_pixels and shows(request)
+            self._pages.replaced(
+                *(page, component),
+                asker=Asker.of(request),
+                keep=keep,
+                stops=stops and self._can_swap(page, component),
+            )
 
         response.on_done.append(over)
         return response

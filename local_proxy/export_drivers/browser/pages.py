@@ -109,12 +109,21 @@ class Pages:
         return page
 
     def replaced(
-        self, page: BrowserPage, component: Component, *, asker: Asker, keep: PictureRequest | None
+        self,
+        page: BrowserPage,
+        component: Component,
+        *,
+        asker: Asker,
+        keep: PictureRequest | None,
+        stops: bool = False,
     ) -> None:
-        """A response whose parts replaced each other has ended."""
+        """A response whose parts replaced each other has ended. `stops`: with less than there is of
+        the picture, so that its driver shows what a reader may want yet."""
         page.replacing -= 1
         final = component.levels[-1]
-        if keep is not None and final.end <= component.received:
+        if stops:
+            page.remember(component, final, asker=asker, keep=keep)
+        elif keep is not None and final.end <= component.received:
             page.remember(component, final, asker=asker, keep=keep)
             page.pictures[component.id].served_at = self._now()
         page.changed.set()
