@@ -56,6 +56,8 @@ gigabyte would hold up every picture."""
 PREFIX: Final = 0.5
 """Of what the link carries until a picture's time, that the first tenth of its bytes may take
 instead of a sketch of it: that must be made first, and estimates waver."""
+AT_ONCE: Final = 32
+"""Addresses of a playlist that are read before others have their turn."""
 PIECE: Final = 65536
 """Bytes handed to a coder at a time, so that the event loop is never held for long."""
 
@@ -183,11 +185,13 @@ class Delivery:
         self._rest.end()
         if importer is not None:
             importer.close()
-        self._sender.playing.read(playlist)
         outgoing.write(work.finish())
         if headers == response.headers:  # else they may tell of bytes that the client does not get
             self._way.trail(response)
         outgoing.finish()
+        for number, _ in enumerate(self._sender.playing.read(playlist)):
+            if number % AT_ONCE == AT_ONCE - 1:
+                await asyncio.sleep(0)
 
     def _text_work(self, media: str, length: int | None) -> TextWork:
         """How densely a text of that length is coded: less so where others wait for the coders."""

@@ -10,19 +10,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
-from urllib.parse import urljoin
 
 from lxml import etree
 
-from wire.messages import MAX_URL
+from remote_proxy.playing.playlists import LONGEST, PassingText, joined
 
-LONGEST: Final = 1 << 20
-"""Bytes of one that are read."""
 REPRESENTATIONS: Final = 64
-"""Of one manifest."""
+"""Representations of one manifest that are read."""
 NAMED: Final = 4096
-"""Segments that are named one by one."""
+"""Segments of one that are."""
+LONGEST_ADDRESS: Final = 1024
+"""Characters of one, and of what it is made of: patterns take longer to make as they are longer."""
+COUNTS: Final = 4
+"""Numbers in one."""
 _LEAST: Final = 100
 _MOST: Final = 1 << 31
 """Bytes/second between which a rate is believed."""
@@ -52,81 +54,78 @@ class PlayedAddress:
         return re.compile(re.escape(self.address).replace(_COUNT, _DIGITS))
 
 
-class Manifest:
-    """One, read as it passes by."""
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """What a part of a manifest says of its segments, or the part that it is in (5.3.9.1)."""
 
-    def __init__(self, url: str) -> None:
-        self._url = url
-        self._data = bytearray()
+    base: str
+    template: str = ""
+    listed: tuple[str, ...] = ()
 
-    def feed(self, piece: bytes) -> None:
-        """Bytes of it, decoded."""
-        if len(self._data) <= LONGEST:
-            self._data += piece
+    def of(self, part: etree._Element) -> _Level:
+        """The same of a part inside."""
+        own = part.findtext("{*}BaseURL")
+        templates = (one.get("media", "") for one in part.iterfind("{*}SegmentTemplate"))
+        listed = part.iterfind("{*}SegmentList/{*}SegmentURL")
+        return _Level(
+            joined(self.base, own.strip()) if own else self.base,
+            next(filter(None, templates), self.template),
+            tuple(one.get("media", "") for one in islice(listed, NAMED)) or self.listed,
+        )
+
+
+class Manifest(PassingText):
+    """One, read once it has passed."""
 
     def addresses(self) -> Iterator[PlayedAddress]:
         """The addresses of its segments and files. What can't be read is left out."""
-        if len(self._data) > LONGEST:
+        for address, rate in islice(self._told(), NAMED):
+            if 0 < len(address) <= LONGEST_ADDRESS and address.count(_COUNT) <= COUNTS:
+                yield PlayedAddress(address, rate)
+
+    def _told(self) -> Iterator[tuple[str, float]]:
+        """Each address that is named, and its bytes/second; empty: it can't be read."""
+        for one, level in islice(self._representations(), REPRESENTATIONS):
+            rate = _rate(one.get("bandwidth", ""))
+            if rate is None:
+                continue
+            if level.template:
+                filled = _filled(level.template, one)
+                yield joined(level.base, filled) if filled else "", rate
+                continue
+            whole = ("",) if one.find("{*}BaseURL") is not None else ()
+            for address in level.listed or whole:
+                yield joined(level.base, address), rate
+
+    def _representations(self) -> Iterator[tuple[etree._Element, _Level]]:
+        root = self._root()
+        if root is None:
             return
+        level = _Level(self._url).of(root)
+        for period in root.iterfind("{*}Period"):
+            in_period = level.of(period)
+            for group in period.iterfind("{*}AdaptationSet"):
+                in_group = in_period.of(group)
+                for one in group.iterfind("{*}Representation"):
+                    yield one, in_group.of(one)
+
+    def _root(self) -> etree._Element | None:
+        """The manifest's element; None: it is none."""
+        if len(self._data) > LONGEST:
+            return None
         parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True)
         try:
             root = etree.fromstring(bytes(self._data), parser)
         except (etree.XMLSyntaxError, ValueError):
-            return
-        if root is None or etree.QName(root).localname != "MPD":
-            return
-        base = _based(self._url, root)
-        representations = named = 0
-        for period in root.iterfind("{*}Period"):
-            in_period = _based(base, period)
-            for group in period.iterfind("{*}AdaptationSet"):
-                in_group = _based(in_period, group)
-                for one in group.iterfind("{*}Representation"):
-                    representations += 1
-                    if representations > REPRESENTATIONS:
-                        return
-                    for found in _of(one, _based(in_group, one), (period, group, one)):
-                        named += 1
-                        if named > NAMED:
-                            return
-                        yield found
-
-
-def _of(
-    one: etree._Element, base: str, levels: tuple[etree._Element, ...]
-) -> Iterator[PlayedAddress]:
-    """The addresses of one representation; `levels`: what it inherits from, itself the last."""
-    rate = _rate(one.get("bandwidth", ""))
-    if rate is None:
-        return
-    template = next(
-        (
-            found.get("media", "")
-            for level in reversed(levels)
-            for found in level.iterfind("{*}SegmentTemplate")
-            if found.get("media")
-        ),
-        "",
-    )
-    if template:
-        addresses = [_filled(template, one)]
-    else:
-        addresses = _listed(levels) or ([""] if one.find("{*}BaseURL") is not None else [])
-    for address in addresses:
-        whole = _join(base, address)
-        if whole and len(whole) <= MAX_URL:
-            yield PlayedAddress(whole, rate)
-
-
-def _listed(levels: tuple[etree._Element, ...]) -> list[str]:
-    for level in reversed(levels):
-        if found := level.findall("{*}SegmentList/{*}SegmentURL"):
-            return [one.get("media", "") for one in found]
-    return []
+            return None
+        return root if root is not None and etree.QName(root).localname == "MPD" else None
 
 
 def _filled(template: str, one: etree._Element) -> str:
-    """The template with what is known of the representation; numbers are left open."""
+    """The template with what is known of the representation; numbers are left open. Empty: it is
+    longer than anybody's."""
+    if len(template) > LONGEST_ADDRESS or len(one.get("id", "")) > LONGEST_ADDRESS:
+        return ""
 
     def fill(mark: re.Match[str]) -> str:
         if mark[0] == "$$":
@@ -140,24 +139,9 @@ def _filled(template: str, one: etree._Element) -> str:
     return _MARK.sub(fill, template)
 
 
-def _based(base: str, element: etree._Element) -> str:
-    """The address that addresses inside the element are relative to."""
-    own = element.findtext("{*}BaseURL")
-    return _join(base, own.strip()) if own else base
-
-
 def _rate(bandwidth: str) -> float | None:
     """Bytes/second of bits/second."""
     if not bandwidth.isdecimal() or len(bandwidth) > 12:
         return None
     rate = int(bandwidth) / 8
     return rate if _LEAST <= rate <= _MOST else None
-
-
-def _join(base: str, address: str) -> str:
-    if len(address) > MAX_URL:
-        return ""
-    try:
-        return urljoin(base, address)
-    except ValueError:
-        return ""

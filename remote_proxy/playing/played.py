@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from remote_proxy.playing.containers import ENOUGH, rate_of
@@ -46,14 +46,16 @@ class PlayedRates:
             return Manifest(url)
         return Playlist(url) if content_type in PLAYLISTS else None
 
-    def read(self, playlist: Playlist | Manifest) -> None:
-        """All of it has passed."""
+    def read(self, playlist: Playlist | Manifest) -> Iterator[None]:
+        """All of it has passed. One step for each address: a stranger's list may be long."""
         if isinstance(playlist, Manifest):
             for found in playlist.addresses():
                 self._read(found)
+                yield
             return
         for address, seconds in playlist.segments():
             _put(self._seconds, address, seconds)
+            yield
 
     def _read(self, found: PlayedAddress) -> None:
         """A manifest's rate has its margin in it."""

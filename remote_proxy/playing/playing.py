@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from remote_proxy.playing.manifests import Manifest
 from remote_proxy.playing.played import DELAY, PlayedFile, PlayedRates
 from remote_proxy.playing.playlists import Playlist
@@ -21,10 +23,9 @@ class Playing:
         """Who is to read a text; None: it is neither playlist nor manifest."""
         return self._rates.playlist(url, content_type)
 
-    def read(self, playlist: Playlist | Manifest | None) -> None:
-        """All of it has passed."""
-        if playlist is not None:
-            self._rates.read(playlist)
+    def read(self, playlist: Playlist | Manifest | None) -> Iterator[None]:
+        """All of it has passed. Between two steps others may have their turn."""
+        return iter(()) if playlist is None else self._rates.read(playlist)
 
     def listen(self, component: int, url: str, kind: Kind, headers: Headers) -> PlayedFile | None:
         """Who is to see a response pass; None: it is not played, or its rate is known."""

@@ -13,6 +13,8 @@ SIZES = {
     "atp-workloads": "--runs 1 --scale 0.05",
     "atp-timeline": "",
     "deadline": "--quick --runs 1",
+    "bandwidth-heard": "--quick --runs 1",
+    "hats-documents": "--quick",
 }
 
 
@@ -44,6 +46,8 @@ def bench(scenario: str, folder: Path, *, hash_seed: int) -> subprocess.Popen[by
         "atp-adaptation",
         "atp-timeline",
         "deadline",
+        "bandwidth-heard",
+        "hats-documents",
     ],
 )
 def test_two_runs_write_the_same_bytes(scenario: str, tmp_path: Path) -> None:

@@ -8,8 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remote_proxy.playing.manifests import LONGEST, NAMED, REPRESENTATIONS, Manifest, PlayedAddress
+from remote_proxy.playing.manifests import (
+    COUNTS,
+    NAMED,
+    REPRESENTATIONS,
+    Manifest,
+    PlayedAddress,
+)
 from remote_proxy.playing.played import MARGIN, PATTERNS, PlayedRates
+from remote_proxy.playing.playlists import LONGEST
 from wire.messages import MAX_URL
 from wire.skeleton import Kind
 
@@ -105,6 +112,23 @@ def test_addresses_and_representations_are_so_many_at_most() -> None:
     assert read(TEMPLATE + " " * LONGEST) == []
 
 
+def seconds(text: str) -> float:
+    began = time.process_time()
+    read(text)
+    return time.process_time() - began
+
+
+def test_a_hostile_manifest_is_read_in_little_time() -> None:
+    mpd = "<MPD><Period><AdaptationSet>{}</AdaptationSet></Period></MPD>"
+    many = '<Representation id="a" bandwidth="64000"/>' * REPRESENTATIONS
+    no_address = '<SegmentURL media="http://["/>' * 30_000
+    assert seconds(mpd.format(f"<SegmentList>{no_address}</SegmentList>{many}")) < 1.0
+    assert seconds(mpd.format("<SegmentTemplate/>" * 50_000 + many)) < 1.0
+    names = f'<SegmentTemplate media="{"$RepresentationID$" * 4000}"/>'
+    long = f'<Representation id="{"i" * 500_000}" bandwidth="64000"/>'
+    assert read(mpd.format(names + long)) == []
+
+
 def test_entities_that_grow_do_not() -> None:
     grow = "".join(f'<!ENTITY e{n + 1} "{f"&e{n};" * 10}">' for n in range(12))
     text = f'<!DOCTYPE MPD [<!ENTITY e0 "x">{grow}]><MPD><BaseURL>&e12;</BaseURL></MPD>'
@@ -114,11 +138,12 @@ def test_entities_that_grow_do_not() -> None:
 
 
 def test_a_hostile_template_is_matched_in_little_time() -> None:
-    marks = "$Number$" * 100
-    (found,) = read(
+    mpd = (
         '<MPD><Period><AdaptationSet><Representation id="a" bandwidth="64000">'
-        f'<SegmentTemplate media="{marks}!"/></Representation></AdaptationSet></Period></MPD>'
+        '<SegmentTemplate media="{}!"/></Representation></AdaptationSet></Period></MPD>'
     )
+    assert read(mpd.format("$Number$" * (COUNTS + 1))) == []
+    (found,) = read(mpd.format("$Number$" * COUNTS))
     began = time.process_time()
     assert found.pattern().fullmatch("https://a.example/films/one/" + "1" * 3000) is None
     assert time.process_time() - began < 0.5
@@ -129,7 +154,7 @@ def test_a_segment_that_passes_has_the_rate_that_its_manifest_says() -> None:
     manifest = rates.playlist(URL, "application/dash+xml")
     assert isinstance(manifest, Manifest)
     manifest.feed(TEMPLATE.encode())
-    rates.read(manifest)
+    assert list(rates.read(manifest))
     address = "https://a.example/films/one/low/00007.m4s"
     assert rates.listen(address, Kind.MEDIA, [], wanted=wanted.append) is None
     assert wanted == [pytest.approx(50_000.0)], "a manifest's bandwidth has its margin"
@@ -146,7 +171,7 @@ def test_so_many_templates_are_remembered() -> None:
         manifest.feed(
             TEMPLATE.replace("</AdaptationSet>\n  <Adap", "</AdaptationSet><Adap").encode()
         )
-        rates.read(manifest)
+        assert list(rates.read(manifest))
     for number, known in ((0, False), (PATTERNS, True)):
         address = f"https://a.example/{number}/low/1.m4s"
         assert (rates.listen(address, Kind.MEDIA, [], wanted=wanted.append) is None) is known

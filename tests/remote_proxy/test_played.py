@@ -70,7 +70,7 @@ def test_a_segments_rate_is_its_length_over_the_seconds_of_its_playlist() -> Non
     playlist = session.rates.playlist("https://a.example/x.m3u8", "audio/mpegurl")
     assert playlist is not None
     playlist.feed(b"#EXTM3U\n#EXTINF:4,\n0.ts\n")
-    session.rates.read(playlist)
+    assert list(session.rates.read(playlist))
     session.play("https://a.example/0.ts", [("content-length", "200000")])
     session.play("https://a.example/1.ts", [("content-length", "200000")], bytes(100_000))
     assert session.wanted == [MARGIN * 50_000.0]
@@ -101,7 +101,7 @@ def test_long_addresses_take_little_memory(length: int, known: bool) -> None:
         playlist = session.rates.playlist(URL, "audio/mpegurl")
         assert playlist is not None
         playlist.feed(f"#EXTM3U\n#EXTINF:4,\n{number}{long}\n".encode())
-        session.rates.read(playlist)
+        assert bool(list(session.rates.read(playlist))) is known
     del playlist
     urllib.parse.clear_cache()  # type: ignore[attr-defined]  # it keeps the latest hundred or so
     kept, _ = tracemalloc.get_traced_memory()
@@ -125,5 +125,5 @@ def test_the_rate_is_told_of_the_component() -> None:
     guarantees.want(2, on=True)
     guarantees.look(1.0, link=1e6)
     assert tree.promised.reservations.rate(leaf) == MARGIN * 100_000.0
-    playing.read(None)
+    assert list(playing.read(None)) == []
     assert playing.playlist(URL, "video/mp4") is None
