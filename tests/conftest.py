@@ -1,6 +1,27 @@
 """Settings of all tests: how long one takes says nothing but how busy the machine is."""
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("sluice", deadline=None)
 settings.load_profile("sluice")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--without-floors",
+        action="store_true",
+        help="leave out the tests that `make coverage` (tests/house/floors.py) runs",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--without-floors"):
+        from tests.house import floors  # it reads every test
+
+        again = set(floors.suites())
+        left_out = [
+            one for one in items if one.path in again and not one.get_closest_marker("long")
+        ]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [one for one in items if one not in set(left_out)]

@@ -33,7 +33,7 @@ from cryptography import x509
 from bench.browsers import chatter
 from bench.browsers.capture import Capture, Frame, capturing
 from bench.browsers.cdp import CdpBrowser, Tab, launch
-from bench.browsers.visual import CAPTURE_SCALE, FrameBox, Moment, Scene
+from bench.browsers.visual import CAPTURE_SCALE, FrameBox, Moment, PictureState, Scene
 from bench.browsers.watch import SHOWN, PageWatch
 from bench.origins.endpoint import PageAccess
 from bench.pages.page_result import PageLoad, earliest_paint
@@ -57,6 +57,9 @@ DRAWING: Final = 1.5
 pictures whether they are decoded would not do: it has Chromium decode them in full, and what was
 decoded in full it scales down otherwise than what it decodes as small as it is drawn, by a mean of
 1.2 of 255, so that two loads of one page differed in a picture."""
+DRAWN_WITHIN: Final = 10.0
+"""Seconds after which a picture that Chromium has not painted counts as none: where others have the
+processors, it has painted a picture that was there long ago later than DRAWING."""
 LIMIT: Final = 400.0
 """Seconds after which a load is given up; the slowest direct load of the corpus takes 300."""
 CLOCKS: Final = 0.02
@@ -107,9 +110,10 @@ async def study(endpoint: PageAccess, page: str) -> PageStudy:
         async with capturing(tab, width=round(WIDTH * CAPTURE_SCALE)) as capture:
             await watch.navigate(endpoint.base + page)
             await watch.until("load", limit=60)
+            boxes = [_box(rectangle) for rectangle in await tab.evaluate(PICTURES)]
+            await watch.until_painted(len(boxes), limit=DRAWN_WITHIN)
             await asyncio.sleep(DRAWING)
             final = await capture.current()
-            boxes = [_box(rectangle) for rectangle in await tab.evaluate(PICTURES)]
             await tab.evaluate(_BLANK)
             await asyncio.sleep(0.5)
             blank = await capture.current()
@@ -180,8 +184,7 @@ class TabView:
                 await watch.navigate(endpoint.base + known.page)
                 await until_quiet(endpoint, watch, limit=limit, quiet=quiet)
             after = endpoint.statistics()
-            await asyncio.sleep(DRAWING)
-            last = await capture.current()
+            last = await _drawn(capture, watch, known.scene)
             said = await watch.painted()
         first_paint, load_s = (watch.times.get(name) for name in ("first-paint", "load"))
         frames = self._of_this_page(capture.frames, last, first_paint)
@@ -227,6 +230,22 @@ async def _filming(capture: Capture, watch: PageWatch, pictures: int) -> AsyncIt
         task.cancel()
 
 
+async def _drawn(capture: Capture, watch: PageWatch, scene: Scene) -> Frame:
+    """The frame of a page that has loaded: its pictures are final, or it stays as it is."""
+    clock = asyncio.get_running_loop().time
+    end = clock() + DRAWN_WITHIN
+    await watch.until_painted(len(scene.boxes), limit=DRAWN_WITHIN)
+    await asyncio.sleep(DRAWING)
+    last = await capture.current()
+    while clock() < end and not await asyncio.to_thread(_is_final, scene, last):
+        before = last
+        await asyncio.sleep(DRAWING)
+        last = await capture.current()
+        if last.jpeg == before.jpeg:
+            break
+    return last
+
+
 def in_order(
     frames: Sequence[Frame], *, origin: float, first_paint: float | None = None
 ) -> list[Frame]:
@@ -242,6 +261,11 @@ def in_order(
 def judge(scene: Scene, frames: Sequence[Frame]) -> list[Moment]:
     """What each frame shows; seconds of processor time for a long page."""
     return [scene.judge(frame.image(), at=frame.at) for frame in frames]
+
+
+def _is_final(scene: Scene, frame: Frame) -> bool:
+    (moment,) = judge(scene, [frame])
+    return moment.share(PictureState.FINAL) == 1.0
 
 
 async def until_quiet(

@@ -166,6 +166,13 @@ class Line(Generic[Item]):
             due = self._end
         return due if due < float("inf") else None
 
+    def next_arrival(self) -> float | None:
+        """When something arrives next, unless more is pushed or disturbed before."""
+        if self._flying:
+            return self._flying[0][0]
+        due = max(self._end + self.delay, self._latest_due)
+        return due if self._waiting and due < float("inf") else None
+
     def statistics(self) -> LineStatistics:
         return LineStatistics(
             self._carried,

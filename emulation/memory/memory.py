@@ -88,6 +88,7 @@ class Path:
             on_lost=self._later,
         )
         self._jitter = Wander(model.jitter, step=JITTER_STEP, seed=seed)
+        self._undisturbed = not disturbances.any and not model.jitter
         self._waiting: deque[_Packet] = deque()
         self._next_in = 0
         self._next_out = 0
@@ -133,6 +134,7 @@ class Path:
 
     def set_delay(self, delay: float) -> None:
         """Seconds one way from now on: another route."""
+        self._line.advance(self._loop.time())
         self._line.delay = delay
 
     def chunks(self) -> Chunks:
@@ -140,6 +142,7 @@ class Path:
         return chunks_of(record=self._model.record, segment=self._model.segment or SEGMENT)
 
     def statistics(self) -> LineStatistics:
+        self._line.advance(self._loop.time())
         return self._line.statistics()
 
     def _turn(self) -> None:
@@ -182,6 +185,8 @@ class Path:
         self._turn()
 
     def _hand_on(self, arrived: list[_Packet]) -> None:
+        if not arrived:
+            return
         self._early.update((packet.number, packet.data) for packet in arrived)
         ready, ended = bytearray(), False
         while (data := self._early.pop(self._next_out, None)) is not None:
@@ -194,10 +199,18 @@ class Path:
             self.ended()
 
     def _set_timer(self) -> None:
+        # Where nothing waits for room, what leaves the serialiser is of no matter until it arrives.
+        lazy = self._undisturbed and not self._waiting
+        due = self._line.next_arrival() if lazy else self._line.next_time()
         if self._timer is not None:
+            if self._timer.when() == due:
+                return
             self._timer.cancel()
-        due = self._line.next_time()
-        self._timer = None if due is None else self._loop.call_at(due, self._turn)
+        self._timer = None if due is None else self._loop.call_at(due, self._come_back)
+
+    def _come_back(self) -> None:
+        self._timer = None
+        self._turn()
 
 
 class MemoryLink:
@@ -299,14 +312,18 @@ class MemoryLink:
             self.close()
 
     def _set_timer(self) -> None:
+        due = None
+        if not self._closed and self._endpoint is not None and not self.outgoing.full:
+            due = self._endpoint.next_time(self._loop.time())
         if self._timer is not None:
+            if self._timer.when() == due:
+                return
             self._timer.cancel()
-            self._timer = None
-        if self._closed or self._endpoint is None or self.outgoing.full:
-            return
-        due = self._endpoint.next_time(self._loop.time())
-        if due is not None:
-            self._timer = self._loop.call_at(due, self._pull)
+        self._timer = None if due is None else self._loop.call_at(due, self._come_back)
+
+    def _come_back(self) -> None:
+        self._timer = None
+        self._pull()
 
     def _end(self, error: LinkError | None) -> None:
         self._closed = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import permutations
 from math import inf
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -51,6 +52,7 @@ def test_one_queue_is_decided_as_by_brute_force(
             admission.add("", entry, size)
 
 
+@pytest.mark.long
 @settings(max_examples=10_000, deadline=None)
 @given(st.lists(st.integers(0, 6 * 9 * 40 - 1), max_size=6))
 def test_no_admitted_message_is_late_while_the_rate_holds(drawn: list[int]) -> None:

@@ -13,7 +13,7 @@ SIZES = {
     "atp-workloads": "--runs 1 --scale 0.05",
     "atp-timeline": "",
     "deadline": "--quick --runs 1",
-    "bandwidth-heard": "--quick --runs 1",
+    "bandwidth-heard": "--quick --runs 1 --profile lossy",
     "hats-documents": "--quick",
 }
 

@@ -73,6 +73,7 @@ def test_a_route_crosses_its_hops_in_order() -> None:
     assert came == [pytest.approx(0.1 + 0.1 + 0.1 + 0.2 + 0.05)]
 
 
+@pytest.mark.long
 def test_bursts_take_a_third_of_the_time_at_their_rate() -> None:
     events = Events()
     hop = Hop(events, rate=1e9, delay=0.0, queue=1_000)
@@ -167,6 +168,7 @@ def test_endless_content_has_whatever_is_asked_for() -> None:
     assert content.purged == 1 << 30
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("tcp", "rcp"), [(6, 0), (3, 3), (0, 6)])
 def test_the_bottleneck_is_full_and_shared(tcp: int, rcp: int) -> None:
     world = Dumbbell(tcp=tcp, rcp=rcp, seed=2)
@@ -185,6 +187,7 @@ def test_a_seed_gives_the_same_world_again(kind: type) -> None:
     assert first == again != other
 
 
+@pytest.mark.long
 def test_who_knows_of_the_air_is_faster_and_who_asks_more_so() -> None:
     rates = {
         (kind, eln): MobileHost(kind, loss=0.05, eln=eln).delivered(40.0) / 40 / AIR_RATE

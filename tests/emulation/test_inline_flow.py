@@ -65,6 +65,7 @@ def full_speed(events: Events, down: Route, up: Route) -> SackFlow:
     return ImTcpFlow(events, down, up, mode=Transmission.FULL_SPEED)
 
 
+@pytest.mark.long
 def test_it_knows_what_others_leave_and_is_as_fast_as_reno() -> None:
     results: list[tuple[float, float]] = []
     line = Line(others=0.4)
@@ -79,6 +80,7 @@ def test_it_knows_what_others_leave_and_is_as_fast_as_reno() -> None:
     assert flow.facts()["streams"] > flow.facts()["failures"]
 
 
+@pytest.mark.long
 def test_in_the_background_it_fills_nine_tenths_and_leaves_the_queue_empty() -> None:
     line = Line()
     flow = line.add(background)
@@ -94,6 +96,7 @@ def test_in_the_background_it_fills_nine_tenths_and_leaves_the_queue_empty() -> 
     assert statistics.median(took) < ROUND_TRIP / 2 + 0.005
 
 
+@pytest.mark.long
 def test_it_gives_way_to_who_comes_and_takes_again_what_is_left() -> None:
     line = Line()
     flow = line.add(background)
@@ -108,6 +111,7 @@ def test_it_gives_way_to_who_comes_and_takes_again_what_is_left() -> None:
     assert shares[2] > 0.8
 
 
+@pytest.mark.long
 def test_at_full_speed_the_airs_losses_cost_little() -> None:
     shares = {}
     for name, make in (("reno", reno), ("full speed", full_speed)):
@@ -117,6 +121,7 @@ def test_at_full_speed_the_airs_losses_cost_little() -> None:
     assert shares["full speed"] > 1.2 * shares["reno"]
 
 
+@pytest.mark.long
 def test_westwood_keeps_what_it_gets_and_knows_its_rate() -> None:
     shares = {}
     for sender in (SackSender(), WestwoodSender()):
@@ -138,6 +143,7 @@ def test_high_speed_is_reno_with_small_windows_and_bolder_with_large_ones() -> N
     assert sender.reduced() == pytest.approx(0.9 * 83_000)
 
 
+@pytest.mark.long
 def test_ledbat_fills_a_line_and_gives_way_to_reno() -> None:
     line = Line(queue=200)
     polite = line.add(lambda *ends: SackFlow(*ends, sender=LedbatSender(), every=1))
@@ -154,6 +160,7 @@ def test_a_sender_with_an_end_stops_there() -> None:
     assert flow.sender.timer is None
 
 
+@pytest.mark.long
 def test_a_lost_acknowledgement_of_a_stream_does_not_end_the_measuring() -> None:
     line = Line(loss=0.1)
     flow = line.add(full_speed)
@@ -163,6 +170,7 @@ def test_a_lost_acknowledgement_of_a_stream_does_not_end_the_measuring() -> None
     assert flow.facts()["streams"] > before + 50
 
 
+@pytest.mark.long
 def test_a_pause_that_adapts_hears_of_losses() -> None:
     streams = {}
     for loss in (0.0, 0.02):

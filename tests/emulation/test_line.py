@@ -1,5 +1,7 @@
 """Tests of the line: exact rate, order, droptail, changes of rate."""
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,6 +77,32 @@ def test_nothing_is_lost_and_nothing_is_faster_than_the_rate(
     assert arrived[-1][0] >= total / 5000.0 + 0.25 - 1e-9
     assert line.idle
     assert line.statistics().carried == total
+
+
+def test_whoever_looks_only_when_something_arrives_gets_all_at_the_same_times() -> None:
+    def arrivals(next_look: Callable[[Line[int]], float | None]) -> list[tuple[float, int]]:
+        line: Line[int] = Line(rate=1000.0, delay=0.25, queue=10_000)
+        arrived = []
+        for item, at in enumerate((0.0, 0.01, 0.02, 1.5, 1.6)):
+            while (look := next_look(line)) is not None and look <= at:
+                arrived += line.take(look)
+            line.advance(at)
+            line.push(at, item, 100 + item)
+        while (look := next_look(line)) is not None:
+            arrived += line.take(look)
+        return arrived
+
+    each_step = arrivals(lambda line: line.next_time())
+    assert arrivals(lambda line: line.next_arrival()) == each_step
+    assert [item for _, item in each_step] == [0, 1, 2, 3, 4]
+    assert each_step[0][0] == pytest.approx(0.35)
+
+
+def test_nothing_arrives_of_a_line_that_stands() -> None:
+    line: Line[int] = Line(rate=0.0, delay=0.25, queue=10_000)
+    assert line.next_arrival() is None
+    line.push(0.0, 1, 100)
+    assert line.next_arrival() is None
 
 
 @pytest.mark.parametrize("bad", [{"rate": -1.0}, {"delay": -0.1}, {"queue": 0}])

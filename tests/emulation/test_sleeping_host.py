@@ -32,6 +32,7 @@ def test_a_radio_that_sleeps_takes_little_and_hears_nothing(
     assert host.energy - energy == pytest.approx(expected, rel=0.02)
 
 
+@pytest.mark.long
 def test_what_was_lost_asleep_comes_once_it_is_awake() -> None:
     awake, asleep = (SleepingHost(RcpFlow, bad=2.0, sleeps=sleeps) for sleeps in (False, True))
     rates = [host.delivered(120.0) / 120 for host in (awake, asleep)]

@@ -67,6 +67,7 @@ def test_every_byte_comes_once_and_in_order_whatever_is_dropped() -> None:
     assert received == [300_000] * 4
 
 
+@pytest.mark.long
 def test_connections_share_roughly_and_the_same_each_time() -> None:
     model = CarrierModel(rate=256_000.0, delay=0.02, queue=30 * MSS)
     received, _ = transfers(model, 3, seconds=60.0)

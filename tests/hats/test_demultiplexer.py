@@ -96,6 +96,7 @@ def test_bad_marks_open_nothing(marks: tuple[int, ...]) -> None:
     assert 1 not in demux
 
 
+@pytest.mark.long
 @given(
     sizes=st.lists(st.integers(0, 2000), min_size=1, max_size=8),
     marks=st.lists(st.integers(1, 2000), max_size=5, unique=True),

@@ -3,6 +3,7 @@ link is shared as before."""
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -156,6 +157,7 @@ def test_a_node_that_has_left_is_forgotten() -> None:
     assert not len(world.reservations)
 
 
+@pytest.mark.long
 @given(
     st.lists(st.tuples(st.floats(20, 200), st.floats(0.1, 3)), min_size=1, max_size=4),
     st.lists(st.tuples(st.floats(0, 20), st.sampled_from(["text", "image"])), max_size=8),

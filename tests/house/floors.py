@@ -1,12 +1,12 @@
 """Branch coverage of the pure rooms, each by the unit suites of its own top level.
 
-    python -m tests.house.floors [--ignored]
+    python -m tests.house.floors
 
 Runs those suites under coverage, says for each pure room of rooms.toml how much of it they reach,
 and fails below FLOOR. What a room's suites reach of it by way of another room's does not count for
 less: they run together, in as many processes as there are processors.
 
-`--ignored` runs nothing: it says which suites these are, as pytest's options to leave them out.
+Tests marked `long` it leaves out; all others of these suites `pytest --without-floors` does.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def tested(files: list[Path], data: Path) -> bool:
     """Whether these suites pass, under coverage; what they say where they don't."""
     folders = ",".join(sorted({str(Path(*room.split("."))) for room in PURE}))
     command = [sys.executable, "-m", "coverage", "run", f"--data-file={data}", "--branch"]
-    command += [f"--source={folders}", "-m", "pytest", "-q", "-m", "not alone", "-p"]
+    command += [f"--source={folders}", "-m", "pytest", "-q", "-m", "not alone and not long", "-p"]
     command += ["no:cacheprovider", *map(str, files)]
     done = subprocess.run(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
@@ -106,7 +106,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--ignored"]:
-        print(*(f"--ignore={file.relative_to(ROOT)}" for file in suites()))
-    else:
-        sys.exit(main())
+    sys.exit(main())

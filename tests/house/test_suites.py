@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from tests.house.test_rooms import COMPOSE, ROOT, TABLE, House
+from tests.house.test_rooms import COMPOSE, ROOT, TABLE, House, house
 
 TESTS: Final = ROOT / "tests"
 MOST_WITHOUT: Final = 0.05
@@ -58,13 +58,13 @@ def without_suite(house: House, tests: Path) -> list[str]:
 
 
 def test_every_module_has_a_unit_suite_in_its_room() -> None:
-    house = House(ROOT)
-    missing = without_suite(house, TESTS)
-    pure = [name for name in missing if TABLE[house.modules[name].room].get("pure")]
+    ours = house()
+    missing = without_suite(ours, TESTS)
+    pure = [name for name in missing if TABLE[ours.modules[name].room].get("pure")]
     assert pure == []
     others = [
         name
-        for name, module in house.modules.items()
+        for name, module in ours.modules.items()
         if module.room in TABLE and not TABLE[module.room].get("pure")
     ]
     assert len(missing) <= MOST_WITHOUT * len(others), missing

@@ -18,10 +18,13 @@ _EXAMPLES: Final = {"bench/scenarios/coarse_soon.py"}
 """docs/benches.md has the reader write it."""
 
 
-def _skipped(path: Path) -> bool:
-    """Whether it is nobody's source."""
-    top = path.relative_to(ROOT).parts[0]
-    return top.startswith(".") or top in ("build", "dist")
+def _files(pattern: str) -> Iterator[Path]:
+    """All that is somebody's source: nothing of an environment or a build."""
+    for top in sorted(ROOT.iterdir()):
+        if top.is_dir() and not top.name.startswith(".") and top.name not in ("build", "dist"):
+            yield from sorted(top.rglob(pattern))
+        elif top.is_file() and top.match(pattern):
+            yield top
 
 
 @cache
@@ -31,9 +34,7 @@ def docstrings() -> Sequence[tuple[str, ast.AST, str]]:
 
 
 def _docstrings() -> Iterator[tuple[str, ast.AST, str]]:
-    for path in sorted(ROOT.rglob("*.py")):
-        if _skipped(path):
-            continue
+    for path in _files("*.py"):
         name = path.relative_to(ROOT)
         for node in ast.walk(ast.parse(path.read_bytes())):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
@@ -90,14 +91,14 @@ def test_a_public_name_means_one_thing() -> None:
 
 
 def test_every_room_says_what_it_is_for() -> None:
-    rooms = [path for path in ROOT.rglob("__init__.py") if not _skipped(path)]
+    rooms = list(_files("__init__.py"))
     assert len(rooms) > 60
     silent = [path for path in rooms if not ast.get_docstring(ast.parse(path.read_bytes()))]
     assert silent == []
 
 
 def test_files_that_texts_name_are_there() -> None:
-    files = [path for path in ROOT.rglob("*.*") if not _skipped(path) and path.is_file()]
+    files = [path for path in _files("*.*") if path.is_file()]
     known = {path.relative_to(ROOT).as_posix() for path in files}
     folders = {name.split("/")[0] for name in known}
     absent = [

@@ -67,6 +67,7 @@ class Talk:
         heapq.heappush(self._events, (at, next(self._numbers), report, size))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("every", [0.005, 0.02, 0.05])
 @pytest.mark.parametrize("delay", [0.02, 0.075, 0.3])
 @pytest.mark.parametrize("rate", [48e3, 200e3, 1.5e6])

@@ -15,6 +15,7 @@ from transport.rcp.segments import Block, Limit, Req, encode
 from wire.errors import PeerError
 
 
+@pytest.mark.long
 def test_whatever_a_device_asks_for_the_remote_holds_no_more_than_its_buffer() -> None:
     """A hostile device: it asks for all there ever will be, and reads nothing."""
 

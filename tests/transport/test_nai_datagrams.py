@@ -67,6 +67,7 @@ def in_world(
     return run(main())
 
 
+@pytest.mark.long
 def test_each_message_arrives_once_whole_and_in_order_within_its_queue() -> None:
     found = atp_datagrams.virtual(count=12_000)
     assert not found.faults
@@ -84,6 +85,7 @@ def test_the_kernels_udp_does_the_same() -> None:
     asyncio.run(main())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("rate", "least"), [(48_000.0, 0.78), (625_000.0, 0.76)])
 @pytest.mark.parametrize("delay", [0.02, 0.15])
 def test_a_tenth_lost_costs_little_more_than_a_tenth(
@@ -102,6 +104,7 @@ def test_a_tenth_lost_costs_little_more_than_a_tenth(
     assert count * size / world.arrived[-1][0] > least * rate
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("loss", [0.0, 0.02])
 def test_an_urgent_message_overtakes_bulk(loss: float) -> None:
     async def scenario(world: World) -> None:
@@ -119,6 +122,7 @@ def test_an_urgent_message_overtakes_bulk(loss: float) -> None:
     assert [number for _, number in urgent] == list(range(20))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("estimator", [improved, paper])
 def test_two_minutes_of_silence_lose_nothing(estimator: NewEstimator) -> None:
     async def scenario(world: World) -> None:
@@ -148,6 +152,7 @@ def test_what_was_handed_over_arrives_though_the_connection_is_closed() -> None:
     assert world.error is None
 
 
+@pytest.mark.long
 def test_who_does_not_read_stops_the_sender() -> None:
     async def main() -> None:
         ends = memory_links(

@@ -122,6 +122,7 @@ def test_bandwidth_callbacks_register_anew_from_within() -> None:
     assert 40_000 < seen[-1] < 65_000 and len(seen) < 12
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("estimator", [paper, None])
 def test_no_admitted_message_is_late_over_a_steady_link(estimator: object) -> None:
     """Once the rate is known: timed messages of all sizes, more than the link can carry."""
@@ -251,6 +252,7 @@ def test_who_breaks_the_protocol_is_told_so() -> None:
     asyncio.run(main())
 
 
+@pytest.mark.long
 def test_who_does_not_read_stops_the_carrier() -> None:
     async def main() -> None:
         near_carrier, far_carrier = memory_carriers(CarrierModel(rate=50e6))

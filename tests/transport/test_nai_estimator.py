@@ -102,6 +102,7 @@ def full_speed(estimator: object, model: CarrierModel, seconds: float) -> list[i
     return [after - before for before, after in pairwise(carried)]
 
 
+@pytest.mark.long
 def test_the_paper_takes_about_ten_seconds_to_512_kb_and_the_quicker_one_less_than_one() -> None:
     model = CarrierModel(rate=512_000.0)
     slow, quick = full_speed(paper, model, 16.0), full_speed(None, model, 3.0)
@@ -140,6 +141,7 @@ def test_bursts_measure_a_link_that_is_mostly_idle() -> None:
     assert len(world.arrived) == 20
 
 
+@pytest.mark.long
 def test_a_stall_is_noticed_and_its_end_as_well() -> None:
     async def scenario(world: World) -> None:
         world.near.submit(lambda _, length: bytes(length), size=48 << 20)

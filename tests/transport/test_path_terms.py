@@ -100,6 +100,7 @@ class World:
         return [path.carried for path in self.paths.device.statistics()]
 
 
+@pytest.mark.long
 def test_a_spare_path_carries_nothing_either_way_until_it_is_needed() -> None:
     async def scenario() -> None:
         world = World(PathTerms("spare"), metered=0)  # the quick one
@@ -120,6 +121,7 @@ def test_a_spare_path_carries_nothing_either_way_until_it_is_needed() -> None:
     run(scenario)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("metered", [0, 1])
 def test_a_path_is_left_once_its_budget_is_spent_and_nothing_is_lost(metered: int) -> None:
     async def scenario() -> None:
@@ -139,6 +141,7 @@ def test_a_path_is_left_once_its_budget_is_spent_and_nothing_is_lost(metered: in
     run(scenario)
 
 
+@pytest.mark.long
 def test_what_is_ahead_of_its_time_is_spared_for_when_no_other_answers() -> None:
     async def scenario() -> None:
         budget = MonthlyBudget(5_000_000)

@@ -46,6 +46,7 @@ def test_requests_are_a_small_part_of_what_crosses() -> None:
     assert len(path.requests) > 0.4 * len(path.data)  # self-clocked all the same
 
 
+@pytest.mark.long
 def test_a_way_back_of_a_twentieth_is_enough() -> None:
     """20:1: the requests of a full link fit one of a twentieth of the rate."""
     path = RcpPath(rate=500_000.0)

@@ -89,12 +89,13 @@ def run(
     factors: Sequence[float] = FACTORS,
     rises: Sequence[str] = LINKS,
     draws: int = 5,
+    profile_name: str = "",
     say: Callable[[str], None] = print,
 ) -> dict[str, Any]:
     """`runs`: sequences of `modal`; `seconds` of reading; `rests` and `factors` as rate_steps.py
     has them; `rises`: links on which a rise is looked at; `draws` of the packets that a lossy line
-    loses. Raises ValueError for a link that there is not."""
-    known = [profile(name) for name in links]
+    loses; `profile_name`: the only link. Raises ValueError for a link that there is not."""
+    known = [profile(name) for name in ([profile_name] if profile_name else links)]
     tours = [ReadingTour.drawn(rate=link.rate_down, seed=seed) for link in known]
     steps_of = {link.name: StepPages.of(link.rate_down) for link in known}
     pictures = prepared(
