@@ -151,6 +151,9 @@ class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Bytes per quantum before the link has been measured."""
     congestion: str = "cubic"
     """TCP congestion control of the link: cubic, bbr, reno."""
+    available: bool = False
+    """Measure over UDP what other programs leave of each device's link, by the times at which what
+    is sent anyway goes out (ImTCP). Policies and `sluice status` have it."""
     allow: list[str] = msgspec.field(default_factory=list)
     """Hosts, *.domains, addresses or networks, each with a :port or without, that may be reached
     though they are not on the public internet (docs/security.md)."""

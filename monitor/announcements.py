@@ -74,12 +74,13 @@ class Announcements:
 class ToldBandwidth:
     """What the other end of a link has said of it, as it is to be believed later on."""
 
-    def __init__(self) -> None:
+    def __init__(self, source: str = "gate") -> None:
+        self._source = source
         self._told: BandwidthEstimate | None = None
 
     def hear(self, rate: float, confidence: float, now: float) -> None:
         """It was said now: bytes/second, and how sure, 0 to 1."""
-        self._told = BandwidthEstimate(rate, now, confidence, "gate")
+        self._told = BandwidthEstimate(rate, now, confidence, self._source)
 
     def at(self, now: float) -> BandwidthEstimate | None:
         """The same as far as it can be believed now: the rate stands, what is sure fades."""

@@ -16,4 +16,5 @@ class BandwidthEstimate:
     confidence: float
     """0 (a guess) to 1 (measured over several round trips while the link was busy)."""
     source: str
-    """"reports", "requests", "tcp_info", "gate", or a sensor (monitor/samples.py) measured it."""
+    """What measured it: "reports", "requests", "tcp_info", "gate", "imtcp", or a sensor
+    (monitor/samples.py)."""

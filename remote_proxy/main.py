@@ -57,6 +57,8 @@ class ServerSettings(Protocol):
     @property
     def congestion(self) -> str: ...
     @property
+    def available(self) -> bool: ...
+    @property
     def allow(self) -> Sequence[str]: ...
     @property
     def max_requests(self) -> int: ...
@@ -141,6 +143,7 @@ async def serving(settings: ServerSettings) -> AsyncIterator[str]:
             congestion=settings.congestion,
             patience=settings.patience,
             devices=settings.devices,
+            available=settings.available,
         )
         ends.push_async_callback(server.close)
         try:

@@ -53,11 +53,13 @@ class DeviceNews:
         *,
         refused: Callable[[], Mapping[str, int]],
         estimate: Callable[[], BandwidthEstimate | None],
+        available: Callable[[], BandwidthEstimate | None],
         too_soon: Callable[[], Iterable[tuple[int, float]]],
         guarantees: Callable[[], Iterable[GuaranteeNews]],
         later: Callable[[], None],
     ) -> None:
         """`refused`: what others refused it, counted; `estimate`: of its link, by the gate;
+        `available`: what others leave of it, where that is measured;
         `too_soon`: documents whose time can't be kept, and the seconds in which it could, once;
         `guarantees`: rates that are guaranteed now, or not any more, once;
         `later`: there is to be another look, whatever happens."""
@@ -66,6 +68,8 @@ class DeviceNews:
         self._economy = economy
         self._refused = refused
         self._estimate = estimate
+        self._available = available
+        self._left = Announcements()
         self._too_soon = too_soon
         self._guarantees = guarantees
         self._later = later
@@ -84,6 +88,7 @@ class DeviceNews:
         self._tell_times()
         self._tell_guarantees()
         self._tell_bandwidth(now)
+        self._tell_available(now)
         self._tell_decisions(now)
 
     def refused(self, number: int, reason: str) -> None:
@@ -120,6 +125,16 @@ class DeviceNews:
         if due is not None:
             self._device.say(m.Carries(round(due.rate), round(100 * due.confidence)))
         elif self._announcements.untold(estimate):
+            self._later()
+
+    def _tell_available(self, now: float) -> None:
+        estimate = self._available()
+        if estimate is None or not self._device.accepts(abilities.AVAILABLE):
+            return
+        due = self._left.due(estimate, now)
+        if due is not None:
+            self._device.say(m.Leaves(round(due.rate), round(100 * due.confidence)))
+        elif self._left.untold(estimate):
             self._later()
 
     def _tell_decisions(self, now: float) -> None:

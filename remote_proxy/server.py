@@ -58,9 +58,10 @@ class RemoteServer:
         congestion: str,
         patience: float,
         devices: int = MAX_DEVICES,
+        available: bool = False,
     ) -> None:
         """`patience`: seconds for which a device may be without a connection, at least. `devices`:
-        how many are served at a time."""
+        how many are served at a time. `available`: measure what others leave of their links."""
         self._devices = devices
         self._services = services
         self._quantum = quantum
@@ -70,6 +71,7 @@ class RemoteServer:
             patience=patience,
             congestion=congestion,
             new_token=lambda: secrets.token_bytes(TOKEN),
+            measures=available,
         )
         self.udp: SppListener | None = None
         """What takes devices over UDP."""

@@ -131,6 +131,7 @@ class RemoteSession:
             self.economy,
             refused=lambda: services.transcoders.refused(self.device),
             estimate=lambda: link.statistics().outgoing,
+            available=lambda: link.statistics().available,
             too_soon=self.obedience.timely.refused,
             guarantees=self.obedience.guarantees.news,
             later=self._fitting.activity.happened,

@@ -392,6 +392,16 @@ class Carries(Message, tag=43, frozen=True):
     """Percent: 0 a guess, 100 measured while the link was busy."""
 
 
+class Leaves(Message, tag=48, frozen=True):
+    """What others leave of the link towards whoever is told, its own share included. Only for who
+    accepts it (AVAILABLE)."""
+
+    rate: int
+    """Bytes/second."""
+    sure: int
+    """Percent: 50 where it is at least or at most so much, 100 where it is."""
+
+
 class Refused(Message, tag=44, frozen=True):
     """One of COMMANDS can't be carried out and has changed nothing. Only for who accepts it
     (REFUSALS)."""
@@ -432,7 +442,7 @@ _Any = (
     Hello | Credit | Reset | Ping | Pong | Goodbye | Request | Cancel | CloseDocument
     | SetScheduler | SetWeight | SetQuantum | SetPlan | Raise | Hold | Fetch | Growing | Head
     | Levels | Skeleton | Failed | Hint | Trailers | Packed | Expired | TooSoon
-    | Package | Notice | Decisions | Carries | Refused | LookAtTree | TreeDrawn | Reserve
+    | Package | Notice | Decisions | Carries | Leaves | Refused | LookAtTree | TreeDrawn | Reserve
     | Guaranteed
 )  # fmt: skip
 COMMANDS: Final = (SetScheduler, SetWeight, SetQuantum, SetPlan, Raise, Hold, Fetch, Reserve)

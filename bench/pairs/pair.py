@@ -235,14 +235,14 @@ async def memory_pair(
 ) -> AsyncIterator[Pair]:
     """Joined by a modelled link; for emulation.memory.virtual_time. `policies`: none for the
     default. `far_end`: what the remote gets in place of its end of the link."""
-    server = _server(services)
+    server = server_of(services)
     near, far = memory_links(model)
 
     async def dial() -> Link:
         server.accept(far_end(far))
         return near
 
-    async with _running(server, dial, policies, OnTheLoop, tap=tap, jpegtran=None) as pair:
+    async with connected(server, dial, policies, OnTheLoop, tap=tap, jpegtran=None) as pair:
         yield pair
 
 
@@ -254,7 +254,7 @@ async def tcp_pair(
 
     `secure`: by TLS over it; without, figures compare with those of the bare protocol.
     """
-    server = _server(services)
+    server = server_of(services)
     security = paired() if secure else None
     server_side, client_side = security if security else (None, None)
     async with (
@@ -271,7 +271,7 @@ async def tcp_pair(
             )
             return await lasting.open()
 
-        async with _running(server, dial, policies, PolicyWorker, link) as pair:
+        async with connected(server, dial, policies, PolicyWorker, link) as pair:
             yield pair
 
 
@@ -289,12 +289,13 @@ def undisturbed(measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     return {**best, "attempts": len(rows)}
 
 
-def _server(services: Services) -> RemoteServer:
+def server_of(services: Services) -> RemoteServer:
+    """A remote proxy with these services, that listens nowhere."""
     return RemoteServer(services, quantum=QUANTUM, memory=MEMORY, congestion="cubic", patience=0.0)
 
 
 @asynccontextmanager
-async def _running(
+async def connected(
     server: RemoteServer,
     dial: Callable[[], Awaitable[Link]],
     policies: Sequence[Policy],
@@ -304,7 +305,10 @@ async def _running(
     tap: Callable[[Link], Tap] = Tap,
     jpegtran: str | None = shutil.which("jpegtran"),
 ) -> AsyncIterator[Pair]:
-    """`jpegtran`: the device's; None in virtual time, where child processes have no place."""
+    """A device's proxy and the remote's, once `dial` has given `server` its end of their link.
+
+    `jpegtran`: the device's; None in virtual time, where child processes have no place.
+    """
     taps: list[Tap] = []
     witness = Witness()
 

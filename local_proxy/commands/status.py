@@ -161,6 +161,8 @@ def render(status: StatusSnapshot) -> str:
     else:
         lines = [f"link to {link.remote}: down for {_duration(link.seconds)}: {link.reason}"]
     lines.append(f"  down {_rate(link.down)}, up {_rate(link.up)}")
+    if link.available is not None:
+        lines.append(f"  others leave {_rate(link.available)} of it downwards")
     if link.tcp is not None:
         lines.append(f"  {_transport(link.tcp)}")
     lines += [f"  {_path(path)}" for path in link.paths]

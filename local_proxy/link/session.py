@@ -42,6 +42,7 @@ ACCEPTS: Final = (
     abilities.NOTICES,
     abilities.DECISIONS,
     abilities.BANDWIDTH,
+    abilities.AVAILABLE,
     abilities.APPLICATIONS,
     abilities.REFUSALS,
     abilities.TIMELY,
@@ -121,7 +122,7 @@ class LocalSession:
             accepts=(*accepts, *ACCEPTS, *texts),
             patience=math.ceil(patience),
         )
-        self._bandwidth = ToldBandwidth()
+        self._bandwidth, self._available = ToldBandwidth(), ToldBandwidth("imtcp")
         self.tree = TreeLooks()
         """What the remote says of the tree, to who looks at it."""
         self.decisions: Mapping[str, int] = {}
@@ -155,6 +156,7 @@ class LocalSession:
             m.Notice: self._on_notice,
             m.Decisions: self._on_decisions,
             m.Carries: self._on_carries,
+            m.Leaves: self._on_leaves,
             m.TreeDrawn: self._on_tree,
             m.Ping: self._on_ping,
             m.Pong: lambda message, headers: None,
@@ -250,6 +252,11 @@ class LocalSession:
         """What the link carries towards this device, as the remote has measured it; None: it has
         not yet."""
         return self._bandwidth.at(now)
+
+    def available(self, now: float) -> BandwidthEstimate | None:
+        """What others leave of the link towards this device, its own share included; None: the
+        remote does not measure it, or has not yet."""
+        return self._available.at(now)
 
     def look_at_tree(self, now: float) -> None:
         """Somebody looks at the tree: ask the remote for it, as often as the link allows."""
@@ -409,8 +416,16 @@ class LocalSession:
 
     def _on_carries(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Carries)
+        self._hear(self._bandwidth, message)
+
+    def _on_leaves(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Leaves)
+        self._hear(self._available, message)
+
+    @staticmethod
+    def _hear(bandwidth: ToldBandwidth, said: m.Carries | m.Leaves) -> None:
         now = asyncio.get_running_loop().time()
-        self._bandwidth.hear(float(max(1, message.rate)), min(max(0, message.sure), 100) / 100, now)
+        bandwidth.hear(float(max(1, said.rate)), min(max(0, said.sure), 100) / 100, now)
 
     def _on_tree(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.TreeDrawn)

@@ -110,9 +110,12 @@ class PolicyRuntime:
         """Something happened. Returns at once."""
         self._take(self._host.hear(event, now=self._loop.time()))
 
-    def measured(self, rate: float, *, confidence: float = 1.0) -> None:
-        """The bandwidth estimate was renewed: bytes/second towards the device."""
-        self._take(self._host.measured(rate, confidence=confidence))
+    def measured(
+        self, rate: float, *, confidence: float = 1.0, available: float | None = None
+    ) -> None:
+        """The bandwidth estimate was renewed: bytes/second towards the device, and those of it that
+        others leave."""
+        self._take(self._host.measured(rate, confidence=confidence, available=available))
 
     def missed(
         self, component: int, *, level: str = "", within: float = 0.0, refused: bool = False

@@ -19,7 +19,11 @@ def exposition(status: StatusSnapshot) -> str:
     link, savings = status.link, status.savings
     rates = [
         ({"direction": direction}, estimate.rate)
-        for direction, estimate in (("down", link.down), ("up", link.up))
+        for direction, estimate in (
+            ("down", link.down),
+            ("up", link.up),
+            ("available_down", link.available),
+        )
         if estimate is not None
     ]
     delays = [

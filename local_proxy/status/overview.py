@@ -120,15 +120,24 @@ class Overview:
 
     async def watch_bandwidth(self) -> None:
         """Tell policies what the link can do; until cancelled."""
-        told, watch = None, self._uplink.activity.watch()
+        told: tuple[float, float | None] | None = None
+        watch = self._uplink.activity.watch()
         while True:
             await watch.news(pause=RENEW)
             session = self._uplink.session
             self._look()
             estimate = session.bandwidth(self._now()) if session is not None else None
-            if estimate is not None and estimate.at != told:
-                told = estimate.at
-                self._runtime.measured(estimate.rate, confidence=estimate.confidence)
+            if session is None or estimate is None:
+                continue
+            left = session.available(self._now())
+            news = estimate.at, None if left is None else left.at
+            if news != told:
+                told = news
+                self._runtime.measured(
+                    estimate.rate,
+                    confidence=estimate.confidence,
+                    available=None if left is None else left.rate,
+                )
 
     def snapshot(self) -> StatusSnapshot:
         """All that the status page shows. The tree is the remote's: it is asked for one, and the
@@ -179,6 +188,7 @@ class Overview:
             reason=state.reason,
             down=_estimate(session.bandwidth(now), now),
             up=_estimate(link.outgoing, now),
+            available=_estimate(session.available(now), now),
             received=received + link.received,
             sent=sent + link.sent,
             delay=link.delay,

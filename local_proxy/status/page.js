@@ -53,10 +53,10 @@ function showTexts({ count, bytes, most, spared }) {
 
 function showTiles({ link, savings }) {
   figure("rate", rateText(chart.now()), `${bytesText(link.received)} down, ${bytesText(link.sent)} up so far`);
-  const { down, up } = link;
+  const { down, up, available } = link;
   if (down) {
     const sure = !link.connected ? "before the link broke" : down.confidence < 0.5 ? "a guess" : down.age > 10 ? `measured ${timeText(down.age)} ago` : "measured";
-    figure("estimate", rateText(down.rate), `${sure}${up ? `; up ${rateText(up.rate).join(" ")}` : ""}`);
+    figure("estimate", rateText(down.rate), `${sure}${up ? `; up ${rateText(up.rate).join(" ")}` : ""}${available ? `; others leave ${rateText(available.rate).join(" ")}` : ""}`);
   } else figure("estimate", ["–", ""], "not measured yet");
   if (link.delay !== null) {
     const delay = timeText(link.delay).split(/ (?=\S+$)/);

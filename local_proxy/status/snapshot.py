@@ -81,6 +81,8 @@ class LinkStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Why it is down."""
     down: ShownEstimate | None = None
     up: ShownEstimate | None = None
+    available: ShownEstimate | None = None
+    """What others leave of it downwards, our own share included; None: it is not measured."""
     received: int = 0
     """Bytes since the start, with headers; the session's, over all its connections."""
     sent: int = 0

@@ -67,14 +67,17 @@ class InlineMeasurement:
         """
         if count < 3:
             raise ValueError(f"streams of {count} packets have no trend")
-        self._packet, self._count, self._patience = packet, count, patience
+        self.packet = packet
+        """M, which may change between two streams: what is found is bytes/second."""
+        self._count, self._patience = count, patience
         self._above = 0
         """Results in a row that were above."""
         self._history = RangeHistory()
         self._range: SearchRange | None = None
         self._parts: list[SearchRange] = []
         self._trends: list[Trend] = []
-        self._times: list[StreamTimes] = []
+        self._points: list[list[tuple[float, float]]] = []
+        """Of each stream the rates at which its packets left, and came."""
         self.latest: InlineResult | None = None
 
     @property
@@ -87,9 +90,9 @@ class InlineMeasurement:
         """What to send next. One that failed, for want of packets or by a loss, is the same
         again."""
         if self._range is None:
-            return at_once(packet=self._packet, count=self._count)
+            return at_once(packet=self.packet, count=self._count)
         part = self._parts[len(self._trends)]
-        return covering(part, packet=self._packet, count=self._count)
+        return covering(part, packet=self.packet, count=self._count)
 
     def ahead(self, unheard: int) -> MeasurementStream | None:
         """What to send behind so many streams that have left and that `observed` has not been told
@@ -99,7 +102,7 @@ class InlineMeasurement:
         at = len(self._trends) + unheard
         if at >= len(self._parts):
             return None
-        return covering(self._parts[at], packet=self._packet, count=self._count)
+        return covering(self._parts[at], packet=self.packet, count=self._count)
 
     def observed(self, times: StreamTimes, *, resolution: float = 0.0) -> InlineResult | None:
         """The stream's packets have come; None: there is another one to send.
@@ -110,29 +113,32 @@ class InlineMeasurement:
             self._begin(times, resolution)
             return None
         self._trends.append(trend(times.delays, resolution=resolution))
-        self._times.append(times)
+        self._points.append(times.rates(self.packet, resolution=resolution))
         none = self._trends[-EARLY:] == [Trend.NONE] * EARLY
         if not none and len(self._trends) < len(self._parts):
             return None
         return self._conclude(self._range, resolution)
+
+    def begin_at(self, rough: float) -> None:
+        """Step 1 without a burst: about so many bytes/second are known to arrive."""
+        self._search(SearchRange(rough / 2, rough), rough)
 
     def restart(self) -> None:
         """Find out anew where to begin: this is another path."""
         self._history.forget()
         self._above = 0
         self._range = None
-        self._parts, self._trends, self._times = [], [], []
+        self._parts, self._trends, self._points = [], [], []
 
     def _begin(self, times: StreamTimes, resolution: float) -> None:
         """Step 1: at what rate a burst came says in which range to look first."""
         took = max(times.arrived[-1] - times.arrived[0], resolution, 1e-9)
-        rough = self._packet * (len(times.arrived) - 1) / took
-        self._search(SearchRange(rough / 2, rough), rough)
+        self.begin_at(self.packet * (len(times.arrived) - 1) / took)
 
     def _search(self, searched: SearchRange, latest: float) -> None:
         self._range = searched
         self._parts = searched.sub_ranges(how_many(searched, latest))
-        self._trends, self._times = [], []
+        self._trends, self._points = [], []
 
     def _conclude(self, searched: SearchRange, resolution: float) -> InlineResult:
         streams = len(self._trends)
@@ -143,8 +149,7 @@ class InlineMeasurement:
         elif at > len(self._parts):
             found, where, then = searched.low, Where.BELOW, searched.below()
         else:
-            points = self._times[at - 1].rates(self._packet, resolution=resolution)
-            found = two_lines.available(points, low=self._parts[at - 1].low)
+            found = two_lines.available(self._points[at - 1], low=self._parts[at - 1].low)
             where, then = Where.INSIDE, self._history.add(found)
         self.latest = InlineResult(found, where, searched, streams)
         self._search(then, found)

@@ -122,6 +122,9 @@ class BandwidthChanged:
     """Bytes/second towards the device."""
     confidence: float = 1.0
     """0 (a guess) to 1 (measured over several round trips while the link was busy)."""
+    available: float | None = None
+    """Bytes/second that other programs leave of it, our own share included; None: it is not
+    measured (remote.available)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -201,15 +201,18 @@ class PolicyHost:
         turns = tuple(PolicyTurn(slot, event) for event in heard for slot in self.slots if slot.on)
         return HostStep((self._whole_plan(),) if moved else (), (*turns, *in_time))
 
-    def measured(self, rate: float, *, confidence: float = 1.0) -> HostStep:
-        """The bandwidth estimate was renewed: bytes/second towards the device."""
+    def measured(
+        self, rate: float, *, confidence: float = 1.0, available: float | None = None
+    ) -> HostStep:
+        """The bandwidth estimate was renewed: bytes/second towards the device, and those of it that
+        others leave."""
         self._model.measured(rate)
         turns = []
         for slot in self.slots:
             watch = slot.watch
             if slot.on and watch is not None and not watch.low <= rate < watch.high:
                 slot.watch = None
-                turns.append(PolicyTurn(slot, BandwidthChanged(rate, confidence)))
+                turns.append(PolicyTurn(slot, BandwidthChanged(rate, confidence, available)))
         return HostStep(turns=tuple(turns))
 
     def reacted(

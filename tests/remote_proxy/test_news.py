@@ -36,6 +36,7 @@ class World:
         self.refusals = Refusals()
         self.economy = Economy()
         self.estimate: BandwidthEstimate | None = None
+        self.available: BandwidthEstimate | None = None
         self.looks = 0
         self.too_soon: list[tuple[int, float]] = []
         self.guarantees: list[GuaranteeNews] = []
@@ -45,6 +46,7 @@ class World:
             self.economy,
             refused=dict,
             estimate=lambda: self.estimate,
+            available=lambda: self.available,
             too_soon=lambda: self.too_soon,
             guarantees=lambda: self.guarantees,
             later=self.look,
@@ -123,3 +125,17 @@ def test_what_came_too_soon_is_told_at_a_later_look_for_which_it_asks() -> None:
     world.news.tell(1.0)
     assert world.listener.heard[1:] == [m.Carries(20_000, 90)]
     assert world.looks == 1
+
+
+def test_what_others_leave_is_told_to_who_understands_it() -> None:
+    world, older = World(abilities.AVAILABLE), World(abilities.BANDWIDTH)
+    for one in (world, older):
+        one.available = BandwidthEstimate(30_000.4, 0.0, 1.0, "imtcp")
+        one.news.tell(0.0)
+    assert world.listener.heard == [m.Leaves(30_000, 100)]
+    assert older.listener.heard == []
+    world.available = BandwidthEstimate(10_000.0, 0.1, 0.5, "imtcp")
+    world.news.tell(0.1)
+    assert (len(world.listener.heard), world.looks) == (1, 1)
+    world.news.tell(1.0)
+    assert world.listener.heard[1:] == [m.Leaves(10_000, 50)]

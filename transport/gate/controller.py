@@ -19,6 +19,9 @@ Bursts are paced at the delivered rate, so that a queue smaller than the path ho
 overflow (transport/gate/pacer.py); faster while the margin grows, or a rate once measured too low,
 as after an outage, would stay for good.
 
+Where it has `streams`, some of what it lets go is spaced so that its arrivals tell what others
+leave of the path (transport/gate/granted_streams.py).
+
 Pure: `now` is an argument, reports are numbers. It knows nothing of sockets and frames.
 """
 
@@ -27,12 +30,14 @@ from __future__ import annotations
 from typing import Final
 
 from monitor.estimate import BandwidthEstimate
+from monitor.inline.measurement import Where
 from monitor.progress import ReportedProgress
 from monitor.sensors.delivered_rate import RateFilter
 from monitor.sensors.dispersion import Dispersion
 from monitor.sensors.path_delay import DelayFilter
 from transport.gate.drains import Drains
 from transport.gate.first_reports import FirstReports
+from transport.gate.granted_streams import GrantedStreams
 from transport.gate.margin import Margin
 from transport.gate.pacer import Pacer
 from transport.gate.path_facts import PathFacts
@@ -65,6 +70,8 @@ _ROOM: Final = 0.5
 _LATE: Final = 15.0
 """Seconds for which it is known what the path has carried: far below that, with nothing queued,
 what is under way doubles each round, as at the start."""
+_EDGE: Final = 0.5
+"""Confidence in what is available where it is at least, or at most, so much."""
 _STALLED: Final = 1.0
 """Seconds, or four delays, without a report: one quantum goes to ask for one."""
 
@@ -78,6 +85,8 @@ class Gate:
         """A quantum goes to ask for a report that does not come; else the connection asks."""
         self.open = False
         """All may go, for the peer has asked for it: the gate measures and decides nothing."""
+        self.streams: GrantedStreams | None = None
+        """Makes streams of what it lets go, and learns what others leave; None: nobody does."""
         self._ledger = Ledger(now=now)
         self._since = self._reported_at = now
         self._delay = DelayFilter()
@@ -113,6 +122,8 @@ class Gate:
         )
         if not self.under_way:
             self.pacer.reset()
+        if self.streams is not None:
+            self.streams.sent(now, nbytes, may_begin=self._is_steady(now), rate=self.rate)
         self._ledger.sent(now, nbytes)
         rate = self.rate
         if rate and self._phase is not Phase.START:
@@ -131,6 +142,8 @@ class Gate:
     def on_delivered(self, now: float, news: DeliveryReport) -> None:
         """The connection itself says what has arrived. Raises PeerError as `on_report` does."""
         progress = self._ledger.delivered(news)
+        if self.streams is not None:
+            self.streams.arrived(news, now, round_trip=self._delay.round)
         if progress.sent_at >= self._since:  # what was sent before says nothing of the link now
             self._hear(now, progress)
 
@@ -181,11 +194,14 @@ class Gate:
         under_way = self.under_way
         if urgent:
             return under_way + nbytes <= self.cap(now) + _URGENT_QUANTA * self.quantum
-        if under_way and under_way + nbytes > self.cap(now) and now < self._stalled_at():
+        due = None if self.streams is None else self.streams.due
+        # A stream's chunks go at its times: one that is faster than the path is so for a chunk.
+        ahead, until = (nbytes, self.pacer.time()) if due is None else (-nbytes, due)
+        if under_way and under_way + ahead > self.cap(now) and now < self._stalled_at():
             self._limits.refused_by_cap(now)
             return False
-        if under_way and self.pacer.time() > now:
-            self._limits.refused_by_pacer(now, until=self.pacer.time())
+        if under_way and until > now:
+            self._limits.refused_by_pacer(now, until=until)
             return False
         return True
 
@@ -195,6 +211,9 @@ class Gate:
             return None
         if not self.under_way:
             return now
+        due = None if self.streams is None else self.streams.due
+        if due is not None and self.under_way - self.quantum <= self.cap(now):
+            return max(now, due)
         if self.under_way + self.quantum <= self.cap(now):
             return max(now, self.pacer.time())
         times = [self._stalled_at()]
@@ -252,6 +271,14 @@ class Gate:
         if self._phase is Phase.START:
             sure = min(sure, 0.3)
         return BandwidthEstimate(self.rate, self._reported_at, sure, "reports")
+
+    def available(self) -> BandwidthEstimate | None:
+        """What others leave of the path, this connection's own share included; None: not known."""
+        found = self.streams.latest if self.streams is not None else None
+        if self.streams is None or found is None:
+            return None
+        sure = 1.0 if found.where is Where.INSIDE else _EDGE
+        return BandwidthEstimate(found.available, self.streams.found_at, sure, "imtcp")
 
     def statistics(self, now: float) -> GateStatistics:
         return GateStatistics(
@@ -369,6 +396,11 @@ class Gate:
         self._level_since = self._drains.end + 2 * self._delay.round
 
     # -- small facts --------------------------------------------------------------------------
+
+    def _is_steady(self, now: float) -> bool:
+        """Whether more waits than may go, and nothing else is tried out."""
+        quiet = self._phase is Phase.STEADY and not self._margin.growth and now >= self._drains.end
+        return quiet and self._limits.gate
 
     def _is_level(self, now: float) -> bool:
         return self._phase is not Phase.START and now >= self._level_since

@@ -88,6 +88,8 @@ class LinkStatistics:
     """The same, latest."""
     outgoing: BandwidthEstimate | None
     incoming: BandwidthEstimate | None
+    available: BandwidthEstimate | None = None
+    """What others leave of the path, our own share included; None: nobody measures it."""
     seen: float = 0.0
     """Bytes/second that the link has carried on this connection, however long ago; 0: not known."""
     replayed: int = 0

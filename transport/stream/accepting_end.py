@@ -64,9 +64,10 @@ class Reception:
         patience: float,
         congestion: str | None,
         new_token: Callable[[], bytes],
+        measures: bool = False,
     ) -> None:
         """`on_link` gets each new link and starts it. `patience`: seconds without a connection,
-        at least.
+        at least. `measures`: what others leave of each device's path, over UDP.
 
         `new_token` gives preamble.TOKEN bytes that nobody can guess.
         """
@@ -74,6 +75,7 @@ class Reception:
         self._patience = patience
         self._congestion = congestion
         self._new_token = new_token
+        self._measures = measures
         self._loop = asyncio.get_running_loop()
         self._kept: dict[bytes, _Kept] = {}
         self._arriving: dict[asyncio.Task[None], Connection] = {}
@@ -208,6 +210,7 @@ class Reception:
             connection,
             congestion=self._congestion,
             on_lost=lambda error: self._lost(token, error),
+            measures=self._measures,
         )
         self._kept[token] = _Kept(link, self._patience)
         self._on_link(link)

@@ -26,6 +26,7 @@ from monitor.estimate import BandwidthEstimate
 from monitor.sensors.asked_rate import AskedRate
 from monitor.sensors.delivered_rate import RateFilter
 from transport.gate.controller import Gate
+from transport.gate.granted_streams import GrantedStreams
 from transport.gate.report_spacing import REPORT_EVERY, REPORT_EVERY_THIN, THIN
 from transport.link.connection import DeliveryReport
 from transport.link.interface import LinkStatistics, Outbox
@@ -59,7 +60,10 @@ connection breaks before the record's end. So much of what was reported is kept.
 class Endpoint:
     """The protocol core of a link's end."""
 
-    def __init__(self, outbox: Outbox, *, now: float) -> None:
+    def __init__(self, outbox: Outbox, *, now: float, measures: bool = False) -> None:
+        """`measures`: learns what others leave of the path, where the connection tells what has
+        arrived."""
+        self._measures = measures
         self.gate = Gate(now=now, quantum=outbox.quantum)
         self._probe = Probe()
         self.ended = False
@@ -108,6 +112,8 @@ class Endpoint:
         self.chunks = chunks
         self._reporting = self.gate.asks = reports
         self.gate.open = asked
+        if self._measures and not reports and not asked:
+            self.gate.streams = GrantedStreams()
         if chunks.whole or asked:  # whole segments are more than an idle modem should be asked for
             self._probe = Probe(())
 
@@ -180,6 +186,7 @@ class Endpoint:
         under_way = before.under_way
         self.gate = Gate(now=now, quantum=before.quantum)
         self.gate.asks, self.gate.open = before.asks, before.open
+        self.gate.streams = None if before.streams is None else GrantedStreams()
         self.gate.on_sent(now, under_way)
 
     def end(self) -> None:
@@ -236,6 +243,7 @@ class Endpoint:
             min_delay=gate.min_delay,
             delay=gate.delay,
             outgoing=self._outgoing(now),
+            available=self.gate.available(),
             incoming=self.incoming(),
             seen=gate.seen,
             replayed=self._replayed,

@@ -17,6 +17,16 @@ ENTRIES: Final = (
         virtual=True,
     ),
     Scenario(
+        "imtcp-pair",
+        "what the remote's end of a link over UDP finds that others leave, and what that costs",
+        "bench.scenarios.imtcp.imtcp_pair",
+        takes=500,
+        quick_takes=3,
+        quick={"lines": ("384k",), "shares": (0.4,), "seconds": 25.0},
+        slow=True,
+        virtual=True,
+    ),
+    Scenario(
         "imtcp-flow",
         "a connection that measures while it sends, beside UDP that steps (ImTCP, figures 11-13)",
         "bench.scenarios.imtcp.imtcp_flow",

@@ -1,0 +1,143 @@
+"""Streams of what a gate grants: what they find, and what makes one tell nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from monitor.inline.measurement import PACKETS, Where
+from transport.gate.granted_streams import ANEW, GrantedStreams
+from transport.link.connection import DeliveryReport
+
+CHUNK = 500
+RATE = 50_000.0
+DELAY = 0.05
+ROUND_TRIP = 0.1
+
+
+class Path:
+    """A sender that always has chunks to send, and a line with a queue that carries `rate`."""
+
+    def __init__(self, rate: float = RATE, *, late: float = 0.0) -> None:
+        """`late`: seconds by which this machine's timers are."""
+        self.streams = GrantedStreams()
+        self.rate, self._late = rate, late
+        self.now = self._free = 0.0
+        self._sent = 0
+        self._flying: list[tuple[float, float, int]] = []
+
+    def send(self, size: int = CHUNK) -> None:
+        """One more, when it is due: at the path's rate, or at the stream's time."""
+        due = self.streams.due
+        pace = 1.02 * CHUNK / self.rate  # what streams have put into the queue leaves it again
+        self.now = self.now + pace if due is None else max(self.now, due) + self._late
+        self.streams.sent(self.now, size, may_begin=True, rate=self.rate)
+        self._free = max(self._free, self.now) + size / self.rate
+        self._sent += size
+        self._flying.append((self._free + DELAY, self.now, size))
+
+    def hear(self, *, missing: int = 0, together: bool = False) -> None:
+        """Tell of all that is here by now. `missing`: bytes that are not, before it."""
+        here = [one for one in self._flying if one[0] + DELAY <= self.now]
+        self._flying = self._flying[len(here) :]
+        in_order = self._sent - sum(size for _, _, size in (*here, *self._flying)) - missing
+        if together and here:
+            size = sum(one[2] for one in here)
+            here = [(here[-1][0], here[-1][1], size)]
+        for arrived_at, sent_at, size in here:
+            in_order += size
+            news = DeliveryReport(size, in_order, sent_at, sent_at, arrived_at)
+            self.streams.arrived(news, self.now, round_trip=ROUND_TRIP)
+
+    def go(self, seconds: float) -> None:
+        """Send and hear for so long."""
+        until = self.now + seconds
+        while self.now < until:
+            self.send()
+            self.hear()
+
+
+def test_alone_on_a_line_all_of_it_is_available() -> None:
+    path = Path()
+    path.go(20.0)
+    found = path.streams.latest
+    assert found is not None
+    assert found.where is Where.INSIDE
+    assert found.available == pytest.approx(RATE, rel=0.06)
+    assert path.streams.failures == 0
+
+
+def test_it_follows_a_line_that_becomes_another() -> None:
+    path = Path()
+    path.go(20.0)
+    path.rate = 20_000.0
+    path.go(60.0)
+    found = path.streams.latest
+    assert found is not None
+    assert found.available == pytest.approx(20_000.0, rel=0.1)
+    assert path.streams.found_at == pytest.approx(path.now, abs=10.0)
+
+
+def test_between_measurements_chunks_go_as_they_would() -> None:
+    path = Path()
+    path.go(3.0)
+    within = 0
+    for _ in range(1_000):
+        within += path.streams.due is not None
+        path.send()
+        path.hear()
+    assert 0 < within <= 200
+
+
+def test_a_chunk_of_another_size_ends_a_stream() -> None:
+    path = Path()
+    path.send()
+    assert path.streams.due is not None
+    path.send(40)
+    assert path.streams.due is None
+    assert path.streams.failures == 1
+    path.send()
+    assert path.streams.due is None  # not at once again
+
+
+def test_a_loss_ends_a_stream() -> None:
+    path = Path()
+    path.send()
+    path.hear()
+    while path.streams.due is not None:
+        path.send()
+    path.go(0.05)
+    assert path.streams.failures == 0
+    path.now += 1.0
+    path.hear(missing=CHUNK)
+    assert path.streams.failures + path.streams.streams == 1
+
+
+def test_what_is_told_together_tells_nothing() -> None:
+    path = Path()
+    for _ in range(PACKETS):
+        path.send()
+    path.now += 1.0
+    path.hear(together=True)
+    assert (path.streams.failures, path.streams.streams) == (1, 0)
+
+
+def test_whose_timers_are_late_measures_nothing_and_begins_anew() -> None:
+    path = Path(late=0.02)
+    path.go(3.0 * ANEW + 3.0)
+    assert path.streams.latest is None
+    assert path.streams.streams == 0
+    assert path.streams.failures >= ANEW
+
+
+def test_a_stream_that_is_never_heard_of_is_given_up() -> None:
+    path = Path()
+    for _ in range(PACKETS):
+        path.send()
+    path.go(0.2)
+    assert path.streams.streams == 1
+    lost = Path()
+    for _ in range(PACKETS - 1):
+        lost.send()  # and the outbox is empty
+    lost.now += 10.0
+    lost.hear()
+    assert lost.streams.failures == 1
