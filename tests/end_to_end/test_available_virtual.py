@@ -44,17 +44,23 @@ class Told:
             yield WatchBandwidth(low=1e12)
 
 
-async def loaded(seconds: float, *, others: float, measures: bool) -> tuple[float, Told, int]:
+async def loaded(
+    seconds: float, *, others: float, measures: bool, since: float = 0.0
+) -> tuple[float, Told, int]:
     """Bytes/second that others leave, as the device has it after so many seconds of a page that is
-    too large; 0: it was not told. With what a policy heard, and the bytes that came."""
+    too large; 0: it was not told. With what a policy heard, and the bytes that came.
+
+    `others`: of the line, from `since` on.
+    """
     told = Told()
     services = Services(Shelf([BIG]), MADE)
     async with udp_pair(LINK, services, [Default(), told], measures=measures) as (pair, path):
+        loading = asyncio.create_task(pair.load(BIG.url))
+        await asyncio.sleep(since)
         beside = None
         if others:
             beside = asyncio.create_task(steady(path.down, rate=others * LINK.rate_down))
-        loading = asyncio.create_task(pair.load(BIG.url))
-        await asyncio.sleep(seconds)
+        await asyncio.sleep(seconds - since)
         session = pair.local.uplink.session
         assert session is not None
         now = asyncio.get_running_loop().time()
@@ -83,3 +89,8 @@ def test_it_costs_less_than_a_hundredth_and_nothing_is_said_without_it() -> None
     assert available == 0.0
     assert told.heard
     assert all(left is None for _, left in told.heard)
+
+
+def test_others_that_begin_are_found_within_seconds() -> None:
+    available, _, _ = run(loaded(32.0, others=0.6, measures=True, since=20.0))
+    assert available == pytest.approx(BYTES * 0.4 * LINK.rate_down, rel=0.25)

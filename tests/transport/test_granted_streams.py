@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from monitor.inline.measurement import PACKETS, Where
-from transport.gate.granted_streams import ANEW, GrantedStreams
+from transport.gate.granted_streams import ANEW, LEAST, GrantedStreams
 from transport.link.connection import DeliveryReport
 
 CHUNK = 500
@@ -141,3 +143,24 @@ def test_a_stream_that_is_never_heard_of_is_given_up() -> None:
     lost.now += 10.0
     lost.hear()
     assert lost.streams.failures == 1
+
+
+STAMPS = st.floats(0.0, 1e6) | st.sampled_from([0.0, 5e-324, 1e300])
+RATES = st.floats(0.0, 1e12) | st.sampled_from([5e-324, 99.0, 100.0])
+
+
+@given(st.lists(STAMPS, min_size=30, max_size=90), st.lists(RATES, min_size=90, max_size=90))
+def test_whatever_a_receiver_says_of_its_clock_nothing_raises(
+    stamps: list[float], rates: list[float]
+) -> None:
+    streams = GrantedStreams()
+    now, in_order = 0.0, 0
+    for stamp, rate in zip(stamps, rates, strict=False):
+        now, in_order = max(now + 0.01, streams.due or 0.0), in_order + CHUNK
+        streams.sent(now, CHUNK, may_begin=True, rate=rate)
+        news = DeliveryReport(CHUNK, in_order, now, now, stamp)
+        streams.arrived(news, now, round_trip=0.001)
+        found = streams.latest
+        assert found is None or 0.0 < found.available < float("inf")
+    began = any(rate >= LEAST for rate in rates[: len(stamps) - PACKETS])
+    assert streams.streams + streams.failures > 0 or not began

@@ -26,6 +26,8 @@ from monitor.inline.pause import CONGESTED
 from monitor.inline.stream import MeasurementStream, StreamTimes
 from transport.link.connection import DeliveryReport
 
+LEAST: Final = 100.0
+"""Bytes/second of a path that is measured: streams of a slower one would take minutes."""
 UNLIKE: Final = 0.05
 """Share by which a chunk's size may differ from the others' of its stream."""
 PUNCTUAL: Final = 0.25
@@ -104,7 +106,7 @@ class GrantedStreams:
         carry, where the search begins."""
         self._sent += nbytes
         if self._stream is None:
-            if not may_begin or now < self._not_before:
+            if not may_begin or rate < LEAST or now < self._not_before:
                 return
             self._stream = _Stream(self._plan(nbytes, rate), now)
         stream = self._stream
