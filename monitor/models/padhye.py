@@ -23,6 +23,8 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
+_LEAST_KEPT: Final = 1e-9
+"""Of the segments; where fewer arrive, none counts as arriving."""
 _HALVINGS: Final = 60
 """Steps of a search by halves: below what a float can tell."""
 
@@ -100,7 +102,7 @@ class TcpPath:
         _check(loss)
         if not loss:
             return self.window / self.rtt
-        if loss == 1:
+        if 1 - loss < _LEAST_KEPT:
             return 0.0
         window = min(mean_window(loss, self.acks), self.window)
         often = timeout_share(window, loss)
@@ -121,7 +123,7 @@ class TcpPath:
         if seen is not None:
             return seen.share * seen.seconds
         often = timeout_share(min(mean_window(loss, self.acks), self.window), loss)
-        return often * self.timeout * doubled(loss) / max(1 - loss, 1e-9)
+        return often * self.timeout * doubled(loss) / max(1 - loss, _LEAST_KEPT)
 
 
 def mean_window(loss: float, acks: float) -> float:

@@ -94,6 +94,10 @@ def test_on_a_slow_link_pictures_come_in_exact_forms() -> None:
     run(main(), timeout=60)
 
 
+ATTEMPTS = 5
+"""Documents: where the machine is busy no form is ready in time, and pictures come as they are."""
+
+
 def test_a_device_with_another_zlib_gets_the_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     async def other(*_: object, **__: object) -> bytes:
         raise Unfit("of another time")
@@ -103,9 +107,12 @@ def test_a_device_with_another_zlib_gets_the_bytes(monkeypatch: pytest.MonkeyPat
     async def main() -> None:
         async with slow_three() as (origin, _, both):
             data = with_pictures()
-            _, document = await opened(origin, both, data, "pictures.pptx")
-            await ended(document)
-            assert content(document) == data
+            for attempt in range(ATTEMPTS):
+                _, document = await opened(origin, both, data, f"pictures{attempt}.pptx")
+                await ended(document)
+                assert content(document) == data
+                if not both.local.packages.takes & m.Takes.EXACT:
+                    break  # a form came, and could not be undone
             assert not both.local.packages.takes & m.Takes.EXACT
 
-    run(main(), timeout=60)
+    run(main(), timeout=60 * ATTEMPTS)
