@@ -33,7 +33,9 @@ SIZE: Final = 24
 class Announcements:
     """Decides for one link what its sender says, and when."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, again: float = float("inf")) -> None:
+        """`again`: seconds after which what was measured anew is told though it is the same."""
+        self._again = again
         self._told: BandwidthEstimate | None = None
         self._told_at = float("-inf")
         self._looked_at: float | None = None
@@ -68,6 +70,7 @@ class Announcements:
             told is None
             or abs(estimate.rate - told.rate) >= CHANGE * told.rate
             or estimate.confidence >= told.confidence + SURER
+            or estimate.at >= told.at + self._again
         )
 
 
@@ -89,3 +92,8 @@ class ToldBandwidth:
             return None
         sure = told.confidence * max(LEAST_SURE, 1.0 - (now - told.at) / FADES)
         return BandwidthEstimate(told.rate, told.at, sure, told.source)
+
+    def lately(self, now: float) -> BandwidthEstimate | None:
+        """The same; None, too, once it would be a guess."""
+        told = self.at(now)
+        return None if told is None or now - told.at >= FADES else told

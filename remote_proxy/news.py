@@ -24,6 +24,9 @@ from scheduling.tree import Tree
 from wire import abilities
 from wire import messages as m
 
+AGAIN: Final = 30.0
+"""Seconds after which what others leave is told again though it is the same: a device believes it
+for a while."""
 BETWEEN_DRAWINGS: Final = 0.5
 """Seconds; a device of ours asks for less than .2 % of its link."""
 _log = structlog.get_logger("sluice.remote")
@@ -42,6 +45,15 @@ class Hearer(Protocol):
         """Queue a control message."""
 
 
+class MeasuredLink(Protocol):
+    """What it needs of a link's statistics."""
+
+    @property
+    def outgoing(self) -> BandwidthEstimate | None: ...
+    @property
+    def available(self) -> BandwidthEstimate | None: ...
+
+
 class DeviceNews:
     """All that one session tells by itself."""
 
@@ -52,14 +64,13 @@ class DeviceNews:
         economy: Economy,
         *,
         refused: Callable[[], Mapping[str, int]],
-        estimate: Callable[[], BandwidthEstimate | None],
-        available: Callable[[], BandwidthEstimate | None],
+        measured: Callable[[], MeasuredLink],
         too_soon: Callable[[], Iterable[tuple[int, float]]],
         guarantees: Callable[[], Iterable[GuaranteeNews]],
         later: Callable[[], None],
     ) -> None:
-        """`refused`: what others refused it, counted; `estimate`: of its link, by the gate;
-        `available`: what others leave of it, where that is measured;
+        """`refused`: what others refused it, counted; `measured`: its link, of which the
+        gate has found what it carries, and perhaps what others leave of it;
         `too_soon`: documents whose time can't be kept, and the seconds in which it could, once;
         `guarantees`: rates that are guaranteed now, or not any more, once;
         `later`: there is to be another look, whatever happens."""
@@ -67,9 +78,8 @@ class DeviceNews:
         self._refusals = refusals
         self._economy = economy
         self._refused = refused
-        self._estimate = estimate
-        self._available = available
-        self._left = Announcements()
+        self._measured = measured
+        self._left = Announcements(again=AGAIN)
         self._too_soon = too_soon
         self._guarantees = guarantees
         self._later = later
@@ -88,7 +98,6 @@ class DeviceNews:
         self._tell_times()
         self._tell_guarantees()
         self._tell_bandwidth(now)
-        self._tell_available(now)
         self._tell_decisions(now)
 
     def refused(self, number: int, reason: str) -> None:
@@ -116,25 +125,27 @@ class DeviceNews:
 
     def _tell_bandwidth(self, now: float) -> None:
         """What the device's policies go by: only this end knows what its gate has found."""
-        estimate = self._estimate()
-        if estimate is None or estimate.confidence < CONFIDENT:
-            return
-        if not self._device.accepts(abilities.BANDWIDTH):
-            return
-        due = self._announcements.due(estimate, now)
-        if due is not None:
-            self._device.say(m.Carries(round(due.rate), round(100 * due.confidence)))
-        elif self._announcements.untold(estimate):
-            self._later()
+        link = self._measured()
+        carried, left = link.outgoing, link.available
+        if carried is not None and carried.confidence >= CONFIDENT:
+            self._tell_rate(m.Carries, abilities.BANDWIDTH, self._announcements, carried, now)
+        if left is not None:
+            self._tell_rate(m.Leaves, abilities.AVAILABLE, self._left, left, now)
 
-    def _tell_available(self, now: float) -> None:
-        estimate = self._available()
-        if estimate is None or not self._device.accepts(abilities.AVAILABLE):
+    def _tell_rate(
+        self,
+        message: type[m.Carries | m.Leaves],
+        ability: str,
+        announcements: Announcements,
+        estimate: BandwidthEstimate,
+        now: float,
+    ) -> None:
+        if not self._device.accepts(ability):
             return
-        due = self._left.due(estimate, now)
+        due = announcements.due(estimate, now)
         if due is not None:
-            self._device.say(m.Leaves(round(due.rate), round(100 * due.confidence)))
-        elif self._left.untold(estimate):
+            self._device.say(message(round(due.rate), round(100 * due.confidence)))
+        elif announcements.untold(estimate):
             self._later()
 
     def _tell_decisions(self, now: float) -> None:

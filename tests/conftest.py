@@ -20,8 +20,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         from tests.house import floors  # it reads every test
 
         again = set(floors.suites())
-        left_out = [
-            one for one in items if one.path in again and not one.get_closest_marker("long")
-        ]
+        left_out: list[pytest.Item] = []
+        kept: list[pytest.Item] = []
+        for one in items:
+            spared = one.path in again and not one.get_closest_marker("long")
+            (left_out if spared else kept).append(one)
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [one for one in items if one not in set(left_out)]
+        items[:] = kept

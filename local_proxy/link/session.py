@@ -155,8 +155,8 @@ class LocalSession:
             m.Refused: self._on_refused,
             m.Notice: self._on_notice,
             m.Decisions: self._on_decisions,
-            m.Carries: self._on_carries,
-            m.Leaves: self._on_leaves,
+            m.Carries: self._on_rate,
+            m.Leaves: self._on_rate,
             m.TreeDrawn: self._on_tree,
             m.Ping: self._on_ping,
             m.Pong: lambda message, headers: None,
@@ -255,8 +255,8 @@ class LocalSession:
 
     def available(self, now: float) -> BandwidthEstimate | None:
         """What others leave of the link towards this device, its own share included; None: the
-        remote does not measure it, or has not yet."""
-        return self._available.at(now)
+        remote does not measure it, or has not for a while."""
+        return self._available.lately(now)
 
     def look_at_tree(self, now: float) -> None:
         """Somebody looks at the tree: ask the remote for it, as often as the link allows."""
@@ -414,18 +414,11 @@ class LocalSession:
         assert isinstance(message, m.Decisions)
         self.decisions = message.counts
 
-    def _on_carries(self, message: m.Message, _: Headers) -> None:
-        assert isinstance(message, m.Carries)
-        self._hear(self._bandwidth, message)
-
-    def _on_leaves(self, message: m.Message, _: Headers) -> None:
-        assert isinstance(message, m.Leaves)
-        self._hear(self._available, message)
-
-    @staticmethod
-    def _hear(bandwidth: ToldBandwidth, said: m.Carries | m.Leaves) -> None:
+    def _on_rate(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Carries | m.Leaves)
+        told = self._bandwidth if isinstance(message, m.Carries) else self._available
         now = asyncio.get_running_loop().time()
-        bandwidth.hear(float(max(1, said.rate)), min(max(0, said.sure), 100) / 100, now)
+        told.hear(float(max(1, message.rate)), min(max(0, message.sure), 100) / 100, now)
 
     def _on_tree(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.TreeDrawn)

@@ -19,11 +19,7 @@ def exposition(status: StatusSnapshot) -> str:
     link, savings = status.link, status.savings
     rates = [
         ({"direction": direction}, estimate.rate)
-        for direction, estimate in (
-            ("down", link.down),
-            ("up", link.up),
-            ("available_down", link.available),
-        )
+        for direction, estimate in (("down", link.down), ("up", link.up))
         if estimate is not None
     ]
     delays = [
@@ -44,6 +40,12 @@ def exposition(status: StatusSnapshot) -> str:
             [({"direction": "down"}, link.received), ({"direction": "up"}, link.sent)],
         ),
         _family("bandwidth_bytes_per_second", "gauge", "Estimates of the link's rate.", rates),
+        _family(
+            "available_bytes_per_second",
+            "gauge",
+            "What others leave of the link.",
+            [({"direction": "down"}, link.available.rate)] if link.available else [],
+        ),
         _family("delay_seconds", "gauge", "From sending a byte to hearing of it.", delays),
         *_transport(link.tcp),
         *_paths(link.paths),

@@ -28,6 +28,8 @@ class Estimate:
     rate: float
     """Bytes/second towards the device."""
     confidence: float = 1.0
+    available: float | None = None
+    """Bytes/second that others leave of it; None: it is not measured."""
 
 
 Recording = Iterable[tuple[float, Event | Estimate] | tuple[float, Event]]
@@ -64,7 +66,12 @@ class Player:
     def play(self, event: Event | Estimate, *, now: float) -> list[Command]:
         """One event, and the turns that follow from it; the commands for the remote proxy."""
         if isinstance(event, Estimate):
-            return self._run(self._host.measured(event.rate, confidence=event.confidence), now)
+            return self._run(
+                self._host.measured(
+                    event.rate, confidence=event.confidence, available=event.available
+                ),
+                now,
+            )
         return self._run(self._host.hear(event, now=now), now)
 
     def next_timer(self) -> float | None:

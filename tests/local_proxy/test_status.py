@@ -216,7 +216,12 @@ def test_wrong_requests_and_a_faulty_snapshot_are_answered() -> None:
 def test_metrics_are_prometheus_text() -> None:
     told = msgspec.structs.replace(
         status(),
-        link=msgspec.structs.replace(LINK, down=ShownEstimate(7000.5, 0.1, 1.0), delay=0.25),
+        link=msgspec.structs.replace(
+            LINK,
+            down=ShownEstimate(7000.5, 0.1, 1.0),
+            available=ShownEstimate(5000.0, 0.1, 1.0),
+            delay=0.25,
+        ),
         savings=ShownSavings(origin_bytes=900, link_bytes=300),
         policies=[PolicyStatus(name='my "own"\nline', on=False)],
     )
@@ -225,6 +230,7 @@ def test_metrics_are_prometheus_text() -> None:
     for line in text.splitlines():
         assert line.startswith("# ") or sample.fullmatch(line), line
     assert 'sluice_bandwidth_bytes_per_second{direction="down"} 7000.5\n' in text
+    assert 'sluice_available_bytes_per_second{direction="down"} 5000\n' in text
     assert 'sluice_policy_on{policy="my \\"own\\"\\nline",index="0"} 0\n' in text
     assert "sluice_origin_bytes_total 900\n" in text
     names = re.findall(r"# TYPE (\S+)", text)
@@ -392,3 +398,10 @@ def test_nothing_but_a_page_is_loaded_again_by_itself(method: str, accept: str) 
     assert response.status == 504
     assert header(response.headers, "content-type").startswith("text/plain")
     assert b"reset" in body(response)
+
+
+def test_what_others_leave_is_said_where_it_is_measured() -> None:
+    link = msgspec.structs.replace(LINK, available=ShownEstimate(5000.0, 0.1, 1.0))
+    said = render(msgspec.structs.replace(status(), link=link)).splitlines()
+    assert "  others leave 40 kbit/s of it downwards" in said
+    assert "others leave" not in render(status())

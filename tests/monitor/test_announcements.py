@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.announcements import BURST, EVERY, SHARE, SIZE, Announcements, ToldBandwidth
+from monitor.announcements import BURST, EVERY, FADES, SHARE, SIZE, Announcements, ToldBandwidth
 from monitor.estimate import BandwidthEstimate
 
 FAST = 1e6
 
 
-def found(rate: float, *, sure: float = 1.0) -> BandwidthEstimate:
-    return BandwidthEstimate(rate, 0.0, sure, "reports")
+def found(rate: float, *, sure: float = 1.0, at: float = 0.0) -> BandwidthEstimate:
+    return BandwidthEstimate(rate, at, sure, "reports")
 
 
 def test_the_first_finding_is_told_at_once() -> None:
@@ -85,3 +85,25 @@ def test_what_was_told_is_believed_less_and_less_but_never_lower() -> None:
     assert [one.rate for one in ages if one is not None] == [FAST] * 4
     sure = [one.confidence for one in ages if one is not None]
     assert sure == sorted(sure, reverse=True) and sure[0] == 1.0 and sure[-1] == pytest.approx(0.1)
+
+
+def test_what_was_told_is_not_lately_for_long() -> None:
+    told = ToldBandwidth("imtcp")
+    assert told.lately(0.0) is None
+    told.hear(FAST, 1.0, 10.0)
+    now, later = told.lately(10.0 + FADES - 1.0), told.lately(10.0 + FADES)
+    assert now is not None
+    assert (now.rate, now.source) == (FAST, "imtcp")
+    assert later is None
+
+
+def test_what_is_the_same_is_told_again_where_it_is_to_be() -> None:
+    once, often = Announcements(), Announcements(again=30.0)
+    told = {
+        one: [at for at in range(100) if one.due(found(FAST, at=float(at)), float(at)) is not None]
+        for one in (once, often)
+    }
+    assert told[once] == [0]
+    assert told[often] == [0, 30, 60, 90]
+    stale = Announcements(again=30.0)
+    assert sum(stale.due(found(FAST), float(at)) is not None for at in range(100)) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from monitor.estimate import BandwidthEstimate
 from remote_proxy.jobs.economy import Economy
@@ -28,6 +29,13 @@ class Listener:
         self.heard.append(message)
 
 
+class Measured(NamedTuple):
+    """What is known of its link."""
+
+    outgoing: BandwidthEstimate | None
+    available: BandwidthEstimate | None
+
+
 class World:
     """One device's news with what they are made of."""
 
@@ -45,8 +53,7 @@ class World:
             self.refusals,
             self.economy,
             refused=dict,
-            estimate=lambda: self.estimate,
-            available=lambda: self.available,
+            measured=lambda: Measured(self.estimate, self.available),
             too_soon=lambda: self.too_soon,
             guarantees=lambda: self.guarantees,
             later=self.look,
@@ -139,3 +146,11 @@ def test_what_others_leave_is_told_to_who_understands_it() -> None:
     assert (len(world.listener.heard), world.looks) == (1, 1)
     world.news.tell(1.0)
     assert world.listener.heard[1:] == [m.Leaves(10_000, 50)]
+
+
+def test_what_others_leave_is_told_again_after_a_while_though_it_is_the_same() -> None:
+    world = World(abilities.AVAILABLE, abilities.BANDWIDTH)
+    for now in (0.0, 29.0, 31.0, 32.0):
+        world.available = BandwidthEstimate(30_000.0, now, 1.0, "imtcp")
+        world.news.tell(now)
+    assert world.listener.heard == [m.Leaves(30_000, 100)] * 2

@@ -37,18 +37,22 @@ class Path:
         self._sent += size
         self._flying.append((self._free + DELAY, self.now, size))
 
-    def hear(self, *, missing: int = 0, together: bool = False) -> None:
-        """Tell of all that is here by now. `missing`: bytes that are not, before it."""
+    def skip(self, size: int) -> None:
+        """So many bytes went otherwise."""
+        self._sent += size
+
+    def hear(self, *, later: float = 0.0, together: bool = False) -> None:
+        """Tell of all that is here by now, `later` by the receiver's clock than it is."""
         here = [one for one in self._flying if one[0] + DELAY <= self.now]
         self._flying = self._flying[len(here) :]
-        in_order = self._sent - sum(size for _, _, size in (*here, *self._flying)) - missing
+        in_order = self._sent - sum(size for _, _, size in (*here, *self._flying))
         if together and here:
             size = sum(one[2] for one in here)
             here = [(here[-1][0], here[-1][1], size)]
         for arrived_at, sent_at, size in here:
             in_order += size
-            news = DeliveryReport(size, in_order, sent_at, sent_at, arrived_at)
-            self.streams.arrived(news, self.now, round_trip=ROUND_TRIP)
+            report = DeliveryReport(size, in_order, sent_at, sent_at, arrived_at + later)
+            self.streams.arrived(report, self.now, round_trip=ROUND_TRIP)
 
     def go(self, seconds: float) -> None:
         """Send and hear for so long."""
@@ -101,17 +105,47 @@ def test_a_chunk_of_another_size_ends_a_stream() -> None:
     assert path.streams.due is None  # not at once again
 
 
+def news(size: int, in_order: int) -> DeliveryReport:
+    return DeliveryReport(size, in_order, 0.0, 0.0, DELAY)
+
+
 def test_a_loss_ends_a_stream() -> None:
     path = Path()
-    path.send()
-    path.hear()
-    while path.streams.due is not None:
+    for _ in range(PACKETS):
         path.send()
-    path.go(0.05)
+    path.streams.arrived(news(CHUNK, CHUNK), path.now, round_trip=ROUND_TRIP)
+    assert (path.streams.streams, path.streams.failures) == (0, 0)
+    path.streams.arrived(news(CHUNK, CHUNK), path.now, round_trip=ROUND_TRIP)  # the third one
+    assert (path.streams.streams, path.streams.failures) == (0, 1)
+
+
+def test_a_hole_in_what_is_heard_first_does_not_end_measuring_for_good() -> None:
+    path = Path()
+    for _ in range(2):
+        path.streams.sent(0.0, CHUNK, may_begin=False, rate=RATE)
+    path.skip(2 * CHUNK)
+    path.streams.arrived(news(CHUNK, 0), 0.1, round_trip=ROUND_TRIP)  # the second one
+    path.streams.arrived(news(CHUNK, 2 * CHUNK), 0.4, round_trip=ROUND_TRIP)
+    path.now = 0.4
+    path.go(20.0)
+    assert path.streams.latest is not None
     assert path.streams.failures == 0
-    path.now += 1.0
-    path.hear(missing=CHUNK)
-    assert path.streams.failures + path.streams.streams == 1
+
+
+def test_whatever_was_found_no_stream_is_far_slower_than_the_path() -> None:
+    """A receiver, or a path, says again and again that there is less."""
+    path = Path()
+    slowest, late = 0.0, 0.0
+    for number in range(4_000):
+        before = path.now
+        path.send()
+        if number > PACKETS:
+            slowest = max(slowest, path.now - before)
+        late += 0.02  # each comes later than the one before it
+        path.hear(later=late)
+    assert path.streams.latest is not None
+    assert path.streams.latest.where is Where.BELOW
+    assert slowest <= 2.6 * CHUNK / RATE
 
 
 def test_what_is_told_together_tells_nothing() -> None:
@@ -158,8 +192,8 @@ def test_whatever_a_receiver_says_of_its_clock_nothing_raises(
     for stamp, rate in zip(stamps, rates, strict=False):
         now, in_order = max(now + 0.01, streams.due or 0.0), in_order + CHUNK
         streams.sent(now, CHUNK, may_begin=True, rate=rate)
-        news = DeliveryReport(CHUNK, in_order, now, now, stamp)
-        streams.arrived(news, now, round_trip=0.001)
+        report = DeliveryReport(CHUNK, in_order, now, now, stamp)
+        streams.arrived(report, now, round_trip=0.001)
         found = streams.latest
         assert found is None or 0.0 < found.available < float("inf")
     began = any(rate >= LEAST for rate in rates[: len(stamps) - PACKETS])

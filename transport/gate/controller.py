@@ -13,14 +13,12 @@ blind to what a tunnel or an accelerator buffers, so the receiver reports what a
     drop    the delay leaves its band: older maxima are forgotten
     recover far below what was delivered lately, with nothing queued, the cap doubles each round
     drain   every few seconds the queue runs empty once, to learn the least delay anew
+    stream  some chunks are spaced, and tell what others leave (transport/gate/granted_streams.py)
     freeze  while the application sends less than the cap, the cap keeps its value
 
 Bursts are paced at the delivered rate, so that a queue smaller than the path holds does not
 overflow (transport/gate/pacer.py); faster while the margin grows, or a rate once measured too low,
 as after an outage, would stay for good.
-
-Where it has `streams`, some of what it lets go is spaced so that its arrivals tell what others
-leave of the path (transport/gate/granted_streams.py).
 
 Pure: `now` is an argument, reports are numbers. It knows nothing of sockets and frames.
 """
@@ -30,7 +28,6 @@ from __future__ import annotations
 from typing import Final
 
 from monitor.estimate import BandwidthEstimate
-from monitor.inline.measurement import Where
 from monitor.progress import ReportedProgress
 from monitor.sensors.delivered_rate import RateFilter
 from monitor.sensors.dispersion import Dispersion
@@ -70,8 +67,6 @@ _ROOM: Final = 0.5
 _LATE: Final = 15.0
 """Seconds for which it is known what the path has carried: far below that, with nothing queued,
 what is under way doubles each round, as at the start."""
-_EDGE: Final = 0.5
-"""Confidence in what is available where it is at least, or at most, so much."""
 _STALLED: Final = 1.0
 """Seconds, or four delays, without a report: one quantum goes to ask for one."""
 
@@ -85,8 +80,7 @@ class Gate:
         """A quantum goes to ask for a report that does not come; else the connection asks."""
         self.open = False
         """All may go, for the peer has asked for it: the gate measures and decides nothing."""
-        self.streams: GrantedStreams | None = None
-        """Makes streams of what it lets go, and learns what others leave; None: nobody does."""
+        self.streams: GrantedStreams | None = None  # nobody measures what others leave
         self._ledger = Ledger(now=now)
         self._since = self._reported_at = now
         self._delay = DelayFilter()
@@ -194,9 +188,7 @@ class Gate:
         under_way = self.under_way
         if urgent:
             return under_way + nbytes <= self.cap(now) + _URGENT_QUANTA * self.quantum
-        due = None if self.streams is None else self.streams.due
-        # A stream's chunks go at its times: one that is faster than the path is so for a chunk.
-        ahead, until = (nbytes, self.pacer.time()) if due is None else (-nbytes, due)
+        ahead, until = self._paced(nbytes)
         if under_way and under_way + ahead > self.cap(now) and now < self._stalled_at():
             self._limits.refused_by_cap(now)
             return False
@@ -211,11 +203,9 @@ class Gate:
             return None
         if not self.under_way:
             return now
-        due = None if self.streams is None else self.streams.due
-        if due is not None and self.under_way - self.quantum <= self.cap(now):
-            return max(now, due)
-        if self.under_way + self.quantum <= self.cap(now):
-            return max(now, self.pacer.time())
+        ahead, until = self._paced(self.quantum)
+        if self.under_way + ahead <= self.cap(now):
+            return max(now, until)
         times = [self._stalled_at()]
         if now < self._drains.end:
             times.append(self._drains.end)
@@ -271,14 +261,6 @@ class Gate:
         if self._phase is Phase.START:
             sure = min(sure, 0.3)
         return BandwidthEstimate(self.rate, self._reported_at, sure, "reports")
-
-    def available(self) -> BandwidthEstimate | None:
-        """What others leave of the path, this connection's own share included; None: not known."""
-        found = self.streams.latest if self.streams is not None else None
-        if self.streams is None or found is None:
-            return None
-        sure = 1.0 if found.where is Where.INSIDE else _EDGE
-        return BandwidthEstimate(found.available, self.streams.found_at, sure, "imtcp")
 
     def statistics(self, now: float) -> GateStatistics:
         return GateStatistics(
@@ -397,10 +379,15 @@ class Gate:
 
     # -- small facts --------------------------------------------------------------------------
 
+    def _paced(self, nbytes: int) -> tuple[int, float]:
+        """For how many bytes there must be room, and from when on; a stream has its own times."""
+        due = None if self.streams is None else self.streams.due
+        return (nbytes, self.pacer.time()) if due is None else (-nbytes, due)
+
     def _is_steady(self, now: float) -> bool:
         """Whether more waits than may go, and nothing else is tried out."""
-        quiet = self._phase is Phase.STEADY and not self._margin.growth and now >= self._drains.end
-        return quiet and self._limits.gate
+        quiet = not self._margin.growth and now >= self._drains.end
+        return quiet and self._phase is Phase.STEADY and self._limits.gate
 
     def _is_level(self, now: float) -> bool:
         return self._phase is not Phase.START and now >= self._level_since

@@ -21,7 +21,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
-from monitor.inline.measurement import PACKETS, InlineMeasurement, InlineResult
+from monitor.estimate import BandwidthEstimate
+from monitor.inline.measurement import PACKETS, InlineMeasurement, InlineResult, Where
 from monitor.inline.pause import CONGESTED
 from monitor.inline.stream import MeasurementStream, StreamTimes
 from transport.link.connection import DeliveryReport
@@ -40,9 +41,14 @@ FAR: Final = 1.5
 """Times by which the path's rate may be beyond the range that is searched: farther, the search
 begins there anew. What is available is at least what arrives, and a range moves by half its
 width."""
+SLOWEST: Final = 0.4
+"""Of the path's rate, below which no range begins: a slower stream would hold up the link for what
+can't be, and whoever waits for a text with it. A search begins at half of the rate."""
 ANEW: Final = 3
 """Streams in a row that told nothing, after which the search begins anew: the present range may be
 one whose streams this connection can't send."""
+EDGE: Final = 0.5
+"""Confidence in a result that says at least, or at most, so much."""
 RESOLUTION: Final = 1e-4
 """Seconds below which two arrivals are not told apart: a receiver's kernel stamps them."""
 
@@ -88,8 +94,9 @@ class GrantedStreams:
         """Streams in a row that told nothing."""
         self._sent = self._arrived = 0
         """Bytes of chunks: that left, and that came."""
-        self._ahead: int | None = None
-        """Bytes of the connection's stream before the first of those."""
+        self._before = 0
+        """Bytes of the connection's stream before the first of those, as far as they are known: of
+        what came behind a hole that is still open less is said to be here."""
         self.latest: InlineResult | None = None
         self.found_at = 0.0
         """When: seconds on the sender's clock."""
@@ -121,13 +128,12 @@ class GrantedStreams:
         self, news: DeliveryReport, now: float, *, round_trip: float
     ) -> InlineResult | None:
         """Bytes came over there; the result, if that makes one. `round_trip` in seconds."""
-        if self._ahead is None:
-            self._ahead = news.in_order - self._arrived - news.size
         self._arrived += news.size
+        self._before = max(self._before, news.in_order - self._arrived)
         stream = self._stream
         if stream is None:
             return None
-        if news.in_order - self._ahead != self._arrived:  # something is missing in between
+        if news.in_order - self._before != self._arrived:  # something is missing in between
             self._fail(now, round_trip)
             return None
         heard = [end for end in stream.ends[len(stream.arrived) :] if end <= self._arrived]
@@ -143,6 +149,13 @@ class GrantedStreams:
             self._fail(now, round_trip)
         return None
 
+    def estimate(self) -> BandwidthEstimate | None:
+        """What others leave of the path, this connection's own share included; None: not known."""
+        if self.latest is None:
+            return None
+        sure = 1.0 if self.latest.where is Where.INSIDE else EDGE
+        return BandwidthEstimate(self.latest.available, self.found_at, sure, "imtcp")
+
     # -- inside --------------------------------------------------------------------------------
 
     def _plan(self, packet: int, rate: float) -> MeasurementStream:
@@ -152,7 +165,9 @@ class GrantedStreams:
         measurement = self._measurement
         measurement.packet = packet
         searched = measurement.searched
-        if searched is not None and not searched.low / FAR <= rate <= searched.high * FAR:
+        if searched is None or not SLOWEST * rate <= searched.low <= FAR * rate <= (
+            FAR * FAR * searched.high
+        ):
             measurement.begin_at(rate)
         return measurement.stream
 

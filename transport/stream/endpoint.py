@@ -243,7 +243,7 @@ class Endpoint:
             min_delay=gate.min_delay,
             delay=gate.delay,
             outgoing=self._outgoing(now),
-            available=self.gate.available(),
+            available=None if self.gate.streams is None else self.gate.streams.estimate(),
             incoming=self.incoming(),
             seen=gate.seen,
             replayed=self._replayed,
