@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,10 +21,10 @@ ROUND_TRIP = 0.1
 class Path:
     """A sender that always has chunks to send, and a line with a queue that carries `rate`."""
 
-    def __init__(self, rate: float = RATE, *, late: float = 0.0) -> None:
-        """`late`: seconds by which this machine's timers are."""
+    def __init__(self, rate: float = RATE, *, late: float = 0.0, tick: float = 0.0) -> None:
+        """`late`: seconds by which this machine's timers are; `tick`: of which they are many."""
         self.streams = GrantedStreams()
-        self.rate, self._late = rate, late
+        self.rate, self._late, self._tick = rate, late, tick
         self.now = self._free = 0.0
         self._sent = 0
         self._flying: list[tuple[float, float, int]] = []
@@ -32,6 +34,8 @@ class Path:
         due = self.streams.due
         pace = 1.02 * CHUNK / self.rate  # what streams have put into the queue leaves it again
         self.now = self.now + pace if due is None else max(self.now, due) + self._late
+        if self._tick and due is not None:
+            self.now = math.ceil(self.now / self._tick) * self._tick
         self.streams.sent(self.now, size, may_begin=True, rate=self.rate)
         self._free = max(self._free, self.now) + size / self.rate
         self._sent += size
@@ -155,6 +159,15 @@ def test_what_is_told_together_tells_nothing() -> None:
     path.now += 1.0
     path.hear(together=True)
     assert (path.streams.failures, path.streams.streams) == (1, 0)
+
+
+def test_timers_of_whole_milliseconds_measure_where_a_chunk_takes_few() -> None:
+    """As an event loop's are: a chunk of a link of 5 Mbit/s takes 2 to 4 of them."""
+    path = Path(tick=0.4 * CHUNK / RATE)
+    path.go(60.0)
+    assert path.streams.latest is not None
+    assert path.streams.latest.available == pytest.approx(RATE, rel=0.12)
+    assert path.streams.failures <= path.streams.streams / 4
 
 
 def test_whose_timers_are_late_measures_nothing_and_begins_anew() -> None:

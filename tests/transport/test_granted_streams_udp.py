@@ -27,6 +27,11 @@ pytestmark = pytest.mark.alone
 
 NEAR, FAR = (device_identity(seed * 32) for seed in (b"d", b"r"))
 PACKET = 1000
+RESULTS = 9
+"""After which their median is judged,"""
+WITHIN = 60.0
+"""seconds at most: a busy machine's timers are late, and such streams tell nothing."""
+LOOK_EVERY = 0.05
 
 
 @contextlib.asynccontextmanager
@@ -92,8 +97,9 @@ def test_what_others_leave_is_found_with_real_datagrams(link: str, share: float)
         async with emulate(line, backend="tun") as world, far_link(world) as far:
             beside = asyncio.create_task(others(world, share * line.rate_down)) if share else None
             newest = 0.0
-            for _ in range(300):
-                await asyncio.sleep(0.05)
+            until = asyncio.get_running_loop().time() + WITHIN
+            while len(found) < RESULTS and asyncio.get_running_loop().time() < until:
+                await asyncio.sleep(LOOK_EVERY)
                 available = far.statistics().available
                 if available is not None and available.at != newest:
                     newest = available.at
@@ -106,5 +112,5 @@ def test_what_others_leave_is_found_with_real_datagrams(link: str, share: float)
         found = asyncio.run(results())
     except NoBackend as error:
         pytest.skip(str(error))
-    assert len(found) >= 4
+    assert len(found) == RESULTS
     assert statistics.median(found) == pytest.approx(0.94 * (1 - share), rel=0.2)

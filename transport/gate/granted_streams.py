@@ -31,8 +31,9 @@ LEAST: Final = 100.0
 """Bytes/second of a path that is measured: streams of a slower one would take minutes."""
 UNLIKE: Final = 0.05
 """Share by which a chunk's size may differ from the others' of its stream."""
-PUNCTUAL: Final = 0.25
-"""Share by which an interval may be longer than the stream has it, or shorter."""
+PUNCTUAL: Final = 0.5
+"""Share by which an interval may be longer than the stream has it, or shorter: an event loop's
+timers end at whole milliseconds, and what is found is reckoned from when chunks left in fact."""
 OVERDUE: Final = 3.0
 """Round trips after which a stream that is not heard of in full is given up,"""
 LEAST_OVERDUE: Final = 0.5
