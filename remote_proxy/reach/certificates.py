@@ -61,6 +61,7 @@ def client_context(ca_file: str = "") -> ssl.SSLContext:
     Raises NoRoots when the file has none, or somebody else could have written it.
     """
     context = ssl.create_default_context()
+    context.minimum_version = ssl.TLSVersion.TLSv1_2  # distributions' Pythons leave it to OpenSSL
     # What browsers let pass in private authorities' certificates; Python 3.13 would not.
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     context.set_alpn_protocols(["http/1.1"])

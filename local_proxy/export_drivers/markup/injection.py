@@ -29,7 +29,7 @@ _NAME: Final = rb"[^\t\n\f\r />][^\t\n\f\r />=]*+[\t\n\f\r ]*+"
 _VALUE: Final = (
     rb"[\t\n\f\r ]*+(?:\"[^\"]*+\"|'[^']*+'|(?=[^\t\n\f\r >\"'])[^\t\n\f\r >]++(?=[\t\n\f\r >]))"
 )
-_WHOLE: Final = re.compile(rb"(?:[\t\n\f\r /]++|%b(?:(?=[^\t\n\f\r =])|=%b))*+" % (_NAME, _VALUE))
+_WHOLE: Final = re.compile(rb"(?:[\t\n\f\r /]++|%b(?:(?=[^\t\n\f\r =])|=%b))*" % (_NAME, _VALUE))
 """Attributes that are complete, all at a step; what is cut is read state by state."""
 _GREATER: Final = ord(">")
 _EQUALS: Final = ord("=")
