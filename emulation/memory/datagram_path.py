@@ -20,6 +20,8 @@ from emulation.lines.profiles import Profile
 
 HEADERS: Final = 28
 """Bytes of IPv4 and UDP: links carry these too."""
+MARK: Final = 9
+"""Bytes that say whose a datagram is (PathDirection.lend)."""
 
 
 class PathDirection:
@@ -34,6 +36,16 @@ class PathDirection:
             flight=Flight(disturbances, seed=seed) if disturbances.any else None,
         )
         self._mtu = profile.mtu
+        self._lent: dict[bytes, Callable[[bytes, float], object]] = {}
+        self._here: list[bytes] = []
+        """Arrived, and not asked for yet."""
+
+    def lend(self, deliver: Callable[[bytes, float], object]) -> bytes:
+        """Somebody else is on the same line: datagrams that begin with these bytes are given to
+        `deliver`, with the time, when anybody looks."""
+        mark = f"\x00other {len(self._lent):02}".encode()
+        self._lent[mark] = deliver
+        return mark
 
     def send(self, datagram: bytes, now: float) -> None:
         """What is too large for the link vanishes, as behind a router that tells nobody."""
@@ -42,7 +54,18 @@ class PathDirection:
             self._line.offer(now, datagram, size)
 
     def arrived(self, now: float) -> list[bytes]:
-        return [datagram for _, datagram in self._line.take(now)]
+        self.look(now)
+        here, self._here = self._here, []
+        return here
+
+    def look(self, now: float) -> None:
+        """What has come to others by now is theirs."""
+        for _, datagram in self._line.take(now):
+            deliver = self._lent.get(datagram[:MARK]) if self._lent else None
+            if deliver is None:
+                self._here.append(datagram)
+            else:
+                deliver(datagram, now)
 
     def next_time(self) -> float | None:
         return self._line.next_time()

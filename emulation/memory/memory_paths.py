@@ -86,6 +86,9 @@ class ByteLink:
     def delivered(self, news: DeliveryReport) -> None:
         self.delivered_bytes += news.size
 
+    def lost(self, sent_at: float) -> None:
+        """Nothing is to be done about it."""
+
     def ended(self, error: LinkError | None) -> None:
         self.failed(error or LinkError("ended"))
 

@@ -16,6 +16,8 @@ class _Path:
     target: float
     rate: float
     drained: float
+    least: float
+    loop: float
 
 
 def path(
@@ -26,6 +28,9 @@ def path(
     target: float = 0.010,
     rate: float = 1e5,
     drained: float = 0.010,
+    least: float = 0.0,
 ) -> PathFacts:
     """Facts: seconds, and bytes/second."""
-    return cast(PathFacts, _Path(window, excess, jitter, target, rate, drained))
+    return cast(
+        PathFacts, _Path(window, excess, jitter, target, rate, drained, least, window + excess)
+    )

@@ -50,6 +50,17 @@ def test_with_nothing_of_ours_queued_the_path_has_become_longer_and_is_judged_an
     assert said[said.index(QueueVerdict.LONGER) + 1] is None
 
 
+def test_where_a_longer_path_was_none_others_fill_the_queue() -> None:
+    band = Band()
+    said = [band.judge(0.02 * n, path(excess=0.040), overfull=False) for n in range(40)]
+    assert QueueVerdict.LONGER in said
+    band.judge(1.0, path(excess=0.0, least=0.040), overfull=False)  # it counts as longer, and is
+    band.judge(2.0, path(excess=0.0, least=0.001), overfull=False)  # not: so short it was before
+    said = [band.judge(3.0 + 0.02 * n, path(excess=0.040), overfull=False) for n in range(40)]
+    assert QueueVerdict.OTHERS in said
+    assert QueueVerdict.LONGER not in said
+
+
 def test_the_rate_is_that_before_the_delay_rose() -> None:
     band = Band()
     for number, rate in enumerate([5e4, 4e4, 3e4]):

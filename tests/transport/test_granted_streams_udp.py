@@ -16,16 +16,11 @@ from emulation.lines.profiles import profile
 from emulation.memory.datagram_path import HEADERS
 from emulation.worlds.cables import NoBackend, World
 from emulation.worlds.world import emulate
-from pairing.identity import device_identity
-from transport.spp.edge.link import SppLink
-from transport.spp.edge.udp import connect, listen
-from transport.spp.handshake.keys import ClientKeys, ServerKeys
+from tests.transport.udp_ends import links_over_udp
 from transport.stream.stream_link import StreamLink
-from transport.udp.connection import DEVICE, REMOTE, congestion, udp_connection
 
 pytestmark = pytest.mark.alone
 
-NEAR, FAR = (device_identity(seed * 32) for seed in (b"d", b"r"))
 PACKET = 1000
 RESULTS = 9
 """After which their median is judged,"""
@@ -37,30 +32,13 @@ LOOK_EVERY = 0.05
 @contextlib.asynccontextmanager
 async def far_link(world: World) -> AsyncIterator[StreamLink]:
     """The far end's link, which has no end of bytes to send and measures."""
-    arrived: asyncio.Future[SppLink] = asyncio.get_running_loop().create_future()
-    server_keys = ServerKeys(FAR.pem, {NEAR.certificate: "d"})
-    own = world.far.new_socket(socket.SOCK_DGRAM)
-    async with await listen(
-        world.far.address, 0, arrived.set_result, keys=server_keys, settings=REMOTE,
-        congestion=congestion, own=own,
-    ) as listener:  # fmt: skip
-        dialled = await connect(
-            *listener.address,
-            keys=ClientKeys(NEAR.pem, pin=FAR.pin),
-            settings=DEVICE,
-            congestion=congestion(),
-            own=world.near.new_socket(socket.SOCK_DGRAM),
-        )
-        near = StreamLink(udp_connection(dialled, lingers=False))
-        near.start(Silent(), ChunkWatch())
-        far = StreamLink(udp_connection(await arrived, lingers=True), measures=True)
+    async with links_over_udp(world, measures=True) as (near, far):
         outbox = EndlessOutbox(512)
+        near.start(Silent(), ChunkWatch())
         far.start(outbox, ChunkWatch())
         fitting = asyncio.create_task(keep_fitting(outbox, far))
         yield far
         fitting.cancel()
-        near.close()
-        far.close()
 
 
 async def keep_fitting(outbox: EndlessOutbox, link: StreamLink) -> None:

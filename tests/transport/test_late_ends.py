@@ -83,6 +83,9 @@ class Chunks:
     def delivered(self, news: DeliveryReport) -> None:
         raise AssertionError
 
+    def lost(self, sent_at: float) -> None:
+        raise AssertionError
+
     def ended(self, error: LinkError | None) -> None:
         raise AssertionError
 

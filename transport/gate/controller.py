@@ -12,6 +12,7 @@ blind to what a tunnel or an accelerator buffers, so the receiver reports what a
     rise    the delay sits at its minimum while the cap blocks: the margin grows x2, x4, x8
     drop    the delay leaves its band: older maxima are forgotten
     recover far below what was delivered lately, with nothing queued, the cap doubles each round
+    share   others keep the queue full: as much is under way as one more TCP would have
     drain   every few seconds the queue runs empty once, to learn the least delay anew
     stream  some chunks are spaced, and tell what others leave (transport/gate/granted_streams.py)
     freeze  while the application sends less than the cap, the cap keeps its value
@@ -38,7 +39,7 @@ from transport.gate.granted_streams import GrantedStreams
 from transport.gate.margin import Margin
 from transport.gate.pacer import Pacer
 from transport.gate.path_facts import PathFacts
-from transport.gate.queue_watch import Band, QueueVerdict
+from transport.gate.queue_watch import QueueVerdict, QueueWatch
 from transport.gate.report_spacing import REPORT_EVERY, REPORT_EVERY_THIN, THIN
 from transport.gate.sent_log import Ledger
 from transport.gate.statistics import GateStatistics, Phase
@@ -64,6 +65,8 @@ _URGENT_QUANTA: Final = 4
 """Quanta by which urgent bytes may exceed the cap."""
 _ROOM: Final = 0.5
 """Of the cap: where less is under way, and nothing was held back, there was no more to send."""
+_CONTENDING: Final = 2
+"""Of the pace over what arrives, while others fill the queue: the window decides."""
 _LATE: Final = 15.0
 """Seconds for which it is known what the path has carried: far below that, with nothing queued,
 what is under way doubles each round, as at the start."""
@@ -96,7 +99,7 @@ class Gate:
         self._margin = Margin()
         self._path = PathFacts(self._delay, self._margin, quantum=quantum)
         self._limits = LimitedBy(now=now)
-        self._band = Band()
+        self._queue = QueueWatch()
         self._drains = Drains(now=now)
         self._level_since = now
         """Since when nothing of our own making moves the queue."""
@@ -121,7 +124,7 @@ class Gate:
         self._ledger.sent(now, nbytes)
         rate = self.rate
         if rate and self._phase is not Phase.START:
-            gain = 1 << self._margin.growth
+            gain = _CONTENDING if self.contends else 1 << self._margin.growth
             self.pacer.sent(now, nbytes, rate=rate * gain, burst=self.margin)
 
     def on_report(self, now: float, received: int, clock: int) -> None:
@@ -173,7 +176,11 @@ class Gate:
         if self._phase is Phase.START:
             self._starting(now, progress)
         else:
-            self._running(now)
+            self._running(now, progress)
+
+    def on_lost(self, now: float, sent_at: float) -> None:
+        """What was sent then is lost, as far as the connection knows."""
+        self._queue.contention.lost(now, sent_at=sent_at)
 
     def burst_ends(self, now: float) -> None:
         """What was sent until now tells as much as if the cap had ended it."""
@@ -218,6 +225,8 @@ class Gate:
             return max(self._start_cap, float(_START_QUANTA * self.quantum))
         if now < self._drains.end:
             return max(float(self.quantum), self._path.delivered - self._path.depth)
+        if self.contends:
+            return max(float(self.quantum), self._queue.contention.window(now))
         more = self.margin * (1 << self._margin.growth)
         if self._margin.growth and self._path.delivered < self._most_of_late / 2:
             more = max(more, self._path.delivered)  # on a long path a margin is a small part of it
@@ -227,6 +236,11 @@ class Gate:
     def starting(self) -> bool:
         """Whether nothing is known of the link yet."""
         return self._phase is Phase.START
+
+    @property
+    def contends(self) -> bool:
+        """Whether others fill the queue."""
+        return self._queue.contention.active
 
     @property
     def under_way(self) -> int:
@@ -264,7 +278,7 @@ class Gate:
 
     def statistics(self, now: float) -> GateStatistics:
         return GateStatistics(
-            phase=Phase.DRAIN if now < self._drains.end else self._phase,
+            phase=self._shown_phase(now),
             under_way=self.under_way,
             cap=self.cap(now),
             margin=self.margin,
@@ -278,6 +292,11 @@ class Gate:
             drops=self._drops,
             drains=self._drains.count,
         )
+
+    def _shown_phase(self, now: float) -> Phase:
+        if now < self._drains.end:
+            return Phase.DRAIN
+        return Phase.CONTENTION if self.contends else self._phase
 
     def __repr__(self) -> str:
         return f"<Gate {self._phase.value} under way {self.under_way} rate {self.rate:.0f}>"
@@ -321,9 +340,12 @@ class Gate:
             self._delay.begin_anew(delays)
             self._path.delivered = rate * self._delay.window
 
-    def _running(self, now: float) -> None:
+    def _running(self, now: float, progress: ReportedProgress) -> None:
         """One report in the steady state."""
-        self._watch_for_drop(now)
+        if self.contends:
+            self._share(now, progress)
+            return
+        self._watch_queue(now, progress)
         if self._path.delivered >= self._most_of_late or now > self._most_at + _LATE:
             self._most_of_late, self._most_at = self._path.delivered, now
         most = self._rate.most_delivered()
@@ -333,10 +355,27 @@ class Gate:
             self._path.delivered = most
         if self._delay.round_ended and now >= self._drains.end:
             self._grow(now)
-            if self._limits.gate and self._drains.due(
-                now, self._path, empty_at=self._limits.resumed_at
-            ):
-                self._drain(now)
+            if self._limits.gate:
+                if self._drains.due(now, self._path, empty_at=self._limits.resumed_at):
+                    self._drain(now)
+                least, cap = self._delay.least_excess, self.cap(now)
+                self._queue.round_ended(now, self._path, least=least, cap=cap)
+
+    def _share(self, now: float, progress: ReportedProgress) -> None:
+        """One report while others fill the queue."""
+        path, limited = self._path, self._limits.gate
+        if limited:
+            self._rate.forget_before(self._rate.clock - path.loop)
+            path.delivered = self._rate.delivered(path.window)
+        if self._queue.contention.heard(
+            now,
+            progress,
+            loop=path.loop,
+            excess=path.excess,
+            under_way=self.under_way,
+            limited=limited,
+        ):
+            self._drop(now, max(path.window / 2, path.excess))
 
     def _grow(self, now: float) -> None:
         """After a round."""
@@ -348,15 +387,21 @@ class Gate:
         else:
             self._margin.rest()
 
-    def _watch_for_drop(self, now: float) -> None:
+    def _watch_queue(self, now: float, progress: ReportedProgress) -> None:
         excess = self._path.excess
-        overfull = self.under_way > self.cap(now)
         if excess > self._path.target + self._path.jitter:
             self._margin.calm()
-        verdict = self._band.judge(now, self._path, overfull=overfull)
+        verdict = self._queue.judge(
+            now,
+            progress,
+            self._path,
+            under_way=self.under_way,
+            cap=self.cap(now),
+            level=self._is_level(now),
+        )
         if verdict is QueueVerdict.LONGER:
             self._accept_longer_path(now)
-        elif verdict is QueueVerdict.SLOWER and self._is_level(now):
+        elif verdict is QueueVerdict.SLOWER:
             self._drop(now, max(self._delay.window / 2, excess))
 
     def _drop(self, now: float, span: float) -> None:
@@ -369,7 +414,7 @@ class Gate:
     def _accept_longer_path(self, now: float) -> None:
         """Nothing of ours is queued, yet the delay stays: another route at the old rate."""
         self._delay.forget_before(now - self._delay.window)
-        self._path.delivered = self._band.rate * self._delay.window
+        self._path.delivered = self._queue.rate * self._delay.window
         self._limits.resumed_at = now
 
     def _drain(self, now: float) -> None:
@@ -386,7 +431,7 @@ class Gate:
 
     def _is_steady(self, now: float) -> bool:
         """Whether more waits than may go, and nothing else is tried out."""
-        quiet = not self._margin.growth and now >= self._drains.end
+        quiet = not self._margin.growth and not self.contends and now >= self._drains.end
         return quiet and self._phase is Phase.STEADY and self._limits.gate
 
     def _is_level(self, now: float) -> bool:

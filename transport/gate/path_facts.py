@@ -37,6 +37,16 @@ class PathFacts:
         return self._delay.excess
 
     @property
+    def loop(self) -> float:
+        """Seconds from sending what was reported last to the report; 0 before the first."""
+        return self._delay.latest or 0.0
+
+    @property
+    def least(self) -> float:
+        """Seconds of the least one-way delay, off by what the clocks differ."""
+        return self._delay.one_way
+
+    @property
     def jitter(self) -> float:
         """Seconds by which delays vary on the way there."""
         return self._delay.jitter_there

@@ -1,6 +1,7 @@
 """The band that the queue may fill: above it the link has become slower, or the path longer.
 
-Pure. Told of each report what its delay says; knows nothing of what is done about it.
+Or others fill it (transport/gate/yielding.py): then the queue is shared with them
+(transport/gate/contention.py). Pure. Told of each report what its delay says.
 """
 
 from __future__ import annotations
@@ -8,12 +9,18 @@ from __future__ import annotations
 import enum
 from typing import Final
 
+from monitor.progress import ReportedProgress
+from transport.gate.contention import Contention
 from transport.gate.path_facts import PathFacts
+from transport.gate.yielding import Yielding
 
 _BAND: Final = 3.1
 """Times the target: a queue above it means that the link has become slower."""
 _LONGER_PATH: Final = 4
 """Delays that must pass above the band with nothing queued until the path counts as longer."""
+
+_FICKLE: Final = 60.0
+"""Seconds after a longer path was none."""
 
 
 class QueueVerdict(enum.Enum):
@@ -23,6 +30,8 @@ class QueueVerdict(enum.Enum):
     """The link carries less: what was delivered before is to be forgotten."""
     LONGER = "longer"
     """Nothing of ours is queued, yet the delay stays: another route."""
+    OTHERS = "others"
+    """The same, where a longer path was none before: others fill a queue."""
 
 
 class Band:
@@ -37,10 +46,19 @@ class Band:
         """When more than the cap was under way, last."""
         self.rate = 0.0
         """Bytes/second delivered when the delay rose above the band."""
+        self._accepted = self._fickle_until = float("-inf")
+        """One-way delay below which a longer path was none; until when none is believed in."""
+
+    @property
+    def above(self) -> bool:
+        """Whether the queue is above the band."""
+        return self._since is not None
 
     def judge(self, now: float, path: PathFacts, *, overfull: bool) -> QueueVerdict | None:
         """A report came; None: nothing is to be done. `overfull`: the cap is exceeded."""
         excess, jitter, window = path.excess, path.jitter, path.window
+        if path.least < self._accepted:
+            self._accepted, self._fickle_until = float("-inf"), now + _FICKLE
         if overfull:
             self._overfull_at = now
         if self._since is None and excess > _BAND * path.target + jitter:
@@ -52,7 +70,67 @@ class Band:
             self._since = None
         elif since > _LONGER_PATH * delay and now - self._overfull_at > delay:
             self._since = None
+            if now < self._fickle_until:
+                return QueueVerdict.OTHERS
+            self._accepted = path.least + excess / 2
             return QueueVerdict.LONGER
         elif since > window / 2:
             return QueueVerdict.SLOWER
         return None
+
+
+class QueueWatch:
+    """Finds out whose one gate's queue is, and holds the window while it is others'."""
+
+    def __init__(self) -> None:
+        self.contention = Contention()
+        self._band = Band()
+        self._yielding = Yielding()
+
+    @property
+    def rate(self) -> float:
+        """Bytes/second delivered when the delay rose above the band."""
+        return self._band.rate
+
+    def judge(
+        self,
+        now: float,
+        progress: ReportedProgress,
+        path: PathFacts,
+        *,
+        under_way: int,
+        cap: float,
+        level: bool,
+    ) -> QueueVerdict | None:
+        """A report came while nobody else was known of; what is to be done.
+
+        `under_way`, of `cap` bytes that may be; `level`: what is found now is no consequence of the
+        last decision.
+        """
+        verdict = self._band.judge(now, path, overfull=under_way > cap)
+        yielding = self._yielding
+        if verdict is QueueVerdict.OTHERS:
+            self._share(now, path, window=cap, most=self._band.rate * path.window)
+            return None
+        if verdict is QueueVerdict.SLOWER and not level:
+            verdict = None
+        if not self._band.above:
+            yielding.end()
+        elif verdict is QueueVerdict.SLOWER and not yielding.most:
+            yielding.begin(now, progress.arrived_at, under_way=under_way)
+        elif yielding.most and yielding.heard(
+            now, progress, under_way=under_way, excess=path.excess, jitter=path.jitter
+        ):
+            self._share(now, path, window=cap, most=yielding.most)
+            return None
+        return verdict
+
+    def round_ended(self, now: float, path: PathFacts, *, least: float, cap: float) -> None:
+        """A round trip, at whose end the gate limits, has left at least so many seconds of
+        queue."""
+        if self.contention.again(now, least):
+            self._share(now, path, window=cap, most=cap)
+
+    def _share(self, now: float, path: PathFacts, *, window: float, most: float) -> None:
+        self._yielding.end()
+        self.contention.begin(now, window=window, most=most, loop=path.loop, excess=path.excess)

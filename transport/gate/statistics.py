@@ -12,6 +12,8 @@ class Phase(Enum):
     START = "start"
     STEADY = "steady"
     DRAIN = "drain"
+    CONTENTION = "contention"
+    """Others fill the queue."""
 
 
 @dataclass(frozen=True, slots=True)

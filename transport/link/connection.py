@@ -50,6 +50,9 @@ class Carried(Protocol):
     def delivered(self, news: DeliveryReport) -> None:
         """Bytes have arrived over there."""
 
+    def lost(self, sent_at: float) -> None:
+        """What was sent then is lost, as far as the connection itself knows."""
+
     def ended(self, error: LinkError | None) -> None:
         """The peer's bytes have ended; `error`: without its farewell."""
 

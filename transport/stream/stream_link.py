@@ -278,6 +278,10 @@ class StreamLink:
             gate = self._endpoint.gate
             self._connection.pace(gate.rate, sure=not gate.starting)
 
+    def lost(self, sent_at: float) -> None:
+        assert self._endpoint is not None
+        self._endpoint.gate.on_lost(self._loop.time(), sent_at)
+
     def ended(self, error: LinkError | None) -> None:
         """The connection ended without a word of the link's: where connections may change, this one
         broke."""

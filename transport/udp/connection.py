@@ -114,6 +114,7 @@ class UdpConnection:
 
     def start(self, carried: Carried) -> None:
         self._carried = carried
+        self._congestion.on_lost = carried.lost
         self._link.acked()  # of what was said before, nobody counts
         self.wake()
 

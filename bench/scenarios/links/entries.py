@@ -50,6 +50,16 @@ ENTRIES: Final = (
         quick={"seconds": 20.0},
     ),
     Scenario(
+        "beside-tcp",
+        "what share of a line a link has beside others' downloads, and its queue afterwards",
+        "bench.scenarios.links.beside_tcp",
+        takes=260,
+        quick_takes=8,
+        quick={"lines": ("5M",), "others": (1,), "seconds": 30.0},
+        slow=True,
+        virtual=True,
+    ),
+    Scenario(
         "gate",
         "how late an urgent kilobyte is behind a bulk transfer, over real TCP",
         "bench.scenarios.links.gate",

@@ -1,12 +1,13 @@
 """A rate that somebody else knows: ATP's estimator (Atkin, Birman, section 4.2), or a gate. Pure.
 
-Losses change nothing: on wireless links they say little of congestion, and the estimator sees what
-arrives. What is under way is bounded all the same, by what the rate needs until a loss shows, so
-that a link that has stopped is not fed.
+Losses change nothing here: on wireless links they say little of congestion, and the estimator sees
+what arrives; whoever knows the rate may hear of them. What is under way is bounded all the same, by
+what the rate needs until a loss shows, so that a link that has stopped is not fed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from transport.spp.congestion.round_trip import RoundTrip
@@ -27,6 +28,8 @@ class RateBased:
     def __init__(self, rate: float) -> None:
         """`rate`: bytes/second of IP packets; 0: nothing may go."""
         self.rate = rate
+        self.on_lost: Callable[[float], object] = lambda sent_at: None
+        """Told when what is lost was sent."""
 
     def set_rate(self, rate: float) -> None:
         """From the next packet on, bytes/second."""
@@ -42,7 +45,8 @@ class RateBased:
 
     def acknowledged(self, size: int, *, sent_at: float, now: float, limited: bool) -> None: ...
 
-    def lost(self, size: int, *, sent_at: float, now: float) -> None: ...
+    def lost(self, size: int, *, sent_at: float, now: float) -> None:
+        self.on_lost(sent_at)
 
     def timed_out(self, *, now: float) -> None: ...
 

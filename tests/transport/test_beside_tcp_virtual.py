@@ -1,0 +1,49 @@
+"""Beside downloads that fill the queue a link has about the share that a TCP would have; alone it
+keeps the queue short, as soon as they are over."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from bench.scenarios.links.beside_tcp import SharedLine, shares
+from emulation.lines.profiles import profile
+from emulation.memory.datagram_path import DatagramPath
+from emulation.memory.tcp_beside import TcpBeside
+from emulation.memory.virtual_time import run
+
+
+def test_the_model_alone_fills_the_line() -> None:
+    async def main() -> float:
+        line = profile("5M")
+        path = DatagramPath(line)
+        other = TcpBeside(path.down, delay=line.delay)
+        other.start()
+        await asyncio.sleep(20.0)
+        other.stop()
+        return other.delivered / 20.0 / line.rate_down
+
+    assert 0.85 <= run(main()) <= 0.97
+
+
+@pytest.fixture(scope="module", params=[("5M", 1), ("1.6M", 1), ("5M", 3)], ids=str)
+def looked(request: pytest.FixtureRequest) -> Iterator[tuple[int, SharedLine]]:
+    line, others = request.param
+    yield others, run(shares(line, others=others, seconds=40.0))
+
+
+def test_a_fair_share_is_had_and_left(looked: tuple[int, SharedLine]) -> None:
+    others, found = looked
+    fair = 1.0 / (others + 1)
+    assert found.ours >= 0.7 * fair
+    assert found.theirs >= 0.7 * others * fair
+
+
+def test_as_soon_as_they_are_over_the_queue_is_short_and_the_line_full(
+    looked: tuple[int, SharedLine],
+) -> None:
+    _, found = looked
+    assert found.alone >= 0.9
+    assert found.queue <= 0.02
