@@ -49,6 +49,8 @@ class ByteLink:
         self.heard_at: list[float] = []
         """When something came."""
         self.delivered_bytes = 0
+        self.losses: list[float] = []
+        """When what is lost was sent."""
         self.error: Exception | None = None
         """Why nothing more crosses; None: it does."""
         self.over = asyncio.Event()
@@ -87,7 +89,7 @@ class ByteLink:
         self.delivered_bytes += news.size
 
     def lost(self, sent_at: float) -> None:
-        """Nothing is to be done about it."""
+        self.losses.append(sent_at)
 
     def ended(self, error: LinkError | None) -> None:
         self.failed(error or LinkError("ended"))

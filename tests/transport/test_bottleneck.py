@@ -28,12 +28,28 @@ class Bottleneck:
         self._flying: deque[tuple[float, float, bool]] = deque()
         self._count = 0
         self._limited = False
+        self._others: deque[float] = deque()
+        """When somebody else's packets are there, each of which is followed by another."""
+
+    def others(self, packets: int) -> None:
+        """Somebody else has so many under way from now on; 0: nobody."""
+        self._others.clear()
+        for _ in range(packets):
+            self._other()
+
+    def _other(self) -> None:
+        self._free = max(self._free, self.now) + SIZE / self.rate
+        self._others.append(self._free + self.delay)
 
     def run(self, seconds: float) -> float:
         """Bytes/second that came in that time."""
         until, before = self.now + seconds, self.delivered
         self._send()
         while self._flying and self._flying[0][0] <= until:
+            if self._others and self._others[0] <= self._flying[0][0]:
+                self.now = self._others.popleft()
+                self._other()
+                continue
             at, sent_at, lost = self._flying.popleft()
             self.now = at
             if lost:
@@ -68,6 +84,39 @@ class Bottleneck:
 
 
 LINES = [(7_000.0, 0.1), (48_000.0, 0.1), (200_000.0, 0.03), (125_000.0, 0.6), (2_500_000.0, 0.04)]
+
+
+def test_beside_somebody_who_keeps_the_queue_full_it_has_its_share_until_they_are_gone() -> None:
+    line = Bottleneck(200_000.0, 0.05, queue=40)
+    line.run(5.0)
+    line.others(30)
+    line.run(10.0)
+    assert line.run(20.0) >= 0.28 * line.rate  # else it gives way, down to 4 packets: .12
+    line.others(0)
+    line.run(10.0)
+    line.most_queued = 0
+    assert line.run(10.0) >= 0.95 * line.rate
+    assert line.most_queued <= 8
+
+
+def test_a_link_that_becomes_slower_is_nobody_elses() -> None:
+    line = Bottleneck(400_000.0, 0.05)
+    line.run(5.0)
+    line.rate = 100_000.0
+    line.run(5.0)
+    line.most_queued = 0
+    assert line.run(10.0) >= 0.95 * line.rate
+    assert line.most_queued <= 8
+
+
+def test_what_times_out_is_another_path() -> None:
+    line = Bottleneck(200_000.0, 0.05, queue=40)
+    line.run(5.0)
+    line.others(30)
+    line.run(20.0)
+    line.control.timed_out(now=line.now)
+    window, _ = line.control.allowance(line.trip)
+    assert window <= 8 * SIZE
 
 
 @pytest.mark.parametrize(("rate", "delay"), LINES)

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from monitor.progress import ReportedProgress
-from transport.gate.contention import Contention
+from transport.contention.contention import Contention
 
 LOOP = 0.1
 """Seconds of a round trip, half of it in the queue."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from monitor.progress import ReportedProgress
-from transport.gate.yielding import Yielding
+from transport.contention.yielding import Yielding
 
 LOOP = 0.1
 RATE = 100_000.0

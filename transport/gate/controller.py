@@ -31,7 +31,6 @@ from typing import Final
 from monitor.estimate import BandwidthEstimate
 from monitor.progress import ReportedProgress
 from monitor.sensors.delivered_rate import RateFilter
-from monitor.sensors.dispersion import Dispersion
 from monitor.sensors.path_delay import DelayFilter
 from transport.gate.drains import Drains
 from transport.gate.first_reports import FirstReports
@@ -40,14 +39,13 @@ from transport.gate.margin import Margin
 from transport.gate.pacer import Pacer
 from transport.gate.path_facts import PathFacts
 from transport.gate.queue_watch import QueueVerdict, QueueWatch
+from transport.gate.rate_search import RateSearch
 from transport.gate.report_spacing import REPORT_EVERY, REPORT_EVERY_THIN, THIN
 from transport.gate.sent_log import Ledger
 from transport.gate.statistics import GateStatistics, Phase
 from transport.gate.what_limited import LimitedBy
 from transport.link.connection import DeliveryReport
 
-_START_QUANTA: Final = 4
-"""Quanta under way at the start."""
 _MOST_GROWTH: Final = 3
 """Doublings of the margin while the gate blocks an empty queue: x8."""
 _EMPTY: Final = 0.5
@@ -88,13 +86,10 @@ class Gate:
         self._since = self._reported_at = now
         self._delay = DelayFilter()
         self._rate = RateFilter()
-        self._dispersion = Dispersion()
+        self._search = RateSearch()
         self.pacer = Pacer()
         """Spaces what it lets go."""
         self._phase = Phase.START
-        self._burst_at = float("-inf")
-        """When a burst of padding had been sent."""
-        self._start_cap = 0.0  # bytes; 0: a few quanta
         self._first = FirstReports()
         self._margin = Margin()
         self._path = PathFacts(self._delay, self._margin, quantum=quantum)
@@ -174,7 +169,15 @@ class Gate:
         if repaired:
             self._delay.forget_round()
         if self._phase is Phase.START:
-            self._starting(now, progress)
+            if self._search.heard(
+                progress,
+                self._delay,
+                self._path,
+                most=self._rate.most_delivered(),
+                under_way=self.under_way,
+                limited=self._limits.gate,
+            ):
+                self._leave_start(now)
         else:
             self._running(now, progress)
 
@@ -184,7 +187,7 @@ class Gate:
 
     def burst_ends(self, now: float) -> None:
         """What was sent until now tells as much as if the cap had ended it."""
-        self._burst_at = now
+        self._search.burst_ends(now)
 
     # -- what may happen ----------------------------------------------------------------------
 
@@ -222,7 +225,7 @@ class Gate:
     def cap(self, now: float) -> float:
         """Bytes that may be under way."""
         if self._phase is Phase.START:
-            return max(self._start_cap, float(_START_QUANTA * self.quantum))
+            return self._search.cap(self.quantum)
         if now < self._drains.end:
             return max(float(self.quantum), self._path.delivered - self._path.depth)
         if self.contends:
@@ -284,7 +287,7 @@ class Gate:
             margin=self.margin,
             growth=self._margin.growth,
             delivered=self._path.delivered,
-            seen=self._dispersion.at_least if self.starting else self.rate,
+            seen=self._search.at_least if self.starting else self.rate,
             min_delay=self._delay.minimum,
             delay=self._delay.latest,
             excess=self._delay.excess,
@@ -302,26 +305,6 @@ class Gate:
         return f"<Gate {self._phase.value} under way {self.under_way} rate {self.rate:.0f}>"
 
     # -- the controller -----------------------------------------------------------------------
-
-    def _starting(self, now: float, progress: ReportedProgress) -> None:
-        """Double each round while the queue stays empty; leave as soon as the rate is known."""
-        self._path.delivered = max(self._path.delivered, self._rate.most_delivered())
-        delay, message = self._delay, self.quantum
-        capacity = self._dispersion.add(
-            progress, new_round=delay.round_ended, one_way=delay.one_way, message=message
-        )
-        padding = progress.sent_at <= self._burst_at
-        if capacity is not None and (padding or self._limits.gate):
-            self._path.delivered = max(self._path.delivered, capacity * self._delay.window)
-            self._leave_start(now)
-        elif padding and not self.under_way:
-            self._start_cap = 2 * self.cap(now)
-        elif self._delay.round_ended:
-            queue = self._path.target + self._path.serialisation
-            if self._delay.least_excess > queue:
-                self._leave_start(now)
-            elif self._limits.gate and self._delay.excess <= queue:
-                self._start_cap = 2 * self.cap(now)
 
     def _leave_start(self, now: float) -> None:
         self._phase = Phase.STEADY

@@ -1,7 +1,7 @@
 """The band that the queue may fill: above it the link has become slower, or the path longer.
 
-Or others fill it (transport/gate/yielding.py): then the queue is shared with them
-(transport/gate/contention.py). Pure. Told of each report what its delay says.
+Or others fill it (transport/contention/yielding.py): then the queue is shared with them
+(transport/contention/contention.py). Pure. Told of each report what its delay says.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import enum
 from typing import Final
 
 from monitor.progress import ReportedProgress
-from transport.gate.contention import Contention
+from transport.contention.contention import Contention
+from transport.contention.yielding import Yielding
 from transport.gate.path_facts import PathFacts
-from transport.gate.yielding import Yielding
 
 _BAND: Final = 3.1
 """Times the target: a queue above it means that the link has become slower."""

@@ -136,6 +136,8 @@ class DeviceEnd(MultipathEnd):
         self._paths[number] = path
         self.peer = link.peer
         link.changed = self._changed
+        if isinstance(link.congestion, RateBased):
+            link.congestion.on_lost = self._lost
         link.send(self._opening)
         self._engine.established(number, size=self._size, round_trip=round_trip)
         self.wake()
@@ -242,6 +244,11 @@ class DeviceEnd(MultipathEnd):
         if size and self._carried is not None and in_order >= 0:
             at = news.sent_at
             self._carried.delivered(DeliveryReport(size, in_order, at, at, self._arrived_at))
+
+    def _lost(self, sent_at: float) -> None:
+        """Something that went up is lost, over whichever path."""
+        if self._carried is not None:
+            self._carried.lost(sent_at)
 
     def _judge(self, path: DevicePath) -> None:
         """Whether it answers."""

@@ -154,6 +154,7 @@ class UdpConnection:
 
     def close(self) -> None:
         self._carried = None
+        self._congestion.on_lost = lambda sent_at: None
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -8,7 +8,8 @@ as much more comes, `more` doubles; else it is a few packets. At the start the w
 round, until packets wait. So the queue at the bottleneck stays short whatever its size, and a loss
 in the air costs nothing but itself. What
 was delivered is forgotten after some rounds, the least round trip after some seconds; then the
-window is lowered for a round, to see it without our own queue.
+window is lowered for a round, to see it without our own queue. Where others keep the queue full,
+the window is that of one more TCP (transport/contention/).
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
+from transport.contention.contention import Contention, NewsOfArrival
+from transport.contention.yielding import Yielding
 from transport.spp.congestion.round_trip import RoundTrip
 
 INITIAL: Final = 10
@@ -76,6 +79,11 @@ class BottleneckBased:
         self._seen_least = float("inf")
         """Of these rounds."""
         self._noise = 0.0
+        self._under_way = 0
+        """Bytes."""
+        self._now = float("-inf")
+        self._contention = Contention()
+        self._yielding = Yielding()
 
     @property
     def rate(self) -> float:
@@ -84,15 +92,23 @@ class BottleneckBased:
 
     def allowance(self, round_trip: RoundTrip) -> tuple[float, float]:
         self._noise = round_trip.variation
+        return max(self._window(), self._search, float(_LEAST * self._segment)), float("inf")
+
+    def _window(self) -> float:
+        if self._contention.active:
+            return self._contention.window(self._now)
         held = self.rate * self._least if self.rate else 0.0
-        window = _DRAINED * held if self._draining == _DRAIN else held + self._more
-        return max(window, self._search, float(_LEAST * self._segment)), float("inf")
+        return _DRAINED * held if self._draining == _DRAIN else held + self._more
 
     def sent(self, size: int, *, now: float) -> None:
+        self._now = now
+        self._under_way += size
         if not self._sent or self._sent[-1][0] < now:
             self._sent.append((now, self._delivered))
 
     def acknowledged(self, size: int, *, sent_at: float, now: float, limited: bool) -> None:
+        self._now = now
+        self._under_way = max(0, self._under_way - size)
         self._delivered += size
         self._filled = self._filled or limited
         if limited and self._search:
@@ -112,17 +128,23 @@ class BottleneckBased:
         waited = min(self._trips) > self._least + self._patience
         if waited and len(self._trips) == _TELLING:
             self._enough()  # no need to wait for the round's end
+        self._watch_others(NewsOfArrival(size, sent_at, now), trip, waited=waited, limited=limited)
         if sent_at >= self._round_from:
             self._end_round(now)
 
     def lost(self, size: int, *, sent_at: float, now: float) -> None:
         """A search that loses many has gone too far; what is lost otherwise says little."""
+        self._under_way = max(0, self._under_way - size)
+        self._contention.lost(now, sent_at=sent_at)
         self._lost += size
         if self._lost > _TELLING * self._segment:
             self._enough()
 
     def timed_out(self, *, now: float) -> None:
         """Nothing came for long: the path is another one."""
+        self._under_way = 0
+        self._contention.end()
+        self._yielding.end()
         self._rates.clear()
         self._rates.append(0.0)
         self._search = float(_LEAST * self._segment)
@@ -138,14 +160,43 @@ class BottleneckBased:
         self._search, self._more = 0.0, float(_MORE * self._segment)
 
     def _end_round(self, now: float) -> None:
-        if not self._search:
+        if self._contention.active:
+            self._settling = False
+        elif not self._search:
             self._grow()
         self._lost = 0
-        self._look_at_least(now)
+        if not self._contention.active:
+            self._look_at_least(now)
+            if self._filled and self._contention.again(now, self._round_least - self._least):
+                self._share(self._round_least, most=self._window())
         self._round_from = now
         self._round_least = float("inf")
         self._filled = False
         self._rates.append(0.0)
+
+    def _watch_others(
+        self, news: NewsOfArrival, trip: float, *, waited: bool, limited: bool
+    ) -> None:
+        """Something came; `waited`: all that did lately was in a queue."""
+        now, yielding = news.arrived_at, self._yielding
+        excess = trip - self._least
+        if self._contention.active:
+            self._contention.heard(
+                now, news, loop=trip, excess=excess, under_way=self._under_way, limited=limited
+            )
+        elif self._search or not waited:
+            yielding.end()
+        elif not yielding.most:
+            yielding.begin(now, now, under_way=self._under_way)
+        elif yielding.heard(now, news, under_way=self._under_way, excess=excess, jitter=_GRAIN):
+            self._share(trip, most=yielding.most)
+
+    def _share(self, trip: float, *, most: float) -> None:
+        """Others fill the queue."""
+        self._yielding.end()
+        self._contention.begin(
+            self._now, window=self._window(), most=most, loop=trip, excess=trip - self._least
+        )
 
     def _grow(self) -> None:
         """After a round in which what was changed before could be seen."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from monitor.progress import ReportedProgress
+from transport.contention.contention import Arrived
 
 _LESS: Final = 0.85
 """Of what was under way, from which on it is judged what arrives of it,"""
@@ -58,7 +58,7 @@ class Yielding:
     def heard(
         self,
         now: float,
-        progress: ReportedProgress,
+        news: Arrived,
         *,
         under_way: float,
         excess: float,
@@ -66,13 +66,13 @@ class Yielding:
     ) -> bool:
         """A report came of what was `excess` seconds in the queue. Whether others fill it."""
         self._shortest, self._longest = min(self._shortest, excess), max(self._longest, excess)
-        self._gained += progress.gained
-        if progress.sent_at < self._upto:
+        self._gained += news.gained
+        if news.sent_at < self._upto:
             return False
-        rate = self._gained / max(progress.arrived_at - self._since, 1e-6)
+        rate = self._gained / max(news.arrived_at - self._since, 1e-6)
         window = self._window
         self._upto, self._window = now, under_way
-        self._gained, self._since = 0, progress.arrived_at
+        self._gained, self._since = 0, news.arrived_at
         if not self._rate:
             self._rate = rate
             return False

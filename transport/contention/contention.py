@@ -15,9 +15,7 @@ Pure. Told of each report; knows nothing of what is sent.
 
 from __future__ import annotations
 
-from typing import Final
-
-from monitor.progress import ReportedProgress
+from typing import Final, NamedTuple, Protocol
 
 _SEGMENT: Final = 1448
 """Bytes by which the window grows in a round trip: TCP's usual segment."""
@@ -44,6 +42,30 @@ _BACK: Final = 10.0
 """Seconds within which who comes again finds the window as it was."""
 _WARY: Final = 2.0
 """Seconds after one that changed nothing, in which others are not believed in again."""
+
+
+class Arrived(Protocol):
+    """Bytes have arrived over there: as a gate's report tells (monitor/progress.py), or as here."""
+
+    @property
+    def gained(self) -> int:
+        """Bytes since the last one."""
+
+    @property
+    def sent_at(self) -> float:
+        """When the newest of them was sent: seconds on the sender's clock."""
+
+    @property
+    def arrived_at(self) -> float:
+        """When it arrived, by a clock of its own."""
+
+
+class NewsOfArrival(NamedTuple):
+    """Implements Arrived."""
+
+    gained: int
+    sent_at: float
+    arrived_at: float
 
 
 class Contention:
@@ -112,7 +134,7 @@ class Contention:
     def heard(
         self,
         now: float,
-        progress: ReportedProgress,
+        news: Arrived,
         *,
         loop: float,
         excess: float,
@@ -124,14 +146,14 @@ class Contention:
         ours."""
         self._under_way = max(self._under_way, under_way)
         self._longest = max(self._longest, excess)
-        self._gained += progress.gained
+        self._gained += news.gained
         if self._dip is not None:
-            return self._dips(now, progress, loop)
+            return self._dips(now, news, loop)
         if now < self._round_ends:
             return False
         under_way = self._under_way
-        longest, rate = self._longest, self._gained / max(progress.arrived_at - self._since, 1e-6)
-        self._begin_round(now, progress.arrived_at, loop)
+        longest, rate = self._longest, self._gained / max(news.arrived_at - self._since, 1e-6)
+        self._begin_round(now, news.arrived_at, loop)
         self._rounds -= 1
         if longest < _GONE * self._queue:
             self._ended = (now, self._window)
@@ -149,17 +171,17 @@ class Contention:
             self._window += _SEGMENT
         return False
 
-    def _dips(self, now: float, progress: ReportedProgress, loop: float) -> bool:
+    def _dips(self, now: float, news: Arrived, loop: float) -> bool:
         """The same while less is sent, or heard of."""
         assert self._dip is not None
         began, ends = self._dip
-        if progress.sent_at <= began:
-            self._gained, self._since = 0, progress.arrived_at
-        if progress.sent_at < ends:
+        if news.sent_at <= began:
+            self._gained, self._since = 0, news.arrived_at
+        if news.sent_at < ends:
             return False
-        rate = self._gained / max(progress.arrived_at - self._since, 1e-6)
+        rate = self._gained / max(news.arrived_at - self._since, 1e-6)
         self._dip, self._rounds = None, _EVERY
-        self._begin_round(now, progress.arrived_at, loop)
+        self._begin_round(now, news.arrived_at, loop)
         if rate < _ANSWERED * self._before:
             self._doubts = 0
             return False
