@@ -15,10 +15,18 @@ SIZE = 1_228
 class Bottleneck:
     """A line with a queue, a delay, and whoever asks for packets over it."""
 
-    def __init__(self, rate: float, delay: float, *, queue: int = 1 << 30, loss: int = 0) -> None:
+    def __init__(
+        self,
+        rate: float,
+        delay: float,
+        *,
+        queue: int = 1 << 30,
+        loss: int = 0,
+        competes: bool = False,
+    ) -> None:
         """`queue` in packets; every `loss`-th packet is lost in the air."""
         self.rate, self.delay = rate, delay
-        self.control = BottleneckBased(segment=SIZE)
+        self.control = BottleneckBased(segment=SIZE, competes=competes)
         self.trip = RoundTrip(delay)
         self.now = 0.0
         self.delivered = self.dropped = 0
@@ -87,7 +95,7 @@ LINES = [(7_000.0, 0.1), (48_000.0, 0.1), (200_000.0, 0.03), (125_000.0, 0.6), (
 
 
 def test_beside_somebody_who_keeps_the_queue_full_it_has_its_share_until_they_are_gone() -> None:
-    line = Bottleneck(200_000.0, 0.05, queue=40)
+    line = Bottleneck(200_000.0, 0.05, queue=40, competes=True)
     line.run(5.0)
     line.others(30)
     line.run(10.0)
@@ -100,7 +108,7 @@ def test_beside_somebody_who_keeps_the_queue_full_it_has_its_share_until_they_ar
 
 
 def test_a_link_that_becomes_slower_is_nobody_elses() -> None:
-    line = Bottleneck(400_000.0, 0.05)
+    line = Bottleneck(400_000.0, 0.05, competes=True)
     line.run(5.0)
     line.rate = 100_000.0
     line.run(5.0)
@@ -110,7 +118,7 @@ def test_a_link_that_becomes_slower_is_nobody_elses() -> None:
 
 
 def test_what_times_out_is_another_path() -> None:
-    line = Bottleneck(200_000.0, 0.05, queue=40)
+    line = Bottleneck(200_000.0, 0.05, queue=40, competes=True)
     line.run(5.0)
     line.others(30)
     line.run(20.0)

@@ -22,7 +22,10 @@ _SEGMENT: Final = 1448
 _REDUCED: Final = 0.5
 """Of the window, after a loss."""
 _DIP: Final = 0.5
-"""Of the window, for the round trip of a dip."""
+"""Of the window, while it dips,"""
+_LASTS: Final = 3
+"""round trips, of which what was sent in the last one tells: in the first, less arrives of less
+whoever the others are. Beside who sends at a rate of his own, as much does in the end."""
 _FIRST: Final = 6
 _EVERY: Final = 20
 """Round trips until the first dip, and from one to the next;"""
@@ -30,7 +33,7 @@ _SOON: Final = 3
 """the same after one that has changed nothing:"""
 _DOUBTS: Final = 2
 """so many in a row, and the queue is ours. Others' windows move as well."""
-_ANSWERED: Final = 0.8
+_ANSWERED: Final = 0.62
 """Of what arrived before: what a dip leaves of it where others take the rest."""
 _GONE: Final = 0.25
 """Of the queue that they made when they came: no more in a round trip, and others are gone."""
@@ -72,6 +75,9 @@ class Contention:
     """The window of one gate while others fill the queue."""
 
     def __init__(self) -> None:
+        self.allowed = False
+        """Others may be believed in. Beside who sends at a rate of his own the queue is still taken
+        for shared too often (decision 30), so whoever wants it says so."""
         self._window = 0.0
         """Bytes; 0: nobody fills the queue."""
         self._most = 0.0
@@ -84,7 +90,7 @@ class Contention:
         self._gained, self._since = 0, 0.0
         """Bytes that arrived in this round, and since when, by the receiver's clock."""
         self._dip: tuple[float, float] | None = None
-        """When the present one began, and ends."""
+        """When the last round trip of the present one begins, and ends."""
         self._before = 0.0
         """Bytes/second that arrived before it."""
         self._doubts = 0
@@ -111,7 +117,7 @@ class Contention:
     def begin(self, now: float, *, window: float, most: float, loop: float, excess: float) -> None:
         """Others do, it seems. `window` bytes are under way, `most` were before; what is heard now
         had left `loop` seconds ago, of which it was `excess` in the queue."""
-        if now < self._wary_until:
+        if not self.allowed or now < self._wary_until:
             return
         at, before = self._ended
         self._window, self._most = window, max(most, before if now < at + _BACK else 0.0)
@@ -162,7 +168,7 @@ class Contention:
             self._rounds = max(self._rounds, _SOON)  # what does not go can't be less
         elif self._rounds <= 0:
             self._window = min(self._window, float(under_way))
-            self._dip, self._before = (now, now + loop), rate
+            self._dip, self._before = (now + (_LASTS - 1) * loop, now + _LASTS * loop), rate
         elif not limited:
             pass  # the window is not used (RFC 7661), or TCP's own is the smaller one
         elif self._window < self._most:

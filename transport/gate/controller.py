@@ -241,6 +241,15 @@ class Gate:
         return self._phase is Phase.START
 
     @property
+    def competes(self) -> bool:
+        """Whether others who fill the queue are given way to no more."""
+        return self._queue.contention.allowed
+
+    @competes.setter
+    def competes(self, allowed: bool) -> None:
+        self._queue.contention.allowed = allowed
+
+    @property
     def contends(self) -> bool:
         """Whether others fill the queue."""
         return self._queue.contention.active

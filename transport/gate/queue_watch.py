@@ -109,6 +109,10 @@ class QueueWatch:
         """
         verdict = self._band.judge(now, path, overfull=under_way > cap)
         yielding = self._yielding
+        if not self.contention.allowed:
+            if verdict is QueueVerdict.OTHERS:
+                return QueueVerdict.LONGER
+            return verdict if level or verdict is not QueueVerdict.SLOWER else None
         if verdict is QueueVerdict.OTHERS:
             self._share(now, path, window=cap, most=self._band.rate * path.window)
             return None

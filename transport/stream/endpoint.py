@@ -60,11 +60,13 @@ connection breaks before the record's end. So much of what was reported is kept.
 class Endpoint:
     """The protocol core of a link's end."""
 
-    def __init__(self, outbox: Outbox, *, now: float, measures: bool = False) -> None:
+    def __init__(
+        self, outbox: Outbox, *, now: float, measures: bool = False, competes: bool = False
+    ) -> None:
         """`measures`: learns what others leave of the path, where the connection tells what has
-        arrived."""
-        self._measures = measures
-        self.gate = Gate(now=now, quantum=outbox.quantum)
+        arrived. `competes`: gives way to others who fill its queue no more than TCP does."""
+        self._measures, self._competes = measures, competes
+        self.gate = self._gate(now, outbox.quantum)
         self._probe = Probe()
         self.ended = False
         """The peer has closed on purpose."""
@@ -180,11 +182,16 @@ class Endpoint:
             self._asked_rate.arrived(news.in_order, sent_at=news.first_sent_at, now=now)
         self._retained.reported(self._resumed_from + news.in_order - _UNOPENED)
 
+    def _gate(self, now: float, quantum: int) -> Gate:
+        gate = Gate(now=now, quantum=quantum)
+        gate.competes = self._competes
+        return gate
+
     def _begin_anew(self, now: float) -> None:
         """The same connection after an outage: what was measured before and during it is void."""
         before = self.gate
         under_way = before.under_way
-        self.gate = Gate(now=now, quantum=before.quantum)
+        self.gate = self._gate(now, before.quantum)
         self.gate.asks, self.gate.open = before.asks, before.open
         self.gate.streams = None if before.streams is None else GrantedStreams()
         self.gate.on_sent(now, under_way)
@@ -207,7 +214,7 @@ class Endpoint:
         """A new connection; the peer has `received` bytes of ours. Raises PeerError if not."""
         self._replayed += self._retained.rewind(received)
         self._resumed_from = received
-        self.gate = Gate(now=now, quantum=self._outbox.quantum)
+        self.gate = self._gate(now, self._outbox.quantum)
         self._reporting = True
         self._probe = Probe(RESUMED)
         self._asked_rate = AskedRate()

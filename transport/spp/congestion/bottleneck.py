@@ -50,8 +50,9 @@ _GRAIN: Final = 0.004
 class BottleneckBased:
     """Finds and keeps the bottleneck's rate; implements Congestion."""
 
-    def __init__(self, *, segment: int) -> None:
-        """`segment`: bytes of a full packet."""
+    def __init__(self, *, segment: int, competes: bool = False) -> None:
+        """`segment`: bytes of a full packet. `competes`: others who fill the queue are given way to
+        no more than TCP does."""
         self._segment = segment
         self._more = float(_MORE * segment)
         self._search = float(INITIAL * segment)
@@ -83,6 +84,7 @@ class BottleneckBased:
         """Bytes."""
         self._now = float("-inf")
         self._contention = Contention()
+        self._contention.allowed = competes
         self._yielding = Yielding()
 
     @property
