@@ -23,9 +23,9 @@ _REDUCED: Final = 0.5
 """Of the window, after a loss."""
 _DIP: Final = 0.5
 """Of the window, while it dips,"""
-_LASTS: Final = 3
-"""round trips, of which what was sent in the last one tells: in the first, less arrives of less
-whoever the others are. Beside who sends at a rate of his own, as much does in the end."""
+_LASTS: Final = 1
+"""round trips, of which what was sent in the last one tells. In the first, less arrives of less
+whoever the others are, also beside who sends at a rate of his own."""
 _FIRST: Final = 6
 _EVERY: Final = 20
 """Round trips until the first dip, and from one to the next;"""
@@ -33,7 +33,7 @@ _SOON: Final = 3
 """the same after one that has changed nothing:"""
 _DOUBTS: Final = 2
 """so many in a row, and the queue is ours. Others' windows move as well."""
-_ANSWERED: Final = 0.62
+_ANSWERED: Final = 0.8
 """Of what arrived before: what a dip leaves of it where others take the rest."""
 _GONE: Final = 0.25
 """Of the queue that they made when they came: no more in a round trip, and others are gone."""
