@@ -7,7 +7,6 @@ import contextlib
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
-from functools import partial
 
 import pytest
 
@@ -50,7 +49,7 @@ async def streams(world: World) -> tuple[socket.socket, socket.socket]:
 @contextlib.asynccontextmanager
 async def by_tcp(world: World) -> AsyncIterator[tuple[StreamLink, StreamLink]]:
     near, far = await streams(world)
-    links = StreamLink(TcpConnection(near)), StreamLink(TcpConnection(far), competes=True)
+    links = StreamLink(TcpConnection(near)), StreamLink(TcpConnection(far))
     yield links
     for link in links:
         link.close()
@@ -80,9 +79,7 @@ async def download(world: World) -> AsyncIterator[list[int]]:
         one.close()
 
 
-@pytest.mark.parametrize(
-    "joined", [partial(links_over_udp, competes=True), by_tcp], ids=["udp", "tcp"]
-)
+@pytest.mark.parametrize("joined", [links_over_udp, by_tcp], ids=["udp", "tcp"])
 def test_a_download_of_somebody_elses_leaves_us_our_share(
     joined: Callable[[World], AbstractAsyncContextManager[tuple[StreamLink, StreamLink]]],
 ) -> None:

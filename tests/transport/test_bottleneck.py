@@ -22,11 +22,10 @@ class Bottleneck:
         *,
         queue: int = 1 << 30,
         loss: int = 0,
-        competes: bool = False,
     ) -> None:
         """`queue` in packets; every `loss`-th packet is lost in the air."""
         self.rate, self.delay = rate, delay
-        self.control = BottleneckBased(segment=SIZE, competes=competes)
+        self.control = BottleneckBased(segment=SIZE)
         self.trip = RoundTrip(delay)
         self.now = 0.0
         self.delivered = self.dropped = 0
@@ -95,7 +94,7 @@ LINES = [(7_000.0, 0.1), (48_000.0, 0.1), (200_000.0, 0.03), (125_000.0, 0.6), (
 
 
 def test_beside_somebody_who_keeps_the_queue_full_it_has_its_share_until_they_are_gone() -> None:
-    line = Bottleneck(200_000.0, 0.05, queue=40, competes=True)
+    line = Bottleneck(200_000.0, 0.05, queue=40)
     line.run(5.0)
     line.others(30)
     line.run(10.0)
@@ -108,7 +107,7 @@ def test_beside_somebody_who_keeps_the_queue_full_it_has_its_share_until_they_ar
 
 
 def test_a_link_that_becomes_slower_is_nobody_elses() -> None:
-    line = Bottleneck(400_000.0, 0.05, competes=True)
+    line = Bottleneck(400_000.0, 0.05)
     line.run(5.0)
     line.rate = 100_000.0
     line.run(5.0)
@@ -118,7 +117,7 @@ def test_a_link_that_becomes_slower_is_nobody_elses() -> None:
 
 
 def test_what_times_out_is_another_path() -> None:
-    line = Bottleneck(200_000.0, 0.05, queue=40, competes=True)
+    line = Bottleneck(200_000.0, 0.05, queue=40)
     line.run(5.0)
     line.others(30)
     line.run(20.0)

@@ -6,99 +6,110 @@ from itertools import pairwise
 
 import pytest
 
-from monitor.progress import ReportedProgress
-from transport.contention.contention import Contention
+from transport.contention.contention import Contention, NewsOfArrival
 
 LOOP = 0.1
 """Seconds of a round trip, half of it in the queue."""
 QUEUE = 0.05
-SEGMENT = 1448
 WINDOW = 20_000
+LOW, HIGH, DIP = 4, 6, 3
+"""Round trips for which a window is held, after which the next begins with what has come of it."""
 
 
 class Shared:
     """A queue in which as much arrives as is under way; or at a rate, where it is ours alone."""
 
-    def __init__(self, *, most: float = WINDOW, rate: float | None = None) -> None:
+    def __init__(self, *, most: float = 1.5 * WINDOW, rate: float | None = None) -> None:
         self.contention = Contention()
-        self.contention.allowed = True
         self.contention.begin(0.0, window=WINDOW, most=most, loop=LOOP, excess=QUEUE)
-        self._rate = rate
+        self.rate = rate
+        """Bytes/second."""
         self._windows: list[float] = [WINDOW] * 10
         """In each tenth of the last round trip."""
         self.now = 0.0
         self.ours = False
 
     def round(self, *, excess: float = QUEUE, limited: bool = True) -> float:
-        """A round trip of ten reports; the least window in it."""
-        least = float("inf")
+        """A round trip of ten reports; the window at its end."""
         for _ in range(10):
             self.now += 1.0001 * LOOP / 10
-            sent_at = self.now - LOOP
-            window = self.contention.window(self.now)
-            least = min(least, window)
+            window = self.contention.window
             self._windows.append(window)
-            gained = self._windows[-11] / 10 if self._rate is None else self._rate * LOOP / 10
-            progress = ReportedProgress(0, round(gained), sent_at, sent_at, 500, 500, self.now)
+            gained = self._windows[-11] / 10 if self.rate is None else self.rate * LOOP / 10
             if self.contention.active:
                 self.ours |= self.contention.heard(
                     self.now,
-                    progress,
+                    NewsOfArrival(round(gained), self.now - LOOP, self.now),
                     loop=LOOP,
                     excess=excess,
                     under_way=round(window),
                     limited=limited,
                 )
-        return least
+        return self.contention.window
 
-    @property
-    def window(self) -> float:
-        return self.contention.window(self.now)
+    def settle(self) -> None:
+        """Others are here, which has been seen."""
+        while self.contention.window != 1.5 * WINDOW:
+            self.round()
+        for _ in range(HIGH + 1):
+            self.round()
+        assert self.contention.active
 
 
-def test_a_round_trip_brings_a_segment() -> None:
+def test_first_less_is_sent_then_as_much_as_before_and_then_more_and_more() -> None:
+    shared = Shared(most=3 * WINDOW)
+    windows = [shared.round() for _ in range(LOW + HIGH + 5)]
+    assert windows[:LOW] == [0.6 * WINDOW] * LOW
+    assert windows[LOW + 1 : LOW + HIGH] == [3 * WINDOW] * (HIGH - 1)
+    assert windows[-1] > 3 * WINDOW
+
+
+def test_a_loss_cuts_it_once_in_a_round_trip() -> None:
     shared = Shared()
-    for _ in range(4):
-        shared.round()
-    assert shared.window == WINDOW + 4 * SEGMENT
-
-
-def test_a_loss_halves_it_once_in_a_round_trip() -> None:
-    shared = Shared()
-    shared.round()
-    before = shared.window
+    shared.settle()
+    before = shared.contention.window
     shared.contention.lost(shared.now, sent_at=shared.now - LOOP)
     shared.contention.lost(shared.now, sent_at=shared.now - LOOP / 2)
-    assert shared.window == before / 2
+    assert shared.contention.window == pytest.approx(0.7 * before)
     shared.contention.lost(shared.now + LOOP, sent_at=shared.now + 0.01)
-    assert shared.contention.window(shared.now + LOOP) == before / 4
+    assert shared.contention.window == pytest.approx(0.49 * before)
 
 
-def test_what_was_under_way_before_is_soon_again_unless_that_is_too_much() -> None:
-    shared = Shared(most=3 * WINDOW)
+def test_a_loss_while_less_is_sent_does_not_end_what_is_found_out_by_it() -> None:
+    shared = Shared()
     shared.round()
-    assert shared.window == 2 * WINDOW
-    shared.round()
-    assert shared.window == 3 * WINDOW
-    shared = Shared(most=3 * WINDOW)
-    shared.contention.lost(0.01, sent_at=0.0)
-    shared.round()
-    assert shared.window == WINDOW / 2 + SEGMENT
+    shared.contention.lost(shared.now, sent_at=shared.now - LOOP / 2)
+    assert shared.contention.window == 0.6 * WINDOW
+    shared.settle()
 
 
 def test_what_is_not_used_does_not_grow() -> None:
     shared = Shared()
-    for _ in range(4):
+    shared.settle()
+    before = shared.contention.window
+    for _ in range(3):
         shared.round(limited=False)
-    assert shared.window == WINDOW
+    assert shared.contention.window <= before
 
 
 def test_now_and_then_less_is_sent_and_less_arrives_of_it() -> None:
     shared = Shared()
-    windows = [shared.round() for _ in range(60)]
+    shared.settle()
+    windows = [shared.round() for _ in range(80)]
     assert shared.contention.active
-    dips = [after for before, after in pairwise(windows) if after < 0.7 * before]
-    assert 2 <= len(dips) <= 8
+    dips = sum(after < 0.7 * before for before, after in pairwise(windows))
+    assert 2 <= dips <= 6
+
+
+def test_who_leaves_is_missed_although_the_queue_stays() -> None:
+    """It is ours then: as much arrives, however much is under way."""
+    shared = Shared()
+    shared.settle()
+    shared.rate = 2 * WINDOW / LOOP
+    for _ in range(60):
+        shared.round()
+    assert shared.ours
+    assert not shared.contention.active
 
 
 def test_where_as_much_arrives_the_queue_is_ours_and_nobody_is_suspected_for_a_while() -> None:
@@ -107,7 +118,7 @@ def test_where_as_much_arrives_the_queue_is_ours_and_nobody_is_suspected_for_a_w
     while shared.contention.active:
         shared.round()
         rounds += 1
-        assert rounds < 30
+        assert rounds <= LOW + HIGH + 4
     assert shared.ours
     shared.contention.begin(shared.now, window=WINDOW, most=WINDOW, loop=LOOP, excess=QUEUE)
     assert not shared.contention.active
@@ -116,25 +127,42 @@ def test_where_as_much_arrives_the_queue_is_ours_and_nobody_is_suspected_for_a_w
     assert shared.contention.active
 
 
+def test_a_queue_that_gets_shorter_as_less_is_sent_is_ours() -> None:
+    shared = Shared()
+    for number in range(LOW + 2):
+        shared.round(excess=QUEUE * 0.9**number)
+    assert shared.ours
+
+
 def test_without_a_queue_others_are_gone_and_known_when_they_come_again() -> None:
-    shared = Shared(most=2 * WINDOW)
-    shared.round()
-    shared.round(excess=0.005)
+    shared = Shared()
+    shared.settle()
+    for _ in range(4):
+        shared.round(excess=0.005)
     assert not shared.contention.active
     assert not shared.ours
     assert [shared.contention.again(shared.now, QUEUE / 2) for _ in range(5)] == [False] * 4 + [
         True
     ]
     shared.contention.begin(shared.now, window=1_000.0, most=1_000.0, loop=LOOP, excess=QUEUE)
-    for _ in range(18):
+    for _ in range(LOW + 2):
         shared.round()
-    assert shared.window >= 2 * WINDOW
+    assert shared.contention.window >= 1.5 * WINDOW
 
 
 def test_a_queue_of_a_minute_ago_says_nothing() -> None:
     shared = Shared()
-    shared.round(excess=0.005)
+    shared.settle()
+    for _ in range(4):
+        shared.round(excess=0.005)
     assert not any(shared.contention.again(shared.now + 61.0, QUEUE) for _ in range(10))
+
+
+def test_who_may_not_contend_does_not() -> None:
+    contention = Contention()
+    contention.allowed = False
+    contention.begin(0.0, window=WINDOW, most=WINDOW, loop=LOOP, excess=QUEUE)
+    assert not contention.active
 
 
 @pytest.mark.parametrize("sent_at", [0.0, 5.0])
@@ -142,4 +170,4 @@ def test_losses_say_nothing_while_nobody_is_here(sent_at: float) -> None:
     contention = Contention()
     contention.lost(5.0, sent_at=sent_at)
     assert not contention.active
-    assert contention.window(5.0) == 0.0
+    assert contention.window == 0.0

@@ -11,6 +11,7 @@ import pytest
 from emulation.lines.profiles import Profile
 from emulation.memory import virtual_time
 from emulation.memory.memory_paths import MemoryPaths
+from emulation.memory.tcp_beside import TcpBeside
 from tests.transport.spp_ends import link
 
 QUICK = link(name="quick", rate_down=500_000, rate_up=500_000, delay=0.015, queue=30_000)
@@ -99,6 +100,34 @@ def test_what_goes_up_and_is_lost_is_heard_of() -> None:
         await far.has(12_000)
         assert near.losses == [pytest.approx(sent_at, abs=0.005)] * len(near.losses)
         assert near.losses
+        world.close()
+
+    run(scenario)
+
+
+def test_beside_somebody_elses_download_a_path_has_its_share_and_the_others_all_of_theirs() -> None:
+    """The one over the quick path; its window is that of one more TCP while that lasts."""
+
+    async def scenario() -> None:
+        world = MemoryPaths([QUICK, SLOW])
+        _, far = world.links()
+        far.write(bytes(30_000_000))
+        await asyncio.sleep(3)
+        other = TcpBeside(world.wires[0].path.down, delay=QUICK.delay)
+        other.start()
+        quick, slow = (path.carried for path in world.device.statistics())
+        await asyncio.sleep(30)
+        both = [path.carried for path in world.device.statistics()]
+        assert both[0] - quick >= 0.3 * 30 * QUICK.rate_down
+        assert other.delivered >= 0.3 * 30 * QUICK.rate_down
+        assert both[1] - slow >= 0.85 * 30 * SLOW.rate_down
+        other.stop()
+        await asyncio.sleep(5)
+        queues = []
+        for _ in range(500):
+            await asyncio.sleep(0.01)
+            queues.append(world.wires[0].path.down.statistics().backlog / QUICK.rate_down)
+        assert sorted(queues)[250] <= 0.02
         world.close()
 
     run(scenario)

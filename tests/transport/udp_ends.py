@@ -20,9 +20,9 @@ NEAR, FAR = (device_identity(seed * 32) for seed in (b"d", b"r"))
 
 @contextlib.asynccontextmanager
 async def links_over_udp(
-    world: World, *, measures: bool = False, competes: bool = False
+    world: World, *, measures: bool = False
 ) -> AsyncIterator[tuple[StreamLink, StreamLink]]:
-    """The near and the far end, which are not started; `measures`, `competes`: the far one does."""
+    """The near and the far end, which are not started; `measures`: the far one does."""
     arrived: asyncio.Future[SppLink] = asyncio.get_running_loop().create_future()
     server_keys = ServerKeys(FAR.pem, {NEAR.certificate: "d"})
     own = world.far.new_socket(socket.SOCK_DGRAM)
@@ -38,9 +38,7 @@ async def links_over_udp(
             own=world.near.new_socket(socket.SOCK_DGRAM),
         )
         near = StreamLink(udp_connection(dialled, lingers=False))
-        far = StreamLink(
-            udp_connection(await arrived, lingers=True), measures=measures, competes=competes
-        )
+        far = StreamLink(udp_connection(await arrived, lingers=True), measures=measures)
         yield near, far
         near.close()
         far.close()

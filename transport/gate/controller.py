@@ -229,7 +229,7 @@ class Gate:
         if now < self._drains.end:
             return max(float(self.quantum), self._path.delivered - self._path.depth)
         if self.contends:
-            return max(float(self.quantum), self._queue.contention.window(now))
+            return max(float(self.quantum), self._queue.contention.window)
         more = self.margin * (1 << self._margin.growth)
         if self._margin.growth and self._path.delivered < self._most_of_late / 2:
             more = max(more, self._path.delivered)  # on a long path a margin is a small part of it
@@ -350,8 +350,9 @@ class Gate:
             if self._limits.gate:
                 if self._drains.due(now, self._path, empty_at=self._limits.resumed_at):
                     self._drain(now)
-                least, cap = self._delay.least_excess, self.cap(now)
-                self._queue.round_ended(now, self._path, least=least, cap=cap)
+                self._queue.round_ended(
+                    now, self._path, least=self._delay.least_excess, cap=self.cap(now)
+                )
 
     def _share(self, now: float, progress: ReportedProgress) -> None:
         """One report while others fill the queue."""
@@ -389,6 +390,7 @@ class Gate:
             self._path,
             under_way=self.under_way,
             cap=self.cap(now),
+            most=self._most_of_late,
             level=self._is_level(now),
         )
         if verdict is QueueVerdict.LONGER:

@@ -7,6 +7,7 @@ Or others fill it (transport/contention/yielding.py): then the queue is shared w
 from __future__ import annotations
 
 import enum
+from collections import deque
 from typing import Final
 
 from monitor.progress import ReportedProgress
@@ -21,6 +22,10 @@ _LONGER_PATH: Final = 4
 
 _FICKLE: Final = 60.0
 """Seconds after a longer path was none."""
+_AGAIN_AND_AGAIN: Final = 4
+"""Times that a link becomes slower"""
+_WITHIN: Final = 20
+"""within so many round trips, where others take what the gate leaves, perhaps."""
 
 
 class QueueVerdict(enum.Enum):
@@ -86,6 +91,9 @@ class QueueWatch:
         self.contention = Contention()
         self._band = Band()
         self._yielding = Yielding()
+        self._slower_at: deque[float] = deque(
+            _AGAIN_AND_AGAIN * [float("-inf")], maxlen=_AGAIN_AND_AGAIN
+        )
 
     @property
     def rate(self) -> float:
@@ -100,33 +108,33 @@ class QueueWatch:
         *,
         under_way: int,
         cap: float,
+        most: float,
         level: bool,
     ) -> QueueVerdict | None:
         """A report came while nobody else was known of; what is to be done.
 
-        `under_way`, of `cap` bytes that may be; `level`: what is found now is no consequence of the
-        last decision.
+        `under_way`, of `cap` bytes that may be, and `most` that have been of late; `level`: what is
+        found now is no consequence of the last decision.
         """
         verdict = self._band.judge(now, path, overfull=under_way > cap)
         yielding = self._yielding
-        if not self.contention.allowed:
-            if verdict is QueueVerdict.OTHERS:
-                return QueueVerdict.LONGER
-            return verdict if level or verdict is not QueueVerdict.SLOWER else None
         if verdict is QueueVerdict.OTHERS:
-            self._share(now, path, window=cap, most=self._band.rate * path.window)
-            return None
+            most = max(most, self._band.rate * path.window)
+            return self._share(now, path, window=cap, most=most, otherwise=QueueVerdict.LONGER)
         if verdict is QueueVerdict.SLOWER and not level:
             verdict = None
         if not self._band.above:
             yielding.end()
         elif verdict is QueueVerdict.SLOWER and not yielding.most:
             yielding.begin(now, progress.arrived_at, under_way=under_way)
+            self._slower_at.append(now)
+            if now < self._slower_at[0] + _WITHIN * path.loop:
+                return self._share(now, path, window=cap, most=most, otherwise=verdict)
         elif yielding.most and yielding.heard(
             now, progress, under_way=under_way, excess=path.excess, jitter=path.jitter
         ):
-            self._share(now, path, window=cap, most=yielding.most)
-            return None
+            most = max(most, yielding.most)
+            return self._share(now, path, window=cap, most=most, otherwise=verdict)
         return verdict
 
     def round_ended(self, now: float, path: PathFacts, *, least: float, cap: float) -> None:
@@ -135,6 +143,20 @@ class QueueWatch:
         if self.contention.again(now, least):
             self._share(now, path, window=cap, most=cap)
 
-    def _share(self, now: float, path: PathFacts, *, window: float, most: float) -> None:
+    def _share(
+        self,
+        now: float,
+        path: PathFacts,
+        *,
+        window: float,
+        most: float,
+        otherwise: QueueVerdict | None = None,
+    ) -> QueueVerdict | None:
+        """Others fill it, it seems: None, or what is so if that is not believed."""
+        loop, excess = path.loop, path.excess
+        self.contention.begin(now, window=window, most=most, loop=loop, excess=excess)
+        if not self.contention.active:
+            return otherwise
         self._yielding.end()
-        self.contention.begin(now, window=window, most=most, loop=path.loop, excess=path.excess)
+        self._slower_at.extend(_AGAIN_AND_AGAIN * [float("-inf")])
+        return None

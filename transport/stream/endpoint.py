@@ -61,7 +61,7 @@ class Endpoint:
     """The protocol core of a link's end."""
 
     def __init__(
-        self, outbox: Outbox, *, now: float, measures: bool = False, competes: bool = False
+        self, outbox: Outbox, *, now: float, measures: bool = False, competes: bool = True
     ) -> None:
         """`measures`: learns what others leave of the path, where the connection tells what has
         arrived. `competes`: gives way to others who fill its queue no more than TCP does."""

@@ -39,7 +39,7 @@ class StreamLink:
         on_lost: Lost | None = None,
         on_use: Callable[[], None] = lambda: None,
         measures: bool = False,
-        competes: bool = False,
+        competes: bool = True,
     ) -> None:
         """`connection`: the link owns it from here on. `on_use`: told whenever anything moves.
 

@@ -89,7 +89,7 @@ async def shares(line: str, *, others: int, seconds: float) -> SharedLine:
         link, near=DEVICE, far=REMOTE, near_control=congestion(), far_control=congestion()
     )
     near = StreamLink(udp_connection(near_spp, lingers=False))
-    far = StreamLink(udp_connection(far_spp, lingers=True), competes=True)
+    far = StreamLink(udp_connection(far_spp, lingers=True))
     outbox = EndlessOutbox(512)
     near.start(Silent(), ChunkWatch())
     far.start(outbox, ChunkWatch())

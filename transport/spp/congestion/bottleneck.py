@@ -50,7 +50,7 @@ _GRAIN: Final = 0.004
 class BottleneckBased:
     """Finds and keeps the bottleneck's rate; implements Congestion."""
 
-    def __init__(self, *, segment: int, competes: bool = False) -> None:
+    def __init__(self, *, segment: int, competes: bool = True) -> None:
         """`segment`: bytes of a full packet. `competes`: others who fill the queue are given way to
         no more than TCP does."""
         self._segment = segment
@@ -98,7 +98,7 @@ class BottleneckBased:
 
     def _window(self) -> float:
         if self._contention.active:
-            return self._contention.window(self._now)
+            return self._contention.window
         held = self.rate * self._least if self.rate else 0.0
         return _DRAINED * held if self._draining == _DRAIN else held + self._more
 
