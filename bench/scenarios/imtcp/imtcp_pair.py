@@ -16,13 +16,9 @@ from typing import Any, Final
 
 from bench.pairs.udp_pair import steady
 from bench.reports.report import Check
-from bench.scenarios.links.gate import ChunkWatch, EndlessOutbox, Silent
-from bench.scenarios.links.gate_virtual import fit
+from bench.scenarios.links.endless_link import EndlessLink
 from emulation.lines.profiles import profile
-from emulation.memory.memory_spp import memory_links
 from emulation.memory.virtual_time import run as run_virtually
-from transport.stream.stream_link import StreamLink
-from transport.udp.connection import DEVICE, REMOTE, congestion, udp_connection
 
 LINES: Final = ("384k", "1.6M", "5M", "20M", "satellite", "lossy")
 SHARES: Final = (0.0, 0.2, 0.4, 0.6)
@@ -38,8 +34,6 @@ COST: Final = 1.0
 """Percent of what the link carries."""
 PING: Final = {"median": 10.0, "99 %": 25.0}
 """Milliseconds that a stranger's ping waits on 5M, where nobody else is, for our datagrams."""
-_LOOK: Final = 0.0101
-"""Seconds between two looks, which chunks do not leave in step with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,32 +71,21 @@ def run(
 
 
 async def _looked(line: str, share: float, *, measures: bool, seconds: float) -> LinkLook:
-    link, loop = profile(line), asyncio.get_running_loop()
-    near_spp, far_spp, path = memory_links(
-        link, near=DEVICE, far=REMOTE, near_control=congestion(), far_control=congestion()
-    )
-    near = StreamLink(udp_connection(near_spp, lingers=False))
-    far = StreamLink(udp_connection(far_spp, lingers=True), measures=measures)
-    outbox = EndlessOutbox(512)
-    near.start(Silent(), ChunkWatch())
-    far.start(outbox, ChunkWatch())
+    link = EndlessLink(profile(line), measures=measures)
     beside = None
     if share:
-        others = steady(path.down, rate=share * link.rate_down, packet=PACKET)
+        others = steady(link.path.down, rate=share * profile(line).rate_down, packet=PACKET)
         beside = asyncio.create_task(others)
+    async for _ in link.looks(SETTLED):
+        pass
+    before, began = link.sent, asyncio.get_running_loop().time()
     found: dict[float, float] = {}
-    waits, before, began = [], 0, 0.0
-    while loop.time() < seconds:
-        await asyncio.sleep(_LOOK)
-        seen = far.statistics()
-        fit(outbox, seen)
-        if loop.time() < SETTLED:
-            before, began = seen.sent, loop.time()
-            continue
-        waits.append(1e3 * path.down.statistics().backlog / link.rate_down)
+    waits = []
+    async for seen in link.looks(seconds - began):
+        waits.append(1e3 * link.queue)
         if seen.available is not None and seen.available.at >= SETTLED:
             found[seen.available.at] = seen.available.rate
-    carried = (far.statistics().sent - before) / (loop.time() - began)
+    carried = (link.sent - before) / (asyncio.get_running_loop().time() - began)
     if beside is not None:
         beside.cancel()
     return LinkLook(carried, list(found.values()), sorted(waits))

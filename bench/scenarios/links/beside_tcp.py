@@ -7,21 +7,16 @@ connections; afterwards the link is alone again, and its queue is to be short.
 
 from __future__ import annotations
 
-import asyncio
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from bench.reports.report import Check
-from bench.scenarios.links.gate import ChunkWatch, EndlessOutbox, Silent
-from bench.scenarios.links.gate_virtual import fit
+from bench.scenarios.links.endless_link import EndlessLink
 from emulation.lines.profiles import profile
-from emulation.memory.memory_spp import memory_links
 from emulation.memory.tcp_beside import TcpBeside
 from emulation.memory.virtual_time import run as run_virtually
-from transport.stream.stream_link import StreamLink
-from transport.udp.connection import DEVICE, REMOTE, congestion, udp_connection
 
 LINES: Final = ("384k", "1.6M", "5M", "20M", "satellite")
 OTHERS: Final = (1, 3)
@@ -34,7 +29,6 @@ SETTLED: Final = 5.0
 AFTER: Final = 10.0
 FAIR: Final = 0.6
 """Of a fair share, that either side is to have at least."""
-_LOOK: Final = 0.0101
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,53 +56,48 @@ def run(
         for many in others:
             took = seconds or SECONDS.get(line, 60.0)
             found = run_virtually(shares(line, others=many, seconds=took))
-            fair = 1.0 / (many + 1)
-            rows.append(
-                {
-                    "line": line,
-                    "others": many,
-                    "ours": round(found.ours, 3),
-                    "theirs": round(found.theirs, 3),
-                    "fair": round(fair, 3),
-                    "alone": round(found.alone, 3),
-                    "queue_ms": round(1e3 * found.queue, 1),
-                }
-            )
+            rows.append(_row(line, many, found))
             print(_told(rows[-1]))
-            least = min(found.ours / fair, found.theirs / (many * fair))
-            checks[f"{line}, {many} beside"] = Check(
-                round(least, 2), "of a fair share, the worse side", f">= {FAIR:g}", least >= FAIR
-            )
+            checks[f"{line}, {many} beside"] = _check(found, many)
     return {"runs": rows, "checks": checks, "notes": [_HEAD, *map(_told, rows)]}
+
+
+def _check(found: SharedLine, many: int) -> Check:
+    fair = 1.0 / (many + 1)
+    least = min(found.ours / fair, found.theirs / (many * fair))
+    told = "of a fair share, the worse side"
+    return Check(round(least, 2), told, f">= {FAIR:g}", least >= FAIR)
+
+
+def _row(line: str, many: int, found: SharedLine) -> dict[str, Any]:
+    return {
+        "line": line,
+        "others": many,
+        "ours": round(found.ours, 3),
+        "theirs": round(found.theirs, 3),
+        "fair": round(1.0 / (many + 1), 3),
+        "alone": round(found.alone, 3),
+        "queue_ms": round(1e3 * found.queue, 1),
+    }
 
 
 async def shares(line: str, *, others: int, seconds: float) -> SharedLine:
     """A link down that line, beside so many downloads for so long."""
-    link, loop = profile(line), asyncio.get_running_loop()
-    near_spp, far_spp, path = memory_links(
-        link, near=DEVICE, far=REMOTE, near_control=congestion(), far_control=congestion()
-    )
-    near = StreamLink(udp_connection(near_spp, lingers=False))
-    far = StreamLink(udp_connection(far_spp, lingers=True))
-    outbox = EndlessOutbox(512)
-    near.start(Silent(), ChunkWatch())
-    far.start(outbox, ChunkWatch())
-    flows = [TcpBeside(path.down, delay=link.delay) for _ in range(others)]
+    rate, delay = profile(line).rate_down, profile(line).delay
+    link = EndlessLink(profile(line))
+    flows = [TcpBeside(link.path.down, delay=delay) for _ in range(others)]
 
     async def carried(span: float) -> tuple[float, list[float]]:
-        """Bytes of the link in that time, and the queue's seconds at each look."""
-        before, until, queues = far.statistics().sent, loop.time() + span, []
-        while loop.time() < until:
-            await asyncio.sleep(_LOOK)
-            fit(outbox, far.statistics())
-            queues.append(path.down.statistics().backlog / link.rate_down)
-        return (far.statistics().sent - before) / span / link.rate_down, queues
+        """What of the line is ours in that time, and the queue's seconds at each look."""
+        before = link.sent
+        queues = [link.queue async for _ in link.looks(span)]
+        return (link.sent - before) / span / rate, queues
 
     await carried(BEFORE)
     for flow in flows:
         flow.start()
     ours, _ = await carried(seconds)
-    theirs = sum(flow.delivered for flow in flows) / seconds / link.rate_down
+    theirs = sum(flow.delivered for flow in flows) / seconds / rate
     for flow in flows:
         flow.stop()
     await carried(SETTLED)
