@@ -357,7 +357,7 @@ def test_what_plays_is_told_and_what_is_only_there_is_not(run: Run) -> None:
             await until(lambda: told() == [True])
             await tab.evaluate("b.src = a.src, b.play().then(() => a.pause())")
             await asyncio.sleep(0.3)
-            assert told() in ([True], [True, True]), "another one plays"
+            assert told() == [True], "another one plays"
             await tab.evaluate("b.pause(), 1")
             await until(lambda: told()[-1] is False)
             await tab.evaluate("a.autoplay = true, a.load(), 1")

@@ -331,7 +331,9 @@
     const on = type === "play" || (type === "loadstart" && (one.autoplay || !one.paused));
     if (on === has(playing, one)) return;
     (on ? add : remove)(playing, one);
+    const before = plays > 0;
     plays += on ? 1 : -1;
+    if (plays > 0 === before) return;
     news.m = plays > 0;
     soon();
   };
