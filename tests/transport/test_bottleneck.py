@@ -15,14 +15,7 @@ SIZE = 1_228
 class Bottleneck:
     """A line with a queue, a delay, and whoever asks for packets over it."""
 
-    def __init__(
-        self,
-        rate: float,
-        delay: float,
-        *,
-        queue: int = 1 << 30,
-        loss: int = 0,
-    ) -> None:
+    def __init__(self, rate: float, delay: float, *, queue: int = 1 << 30, loss: int = 0) -> None:
         """`queue` in packets; every `loss`-th packet is lost in the air."""
         self.rate, self.delay = rate, delay
         self.control = BottleneckBased(segment=SIZE)

@@ -12,7 +12,7 @@ LOOP = 0.1
 """Seconds of a round trip, half of it in the queue."""
 QUEUE = 0.05
 WINDOW = 20_000
-LOW, HIGH, DIP = 4, 6, 3
+LOW, HIGH = 4, 6
 """Round trips for which a window is held, after which the next begins with what has come of it."""
 
 
@@ -92,6 +92,25 @@ def test_what_is_not_used_does_not_grow() -> None:
     assert shared.contention.window <= before
 
 
+def test_a_rest_is_no_time_in_which_it_grows() -> None:
+    """RFC 9438, 5.8: else it would grow by half each round trip after it."""
+    shared, rested = Shared(), Shared()
+    for one in (shared, rested):
+        one.settle()
+        one.round()
+    rested.now += 3600.0
+    assert rested.round() <= 1.1 * shared.round()
+
+
+def test_many_losses_leave_two_segments() -> None:
+    shared = Shared()
+    shared.settle()
+    for number in range(100):
+        shared.contention.lost(shared.now + number, sent_at=shared.now + number - 0.01)
+    assert shared.contention.active
+    assert shared.contention.window == 2 * 1448
+
+
 def test_now_and_then_less_is_sent_and_less_arrives_of_it() -> None:
     shared = Shared()
     shared.settle()
@@ -159,8 +178,7 @@ def test_a_queue_of_a_minute_ago_says_nothing() -> None:
 
 
 def test_who_may_not_contend_does_not() -> None:
-    contention = Contention()
-    contention.allowed = False
+    contention = Contention(allowed=False)
     contention.begin(0.0, window=WINDOW, most=WINDOW, loop=LOOP, excess=QUEUE)
     assert not contention.active
 

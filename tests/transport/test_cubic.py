@@ -69,3 +69,21 @@ def test_what_was_held_goes_on_from_there() -> None:
     cubic.rest(WINDOW / 2)
     cubic.round(100.0, loop=0.5)
     assert WINDOW / 2 < cubic.window <= 0.75 * WINDOW
+
+
+def test_a_rest_does_not_count() -> None:
+    once, rested = Cubic(), Cubic()
+    for cubic in (once, rested):
+        cubic.begin(WINDOW)
+        grown(cubic, seconds=2.0, loop=0.2)
+    once.round(2.0, loop=0.2)
+    rested.round(3600.0, loop=0.2)
+    assert rested.window <= 1.05 * once.window
+
+
+def test_a_loss_leaves_two_segments() -> None:
+    cubic = Cubic()
+    cubic.begin(10.0 * SEGMENT)
+    for _ in range(20):
+        cubic.cut()
+    assert cubic.window == 2 * SEGMENT

@@ -50,8 +50,7 @@ def test_one_that_does_again_and_again_is_shared_with_others_perhaps() -> None:
 
 
 def test_who_may_not_share_gives_way_each_time() -> None:
-    watch = QueueWatch()
-    watch.contention.allowed = False
+    watch = QueueWatch(competes=False)
     for number in range(8):
         assert QueueVerdict.SLOWER in slower(watch, 0.5 * number)
     assert not watch.contention.active
@@ -64,8 +63,7 @@ def test_what_follows_from_the_last_decision_is_no_verdict() -> None:
 
 def test_whoever_came_again_is_shared_with_at_once_unless_that_is_not_believed() -> None:
     for allowed, expected in ((True, None), (False, QueueVerdict.LONGER)):
-        watch = QueueWatch()
-        watch.contention.allowed = allowed
+        watch = QueueWatch(competes=allowed)
         said = [judged(watch, 0.02 * n, excess=0.04, under_way=100) for n in range(40)]
         assert QueueVerdict.LONGER in said
         watch.judge(

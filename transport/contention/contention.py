@@ -136,8 +136,9 @@ class PlainMean:
 class Contention:
     """The window of one gate while others fill the queue."""
 
-    def __init__(self) -> None:
-        self.allowed = True
+    def __init__(self, *, allowed: bool = True) -> None:
+        """`allowed`: else nobody is ever believed to fill the queue, and so is given way to."""
+        self._allowed = allowed
         self._growth = Cubic()
         """Its window is 0 while nobody fills the queue."""
         self._most = 0.0
@@ -189,7 +190,7 @@ class Contention:
     def begin(self, now: float, *, window: float, most: float, loop: float, excess: float) -> None:
         """Others do, it seems. `window` bytes are under way, `most` were before; what is heard now
         had left `loop` seconds ago, of which it was `excess` in the queue."""
-        if not self.allowed or now < self._wary_until:
+        if not self._allowed or now < self._wary_until:
             return
         at, before = self._ended
         most = max(most, before if now < at + _BACK else 0.0)

@@ -75,8 +75,9 @@ _STALLED: Final = 1.0
 class Gate:
     """The controller of one direction, at its sender."""
 
-    def __init__(self, *, now: float, quantum: int) -> None:
-        """`quantum` in bytes; it may be changed at any time."""
+    def __init__(self, *, now: float, quantum: int, competes: bool = True) -> None:
+        """`quantum` in bytes; it may be changed at any time. `competes`: others who fill the queue
+        are given way to no more than TCP does."""
         self.asks = True
         """A quantum goes to ask for a report that does not come; else the connection asks."""
         self.open = False
@@ -94,7 +95,7 @@ class Gate:
         self._margin = Margin()
         self._path = PathFacts(self._delay, self._margin, quantum=quantum)
         self._limits = LimitedBy(now=now)
-        self._queue = QueueWatch()
+        self._queue = QueueWatch(competes=competes)
         self._drains = Drains(now=now)
         self._level_since = now
         """Since when nothing of our own making moves the queue."""
@@ -239,15 +240,6 @@ class Gate:
     def starting(self) -> bool:
         """Whether nothing is known of the link yet."""
         return self._phase is Phase.START
-
-    @property
-    def competes(self) -> bool:
-        """Whether others who fill the queue are given way to no more."""
-        return self._queue.contention.allowed
-
-    @competes.setter
-    def competes(self, allowed: bool) -> None:
-        self._queue.contention.allowed = allowed
 
     @property
     def contends(self) -> bool:

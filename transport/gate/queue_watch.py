@@ -87,8 +87,9 @@ class Band:
 class QueueWatch:
     """Finds out whose one gate's queue is, and holds the window while it is others'."""
 
-    def __init__(self) -> None:
-        self.contention = Contention()
+    def __init__(self, *, competes: bool = True) -> None:
+        """`competes`: others who fill the queue are given way to no more than TCP does."""
+        self.contention = Contention(allowed=competes)
         self._band = Band()
         self._yielding = Yielding()
         self._slower_at: deque[float] = deque(

@@ -183,9 +183,7 @@ class Endpoint:
         self._retained.reported(self._resumed_from + news.in_order - _UNOPENED)
 
     def _gate(self, now: float, quantum: int) -> Gate:
-        gate = Gate(now=now, quantum=quantum)
-        gate.competes = self._competes
-        return gate
+        return Gate(now=now, quantum=quantum, competes=self._competes)
 
     def _begin_anew(self, now: float) -> None:
         """The same connection after an outage: what was measured before and during it is void."""

@@ -83,8 +83,7 @@ class BottleneckBased:
         self._under_way = 0
         """Bytes."""
         self._now = float("-inf")
-        self._contention = Contention()
-        self._contention.allowed = competes
+        self._contention = Contention(allowed=competes)
         self._yielding = Yielding()
 
     @property
