@@ -222,6 +222,10 @@ class Bridge:
         self._overview.opened(document, url)
         self._hear(e.DocumentOpened(document, url, application.node, save_data, within))
 
+    async def reacted(self) -> None:
+        """Until policies have reacted to all that was told so far."""
+        await self._runtime.reacted()
+
     def document_came_back(self, document: int, url: str) -> None:
         """A page whose document was let go asks for something: behind what is in front."""
         self.document_opened(document, url)

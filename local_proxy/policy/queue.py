@@ -24,8 +24,10 @@ class TurnQueue:
     """First in, first out, but for what is superseded."""
 
     def __init__(self) -> None:
-        self._turns: dict[Hashable, PolicyTurn] = {}
+        self._turns: dict[Hashable, tuple[int, PolicyTurn]] = {}
         self._unique = count()
+        self.latest = 0
+        """The number of the turn that was put last; they are counted from 1."""
 
     def __len__(self) -> int:
         return len(self._turns)
@@ -36,19 +38,26 @@ class TurnQueue:
             topic = _topic(turn.event)
             key = (turn.slot.index, next(self._unique) if topic is None else topic)
             self._turns.pop(key, None)
-            self._turns[key] = turn
+            self.latest += 1
+            self._turns[key] = (self.latest, turn)
+
+    @property
+    def done(self) -> int:
+        """Number up to which no turn waits any more."""
+        oldest = next(iter(self._turns.values()), None)
+        return self.latest if oldest is None else oldest[0] - 1
 
     def take(self) -> PolicyTurn | None:
         """The oldest turn."""
-        return self._turns.pop(next(iter(self._turns))) if self._turns else None
+        return self._turns.pop(next(iter(self._turns)))[1] if self._turns else None
 
     def drop(self, slot: PolicySlot) -> None:
         """Forget the turns of a policy that was switched off."""
-        self._turns = {key: turn for key, turn in self._turns.items() if turn.slot is not slot}
+        self._turns = {key: one for key, one in self._turns.items() if one[1].slot is not slot}
 
     def waiting_for(self, slot: PolicySlot) -> int:
         """Turns that a policy has still to take."""
-        return sum(turn.slot is slot for turn in self._turns.values())
+        return sum(turn.slot is slot for _, turn in self._turns.values())
 
 
 def _topic(event: Event) -> Hashable | None:

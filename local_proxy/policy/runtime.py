@@ -90,6 +90,8 @@ class PolicyRuntime:
         self._timer: asyncio.TimerHandle | None = None
         self._idle = asyncio.Event()
         self._idle.set()
+        self._awaited: dict[asyncio.Future[None], int] = {}
+        """Who waits until the turns up to a number have been taken."""
         self._closed = False
 
     def __repr__(self) -> str:
@@ -148,8 +150,19 @@ class PolicyRuntime:
             for slot in self._host.slots
         )
 
+    async def reacted(self) -> None:
+        """Until every policy has reacted to all that it has heard so far, whatever else comes."""
+        last = self._queue.latest
+        if not self._closed and (self._under_way is not None or self._queue.done < last):
+            waiting: asyncio.Future[None] = self._loop.create_future()
+            self._awaited[waiting] = last
+            try:
+                await waiting
+            finally:
+                self._awaited.pop(waiting, None)
+
     async def idle(self) -> None:
-        """Until every policy has reacted to everything heard so far."""
+        """Until no policy has anything to react to."""
         await self._idle.wait()
 
     def close(self) -> None:
@@ -164,6 +177,8 @@ class PolicyRuntime:
             self._worker.stop()
         self._under_way = None
         self._idle.set()
+        for waiting in self._awaited:
+            _wake(waiting)
 
     # -- one step after the other ------------------------------------------------------------
 
@@ -187,6 +202,9 @@ class PolicyRuntime:
         """Hand the next turn to the thread, if it is free."""
         if self._under_way is not None or self._closed:
             return
+        for waiting, last in self._awaited.items():
+            if last <= self._queue.done:
+                _wake(waiting)
         turn = self._queue.take()
         if turn is None:
             self._idle.set()
@@ -276,3 +294,8 @@ class PolicyRuntime:
     def _expired(self) -> None:
         self._timer = None
         self._take(self._host.expired(now=self._loop.time()))
+
+
+def _wake(waiting: asyncio.Future[None]) -> None:
+    if not waiting.done():
+        waiting.set_result(None)

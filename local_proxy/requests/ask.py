@@ -29,11 +29,15 @@ from transport.sending.outgoing import Outgoing
 from wire.abilities import GOES_ON
 from wire.fields import MAX_REQUEST, header, size
 from wire.messages import UNATTRIBUTED, Fetch, Raise, Takes, Treatment
+from wire.origin_request import OriginRequest
 from wire.skeleton import LEVELS, Kind, Use
 
 MAX_FIELDS: Final = 1000
 """Of a request: HPACK counts 32 bytes for each beside its own, and the peer takes 128 KB in all
 (RFC 7541, 4.1; wire.session.MAX_HEADER_BYTES)."""
+REACTION: Final = 1.0
+"""Seconds that a page waits for what policies have decided for it before it is asked for, at most:
+as long as a policy may take."""
 TREATMENTS: Final = {Mode.ORIGINAL: Treatment.ORIGINAL, Mode.TEXT_ONLY: Treatment.TEXT_ONLY}
 
 
@@ -43,6 +47,9 @@ class Observer(Protocol):
     def document_opened(
         self, document: int, url: str, *, save_data: bool, within: float | None
     ) -> None: ...
+    async def reacted(self) -> None:
+        """Until those who decide by it have reacted to what was told."""
+
     def document_came_back(self, document: int, url: str) -> None: ...
     def component_requested(self, component: Component) -> None: ...
 
@@ -75,9 +82,8 @@ class Asking:
         """Bodies on their way up."""
         return len(self._uploads)
 
-    def ask(
+    async def ask(
         self,
-        session: LocalSession,
         request: Request,
         document: int,
         *,
@@ -85,39 +91,27 @@ class Asking:
         mode: Mode = Mode.ADAPT,
         within: float | None = None,
         expect: Callable[[Component], None] | None = None,
-    ) -> Component:
+        patience: float = 0.0,
+    ) -> Component | None:
         """Ask the remote for it; a navigation opens a document, which belongs to `site`.
 
         `within`: seconds in which the document's pictures are wanted; None: when they are there.
-        `expect` is given the component before it is asked for.
+        `expect` is given the component before it is asked for. `patience`: seconds to wait for a
+        link; None is returned if there is none.
         """
-        component_id = session.new_id()
         navigation = is_navigation(request)
-        component = Component(
-            id=component_id,
-            document=component_id if navigation else document,
-            url=request.url,
-            kind=Kind.TEXT if navigation else Kind.OTHER,
-            use=Use.DOCUMENT if navigation else Use.OTHER,
-        )
-        asked = replace(
-            request.for_origin(),
-            levels=wants_picture(request) or takes_level(request),
-            application=application_of(request, document),
-        )
-        if takes_level(request):
-            asked = replace(asked, takes=asked.takes | Takes.LEVEL)
-        if navigation:
-            saves = saves_data(request) or mode is Mode.SAVER
+        saves = navigation and (saves_data(request) or mode is Mode.SAVER)
+        while True:
+            session = await self._uplink.wait_session(patience)
+            if session is None:
+                return None
+            component = _component(session.new_id(), request, document)
+            if not navigation:
+                break
             self._open_document(component, request, site, within, saves=saves)
-            self._caches.open(component_id, request, site=site)
-            asked = replace(
-                asked,
-                treatment=TREATMENTS.get(mode, Treatment.ADAPTED),
-                # Its parts come as promises: a browser told of them would ask for them, too.
-                takes=asked.takes & ~Takes.HINTS,
-                kept=self._caches.names(component_id, now=wall_clock()),
-            )
+            if (not saves and within is None) or await self._decided(session, component):
+                break
+        asked = self._asked(request, component, document, mode)
         component.on_hint = request.on_hint
         if expect is not None:
             expect(component)
@@ -125,8 +119,46 @@ class Asking:
         _hasten(session, component, time_of_answer(request))
         self._observer.component_requested(component)
         if request.body is not None:
-            self._send(request.body, session, component_id)
+            self._send(request.body, session, component.id)
         return component
+
+    async def _decided(self, session: LocalSession, opened: Component) -> bool:
+        """Let policies decide what comes of a document before it is asked for: the remote fetches
+        a page's parts as soon as it knows of them. False: the session ended meanwhile, and with it
+        the document."""
+        try:
+            async with asyncio.timeout(REACTION):
+                await self._observer.reacted()
+        except TimeoutError:
+            pass
+        except asyncio.CancelledError:
+            self._events.close(opened.id)
+            raise
+        if self._uplink.session is session:
+            return True
+        self._events.close(opened.id)
+        return False
+
+    def _asked(
+        self, request: Request, component: Component, document: int, mode: Mode
+    ) -> OriginRequest:
+        """What the remote is asked."""
+        asked = replace(
+            request.for_origin(),
+            levels=wants_picture(request) or takes_level(request),
+            application=application_of(request, document),
+        )
+        if takes_level(request):
+            asked = replace(asked, takes=asked.takes | Takes.LEVEL)
+        if component.use is not Use.DOCUMENT:
+            return asked
+        return replace(
+            asked,
+            treatment=TREATMENTS.get(mode, Treatment.ADAPTED),
+            # Its parts come as promises: a browser told of them would ask for them, too.
+            takes=asked.takes & ~Takes.HINTS,
+            kept=self._caches.names(component.id, now=wall_clock()),
+        )
 
     def _send(self, body: AsyncIterator[bytes], session: LocalSession, component: int) -> None:
         """Begin to send a request's body."""
@@ -181,6 +213,7 @@ class Asking:
         self._observer.document_opened(
             *(component.id, component.url), save_data=saves, within=within
         )
+        self._caches.open(component.id, request, site=site)
 
     def come_back(self, referer: str) -> int:
         """The document of a page that was let go, and now asks for something: it is another one.
@@ -204,6 +237,13 @@ class Asking:
         self._documents.shown(document, False, now=now)
         self._observer.document_came_back(document, gone.url)
         return document
+
+
+def _component(number: int, request: Request, document: int) -> Component:
+    """What a request asks for; a navigation is a document of its own."""
+    if is_navigation(request):
+        return Component(*(number, number), url=request.url, kind=Kind.TEXT, use=Use.DOCUMENT)
+    return Component(*(number, document), url=request.url, kind=Kind.OTHER, use=Use.OTHER)
 
 
 def too_large(request: Request) -> Response | None:

@@ -7,7 +7,7 @@ component comes from (core.py): from a promise or from a request.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -44,7 +44,7 @@ class ComponentAnswers:
         export: BrowserExport,
         previews: Previews,
         *,
-        again: Callable[[Request, Component], Component | None],
+        again: Callable[[Request, Component], Awaitable[Component | None]],
     ) -> None:
         """`again` asks the origin once more, for what can't be given as it was promised."""
         self._uplink = uplink
@@ -94,7 +94,7 @@ class ComponentAnswers:
         try:
             picture = await finest_by(due, component, self._export, takes=takes)
         except NoFile:
-            again = self._ask_again(replace(request, original=True), component)
+            again = await self._ask_again(replace(request, original=True), component)
             return self.link_down(request) if again is None else await self.answer(request, again)
         self._left(component)
         response = (
@@ -119,7 +119,7 @@ class ComponentAnswers:
         """The origin's bytes, for who can't be given a picture as it was promised."""
         if not component.promised:
             return error_page(502, "The remote proxy coded what it was not asked to.")
-        again = self._ask_again(request, component)
+        again = await self._ask_again(request, component)
         return self.link_down(request) if again is None else await self.answer(request, again)
 
     def _hasten(self, component: Component) -> None:

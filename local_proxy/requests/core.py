@@ -200,9 +200,6 @@ class ProxyCore:
         opens_page = request.method == "GET" and is_navigation(request)
         if opens_page and not await self._uplink.wait_connected(self._notice):
             return self._answers.link_down(request)
-        session = await self._uplink.wait_session(self._patience)
-        if session is None:
-            return self._answers.link_down(request)
         refusal = too_large(request)
         if refusal is not None:
             return refusal
@@ -210,15 +207,17 @@ class ProxyCore:
             return error_page(403, "A policy keeps this from being fetched.")
         in_parts = self._previews.in_parts(request)
         site = self._switches.site(request, placed.document)
-        component = self._asking.ask(
-            session,
+        component = await self._asking.ask(
             in_parts or request,
             placed.document,
             site=site,
             mode=placed.mode,
             within=request.within or self._switches.within(site),
             expect=self._previews.expect if in_parts is not None else None,
+            patience=self._patience,
         )
+        if component is None:
+            return self._answers.link_down(request)
         self._asking.follow(request, component)
         try:
             response = await self._answers.answer(request, component)
@@ -245,13 +244,10 @@ class ProxyCore:
         response.on_done.append(done)
         return response
 
-    def _again(self, request: Request, component: Component) -> Component | None:
+    async def _again(self, request: Request, component: Component) -> Component | None:
         """The same of the origin, unpromised; None: there is no link."""
-        session = self._uplink.session
-        if session is None:
-            return None
         site = self._switches.site(request, component.document)
-        return self._asking.ask(session, request, component.document, site=site)
+        return await self._asking.ask(request, component.document, site=site)
 
     # -- tunnels -----------------------------------------------------------------------------------
 

@@ -38,7 +38,7 @@ class Answering:
             proxy.uplink, proxy.export, proxy.previews, again=self._again
         )
 
-    def _again(self, request: Request, component: Component) -> Component | None:
+    async def _again(self, request: Request, component: Component) -> Component | None:
         self.asked_again.append(component)
         return self.again
 

@@ -127,6 +127,7 @@ def test_events_pile_up_in_order_without_repeating_themselves() -> None:
     queue.put([PolicyTurn(slot, DocumentOpened(3, "u")), PolicyTurn(slot, FocusChanged(3))])
     queue.put([PolicyTurn(slot, TimerExpired("t")), PolicyTurn(slot, TimerExpired("t"))])
     assert queue.waiting_for(slot) == 5
+    assert queue.done == 999, "the oldest that waits is the thousandth"
     queue.drop(other)
     events = []
     while (turn := queue.take()) is not None:
@@ -170,5 +171,46 @@ def test_closing_in_the_middle_of_a_reaction_sends_nothing_more() -> None:
             s.runtime.hear(DocumentOpened(1, "http://site/"))
             await s.runtime.idle()
             assert s.sent == []
+
+    run(check)
+
+
+def test_who_waits_for_reactions_waits_for_none_to_what_comes_later() -> None:
+    entered, gate = threading.Event(), threading.Event()
+
+    def slow(event: Event, view: SessionView) -> Iterable[Command]:
+        if event == TimerExpired("later"):
+            entered.set()
+            gate.wait(60)
+        return [SetScheduler(ROOT, "edf")] if isinstance(event, DocumentOpened) else []
+
+    async def check() -> None:
+        async with session(Scripted(slow), quiet()) as s:
+            await asyncio.wait_for(s.runtime.reacted(), 60)  # nothing was heard
+            s.runtime.hear(DocumentOpened(1, "http://site/"))
+            reacted = asyncio.ensure_future(s.runtime.reacted())
+            await asyncio.sleep(0)
+            assert not reacted.done()
+            s.runtime.hear(TimerExpired("later"))
+            await asyncio.wait_for(reacted, 60)
+            assert s.sent == [SetScheduler(ROOT, "edf")]
+            later = asyncio.ensure_future(s.runtime.reacted())
+            await asyncio.to_thread(entered.wait, 60)
+            assert not later.done()
+            gate.set()
+            await asyncio.wait_for(later, 60)
+
+    run(check)
+
+
+def test_nobody_waits_for_policies_that_are_over() -> None:
+    async def check() -> None:
+        async with session(Scripted(drip)) as s:
+            s.runtime.hear(SessionOpened())
+            reacted = asyncio.ensure_future(s.runtime.reacted())
+            await asyncio.sleep(0)
+            s.runtime.close()
+            await asyncio.wait_for(reacted, 60)
+            await asyncio.wait_for(s.runtime.reacted(), 60)
 
     run(check)
