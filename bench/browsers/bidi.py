@@ -27,6 +27,7 @@ _START: Final = 60.0
 _EVENTS: Final = ("log.entryAdded", "network.responseCompleted", "network.fetchError")
 _GIVEN_UP: Final = "NS_BINDING_ABORTED"
 """The page itself no longer wanted it."""
+_LEFT: Final = "nobody hears Firefox any more"
 _DISCARD: Final = "127.0.0.1:9"
 _NO_PROXY: Final = {"network.proxy.type": 0}
 
@@ -38,21 +39,34 @@ class BidiBrowser:
         self._socket = socket
         self._sent = 0
         self._replies: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._heard = True
+        """Somebody hands out replies, or will."""
         self.tabs: dict[str, BidiTab] = {}
 
     async def listen(self) -> None:
-        """Hand out replies and events until the socket closes."""
-        async for message in self._socket:
-            data = message.json()
-            if data["type"] == "event":
-                params = data["params"]
-                context = params.get("context") or params.get("source", {}).get("context")
-                if context in self.tabs:
-                    self.tabs[context].happened(data["method"], params)
-            elif (reply := self._replies.pop(data["id"], None)) is not None and not reply.done():
-                reply.set_result(data)
+        """Hand out replies and events until the socket closes, or nobody wants them."""
+        try:
+            async for message in self._socket:
+                self._heard_of(message.json())
+        finally:
+            self._heard = False
+            for reply in self._replies.values():
+                if not reply.done():
+                    reply.set_exception(RuntimeError(_LEFT))
+
+    def _heard_of(self, data: dict[str, Any]) -> None:
+        if data["type"] == "event":
+            params = data["params"]
+            context = params.get("context") or params.get("source", {}).get("context")
+            if context in self.tabs:
+                self.tabs[context].happened(data["method"], params)
+        elif (reply := self._replies.pop(data["id"], None)) is not None and not reply.done():
+            reply.set_result(data)
 
     async def call(self, method: str, **params: Any) -> dict[str, Any]:
+        """What it returns. Raises RuntimeError, also when nobody hears the reply any more."""
+        if not self._heard:
+            raise RuntimeError(_LEFT)
         self._sent += 1
         reply = self._replies[self._sent] = asyncio.get_running_loop().create_future()
         await self._socket.send_json({"id": self._sent, "method": method, "params": params})

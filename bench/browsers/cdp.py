@@ -229,13 +229,15 @@ class CdpBrowser:
 
     async def read(self) -> None:
         """Deliver answers and events until the socket closes; `launch` runs this as a task."""
-        async for message in self._socket:
-            if message.type is aiohttp.WSMsgType.TEXT:
-                self._deliver(json.loads(message.data))
-        self._closed = BrowserError(f"Chromium left; {self.last_words}")
-        for future in self._waiting.values():
-            if not future.done():
-                future.set_exception(self._closed)
+        try:
+            async for message in self._socket:
+                if message.type is aiohttp.WSMsgType.TEXT:
+                    self._deliver(json.loads(message.data))
+        finally:
+            self._closed = BrowserError(f"Chromium left; {self.last_words}")
+            for future in self._waiting.values():
+                if not future.done():
+                    future.set_exception(self._closed)
 
     def _deliver(self, message: Params) -> None:
         if "id" in message:

@@ -192,7 +192,10 @@ def _sums(folder: Path) -> dict[str, str]:
 
 
 def _whole(file: Path) -> bool:
-    return not file.name.endswith(UNFINISHED) and file.stat().st_size > 0
+    try:
+        return not file.name.endswith(UNFINISHED) and file.stat().st_size > 0
+    except FileNotFoundError:  # it has another name by now
+        return False
 
 
 BROWSERS = {"chromium": _chromium, "firefox": _firefox}

@@ -21,6 +21,8 @@ _FLAGS = (
     *("--remote-debugging-port=0", "--force-color-profile=srgb", "--disable-default-apps"),
 )
 
+LEFT = "nobody hears Chromium any more"
+
 
 class Browser:
     """One process and its debugging socket."""
@@ -28,20 +30,30 @@ class Browser:
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket = socket
         self._replies: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._heard = True
+        """Somebody hands out replies, or will."""
         self.tabs: dict[str, Tab] = {}
 
     async def listen(self) -> None:
-        """Hand out replies and events until the socket closes."""
-        async for message in self._socket:
-            data = message.json()
-            if "id" in data:
-                reply = self._replies.pop(data["id"])
+        """Hand out replies and events until the socket closes, or nobody wants them."""
+        try:
+            async for message in self._socket:
+                data = message.json()
+                if "id" in data:
+                    reply = self._replies.pop(data["id"])
+                    if not reply.done():
+                        reply.set_result(data)
+                elif data.get("sessionId") in self.tabs:
+                    self.tabs[data["sessionId"]].happened(data["method"], data["params"])
+        finally:
+            self._heard = False
+            for reply in self._replies.values():
                 if not reply.done():
-                    reply.set_result(data)
-            elif data.get("sessionId") in self.tabs:
-                self.tabs[data["sessionId"]].happened(data["method"], data["params"])
+                    reply.set_exception(RuntimeError(LEFT))
 
     async def call(self, method: str, session: str | None = None, **params: Any) -> dict[str, Any]:
+        if not self._heard:
+            raise RuntimeError(LEFT)
         number = max(self._replies, default=0) + 1
         reply = self._replies[number] = asyncio.get_running_loop().create_future()
         message = {"id": number, "method": method, "params": params}
