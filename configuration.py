@@ -88,7 +88,8 @@ class LocalSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     a spare one, and once all has crossed nothing does. In the environment: wwan0=2 GB"""
     path_congestion: dict[Interface, PathCongestion] = {}
     """[local.path_congestion] has lines like sat0 = "newreno": what controls the congestion of what
-    comes over it: bottleneck (of all that are not named) goes by what it delivers."""
+    comes over it: bottleneck (of all that are not named) goes by what it delivers, background does
+    too and takes only what others leave."""
     policy: list[str] = msgspec.field(default_factory=lambda: ["default"])
     """Policies in order: built-in names, module:attribute, or paths of .py files, which nobody
     else may be able to write. Relative ones start at the settings file."""
@@ -101,7 +102,8 @@ class LocalSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     export: Literal["auto", "swap", "multipart", "stream"] = "auto"
     """How pictures are refined in the browser: auto, swap, multipart, stream."""
     congestion: str = "cubic"
-    """TCP congestion control of the link: cubic, bbr, reno."""
+    """Congestion control of the link: cubic, bbr or reno of its TCP; or background: all that this
+    device does gives way to other programs of its line, over whatever carries it."""
     state: str = msgspec.field(default_factory=lambda: str(state_directory(os.environ)))
     """Directory of what outlives a run: the pairing, the authority that browsers trust."""
     tunnel: list[HostPattern] = []

@@ -26,7 +26,7 @@ Role = Literal["use", "spare", "metered"]
 """What an interface is there for (transport/paths/terms.py)."""
 
 
-PathCongestion = Literal["bottleneck", "newreno"]
+PathCongestion = Literal["bottleneck", "newreno", "background"]
 """Of what comes over an interface (transport/paths/terms.py)."""
 
 

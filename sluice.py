@@ -141,6 +141,13 @@ def local(
         Optional[list[str]],  # noqa: UP045
         typer.Option(help="A built-in name, module:attribute or FILE.py; may be repeated."),
     ] = None,
+    congestion: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            help="Congestion control of the link: background gives way to other programs of the "
+            "line; cubic, bbr, reno are its TCP's."
+        ),
+    ] = None,
     export: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(help="How pictures are refined: auto, swap, multipart, stream."),
@@ -165,6 +172,7 @@ def local(
         "state": state,
         "transport": transport,
         "policy": policy or None,
+        "congestion": congestion,
         "export": export,
         "patience": patience,
     }

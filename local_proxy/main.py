@@ -59,9 +59,11 @@ from local_proxy.status.snapshot import ShownBudget, ShownTexts
 from local_proxy.tracking_drivers.browser import Tracker
 from policies.api import Policy, SessionOpened
 from policies.api.plan import Decision, Subject, decide
+from policies.host.loader import load
 from transport.link.interface import LinkError
 from transport.paths.budget import byte_size
 from transport.paths.interfaces import Change, InterfaceWatch
+from transport.paths.terms import BACKGROUND
 from wire.messages import Hold, Raise
 
 DAY: Final = "*"
@@ -117,6 +119,8 @@ class LocalProxy:
         """Texts of earlier visits."""
         self._dialer = self._new_dialer(remote or which_remote.remote(settings))
         self.uplink = self._new_uplink(bridge, connect)
+        if settings.congestion == BACKGROUND:
+            policies = [*policies, load("polite")]
         self.runtime = PolicyRuntime(policies, send=bridge.command, worker=worker)
         self.overview = Overview(
             self.uplink,

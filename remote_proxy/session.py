@@ -56,6 +56,7 @@ ACCEPTS: Final = (
     abilities.GOES_ON,
     abilities.SIMILAR,
     abilities.RESERVES,
+    abilities.GIVES_WAY,
 )
 _log = structlog.get_logger("sluice.remote")
 
@@ -185,7 +186,7 @@ class RemoteSession:
     async def _serve(self) -> None:
         async with asyncio.TaskGroup() as tasks:
             self.deliveries.tasks = tasks
-            self._link.start(self.outbox, self)
+            self._link.start(self.outbox, self, competes=lambda: not self.tree.giving_way.alone)
             fitting = tasks.create_task(self._fitting.run(self._tell))
             try:
                 error = await asyncio.shield(self._closed)

@@ -32,7 +32,15 @@ MAX_PARTS: Final = 1 << 20
 MIN_QUANTUM: Final = 64
 MAX_QUANTUM: Final = 16_384
 """Bytes that a policy may set; 0 leaves the choice to the session."""
-SETTINGS: Final = (m.SetScheduler, m.SetWeight, m.SetQuantum, m.SetPlan, m.Raise, m.Reserve)
+SETTINGS: Final = (
+    m.SetScheduler,
+    m.SetWeight,
+    m.SetQuantum,
+    m.SetPlan,
+    m.Raise,
+    m.Reserve,
+    m.GiveWay,
+)
 """What policies command of schedulers and plans."""
 _log = structlog.get_logger("sluice.remote")
 
@@ -118,6 +126,8 @@ class Obedience:
                     self._set_plan(rules)
                 case m.Raise():
                     self.move(message)
+                case m.GiveWay(path, on):
+                    self._tree.give_way(tuple(path), on=on)
                 case m.Reserve(path, wanted, delay):
                     return self.guarantees.ask(tuple(path), wanted, delay, now=now, link=rate)
         except (HatsError, PlanError) as error:

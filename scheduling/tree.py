@@ -16,6 +16,7 @@ from hats.tree.errors import SchedulerError
 from hats.tree.hierarchy import Hierarchy
 from hats.tree.node import NO_MARK, Node
 from hats.tree.rules import check_quantum, check_weight
+from scheduling.giving_way import GivingWay
 from scheduling.level_limits import LevelLimits
 from scheduling.promised import PromisedLeaves
 from scheduling.standing_rules import ANY, MAX_NAMES, Pattern, StandingRules
@@ -64,6 +65,7 @@ class Tree:
         )
         self._weights: StandingRules[float] = StandingRules("weights")
         self._quanta: StandingRules[int] = StandingRules("quanta")
+        self.giving_way = GivingWay(self.hierarchy)
         self._applications = {
             one: self._interior(self.hierarchy.root, (one.node,)) for one in Application
         }
@@ -335,13 +337,20 @@ class Tree:
         for node in self._named(pattern):
             self.hierarchy.set_weight(node, weight)
 
+    def give_way(self, pattern: Pattern, *, on: bool) -> None:
+        """Have what is sent below a node give way to others on the line, or no longer. Raises
+        SchedulerError."""
+        if len(pattern) == MAX_NAMES:
+            raise SchedulerError("a component gives way with its document")
+        self._put(self.giving_way.rules, pattern, on)
+
     def _put(self, rules: StandingRules[T], pattern: Pattern, rule: T) -> None:
         if pattern[:1] == (TUNNELS,) and len(pattern) > 1:
             raise SchedulerError("single tunnels can't be set")
         rules.put(pattern, rule, present=self._is_there(pattern))
 
     def _leave(self, path: Pattern) -> None:
-        for rules in (self._schedulers, self._weights, self._quanta):
+        for rules in (self._schedulers, self._weights, self._quanta, self.giving_way.rules):
             rules.leave(path)
 
     def _is_there(self, pattern: Pattern) -> bool:

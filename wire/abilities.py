@@ -51,6 +51,8 @@ texts against that. The device that accepts it keeps texts, so that the remote m
 RESERVES: Final = "reserves"
 """The remote that accepts it obeys Reserve, and rules about what is played while it comes
 (policies.api.plan, Rule.steady); the device that does is told by Guaranteed what becomes of it."""
+GIVES_WAY: Final = "gives-way"
+"""The remote that accepts it obeys GiveWay."""
 SIMILAR: Final = "similar"
 """The remote that accepts it obeys rules that want pictures alike (policies.api.plan,
 Rule.similar)."""

@@ -248,6 +248,14 @@ class Reserve(Message, tag=28, frozen=True):
     """Seconds that it may be behind that rate before it goes before texts as well."""
 
 
+class GiveWay(Message, tag=29, frozen=True):
+    """What a node sends gives way to other programs of the device's line, as long as nothing else
+    is to be sent; or no longer. Only for who accepts it (GIVES_WAY)."""
+
+    path: list[str]
+    on: bool = True
+
+
 # -- remote to local -------------------------------------------------------------------------
 
 
@@ -443,9 +451,20 @@ _Any = (
     | SetScheduler | SetWeight | SetQuantum | SetPlan | Raise | Hold | Fetch | Growing | Head
     | Levels | Skeleton | Failed | Hint | Trailers | Packed | Expired | TooSoon
     | Package | Notice | Decisions | Carries | Leaves | Refused | LookAtTree | TreeDrawn | Reserve
+    | GiveWay
     | Guaranteed
 )  # fmt: skip
-COMMANDS: Final = (SetScheduler, SetWeight, SetQuantum, SetPlan, Raise, Hold, Fetch, Reserve)
+COMMANDS: Final = (
+    SetScheduler,
+    SetWeight,
+    SetQuantum,
+    SetPlan,
+    Raise,
+    Hold,
+    Fetch,
+    Reserve,
+    GiveWay,
+)
 """What is commanded of the tree, and counted, so that a refusal can name it (Refused)."""
 
 _encoder = msgspec.msgpack.Encoder()

@@ -88,9 +88,11 @@ class Tap:
         self.said = 0
         """Bytes of frames that went in, but for their headers."""
 
-    def start(self, outbox: Outbox, inbox: Inbox) -> None:
+    def start(
+        self, outbox: Outbox, inbox: Inbox, *, competes: Callable[[], bool] = lambda: True
+    ) -> None:
         self._inbox, self._outbox = inbox, outbox
-        self._link.start(self, self)
+        self._link.start(self, self, competes=competes)
 
     @property
     def quantum(self) -> int:
@@ -304,10 +306,12 @@ async def connected(
     *,
     tap: Callable[[Link], Tap] = Tap,
     jpegtran: str | None = shutil.which("jpegtran"),
+    congestion: str = "cubic",
 ) -> AsyncIterator[Pair]:
     """A device's proxy and the remote's, once `dial` has given `server` its end of their link.
 
-    `jpegtran`: the device's; None in virtual time, where child processes have no place.
+    `congestion`: the device's setting. `jpegtran`: the device's; None in virtual time, where child
+    processes have no place.
     """
     taps: list[Tap] = []
     witness = Witness()
@@ -318,7 +322,7 @@ async def connected(
         taps.append(tap(await dial()))
         return taps[0]
 
-    settings = LocalSettings(device="bench", security="none")
+    settings = LocalSettings(device="bench", security="none", congestion=congestion)
     local = LocalProxy(
         settings, [*policies, witness], connect=tapped, worker=worker, jpegtran=jpegtran
     )

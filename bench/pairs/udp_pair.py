@@ -31,9 +31,10 @@ async def udp_pair(
     *,
     measures: bool = False,
     seed: int = 1,
+    setting: str = "cubic",
 ) -> AsyncIterator[tuple[Pair, DatagramPath]]:
     """Joined by a path that only has datagrams; for emulation.memory.virtual_time. `measures`: the
-    remote's end learns what others leave of it."""
+    remote's end learns what others leave of it. `setting`: the device's, of congestion control."""
     server = server_of(services)
     near, far, path = memory_links(
         profile,
@@ -48,7 +49,9 @@ async def udp_pair(
         server.accept(StreamLink(udp_connection(far, lingers=True), measures=measures))
         return StreamLink(udp_connection(near, lingers=False))
 
-    async with connected(server, dial, policies, OnTheLoop, tap=Tap, jpegtran=None) as pair:
+    async with connected(
+        server, dial, policies, OnTheLoop, tap=Tap, jpegtran=None, congestion=setting
+    ) as pair:
         yield pair, path
 
 

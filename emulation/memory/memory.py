@@ -238,8 +238,10 @@ class MemoryLink:
             raise RuntimeError("the link has not been started")
         return self._endpoint
 
-    def start(self, outbox: Outbox, inbox: Inbox) -> None:
-        self._endpoint = Endpoint(outbox, now=self._loop.time())
+    def start(
+        self, outbox: Outbox, inbox: Inbox, *, competes: Callable[[], bool] = lambda: True
+    ) -> None:
+        self._endpoint = Endpoint(outbox, now=self._loop.time(), competes=competes)
         self._endpoint.chunks = self.outgoing.chunks()
         self._inbox = inbox
         self._incoming.deliver = self._arrived

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Final
 
 from local_proxy.link import which_remote
 from local_proxy.link.which_remote import Remote
@@ -15,11 +16,14 @@ from transport.link.interface import Link, LinkError
 from transport.paths.interfaces import Change
 from transport.paths.preferring_udp import PreferringUdp, dial_udp
 from transport.paths.several import dial_paths
-from transport.paths.terms import all_terms
+from transport.paths.terms import BACKGROUND, USUAL, all_terms
 from transport.paths.usable import usable
 from transport.spp.handshake.keys import ClientKeys
 from transport.stream.dialling_end import LastingLink, in_segments
 from transport.tcp.handshakes import dial_secured
+
+_OF_TCP: Final = "cubic"
+"""TCP's own congestion control, where the link is to give way: the gate sees to that."""
 
 
 class Dialer:
@@ -35,13 +39,19 @@ class Dialer:
         on_change: Callable[[LinkError | None], None],
         expecting: Callable[[], bool],
     ) -> None:
-        """`patience`: seconds that a link waits for a new connection; `on_change`: it lost
+        """`congestion`: of TCP, or BACKGROUND: of whatever carries it.
+
+        `patience`: seconds that a link waits for a new connection; `on_change`: it lost
         its connection, and why; None: it has another. `expecting`: bytes should be coming."""
         self._settings = settings
-        self.terms = all_terms(settings.roles, settings.budgets, settings.path_congestion)
+        background = congestion == BACKGROUND
+        self.terms = all_terms(
+            *(settings.roles, settings.budgets, settings.path_congestion),
+            usual=BACKGROUND if background else USUAL,
+        )
         """Of the interfaces; their budgets count what crosses."""
         self._remote = remote
-        self._congestion = congestion
+        self._congestion = _OF_TCP if background else congestion
         self._patience = patience
         self._on_change = on_change
         self._expecting = expecting

@@ -125,6 +125,8 @@ class LocalSession:
         self._bandwidth, self._available = ToldBandwidth(), ToldBandwidth("imtcp")
         self.tree = TreeLooks()
         """What the remote says of the tree, to who looks at it."""
+        self.gives_way = False
+        """What goes up gives way to other programs of the line."""
         self.decisions: Mapping[str, int] = {}
         """How many pictures were adapted or left alone, by the remote's reason."""
         self.uploads = Uploads(self.session, wake=link.wake)
@@ -198,7 +200,7 @@ class LocalSession:
 
     def start(self) -> None:
         """Begin: say hello and listen."""
-        self._link.start(self.uploads.outbox, self)
+        self._link.start(self.uploads.outbox, self, competes=lambda: not self.gives_way)
 
     def close(self) -> None:
         """End the session on purpose."""

@@ -6,7 +6,7 @@ listener, the tracking driver as its tracker, the core as its observer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from local_proxy.kept.wall_clock import wall_clock
@@ -27,7 +27,7 @@ from transport.link.interface import LinkError
 from wire import abilities
 from wire.applications import Application
 from wire.fields import Headers
-from wire.messages import BACKGROUND, UNATTRIBUTED, Expired, Fetch, Reserve
+from wire.messages import BACKGROUND, UNATTRIBUTED, Expired, Fetch, GiveWay, Message, Reserve
 from wire.skeleton import LEVELS
 
 Size = tuple[int, int]
@@ -41,6 +41,11 @@ RULE_WORDS: Final = (
     (abilities.RESERVES, "steady"),
 )
 """What a remote proxy accepts, and the word of rules that only such a one knows."""
+_NEEDS: Final[Mapping[type[Message], str]] = {
+    Reserve: abilities.RESERVES,
+    GiveWay: abilities.GIVES_WAY,
+}
+"""Commands, and what a remote proxy accepts that knows them."""
 WANTED: Final = 3
 """Urgency of a picture that a person has asked for: ahead of heads that browsers wait for."""
 
@@ -319,9 +324,14 @@ class Bridge:
         for ability, word in RULE_WORDS:
             if message is not None and not session.remote_accepts(ability):
                 message = without(message, word)
-        if isinstance(message, Reserve) and not session.remote_accepts(abilities.RESERVES):
+        if message is None:
             return None
-        return None if message is None else session.command(message)
+        if isinstance(message, GiveWay) and not message.path:
+            session.gives_way = message.on
+        needed = _NEEDS.get(type(message))
+        if needed is not None and not session.remote_accepts(needed):
+            return None
+        return session.command(message)
 
     @staticmethod
     def _fetch(session: LocalSession, fetch: Fetch) -> bool:

@@ -125,6 +125,19 @@ class Reserve:
 
 
 @dataclass(frozen=True, slots=True)
+class GiveWay:
+    """What a node and those below it send gives way to other programs of the device's line.
+
+    Beside a download of somebody else's a link has its share, as one more TCP would. While all that
+    there is to send gives way it takes only what others leave. With ROOT, all of the device's.
+    """
+
+    path: Path
+    """Of an application or a document; "*" as ever."""
+    on: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class WatchBandwidth:
     """Tell this policy once when the estimate leaves [low, high), bytes/second.
 
@@ -150,7 +163,7 @@ class SetTimer:
 
 Command = (
     SetScheduler | SetWeight | SetQuantum | SetPlan | Fetch | Cancel | Defer | Resume | Raise
-    | Reserve | WatchBandwidth | SetTimer
+    | Reserve | GiveWay | WatchBandwidth | SetTimer
 )  # fmt: skip
 
 

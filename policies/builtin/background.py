@@ -4,6 +4,9 @@ Downloads, whoever began them, and what else no page asked for, get little more:
 their bytes come. Texts that are no downloads go first like all texts, until they get long, so that
 an answer of a few lines does not wait.
 
+What browsers fetch for themselves gives way to other programs of the line, too: an update that
+nobody has asked for takes nothing from somebody's download.
+
 With the link to themselves such fetches have all of it: WF2Q+ shares out what is not used. They
 enter the tree as "other", so a TextFirst root holds them back entirely while any text moves.
 """
@@ -16,6 +19,7 @@ from typing import Final
 from policies.api import (
     Command,
     Event,
+    GiveWay,
     SessionOpened,
     SessionView,
     SetWeight,
@@ -40,5 +44,6 @@ class Background:
     def react(self, event: Event, view: SessionView) -> Iterable[Command]:
         if isinstance(event, SessionOpened):
             yield SetWeight(application_path(Application.BACKGROUND.node), SHARE)
+            yield GiveWay(application_path(Application.BACKGROUND.node))
             yield SetWeight(application_path(Application.OTHER.node), UNASKED)
             yield SetWeight(document_path(Application.BROWSER.node, UNATTRIBUTED), UNASKED)

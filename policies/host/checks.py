@@ -22,6 +22,7 @@ from policies.api.commands import (
     Command,
     Defer,
     Fetch,
+    GiveWay,
     Path,
     Raise,
     Reserve,
@@ -97,6 +98,10 @@ def problem(command: Command, view: KnownView) -> str:
                 return "a rate is guaranteed to one application, document or component"
             wrong = reservations.problem(rate, delay) if rate else ""
             return wrong or _path_problem(path, view)
+        case GiveWay(path):
+            if len(path) == MAX_DEPTH:
+                return "a component gives way with its document"
+            return _path_problem(path, view)
         case SetPlan(rules):
             return _plan_problem(rules)
         case Fetch(component, level, priority, timer):

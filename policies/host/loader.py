@@ -21,6 +21,7 @@ from policies.builtin.low_fidelity_first import LowFidelityFirst
 from policies.builtin.media import SteadyMedia
 from policies.builtin.modal import Modal
 from policies.builtin.original import Original
+from policies.builtin.polite import Polite
 from policies.builtin.save_data import SaveData
 from policies.builtin.text_first import TextFirst
 from policies.builtin.within import Within
@@ -41,6 +42,7 @@ BUILT_IN: Final = (
     Modal,
     CallbackPriorities,
     Within,
+    Polite,
     DeckText,
     DeckInOrder,
     DeckInView,

@@ -20,6 +20,7 @@ from hats.disciplines.registry import INITIAL
 from policies.api.commands import (
     Command,
     Defer,
+    GiveWay,
     Path,
     Raise,
     Reserve,
@@ -40,7 +41,7 @@ _DOCUMENT: Final = 2
 MAX_DOUBTFUL: Final = 1_000
 """Settings of which a word was refused and none has been said since, that are remembered."""
 _PLAN: Final[Key] = ("plan", ())
-_AT_NODES: Final = (SetScheduler, SetWeight, SetQuantum, Reserve)
+_AT_NODES: Final = (SetScheduler, SetWeight, SetQuantum, Reserve, GiveWay)
 _OF_COMPONENTS: Final = ("deferred", "urgency")
 """What is said of components by their id."""
 
@@ -290,6 +291,8 @@ def _key(command: Command) -> Key | None:
             return ("quantum", path)
         case Reserve(path):
             return ("rate", path)
+        case GiveWay(path):
+            return ("way", path)
         case Defer(component) | Resume(component):
             return ("deferred", component)
         case Raise(component):
@@ -309,6 +312,8 @@ def _neutral(command: Command) -> Command:
             return SetQuantum(path, 0)
         case Reserve(path):
             return Reserve(path, 0.0)
+        case GiveWay(path):
+            return GiveWay(path, False)
         case Defer(component) | Resume(component):
             return Resume(component)
         case Raise(component):

@@ -47,6 +47,8 @@ def message_for(command: commands.Command) -> messages.Message | None:
             return messages.Raise(component, urgency)
         case commands.Reserve(path, rate, delay):
             return messages.Reserve(list(path), rate, delay)
+        case commands.GiveWay(path, on):
+            return messages.GiveWay(list(path), on)
         case commands.WatchBandwidth() | commands.SetTimer():
             return None
 

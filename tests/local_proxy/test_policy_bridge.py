@@ -19,6 +19,7 @@ from policies.api import (
     Event,
     Fetch,
     FocusChanged,
+    GiveWay,
     LayoutKnown,
     LinkLost,
     LinkRestored,
@@ -385,6 +386,27 @@ def test_only_a_remote_that_knows_rates_is_asked_for_them(knows: bool) -> None:
             assert at.remote.of(m.Reserve) == reserved
             (plan,) = at.remote.of(m.SetPlan)
             assert plan == m.SetPlan([{"kind": "media", **({"steady": True} if knows else {})}])
+
+    run(main())
+
+
+@pytest.mark.parametrize("knows", [True, False])
+def test_who_gives_way_does_so_upwards_whatever_the_remote_knows(knows: bool) -> None:
+    accepts = (abilities.APPLICATIONS, *((abilities.GIVES_WAY,) if knows else ()))
+
+    async def main() -> None:
+        async with at_work(accepts=accepts) as at:
+            session = at.proxy.uplink.session
+            assert session is not None
+            bridge(at).command(GiveWay(("browser",)))
+            assert not session.gives_way, "that is for what comes"
+            bridge(at).command(GiveWay(()))
+            assert session.gives_way
+            await moment()
+            said = [m.GiveWay(["browser"], True), m.GiveWay([], True)] if knows else []
+            assert [one for one in at.remote.of(m.GiveWay) if one.path != ["background"]] == said
+            bridge(at).command(GiveWay((), on=False))
+            assert not session.gives_way
 
     run(main())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policies.api import DocumentOpened, FocusChanged, SessionOpened, SetWeight
+from policies.api import DocumentOpened, FocusChanged, GiveWay, SessionOpened, SetWeight
 from policies.builtin.background import SHARE, UNASKED, Background
 from policies.testing import Player, replay
 from policies.testing.simulated_remote import Item, SimulatedPage
@@ -24,6 +24,7 @@ def chatter(document: int, application: Application) -> SimulatedPage:
 def test_all_nodes_are_weighed_once_when_a_session_opens() -> None:
     assert replay(Background(), [(0.0, SessionOpened())]).commands() == [
         SetWeight(("background",), SHARE),
+        GiveWay(("background",)),
         SetWeight(("other",), UNASKED),
         SetWeight(("browser", str(UNATTRIBUTED)), UNASKED),
     ]

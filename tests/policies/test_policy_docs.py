@@ -17,6 +17,7 @@ from policies.api.commands import (
     Command,
     Defer,
     Fetch,
+    GiveWay,
     Raise,
     Reserve,
     Resume,
@@ -100,6 +101,7 @@ OF_NODES: dict[str, Callable[[NodePath], Command]] = {
     "SetWeight": lambda path: SetWeight(path, 2.0),
     "SetQuantum": lambda path: SetQuantum(path, 512),
     "Reserve": lambda path: Reserve(path, 500.0),
+    "GiveWay": GiveWay,
 }
 PATHS = {
     "`()`": (), "application": ("browser",), "document": ("browser", "1"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from transport.link.interface import Inbox, LinkError, LinkStatistics, Outbox
 from wire import messages as m
 from wire.frames import Control
@@ -19,7 +21,9 @@ class HeardLink:
         self._outbox: Outbox | None = None
         self._inbox: Inbox | None = None
 
-    def start(self, outbox: Outbox, inbox: Inbox) -> None:
+    def start(
+        self, outbox: Outbox, inbox: Inbox, *, competes: Callable[[], bool] = lambda: True
+    ) -> None:
         self._outbox, self._inbox = outbox, inbox
 
     def wake(self) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 
 from bench.origins.synthetic import Prepared, Shelf
 from emulation.memory.virtual_time import run
@@ -26,7 +27,9 @@ class QuietLink:
         self.woken = 0
         self._inbox: Inbox | None = None
 
-    def start(self, outbox: Outbox, inbox: Inbox) -> None:
+    def start(
+        self, outbox: Outbox, inbox: Inbox, *, competes: Callable[[], bool] = lambda: True
+    ) -> None:
         self._inbox = inbox
 
     def wake(self) -> None:

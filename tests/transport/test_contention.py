@@ -19,8 +19,11 @@ LOW, HIGH = 4, 6
 class Shared:
     """A queue in which as much arrives as is under way; or at a rate, where it is ours alone."""
 
-    def __init__(self, *, most: float = 1.5 * WINDOW, rate: float | None = None) -> None:
-        self.contention = Contention()
+    def __init__(
+        self, *, most: float = 1.5 * WINDOW, rate: float | None = None, competes: bool = True
+    ) -> None:
+        self.competes = competes
+        self.contention = Contention(competes=lambda: self.competes)
         self.contention.begin(0.0, window=WINDOW, most=most, loop=LOOP, excess=QUEUE)
         self.rate = rate
         """Bytes/second."""
@@ -177,10 +180,42 @@ def test_a_queue_of_a_minute_ago_says_nothing() -> None:
     assert not any(shared.contention.again(shared.now + 61.0, QUEUE) for _ in range(10))
 
 
-def test_who_may_not_contend_does_not() -> None:
-    contention = Contention(allowed=False)
-    contention.begin(0.0, window=WINDOW, most=WINDOW, loop=LOOP, excess=QUEUE)
-    assert not contention.active
+def test_who_does_not_compete_leaves_the_line_to_others_until_the_queue_is_empty() -> None:
+    shared = Shared(competes=False)
+    windows = [shared.round() for _ in range(50)]
+    assert windows == [0.0] * 50
+    shared.contention.lost(shared.now, sent_at=shared.now - LOOP)
+    for _ in range(2):
+        shared.round(excess=0.005)
+    shared.round()
+    assert shared.contention.active, "empty for two round trips, as after a loss of theirs"
+    for _ in range(3):
+        shared.round(excess=0.005)
+    assert not shared.contention.active
+    assert not shared.ours
+    again = [shared.contention.again(shared.now, QUEUE) for _ in range(5)]
+    assert again == [False] * 4 + [True]
+
+
+def test_who_has_something_else_to_send_has_his_share_again_and_leaves_it_again() -> None:
+    shared = Shared(competes=False)
+    for _ in range(8):
+        shared.round()
+    shared.competes = True
+    grown = [shared.round() for _ in range(3)]
+    assert grown[0] >= 1.5 * WINDOW, "as before others came"
+    shared.competes = False
+    assert [shared.round() for _ in range(3)][1:] == [0.0, 0.0]
+
+
+def test_a_trial_ends_when_there_is_nothing_left_to_compete_for() -> None:
+    shared = Shared()
+    assert shared.round() == 0.6 * WINDOW
+    shared.competes = False
+    for _ in range(LOW):
+        shared.round()
+    assert shared.contention.window == 0.0
+    assert shared.contention.active
 
 
 @pytest.mark.parametrize("sent_at", [0.0, 5.0])

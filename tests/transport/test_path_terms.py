@@ -76,7 +76,7 @@ def test_terms_are_those_that_settings_have() -> None:
     terms = all_terms({"wwan0": "metered", "sat0": "spare"}, {"wwan0": "2 GB"}, {"sat0": "newreno"})
     assert isinstance(terms.of("sat0").congestion(), NewReno)
     assert isinstance(terms.of("wlan0").congestion(), BottleneckBased)
-    assert set(CONTROLS) == {"bottleneck", "newreno"}
+    assert set(CONTROLS) == {"bottleneck", "newreno", "background"}
     assert terms.of("wwan0").budget is terms.of("wwan0").budget is not None, "counted once"
     assert terms.of("wlan0").settings.keep_alive == 25.0
     assert (terms.of("wwan0").settings.keep_alive or 0) >= 600, "silence costs little"

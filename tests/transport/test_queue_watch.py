@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from monitor.progress import ReportedProgress
 from tests.transport.path import path
+from transport.contention.contention import Contention
 from transport.gate.queue_watch import QueueVerdict, QueueWatch
 
 LOOP = 0.14
@@ -49,11 +50,19 @@ def test_one_that_does_again_and_again_is_shared_with_others_perhaps() -> None:
     assert watch.contention.window < 5_000
 
 
-def test_who_may_not_share_gives_way_each_time() -> None:
-    watch = QueueWatch(competes=False)
-    for number in range(8):
-        assert QueueVerdict.SLOWER in slower(watch, 0.5 * number)
-    assert not watch.contention.active
+def test_who_does_not_compete_leaves_the_line_to_them() -> None:
+    watch = QueueWatch(competes=lambda: False)
+    for number in range(4):
+        slower(watch, 0.5 * number)
+    assert watch.contention.active
+    assert watch.contention.window == 0.0
+
+
+class Disbelieving(Contention):
+    """Nobody else is ever there."""
+
+    def begin(self, now: float, **_: float) -> None:
+        """Takes no notice."""
 
 
 def test_what_follows_from_the_last_decision_is_no_verdict() -> None:
@@ -63,7 +72,9 @@ def test_what_follows_from_the_last_decision_is_no_verdict() -> None:
 
 def test_whoever_came_again_is_shared_with_at_once_unless_that_is_not_believed() -> None:
     for allowed, expected in ((True, None), (False, QueueVerdict.LONGER)):
-        watch = QueueWatch(competes=allowed)
+        watch = QueueWatch()
+        if not allowed:
+            watch.contention = Disbelieving()
         said = [judged(watch, 0.02 * n, excess=0.04, under_way=100) for n in range(40)]
         assert QueueVerdict.LONGER in said
         watch.judge(

@@ -77,6 +77,7 @@ def test_both_ends_count_the_commands_of_a_session_alike() -> None:
     commands: list[m.Message] = [
         m.SetScheduler([], "fifo"), m.SetWeight([], 1.0), m.SetQuantum([], 0), m.SetPlan([]),
         m.Raise(2, 1), m.Hold(2, True), m.Fetch(2, "low"), m.Reserve(["browser"], 9e3),
+        m.GiveWay(["browser"]),
     ]  # fmt: skip
     numbers = []
     for command in commands:
@@ -245,6 +246,7 @@ EXAMPLES: list[m.Message] = [
     m.Leaves(30_000, 100),
     m.Refused(3, "no scheduler is called so"),
     m.Reserve(["browser", "7"], 62_500.0, 2.0),
+    m.GiveWay(["browser", "7"], False),
     m.Guaranteed(["browser", "7", "12"], 62_500.0, held=True),
     m.TreeDrawn([TreeRow(1, "7", 2, "image", 1.0, 9, "the plan", leaf=True)]),
     m.Package(1, 90, 70, "pptx", 1, 2, [Slice(Kind.TEXT, [0, 70], [1, 1])]),

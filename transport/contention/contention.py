@@ -14,6 +14,9 @@ download: what sends at a rate of its own takes no more when we leave some. So i
     HOLD    it is held, and
     DIP     half of it is under way. Less arrives, and the queue stays as it is: others are here
 
+Who has only what nobody waits for does not compete: as soon as others seem to be here he lets one
+quantum go in a round trip, which tells when the queue is empty again (AWAY).
+
 Copa (Arun, Balakrishnan, NSDI 2018) has the same two modes; the dip, as Nimbus (Goyal et al.,
 SIGCOMM 2022), asks whether others are elastic.
 
@@ -22,6 +25,7 @@ Pure. Told of each report; knows nothing of what is sent.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum, auto
 from typing import Final, NamedTuple, Protocol
 
@@ -36,6 +40,7 @@ class ContentionStage(Enum):
     SHARE = auto()
     HOLD = auto()
     DIP = auto()
+    AWAY = auto()
     LONG_DIP = auto()
     """The same for longer, where a queue got a bit shorter, and a bit less arrived: beside who
     sends at a rate of his own our rate comes back to what he leaves, beside a TCP it does not."""
@@ -136,9 +141,9 @@ class PlainMean:
 class Contention:
     """The window of one gate while others fill the queue."""
 
-    def __init__(self, *, allowed: bool = True) -> None:
-        """`allowed`: else nobody is ever believed to fill the queue, and so is given way to."""
-        self._allowed = allowed
+    def __init__(self, *, competes: Callable[[], bool] = lambda: True) -> None:
+        """`competes`: asked now and then; while it says no, who fills the queue has the line."""
+        self._competes = competes
         self._growth = Cubic()
         """Its window is 0 while nobody fills the queue."""
         self._most = 0.0
@@ -180,17 +185,20 @@ class Contention:
     @property
     def active(self) -> bool:
         """Whether others fill the queue."""
-        return self._growth.window > 0.0
+        return self._growth.window > 0.0 or self._stage is ContentionStage.AWAY
 
     @property
     def window(self) -> float:
-        """Bytes that may be under way."""
+        """Bytes that may be under way; 0: as few as can be."""
+        if self._stage is ContentionStage.AWAY:
+            return 0.0
         return self._dip if self._stage in _DIPS else self._growth.window
 
     def begin(self, now: float, *, window: float, most: float, loop: float, excess: float) -> None:
         """Others do, it seems. `window` bytes are under way, `most` were before; what is heard now
         had left `loop` seconds ago, of which it was `excess` in the queue."""
-        if not self._allowed or now < self._wary_until:
+        competes = self._competes()
+        if competes and now < self._wary_until:
             return
         at, before = self._ended
         most = max(most, before if now < at + _BACK else 0.0)
@@ -198,11 +206,15 @@ class Contention:
         self._most = max(most, _RAISED * window)
         self._queue, self._empty = excess, 0
         self._doubts, self._unclear = 0, False
-        self._hold(ContentionStage.LOW, now, loop)
+        if competes:
+            self._hold(ContentionStage.LOW, now, loop)
+        else:
+            self._give_way(now, loop)
 
     def end(self) -> None:
         """They do no more."""
         self._growth.begin(0.0)
+        self._stage = ContentionStage.SHARE
         self._full = 0
 
     def again(self, now: float, least: float) -> bool:
@@ -227,7 +239,10 @@ class Contention:
         ours."""
         self._under_way = max(self._under_way, under_way)
         self._longest = max(self._longest, excess)
-        if self._stage is ContentionStage.SHARE:
+        if self._stage is ContentionStage.AWAY:
+            if now >= self._round_ends:
+                self._round_away(now, loop)
+        elif self._stage is ContentionStage.SHARE:
             if now >= self._round_ends:
                 self._round_over(now, news, loop=loop, limited=limited)
         elif self._told(news, excess):
@@ -237,7 +252,8 @@ class Contention:
 
     def lost(self, now: float, *, sent_at: float) -> None:
         """What was sent then is lost."""
-        if not self.active or sent_at <= self._cut_at:
+        away = self._stage is ContentionStage.AWAY
+        if away or not self.active or sent_at <= self._cut_at:
             return
         self._cut_at = now
         if self._stage is not ContentionStage.LOW:
@@ -261,6 +277,8 @@ class Contention:
         self._queue = max(longest, _FADES * self._queue)
         if self._empty == _LEFT:
             self._gone(now)
+        elif not self._competes():
+            self._give_way(now, loop)
         elif not limited and under_way < self._growth.window / 2:
             self._rounds = max(self._rounds, _SOON)  # what does not go can't be less
         elif self._rounds <= 0:
@@ -269,6 +287,18 @@ class Contention:
         elif limited:  # else the window is not used (RFC 7661), or TCP's own is the smaller one
             self._growth.round(now, loop=loop)
         self._rounds -= 1
+
+    def _round_away(self, now: float, loop: float) -> None:
+        """One in which others had the line."""
+        self._empty = self._empty + 1 if self._longest < _GONE * self._queue else 0
+        self._queue = max(self._longest, _FADES * self._queue)
+        if self._empty == _LEFT:
+            self._gone(now)
+        elif self._competes():
+            self._growth.begin(self._most)
+            self._share(now, loop, _SOON)
+        else:
+            self._begin_round(now, loop)
 
     def _told(self, news: Arrived, excess: float) -> bool:
         """A report of bytes that were sent while the window was held. Whether all has come that
@@ -285,6 +315,9 @@ class Contention:
 
     def _stage_over(self, now: float, loop: float, rate: float) -> bool:
         """At so many bytes/second. Whether the queue is ours."""
+        if not self._competes():
+            self._give_way(now, loop)
+            return False
         stage, before, self._before = self._stage, self._before, rate
         empty = self._longest < _GONE * self._queue
         shorter = self._late.value < _SHORTER * self._early.value
@@ -323,6 +356,10 @@ class Contention:
         self._ended = (float("-inf"), 0.0)
         self.end()
         return True
+
+    def _give_way(self, now: float, loop: float) -> None:
+        self._stage, self._empty = ContentionStage.AWAY, 0
+        self._begin_round(now, loop)
 
     def _gone(self, now: float) -> None:
         self._ended = (now, self._growth.window)

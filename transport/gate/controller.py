@@ -26,6 +26,7 @@ Pure: `now` is an argument, reports are numbers. It knows nothing of sockets and
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from monitor.estimate import BandwidthEstimate
@@ -75,9 +76,11 @@ _STALLED: Final = 1.0
 class Gate:
     """The controller of one direction, at its sender."""
 
-    def __init__(self, *, now: float, quantum: int, competes: bool = True) -> None:
-        """`quantum` in bytes; it may be changed at any time. `competes`: others who fill the queue
-        are given way to no more than TCP does."""
+    def __init__(
+        self, *, now: float, quantum: int, competes: Callable[[], bool] = lambda: True
+    ) -> None:
+        """`quantum` in bytes; it may be changed at any time. `competes`: while it says yes, others
+        who fill the queue are given way to no more than TCP does."""
         self.asks = True
         """A quantum goes to ask for a report that does not come; else the connection asks."""
         self.open = False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections import deque
+from collections.abc import Callable
 from typing import Final
 
 from monitor.progress import ReportedProgress
@@ -87,9 +88,10 @@ class Band:
 class QueueWatch:
     """Finds out whose one gate's queue is, and holds the window while it is others'."""
 
-    def __init__(self, *, competes: bool = True) -> None:
-        """`competes`: others who fill the queue are given way to no more than TCP does."""
-        self.contention = Contention(allowed=competes)
+    def __init__(self, *, competes: Callable[[], bool] = lambda: True) -> None:
+        """`competes`: while it says yes, others who fill the queue are given way to no more than
+        TCP does."""
+        self.contention = Contention(competes=competes)
         self._band = Band()
         self._yielding = Yielding()
         self._slower_at: deque[float] = deque(

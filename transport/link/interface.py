@@ -11,7 +11,7 @@ REPORT and QUANTUM frames are the link's own business: sessions see neither.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -135,8 +135,14 @@ class Inbox(Protocol):
 class Link(Protocol):
     """A running connection to the peer."""
 
-    def start(self, outbox: Outbox, inbox: Inbox) -> None:
-        """Begin to pull and to deliver. Called once, from the event loop."""
+    def start(
+        self, outbox: Outbox, inbox: Inbox, *, competes: Callable[[], bool] = lambda: True
+    ) -> None:
+        """Begin to pull and to deliver. Called once, from the event loop.
+
+        `competes`: asked now and then; while it says yes, other programs that keep the line's queue
+        full are given way to no more than TCP does, else all of them.
+        """
 
     def wake(self) -> None:
         """The outbox has something to send that it lacked before."""

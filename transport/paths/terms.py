@@ -18,8 +18,12 @@ from transport.udp.connection import DEVICE
 
 SPARE, METERED = "spare", "metered"
 """Roles; anything else is used."""
+USUAL, BACKGROUND = "bottleneck", "background"
+"""Names of congestion controls: one that has its share of a line beside others, and one that takes
+what they leave."""
 CONTROLS: Final[Mapping[str, Callable[[int], Congestion]]] = {
-    "bottleneck": lambda segment: BottleneckBased(segment=segment),
+    USUAL: lambda segment: BottleneckBased(segment=segment),
+    BACKGROUND: lambda segment: BottleneckBased(segment=segment, competes=False),
     "newreno": lambda segment: NewReno(segment=segment),
 }
 """By name, for packets of so many bytes."""
@@ -41,7 +45,7 @@ class PathTerms:
 
     role: str = ""
     budget: MonthlyBudget | None = None
-    control: str = "bottleneck"
+    control: str = USUAL
     now: Callable[[], datetime] = datetime.now
 
     @property
@@ -93,17 +97,24 @@ class AllTerms:
     roles: Mapping[str, str] = field(default_factory=dict)
     budgets: Mapping[str, MonthlyBudget] = field(default_factory=dict)
     controls: Mapping[str, str] = field(default_factory=dict)
+    usual: str = USUAL
+    """The control of interfaces that are not named."""
     now: Callable[[], datetime] = datetime.now
 
     def of(self, name: str) -> PathTerms:
         """Says how the interface with that name is used."""
-        control = self.controls.get(name, "bottleneck")
+        control = self.controls.get(name, self.usual)
         return PathTerms(self.roles.get(name, ""), self.budgets.get(name), control, self.now)
 
 
 def all_terms(
-    roles: Mapping[str, str], budgets: Mapping[str, str], controls: Mapping[str, str]
+    roles: Mapping[str, str],
+    budgets: Mapping[str, str],
+    controls: Mapping[str, str],
+    *,
+    usual: str = USUAL,
 ) -> AllTerms:
-    """As settings have them, with budgets such as "2 GB". Raises ValueError."""
+    """As settings have them, with budgets such as "2 GB", and the control of interfaces that have
+    none of their own. Raises ValueError."""
     sizes = {name: MonthlyBudget(byte_size(text)) for name, text in budgets.items()}
-    return AllTerms(roles, sizes, controls)
+    return AllTerms(roles, sizes, controls, usual)

@@ -19,6 +19,7 @@ Pure. It does not know what a component is, nor what carries the bytes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
@@ -61,10 +62,15 @@ class Endpoint:
     """The protocol core of a link's end."""
 
     def __init__(
-        self, outbox: Outbox, *, now: float, measures: bool = False, competes: bool = True
+        self,
+        outbox: Outbox,
+        *,
+        now: float,
+        measures: bool = False,
+        competes: Callable[[], bool] = lambda: True,
     ) -> None:
         """`measures`: learns what others leave of the path, where the connection tells what has
-        arrived. `competes`: gives way to others who fill its queue no more than TCP does."""
+        arrived. `competes`: as of `Link.start`."""
         self._measures, self._competes = measures, competes
         self.gate = self._gate(now, outbox.quantum)
         self._probe = Probe()

@@ -39,16 +39,14 @@ class StreamLink:
         on_lost: Lost | None = None,
         on_use: Callable[[], None] = lambda: None,
         measures: bool = False,
-        competes: bool = True,
     ) -> None:
         """`connection`: the link owns it from here on. `on_use`: told whenever anything moves.
 
         `congestion`: of TCP, "cubic", "bbr", or None for the system's default. `on_lost`: the link
         waits for `resume` when its connection breaks; without it, it closes. Raises LinkError when
         the kernel lacks the congestion control. `measures`: over UDP, what others leave of it.
-        `competes`: others who fill the queue are given way to no more than TCP does.
         """
-        self._measures, self._competes = measures, competes
+        self._measures = measures
         self._congestion = congestion
         self._on_lost = on_lost
         self._on_use = on_use
@@ -65,9 +63,11 @@ class StreamLink:
 
     # -- transport.link.interface.Link -------------------------------------------------------------
 
-    def start(self, outbox: Outbox, inbox: Inbox) -> None:
+    def start(
+        self, outbox: Outbox, inbox: Inbox, *, competes: Callable[[], bool] = lambda: True
+    ) -> None:
         self._endpoint = Endpoint(
-            outbox, now=self._loop.time(), measures=self._measures, competes=self._competes
+            outbox, now=self._loop.time(), measures=self._measures, competes=competes
         )
         self._inbox = inbox
         if self._closed:

@@ -53,8 +53,10 @@ class MisjudgedLink:
         self._rate = rate
         self._now = now
 
-    def start(self, outbox: Outbox, inbox: Inbox) -> None:
-        self._link.start(outbox, inbox)
+    def start(
+        self, outbox: Outbox, inbox: Inbox, *, competes: Callable[[], bool] = lambda: True
+    ) -> None:
+        self._link.start(outbox, inbox, competes=competes)
 
     def wake(self) -> None:
         self._link.wake()

@@ -2,7 +2,8 @@
 
 Gate, SPP and both ends of the link are the product's, in virtual time; TCP is the model of
 emulation/tcp/, over the same line and queue. What is sent has no end. A fair share is one of all
-connections; afterwards the link is alone again, and its queue is to be short.
+connections; afterwards the link is alone again, and its queue is to be short. Where what it sends
+gives way (`--congestion background`), the others are to have nearly all.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ SETTLED: Final = 5.0
 AFTER: Final = 10.0
 FAIR: Final = 0.6
 """Of a fair share, that either side is to have at least."""
+LEFT: Final = 0.85
+"""Of the line, that another one is to have at least beside what gives way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ def run(
     seconds: float | None = None,
 ) -> dict[str, Any]:
     """Each line with so many others. Raises ValueError for a line that there is not."""
-    rows, checks = [], {}
+    rows, polite, checks = [], [], {}
     print(_HEAD)
     for line in lines:
         for many in others:
@@ -59,7 +62,18 @@ def run(
             rows.append(_row(line, many, found))
             print(_told(rows[-1]))
             checks[f"{line}, {many} beside"] = _check(found, many)
-    return {"runs": rows, "checks": checks, "notes": [_HEAD, *map(_told, rows)]}
+    print(_GIVES_WAY)
+    for line in lines:
+        took = seconds or SECONDS.get(line, 60.0)
+        found = run_virtually(shares(line, others=1, seconds=took, competes=False))
+        polite.append(_row(line, 1, found))
+        print(_told(polite[-1]))
+        left = round(found.theirs, 2)
+        checks[f"{line}, beside what gives way"] = Check(
+            *(left, "of the line", f">= {LEFT:g}", found.theirs >= LEFT)
+        )
+    notes = [_HEAD, *map(_told, rows), _GIVES_WAY, *map(_told, polite)]
+    return {"runs": rows, "gives_way": polite, "checks": checks, "notes": notes}
 
 
 def _check(found: SharedLine, many: int) -> Check:
@@ -81,10 +95,11 @@ def _row(line: str, many: int, found: SharedLine) -> dict[str, Any]:
     }
 
 
-async def shares(line: str, *, others: int, seconds: float) -> SharedLine:
-    """A link down that line, beside so many downloads for so long."""
+async def shares(line: str, *, others: int, seconds: float, competes: bool = True) -> SharedLine:
+    """A link down that line, beside so many downloads for so long. `competes`: what it sends does
+    not give way to them."""
     rate, delay = profile(line).rate_down, profile(line).delay
-    link = EndlessLink(profile(line))
+    link = EndlessLink(profile(line), competes=competes)
     flows = [TcpBeside(link.path.down, delay=delay) for _ in range(others)]
 
     async def carried(span: float) -> tuple[float, list[float]]:
@@ -105,6 +120,7 @@ async def shares(line: str, *, others: int, seconds: float) -> SharedLine:
     return SharedLine(ours, theirs, alone, statistics.median(queues))
 
 
+_GIVES_WAY: Final = "the same, where what the link sends gives way:"
 _HEAD: Final = "line        others    ours  theirs    fair     alone again   queue"
 
 

@@ -31,8 +31,9 @@ _LOOK: Final = 0.0101
 class EndlessLink:
     """Such a link, which has begun. Make it within the loop."""
 
-    def __init__(self, line: Profile, *, measures: bool = False) -> None:
-        """`measures`: the far end learns what others leave of the line."""
+    def __init__(self, line: Profile, *, measures: bool = False, competes: bool = True) -> None:
+        """`measures`: the far end learns what others leave of the line. `competes`: what it sends
+        does not give way to them."""
         self._line = line
         near, far, self.path = memory_links(
             line, near=DEVICE, far=REMOTE, near_control=congestion(), far_control=congestion()
@@ -41,7 +42,7 @@ class EndlessLink:
         self._far = StreamLink(udp_connection(far, lingers=True), measures=measures)
         self._outbox = EndlessOutbox(_UNFITTED)
         self._near.start(Silent(), ChunkWatch())
-        self._far.start(self._outbox, ChunkWatch())
+        self._far.start(self._outbox, ChunkWatch(), competes=lambda: competes)
 
     @property
     def sent(self) -> int:

@@ -83,7 +83,7 @@ class BottleneckBased:
         self._under_way = 0
         """Bytes."""
         self._now = float("-inf")
-        self._contention = Contention(allowed=competes)
+        self._contention = Contention(competes=lambda: competes)
         self._yielding = Yielding()
 
     @property
