@@ -188,7 +188,11 @@ def _all_saved(folder: Path) -> bool:
 
 
 def _sums(folder: Path) -> dict[str, str]:
-    return {one.name: hashlib.sha256(one.read_bytes()).hexdigest()[:16] for one in folder.iterdir()}
+    sums = {}
+    for one in folder.iterdir():
+        with contextlib.suppress(FileNotFoundError):  # it has another name by now
+            sums[one.name] = hashlib.sha256(one.read_bytes()).hexdigest()[:16]
+    return sums
 
 
 def _whole(file: Path) -> bool:
