@@ -27,6 +27,8 @@ from wire import messages as m
 AGAIN: Final = 30.0
 """Seconds after which what others leave is told again though it is the same: a device believes it
 for a while."""
+BETWEEN_TURNS: Final = 2.0
+"""Seconds; others come and go, and people can read no more of it."""
 BETWEEN_DRAWINGS: Final = 0.5
 """Seconds; a device of ours asks for less than .2 % of its link."""
 _log = structlog.get_logger("sluice.remote")
@@ -52,6 +54,8 @@ class MeasuredLink(Protocol):
     def outgoing(self) -> BandwidthEstimate | None: ...
     @property
     def available(self) -> BandwidthEstimate | None: ...
+    @property
+    def shared(self) -> bool: ...
 
 
 class DeviceNews:
@@ -85,6 +89,9 @@ class DeviceNews:
         self._later = later
         self._announcements = Announcements()
         self._drawn_at = -inf
+        self._shared = False
+        """As it was told last, and when."""
+        self._shared_at = -inf
 
     def draw(self, tree: Tree, now: float) -> None:
         """Answer that somebody looks at the tree, but not as often as somebody may ask."""
@@ -131,6 +138,16 @@ class DeviceNews:
             self._tell_rate(m.Carries, abilities.BANDWIDTH, self._announcements, carried, now)
         if left is not None:
             self._tell_rate(m.Leaves, abilities.AVAILABLE, self._left, left, now)
+        self._tell_shared(link.shared, now)
+
+    def _tell_shared(self, shared: bool, now: float) -> None:
+        if shared == self._shared or not self._device.accepts(abilities.CONTENDED):
+            return
+        if now < self._shared_at + BETWEEN_TURNS:
+            self._later()
+            return
+        self._shared, self._shared_at = shared, now
+        self._device.say(m.Contended(shared))
 
     def _tell_rate(
         self,

@@ -410,6 +410,13 @@ class Leaves(Message, tag=48, frozen=True):
     """Percent: 50 where it is at least or at most so much, 100 where it is."""
 
 
+class Contended(Message, tag=49, frozen=True):
+    """Others keep the queue of the line towards whoever is told full, so it is shared with them; or
+    no longer. Only for who accepts it (CONTENDED)."""
+
+    others: bool
+
+
 class Refused(Message, tag=44, frozen=True):
     """One of COMMANDS can't be carried out and has changed nothing. Only for who accepts it
     (REFUSALS)."""
@@ -450,8 +457,8 @@ _Any = (
     Hello | Credit | Reset | Ping | Pong | Goodbye | Request | Cancel | CloseDocument
     | SetScheduler | SetWeight | SetQuantum | SetPlan | Raise | Hold | Fetch | Growing | Head
     | Levels | Skeleton | Failed | Hint | Trailers | Packed | Expired | TooSoon
-    | Package | Notice | Decisions | Carries | Leaves | Refused | LookAtTree | TreeDrawn | Reserve
-    | GiveWay
+    | Package | Notice | Decisions | Carries | Leaves | Contended | Refused | LookAtTree | TreeDrawn
+    | Reserve | GiveWay
     | Guaranteed
 )  # fmt: skip
 COMMANDS: Final = (

@@ -80,7 +80,8 @@ _FROM: Final[dict[Side, tuple[type[m.Message], ...]]] = {
     ),
     Side.REMOTE: (
         *_BOTH, m.Head, m.Levels, m.Skeleton, m.Failed, m.Hint, m.Trailers, m.Expired, m.TooSoon,
-        m.Package, m.Notice, m.Decisions, m.Carries, m.Leaves, m.Refused, m.TreeDrawn, m.Guaranteed,
+        m.Package, m.Notice, m.Decisions, m.Carries, m.Leaves, m.Contended,
+        m.Refused, m.TreeDrawn, m.Guaranteed,
     ),
 }  # fmt: skip
 _WITH_HEADERS: Final = (m.Request, m.Head, m.Skeleton, m.Hint, m.Trailers)

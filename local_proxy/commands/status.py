@@ -163,6 +163,8 @@ def render(status: StatusSnapshot) -> str:
     lines.append(f"  down {_rate(link.down)}, up {_rate(link.up)}")
     if link.available is not None:
         lines.append(f"  others leave {_rate(link.available)} of it downwards")
+    if link.shared:
+        lines.append(f"  others use the line, {' and '.join(link.shared)}: it is shared with them")
     if link.tcp is not None:
         lines.append(f"  {_transport(link.tcp)}")
     lines += [f"  {_path(path)}" for path in link.paths]

@@ -43,6 +43,7 @@ ACCEPTS: Final = (
     abilities.DECISIONS,
     abilities.BANDWIDTH,
     abilities.AVAILABLE,
+    abilities.CONTENDED,
     abilities.APPLICATIONS,
     abilities.REFUSALS,
     abilities.TIMELY,
@@ -125,6 +126,8 @@ class LocalSession:
         self._bandwidth, self._available = ToldBandwidth(), ToldBandwidth("imtcp")
         self.tree = TreeLooks()
         """What the remote says of the tree, to who looks at it."""
+        self.shared = False
+        """Others keep the queue of the line towards this device full, says the remote."""
         self.gives_way = False
         """What goes up gives way to other programs of the line."""
         self.decisions: Mapping[str, int] = {}
@@ -159,6 +162,7 @@ class LocalSession:
             m.Decisions: self._on_decisions,
             m.Carries: self._on_rate,
             m.Leaves: self._on_rate,
+            m.Contended: self._on_shared,
             m.TreeDrawn: self._on_tree,
             m.Ping: self._on_ping,
             m.Pong: lambda message, headers: None,
@@ -421,6 +425,10 @@ class LocalSession:
         told = self._bandwidth if isinstance(message, m.Carries) else self._available
         now = asyncio.get_running_loop().time()
         told.hear(float(max(1, message.rate)), min(max(0, message.sure), 100) / 100, now)
+
+    def _on_shared(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Contended)
+        self.shared = message.others
 
     def _on_tree(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.TreeDrawn)

@@ -46,6 +46,12 @@ def exposition(status: StatusSnapshot) -> str:
             "What others leave of the link.",
             [({"direction": "down"}, link.available.rate)] if link.available else [],
         ),
+        _family(
+            "line_shared",
+            "gauge",
+            "1 while other programs fill the line's queue.",
+            [({"direction": way}, float(way in link.shared)) for way in ("down", "up")],
+        ),
         _family("delay_seconds", "gauge", "From sending a byte to hearing of it.", delays),
         *_transport(link.tcp),
         *_paths(link.paths),

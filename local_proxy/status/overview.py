@@ -189,6 +189,7 @@ class Overview:
             down=_estimate(session.bandwidth(now), now),
             up=_estimate(link.outgoing, now),
             available=_estimate(session.available(now), now),
+            shared=[way for way, on in (("down", session.shared), ("up", link.shared)) if on],
             received=received + link.received,
             sent=sent + link.sent,
             delay=link.delay,

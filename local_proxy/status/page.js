@@ -53,11 +53,12 @@ function showTexts({ count, bytes, most, spared }) {
 
 function showTiles({ link, savings }) {
   figure("rate", rateText(chart.now()), `${bytesText(link.received)} down, ${bytesText(link.sent)} up so far`);
-  const { down, up, available } = link;
+  const { down, up, available, shared } = link;
+  const others = shared.length ? `; others use the line, ${shared.join(" and ")}` : "";
   if (down) {
     const sure = !link.connected ? "before the link broke" : down.confidence < 0.5 ? "a guess" : down.age > 10 ? `measured ${timeText(down.age)} ago` : "measured";
-    figure("estimate", rateText(down.rate), `${sure}${up ? `; up ${rateText(up.rate).join(" ")}` : ""}${available ? `; others leave ${rateText(available.rate).join(" ")}` : ""}`);
-  } else figure("estimate", ["–", ""], "not measured yet");
+    figure("estimate", rateText(down.rate), `${sure}${up ? `; up ${rateText(up.rate).join(" ")}` : ""}${available ? `; others leave ${rateText(available.rate).join(" ")}` : ""}${others}`);
+  } else figure("estimate", ["–", ""], `not measured yet${others}`);
   if (link.delay !== null) {
     const delay = timeText(link.delay).split(/ (?=\S+$)/);
     figure("delay", delay, link.min_delay !== null ? `${timeText(link.min_delay)} at its lowest` : "");

@@ -83,6 +83,8 @@ class LinkStatus(msgspec.Struct, frozen=True, kw_only=True):
     up: ShownEstimate | None = None
     available: ShownEstimate | None = None
     """What others leave of it downwards, our own share included; None: it is not measured."""
+    shared: list[str] = []
+    """Ways, down or up, in which other programs of the line fill its queue."""
     received: int = 0
     """Bytes since the start, with headers; the session's, over all its connections."""
     sent: int = 0

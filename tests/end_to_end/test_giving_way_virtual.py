@@ -29,6 +29,8 @@ UPDATE = SyntheticPage(ERRAND, {ERRAND: File("application/octet-stream", bytes(9
 MADE = prepared([BIG])
 LINK = profile("1.6M")
 SECONDS = 30.0
+NOTICED = 12.0
+"""Seconds until who shares a queue has found out that it is his own (it is tried every 8 s)."""
 
 
 class Pages:
@@ -48,6 +50,8 @@ class Shares(NamedTuple):
     theirs: float
     alone: float
     """Ours, once they are over."""
+    shown: tuple[list[str], list[str]]
+    """Ways in which people are told that others use the line: then, and once they are over."""
 
 
 async def fetch(pair: Pair, url: str) -> None:
@@ -65,6 +69,9 @@ async def shares(*policies: Default | Pages | Polite, url: str, setting: str = "
         loading = asyncio.create_task(pair.load(url) if url == BIG.url else fetch(pair, url))
         other = TcpBeside(path.down, delay=LINK.delay)
 
+        def shown() -> list[str]:
+            return pair.local.overview.snapshot().link.shared
+
         async def ours(seconds: float) -> float:
             before = pair.tap.received
             await asyncio.sleep(seconds)
@@ -74,18 +81,21 @@ async def shares(*policies: Default | Pages | Polite, url: str, setting: str = "
         other.start()
         beside = await ours(SECONDS)
         theirs = other.delivered / SECONDS / LINK.rate_down
+        then = shown()
         other.stop()
-        await asyncio.sleep(4.0)
+        await asyncio.sleep(NOTICED)
         alone = await ours(4.0)
+        told = then, shown()
         loading.cancel()
-    return Shares(beside, theirs, alone)
+    return Shares(beside, theirs, alone, told)
 
 
 def test_a_page_has_its_share() -> None:
-    ours, theirs, alone = run(shares(url=BIG.url))
-    assert ours >= 0.3
-    assert theirs >= 0.3
-    assert alone >= 0.85
+    found = run(shares(url=BIG.url))
+    assert found.ours >= 0.3
+    assert found.theirs >= 0.3
+    assert found.alone >= 0.85
+    assert found.shown == (["down"], [])
 
 
 @pytest.mark.parametrize(
@@ -100,7 +110,8 @@ def test_a_page_has_its_share() -> None:
 def test_what_gives_way_takes_what_is_left(
     url: str, policies: tuple[Pages, ...], setting: str
 ) -> None:
-    ours, theirs, alone = run(shares(*policies, url=url, setting=setting))
-    assert ours <= 0.1
-    assert theirs >= 0.85
-    assert alone >= 0.85
+    found = run(shares(*policies, url=url, setting=setting))
+    assert found.ours <= 0.1
+    assert found.theirs >= 0.85
+    assert found.alone >= 0.85
+    assert found.shown == (["down"], [])

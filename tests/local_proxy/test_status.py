@@ -221,6 +221,7 @@ def test_metrics_are_prometheus_text() -> None:
             down=ShownEstimate(7000.5, 0.1, 1.0),
             available=ShownEstimate(5000.0, 0.1, 1.0),
             delay=0.25,
+            shared=["down"],
         ),
         savings=ShownSavings(origin_bytes=900, link_bytes=300),
         policies=[PolicyStatus(name='my "own"\nline', on=False)],
@@ -231,6 +232,8 @@ def test_metrics_are_prometheus_text() -> None:
         assert line.startswith("# ") or sample.fullmatch(line), line
     assert 'sluice_bandwidth_bytes_per_second{direction="down"} 7000.5\n' in text
     assert 'sluice_available_bytes_per_second{direction="down"} 5000\n' in text
+    assert 'sluice_line_shared{direction="down"} 1\n' in text
+    assert 'sluice_line_shared{direction="up"} 0\n' in text
     assert 'sluice_policy_on{policy="my \\"own\\"\\nline",index="0"} 0\n' in text
     assert "sluice_origin_bytes_total 900\n" in text
     names = re.findall(r"# TYPE (\S+)", text)
@@ -405,3 +408,10 @@ def test_what_others_leave_is_said_where_it_is_measured() -> None:
     said = render(msgspec.structs.replace(status(), link=link)).splitlines()
     assert "  others leave 40 kbit/s of it downwards" in said
     assert "others leave" not in render(status())
+
+
+def test_that_others_use_the_line_is_said() -> None:
+    link = msgspec.structs.replace(LINK, shared=["down", "up"])
+    said = render(msgspec.structs.replace(status(), link=link)).splitlines()
+    assert "  others use the line, down and up: it is shared with them" in said
+    assert "others use" not in render(status())

@@ -34,6 +34,7 @@ class Measured(NamedTuple):
 
     outgoing: BandwidthEstimate | None
     available: BandwidthEstimate | None
+    shared: bool
 
 
 class World:
@@ -45,6 +46,7 @@ class World:
         self.economy = Economy()
         self.estimate: BandwidthEstimate | None = None
         self.available: BandwidthEstimate | None = None
+        self.shared = False
         self.looks = 0
         self.too_soon: list[tuple[int, float]] = []
         self.guarantees: list[GuaranteeNews] = []
@@ -53,7 +55,7 @@ class World:
             self.refusals,
             self.economy,
             refused=dict,
-            measured=lambda: Measured(self.estimate, self.available),
+            measured=lambda: Measured(self.estimate, self.available, self.shared),
             too_soon=lambda: self.too_soon,
             guarantees=lambda: self.guarantees,
             later=self.look,
@@ -132,6 +134,22 @@ def test_what_came_too_soon_is_told_at_a_later_look_for_which_it_asks() -> None:
     world.news.tell(1.0)
     assert world.listener.heard[1:] == [m.Carries(20_000, 90)]
     assert world.looks == 1
+
+
+def test_that_others_use_the_line_is_told_when_it_changes_and_not_too_often() -> None:
+    world, older = World(abilities.CONTENDED), World(abilities.AVAILABLE)
+    for one in (world, older):
+        one.news.tell(0.0)
+        one.shared = True
+        one.news.tell(0.5)
+        one.news.tell(1.0)
+        one.shared = False
+        one.news.tell(2.4)
+    assert world.listener.heard == [m.Contended(True)]
+    assert world.looks == 1
+    world.news.tell(2.5)
+    assert world.listener.heard == [m.Contended(True), m.Contended(False)]
+    assert (older.listener.heard, older.looks) == ([], 0)
 
 
 def test_what_others_leave_is_told_to_who_understands_it() -> None:

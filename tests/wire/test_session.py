@@ -244,6 +244,7 @@ EXAMPLES: list[m.Message] = [
     m.Decisions({"slow": 12, "soon": 3}),
     m.Carries(48_000, 75),
     m.Leaves(30_000, 100),
+    m.Contended(True),
     m.Refused(3, "no scheduler is called so"),
     m.Reserve(["browser", "7"], 62_500.0, 2.0),
     m.GiveWay(["browser", "7"], False),

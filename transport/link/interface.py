@@ -90,6 +90,8 @@ class LinkStatistics:
     incoming: BandwidthEstimate | None
     available: BandwidthEstimate | None = None
     """What others leave of the path, our own share included; None: nobody measures it."""
+    shared: bool = False
+    """Others keep the queue of the line full that way, as far as this end knows."""
     seen: float = 0.0
     """Bytes/second that the link has carried on this connection, however long ago; 0: not known."""
     replayed: int = 0

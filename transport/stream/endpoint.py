@@ -255,6 +255,7 @@ class Endpoint:
             delay=gate.delay,
             outgoing=self._outgoing(now),
             available=None if self.gate.streams is None else self.gate.streams.estimate(),
+            shared=self.gate.contends and not self.gate.open,
             incoming=self.incoming(),
             seen=gate.seen,
             replayed=self._replayed,
