@@ -185,12 +185,17 @@ class Contention:
     @property
     def active(self) -> bool:
         """Whether others fill the queue."""
-        return self._growth.window > 0.0 or self._stage is ContentionStage.AWAY
+        return self._growth.window > 0.0 or self.away
+
+    @property
+    def away(self) -> bool:
+        """Whether they have been left the line."""
+        return self._stage is ContentionStage.AWAY
 
     @property
     def window(self) -> float:
         """Bytes that may be under way; 0: as few as can be."""
-        if self._stage is ContentionStage.AWAY:
+        if self.away:
             return 0.0
         return self._dip if self._stage in _DIPS else self._growth.window
 
@@ -239,7 +244,7 @@ class Contention:
         ours."""
         self._under_way = max(self._under_way, under_way)
         self._longest = max(self._longest, excess)
-        if self._stage is ContentionStage.AWAY:
+        if self.away:
             if now >= self._round_ends:
                 self._round_away(now, loop)
         elif self._stage is ContentionStage.SHARE:
@@ -252,8 +257,7 @@ class Contention:
 
     def lost(self, now: float, *, sent_at: float) -> None:
         """What was sent then is lost."""
-        away = self._stage is ContentionStage.AWAY
-        if away or not self.active or sent_at <= self._cut_at:
+        if self.away or not self.active or sent_at <= self._cut_at:
             return
         self._cut_at = now
         if self._stage is not ContentionStage.LOW:

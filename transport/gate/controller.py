@@ -355,7 +355,8 @@ class Gate:
         if limited:
             self._rate.forget_before(self._rate.clock - path.loop)
             path.delivered = self._rate.delivered(path.window)
-        if self._queue.contention.heard(
+        contention, away = self._queue.contention, self._queue.contention.away
+        if contention.heard(
             now,
             progress,
             loop=path.loop,
@@ -364,6 +365,9 @@ class Gate:
             limited=limited,
         ):
             self._drop(now, max(path.window / 2, path.excess))
+        elif away and not contention.active:  # they may only have let go for a while
+            path.delivered = max(path.delivered, self._most_of_late / 2)
+            self._level_since = now + 2 * self._delay.round
 
     def _grow(self, now: float) -> None:
         """After a round."""
