@@ -25,26 +25,18 @@ class Start:
         self.received = 0
 
     def report(
-        self,
-        *,
-        later: float = 0.2,
-        excess: float = 0.0,
-        limited: bool = True,
-        under_way: int = 900,
-        gained: int = 0,
+        self, *, later: float = 0.2, excess: float = 0.0, limited: bool = True, under_way: int = 900
     ) -> bool:
-        """One of so many bytes (0: all that may be under way), so much later than the last;
-        whether the rate is known."""
+        """One, so much later than the last; whether the rate is known."""
         self.now += later
-        gained = gained or int(self.cap)
-        self.received += gained
+        self.received += QUANTUM
         sent_at = self.now - LOOP - excess
         self.delay.add(
             self.now, loop=LOOP + excess, one_way=excess, steady=False, noise=0.0, held=0.0
         )
         arrived_at = self.now - LOOP / 2
         progress = ReportedProgress(
-            self.received, gained, sent_at, sent_at, QUANTUM, QUANTUM, arrived_at
+            self.received, QUANTUM, sent_at, sent_at, QUANTUM, QUANTUM, arrived_at
         )
         return self.search.heard(
             progress, self.delay, self.path, most=10_000.0, under_way=under_way, limited=limited
@@ -63,15 +55,6 @@ def test_a_few_quanta_and_twice_as_many_each_round() -> None:
         assert not start.report()
         caps.append(start.cap / QUANTUM)
     assert caps == [8, 16, 32, 64]
-
-
-def test_where_little_arrives_no_more_is_let_go() -> None:
-    start = Start()
-    caps = []
-    for _ in range(8):  # one quantum a round trip: all others are swallowed
-        assert not start.report(gained=QUANTUM)
-        caps.append(start.cap / QUANTUM)
-    assert caps == [4, 8, 8, 8, 16, 16, 16, 16]
 
 
 def test_who_has_little_to_say_is_let_say_no_more() -> None:

@@ -1,9 +1,7 @@
 """The start of a gate: nothing is known of the link, and little may show what it carries.
 
-What may be under way doubles each round while the queue stays empty, and a part of what was under
-way arrives: where the path swallows large packets, little does, and that is in time. A burst that
-the link draws out tells its rate at once (monitor/sensors/dispersion.py); else a whole round that
-is late does.
+What may be under way doubles each round while the queue stays empty. A burst that the link draws
+out tells its rate at once (monitor/sensors/dispersion.py); else a whole round that is late does.
 
 Pure. Told of each report; whoever asks knows what limits what is sent.
 """
@@ -19,8 +17,6 @@ from transport.gate.path_facts import PathFacts
 
 _QUANTA: Final = 4
 """Quanta under way at first."""
-_ARRIVES: Final = 0.3
-"""Of what may be under way, before twice as much may."""
 
 
 class RateSearch:
@@ -32,8 +28,6 @@ class RateSearch:
         """When a burst of padding had been sent."""
         self._cap = 0.0
         """Bytes; 0: a few quanta."""
-        self._arrived = 0
-        """Bytes, since it was raised."""
 
     @property
     def at_least(self) -> float:
@@ -63,7 +57,6 @@ class RateSearch:
         `most` bytes were delivered within a window at most, `under_way` are; `limited`: by the cap.
         """
         path.delivered = max(path.delivered, most)
-        self._arrived += progress.gained
         capacity = self._dispersion.add(
             progress, new_round=delay.round_ended, one_way=delay.one_way, message=path.quantum
         )
@@ -72,15 +65,11 @@ class RateSearch:
             path.delivered = max(path.delivered, capacity * delay.window)
             return True
         if padding and not under_way:
-            self._raise(path.quantum)
+            self._cap = 2 * self.cap(path.quantum)
         elif delay.round_ended:
             queue = path.target + path.serialisation
             if delay.least_excess > queue:
                 return True
-            arrives = self._arrived >= _ARRIVES * self.cap(path.quantum)
-            if limited and arrives and delay.excess <= queue:
-                self._raise(path.quantum)
+            if limited and delay.excess <= queue:
+                self._cap = 2 * self.cap(path.quantum)
         return False
-
-    def _raise(self, quantum: int) -> None:
-        self._cap, self._arrived = 2 * self.cap(quantum), 0
