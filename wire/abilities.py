@@ -30,7 +30,7 @@ BANDWIDTH: Final = "bandwidth"
 """Who accepts it is told by Carries what the sender's gate has found that the link carries."""
 AVAILABLE: Final = "available"
 """Who accepts it is told by Leaves what others leave of its link, where that is measured."""
-CONTENDED: Final = "others"
+CONTENDED: Final = "contended"
 """Who accepts it is told by Contended whether others fill the queue of its line."""
 REFUSALS: Final = "refusals"
 """Who accepts it is told by Refused which of its commands can't be carried out."""
@@ -53,7 +53,7 @@ texts against that. The device that accepts it keeps texts, so that the remote m
 RESERVES: Final = "reserves"
 """The remote that accepts it obeys Reserve, and rules about what is played while it comes
 (policies.api.plan, Rule.steady); the device that does is told by Guaranteed what becomes of it."""
-GIVES_WAY: Final = "way"
+GIVES_WAY: Final = "gives-way"
 """The remote that accepts it obeys GiveWay."""
 SIMILAR: Final = "similar"
 """The remote that accepts it obeys rules that want pictures alike (policies.api.plan,

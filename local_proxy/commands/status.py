@@ -164,7 +164,7 @@ def render(status: StatusSnapshot) -> str:
     if link.available is not None:
         lines.append(f"  others leave {_rate(link.available)} of it downwards")
     if link.shared:
-        lines.append(f"  others use the line, {' and '.join(link.shared)}: it is shared with them")
+        lines.append(f"  other programs use the line too, {' and '.join(link.shared)}")
     if link.tcp is not None:
         lines.append(f"  {_transport(link.tcp)}")
     lines += [f"  {_path(path)}" for path in link.paths]

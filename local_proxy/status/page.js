@@ -54,7 +54,7 @@ function showTexts({ count, bytes, most, spared }) {
 function showTiles({ link, savings }) {
   figure("rate", rateText(chart.now()), `${bytesText(link.received)} down, ${bytesText(link.sent)} up so far`);
   const { down, up, available, shared } = link;
-  const others = shared.length ? `; others use the line, ${shared.join(" and ")}` : "";
+  const others = shared.length ? `; other programs use the line too, ${shared.join(" and ")}` : "";
   if (down) {
     const sure = !link.connected ? "before the link broke" : down.confidence < 0.5 ? "a guess" : down.age > 10 ? `measured ${timeText(down.age)} ago` : "measured";
     figure("estimate", rateText(down.rate), `${sure}${up ? `; up ${rateText(up.rate).join(" ")}` : ""}${available ? `; others leave ${rateText(available.rate).join(" ")}` : ""}${others}`);

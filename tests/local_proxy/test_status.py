@@ -413,5 +413,5 @@ def test_what_others_leave_is_said_where_it_is_measured() -> None:
 def test_that_others_use_the_line_is_said() -> None:
     link = msgspec.structs.replace(LINK, shared=["down", "up"])
     said = render(msgspec.structs.replace(status(), link=link)).splitlines()
-    assert "  others use the line, down and up: it is shared with them" in said
-    assert "others use" not in render(status())
+    assert "  other programs use the line too, down and up" in said
+    assert "other programs" not in render(status())

@@ -24,6 +24,7 @@ from typing import Final
 from monitor.estimate import BandwidthEstimate
 from monitor.inline.measurement import PACKETS, InlineMeasurement, InlineResult, Where
 from monitor.inline.pause import CONGESTED
+from monitor.inline.steadied import SteadiedResults
 from monitor.inline.stream import MeasurementStream, StreamTimes
 from transport.link.connection import DeliveryReport
 
@@ -99,6 +100,7 @@ class GrantedStreams:
         """Bytes of the connection's stream before the first of those, as far as they are known: of
         what came behind a hole that is still open less is said to be here."""
         self.latest: InlineResult | None = None
+        self._steadied = SteadiedResults()
         self.found_at = 0.0
         """When: seconds on the sender's clock."""
         self.streams = self.failures = 0
@@ -155,7 +157,8 @@ class GrantedStreams:
         if self.latest is None:
             return None
         sure = 1.0 if self.latest.where is Where.INSIDE else EDGE
-        return BandwidthEstimate(self.latest.available, self.found_at, sure, "imtcp")
+        rate = self._steadied.mean or self.latest.available
+        return BandwidthEstimate(rate, self.found_at, sure, "imtcp")
 
     # -- inside --------------------------------------------------------------------------------
 
@@ -184,6 +187,7 @@ class GrantedStreams:
         found = self._measurement.observed(times, resolution=RESOLUTION)
         if found is not None:
             self.latest, self.found_at = found, now
+            self._steadied.add(found.available)
             self._not_before = now + CONGESTED * round_trip
         return found
 
