@@ -7,6 +7,8 @@ nothing to speak of. Sources: ATP, 4.2 (a receiver is told, it does not guess).
 
 from __future__ import annotations
 
+from collections import deque
+from dataclasses import replace
 from typing import Final
 
 from monitor.estimate import BandwidthEstimate
@@ -22,6 +24,10 @@ SHARE: Final = 0.002
 BURST: Final = 8
 """Announcements that may follow each other after a rest. On a line of 700 bytes/second the share is
 one in 17 s, and of a fade the first that is told is seldom the last."""
+LUMP: Final = 1 / 3
+"""Of the rate: a rise by less may be no more than a lump of what arrives,"""
+STANDS: Final = 0.5
+"""so it is told once it has stood for so many seconds, and no more of it than has stood."""
 FADES: Final = 120.0
 """Seconds of rest after which what was measured is a guess."""
 LEAST_SURE: Final = 0.1
@@ -39,6 +45,9 @@ class Announcements:
         self._told: BandwidthEstimate | None = None
         self._told_at = float("-inf")
         self._looked_at: float | None = None
+        self._recent = deque[tuple[float, float]]()
+        """When an estimate was looked at, and its rate: those of the last STANDS seconds, and the
+        one before."""
         self._allowance = float(BURST * SIZE)
         """Bytes that may be said now."""
 
@@ -47,6 +56,7 @@ class Announcements:
         if estimate is None:
             return None
         self._save_up(estimate.rate, now)
+        estimate = self._stood(estimate, now)
         if now < self._told_at + EVERY or self._allowance < SIZE or not self._is_news(estimate):
             return None
         self._told, self._told_at = estimate, now
@@ -56,6 +66,16 @@ class Announcements:
     def untold(self, estimate: BandwidthEstimate | None) -> bool:
         """Whether there is something to tell, now or when it may be told."""
         return estimate is not None and self._is_news(estimate)
+
+    def _stood(self, estimate: BandwidthEstimate, now: float) -> BandwidthEstimate:
+        """What of it is no lump."""
+        told, recent = self._told, self._recent
+        recent.append((now, estimate.rate))
+        while len(recent) > 1 and recent[1][0] <= now - STANDS:
+            recent.popleft()
+        if told is None or not told.rate < estimate.rate < (1 + LUMP) * told.rate:
+            return estimate
+        return replace(estimate, rate=max(told.rate, min(rate for _, rate in recent)))
 
     def _save_up(self, rate: float, now: float) -> None:
         """Since the last look the link could have carried so much more."""

@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.announcements import BURST, EVERY, FADES, SHARE, SIZE, Announcements, ToldBandwidth
+from monitor.announcements import (
+    BURST,
+    EVERY,
+    FADES,
+    LUMP,
+    SHARE,
+    SIZE,
+    STANDS,
+    Announcements,
+    ToldBandwidth,
+)
 from monitor.estimate import BandwidthEstimate
 
 FAST = 1e6
@@ -36,7 +46,29 @@ def test_a_tenth_of_the_rate_is_news_and_so_is_who_has_become_surer(
     announcements.due(found(FAST, sure=0.5 if then == FAST else 1.0), 0.0)
     later = found(then, sure=sure)
     assert announcements.untold(later) is news
-    assert (announcements.due(later, 10.0) is not None) is news
+    rises = then > FAST
+    assert (announcements.due(later, 10.0) is not None) is (news and not rises)
+    assert (announcements.due(later, 10.0 + STANDS) is not None) is (news and rises)
+
+
+def test_a_lump_is_not_told_and_a_rise_that_has_stood_is_as_far_as_it_stood() -> None:
+    announcements = Announcements()
+    announcements.due(found(FAST), 0.0)
+    rates = [1.0, 1.2, 1.3, 1.2, 1.05, 1.25, 1.0]
+    at = [1.0 + STANDS * step / 5 for step in range(len(rates))]
+    said = [announcements.due(found(FAST * rate), now) for rate, now in zip(rates, at, strict=True)]
+    assert said == [None] * len(rates)
+    risen = [announcements.due(found(FAST * rate), 5.0 + STANDS * step / 2)
+             for step, rate in enumerate((1.25, 1.15, 1.3))]  # fmt: skip
+    assert risen[:2] == [None, None]
+    assert risen[2] == found(FAST * 1.15)
+
+
+def test_a_rise_by_more_than_a_lump_is_told_at_once() -> None:
+    announcements = Announcements()
+    announcements.due(found(FAST), 0.0)
+    faster = found(FAST * (1 + LUMP))
+    assert announcements.due(faster, 1.0) == faster
 
 
 def test_small_steps_are_told_once_they_add_up() -> None:
