@@ -23,16 +23,21 @@ from tests.local_proxy.test_client_hello import HELLO
 class Said:
     """A client that says some pieces and leaves; keeps what it hears."""
 
-    def __init__(self, *pieces: bytes, silent: bool = False) -> None:
+    def __init__(self, *pieces: bytes, silent: bool = False, after: float = 0.0) -> None:
         self.on_leave: Callable[[], object] | None = None
         self.ended = self.lost = False
         self._pieces: Iterator[bytes] = iter(pieces)
         self._silent = silent
+        self._after = after
+        """Seconds until the first piece."""
         self.heard = bytearray()
         self.written = asyncio.Event()
         self.how = "open"
 
     async def read(self) -> bytes:
+        if self._after:
+            await asyncio.sleep(self._after)
+            self._after = 0.0
         piece = next(self._pieces, b"")
         if not piece and self._silent:
             await asyncio.Event().wait()
@@ -56,11 +61,15 @@ class Said:
 class Far:
     """A server that speaks first and ends when the client does."""
 
-    def __init__(self) -> None:
+    def __init__(self, first: bytes = b"220 hello") -> None:
         self.got = bytearray()
         self.closed = 0
         self._says: asyncio.Queue[bytes] = asyncio.Queue()
-        self._says.put_nowait(b"220 hello")
+        if first:
+            self._says.put_nowait(first)
+
+    def say(self, words: bytes) -> None:
+        self._says.put_nowait(words)
 
     async def read(self) -> bytes:
         if self.got and self._says.empty():
@@ -169,6 +178,56 @@ def test_a_silent_client_hears_a_server_that_speaks_first() -> None:
         assert client.heard == b"220 hello"
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(go())
+
+
+def test_a_busy_client_that_says_late_what_it_speaks_is_served_all_the_same() -> None:
+    """A browser on a slow machine takes longer than an SSH client that waits for the server."""
+
+    async def go() -> None:
+        far = Far(b"")
+        core = OneTunnel(far)
+        client = Said(HELLO, after=0.1)
+        await carried(client, core, port=8443)
+        assert bytes(client.heard[:1]) in (b"\x15", b"\x16")
+        assert core.asked == [("a.test", 8443)]
+        assert (far.got, far.closed) == (b"", 1)
+
+    asyncio.run(go())
+
+
+def test_what_a_client_says_late_and_is_for_nobody_here_is_passed_on() -> None:
+    async def go() -> None:
+        far = Far(b"")
+        assert await carried(Said(b"GET / HTTP/1.0\r\n\r\n", after=0.1), OneTunnel(far)) == []
+        assert far.got == b"GET / HTTP/1.0\r\n\r\n"
+        assert far.closed == 1
+
+    asyncio.run(go())
+
+
+def test_half_a_hello_as_the_server_speaks_is_passed_on() -> None:
+    async def go() -> None:
+        far = Far(b"")
+        client = Said(HELLO[:20], silent=True, after=0.05)
+        asyncio.get_running_loop().call_later(0.2, far.say, b"220 hello")
+        task = asyncio.ensure_future(carried(client, OneTunnel(far)))
+        await client.written.wait()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        assert far.got == HELLO[:20]
+        assert client.heard == b"220 hello"
+        assert far.closed == 1
+
+    asyncio.run(go())
+
+
+def test_who_leaves_before_anybody_has_spoken_leaves_nothing_open() -> None:
+    async def go() -> None:
+        far = Far(b"")
+        await carried(Said(after=0.05), OneTunnel(far))
+        assert far.closed == 1
 
     asyncio.run(go())
 

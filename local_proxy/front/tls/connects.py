@@ -13,11 +13,12 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Generic, Protocol, TypeVar
 
 import structlog
 
 from local_proxy.front.tls.authority import Authority
+from local_proxy.front.tls.awaited import Awaited
 from local_proxy.front.tls.client_hello import ClientHello, parse_client_hello
 from local_proxy.front.tls.kept_rejections import Lessons
 from local_proxy.front.tls.rejections import Learnt, Rejections
@@ -139,7 +140,7 @@ class Connects:
             return _Heard(self, self._https, host, port, client)
         return await self.tunnel(host, port)
 
-    async def tunnel(self, host: str, port: int) -> ConnectWay | Response:
+    async def tunnel(self, host: str, port: int) -> _Opaque[Duplex] | Response:
         """An opaque one, as far as the server."""
         try:
             far = await self._core.connect(host, port)
@@ -162,11 +163,14 @@ class Connects:
         return max(self._silence, SILENCE_HTTPS) if port == 443 else self._silence
 
 
+_Far = TypeVar("_Far", bound=Duplex)
+
+
 @dataclass(frozen=True, slots=True)
-class _Opaque:
+class _Opaque(Generic[_Far]):
     """Bytes both ways, never looked at."""
 
-    far: Duplex
+    far: _Far
     idle_time: float
 
     async def carry(self, client: ClientStream, early: bytes) -> None:
@@ -187,30 +191,59 @@ class _Heard:
     client: str
 
     async def carry(self, client: ClientStream, early: bytes) -> None:
-        first, hello = await self._listen(client, early)
+        said = bytearray(early)
+        hello = await self._listen(client, said, self.connects.patience(self.port))
         if hello is not None and self._ours(hello):
-            await self._terminate(client, first)
-        elif not client.lost and (first or not client.ended or self.port != 443):
-            await self._pass_through(client, first)
+            await self._terminate(client, bytes(said))
+        elif not said and not client.ended:
+            await self._hear_both(client)
+        elif not client.lost and (said or self.port != 443):
+            await self._pass_through(client, bytes(said))
 
     async def close(self) -> None:
         """Nothing is open yet but what `carry` closes itself."""
 
-    async def _listen(self, client: ClientStream, early: bytes) -> tuple[bytes, ClientHello | None]:
-        """The client's first bytes, and the hello that they are."""
-        data, loop = bytearray(early), asyncio.get_running_loop()
-        patience = HELLO_TIME if early else self.connects.patience(self.port)
+    async def _listen(
+        self, client: ClientStream, said: bytearray, patience: float | None
+    ) -> ClientHello | None:
+        """The hello that the client's first bytes are, which are put into `said`.
+
+        `patience`: seconds until the first of them; None: there is no limit.
+        """
+        loop = asyncio.get_running_loop()
         try:
-            async with asyncio.timeout(patience) as deadline:
-                while (hello := parse_client_hello(data)) is None:
+            async with asyncio.timeout(HELLO_TIME if said else patience) as deadline:
+                while (hello := parse_client_hello(said)) is None:
                     if not (more := await client.read()):
                         break
-                    if not data:
+                    if not said:
                         deadline.reschedule(loop.time() + HELLO_TIME)
-                    data += more
+                    said += more
         except (TimeoutError, ValueError):
-            return bytes(data), None
-        return bytes(data), hello
+            return None
+        return hello
+
+    async def _hear_both(self, client: ClientStream) -> None:
+        """A client that has said nothing yet waits for the server, or is busy: who speaks first?"""
+        said = bytearray()
+        words = asyncio.create_task(self._listen(client, said, None))
+        server = asyncio.create_task(self._opened())
+        try:
+            await asyncio.wait((words, server), return_when=asyncio.FIRST_COMPLETED)
+            if server.done() and (way := server.result()) is not None:
+                await asyncio.wait((words, way.far.first), return_when=asyncio.FIRST_COMPLETED)
+            hello = words.result() if words.done() else None
+            words.cancel()
+            await asyncio.wait((words,))
+            ours = hello is not None and self._ours(hello)
+            left = client.lost or (client.ended and not said and not server.done())
+            if not ours and not left:
+                await self._carry_on(client, bytes(said), server)
+        finally:
+            words.cancel()
+            await _let_go(server)
+        if ours:
+            await self._terminate(client, bytes(said))
 
     def _ours(self, hello: ClientHello) -> bool:
         """Whether it will speak HTTP, in a way we can, to the host that it named to us.
@@ -250,20 +283,40 @@ class _Heard:
             self.https.rejected(self.host, self.client, sure=tls.distrusted)
 
     async def _pass_through(self, client: ClientStream, first: bytes) -> None:
+        server = asyncio.create_task(self._opened())
+        try:
+            await self._carry_on(client, first, server)
+        finally:
+            await _let_go(server)
+
+    async def _carry_on(
+        self, client: ClientStream, first: bytes, server: asyncio.Task[_Opaque[Awaited] | None]
+    ) -> None:
+        """Bytes both ways, once the tunnel is open."""
         task = asyncio.current_task()
         assert task is not None
         client.on_leave = task.cancel if not client.ended else None
         try:
-            way = await self.connects.tunnel(self.host, self.port)
+            way = await server
         finally:
             client.on_leave = None
-        if isinstance(way, Response):  # it has had its 200: all that is left to say is no
+        if way is None:  # it has had its 200: all that is left to say is no
             client.abort()
-            return
-        try:
+        else:
             await way.carry(client, first)
-        finally:
-            await way.close()
+
+    async def _opened(self) -> _Opaque[Awaited] | None:
+        """A tunnel, whose first bytes are awaited; None: there is none."""
+        way = await self.connects.tunnel(self.host, self.port)
+        return None if isinstance(way, Response) else _Opaque(Awaited(way.far), way.idle_time)
+
+
+async def _let_go(server: asyncio.Task[_Opaque[Awaited] | None]) -> None:
+    """Nobody needs a tunnel that is open, or being opened."""
+    server.cancel()
+    await asyncio.wait((server,))
+    if not server.cancelled() and (way := server.result()) is not None:
+        await way.close()
 
 
 def _bare(host: str) -> str:
