@@ -17,6 +17,12 @@ from typing import Final
 MEMORY: Final = 30.0
 """Seconds a minimum holds: three drains, on slow links one (transport/gate/controller.py), and
 clocks drift by about 1 ms."""
+_PAUSE: Final = 2.0
+"""Seconds: nobody forgets while nothing is heard. A longer pause counts as so many,"""
+_PAUSED: Final = 1 / 20
+"""or as this part of it: after ten minutes a path is another one."""
+_DRIFT: Final = 5e-5
+"""Of a pause, by which clocks may have drifted apart."""
 _SHORTEST_WINDOW: Final = 0.010
 """Seconds: two report intervals; on a LAN the least delay is shorter than that."""
 _ROUND_FLOOR: Final = 0.02
@@ -47,6 +53,10 @@ class Minimum:
         rising.append((now, value))
         while rising[0][0] < now - self._memory:
             rising.popleft()
+
+    def allow(self, more: float) -> None:
+        """All that is remembered may have become greater by so much."""
+        self._rising = deque((at, value + more) for at, value in self._rising)
 
     def forget(self) -> None:
         """Drops all that was heard."""
@@ -94,6 +104,11 @@ class DelayFilter:
         were on their way before the decision that ended the round before could show."""
         self.round_ended = False
         """Did the newest report end a round?"""
+        self._heard_at: float | None = None
+        self._paused = self._paused_before = 0.0
+        """Seconds of all pauses that do not count, now and before the last one,"""
+        self._resumed_at = float("-inf")
+        """which ended then."""
         self._round_start = float("-inf")
         self._round: list[tuple[float, float]] = []
 
@@ -137,10 +152,12 @@ class DelayFilter:
         """
         # By no more than twice: the rate may be wrong, and what is too long does no lasting harm.
         smaller, back = min(smaller, loop), loop - one_way
-        self._loop.add(now, loop + smaller)
+        self._count_pause(now)
+        at = now - self._paused
+        self._loop.add(at, loop + smaller)
         one_way += smaller
-        self._one_way.add(now, one_way)
-        self._back.add(now, back)
+        self._one_way.add(at, one_way)
+        self._back.add(at, back)
         late = back - (self._back.value or 0.0)
         self._late_back.add(late)
         least = self._one_way.value
@@ -158,12 +175,16 @@ class DelayFilter:
         for minimum in (self._loop, self._one_way):
             minimum.forget()
         for at, loop, one_way in samples:
-            self._loop.add(at, loop)
-            self._one_way.add(at, one_way)
+            self._loop.add(at - self._paused, loop)
+            self._one_way.add(at - self._paused, one_way)
         self._fit_window()
 
     def forget_before(self, time: float) -> None:
         """The path has changed: only what came since `time` counts."""
+        if time < self._resumed_at:
+            time = min(time - self._paused_before, self._resumed_at - self._paused)
+        else:
+            time -= self._paused
         self._loop.forget_before(time)
         self._one_way.forget_before(time)
         self._back.forget_before(time)
@@ -172,6 +193,16 @@ class DelayFilter:
     def forget_round(self) -> None:
         """A loss was repaired: what came since the round began says nothing of jitter."""
         self._round.clear()
+
+    def _count_pause(self, now: float) -> None:
+        """What is known of a path is not forgotten while nothing is heard of it."""
+        pause = 0.0 if self._heard_at is None else now - self._heard_at
+        self._heard_at = now
+        if pause > _PAUSE:
+            self._resumed_at, self._paused_before = now, self._paused
+            self._paused += pause - max(_PAUSE, _PAUSED * pause)
+            for minimum in (self._one_way, self._back):
+                minimum.allow(_DRIFT * pause)
 
     def _fit_window(self) -> None:
         self.window = max(_SHORTEST_WINDOW, (self.minimum or 0.0) + self.jitter)

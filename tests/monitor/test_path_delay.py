@@ -37,10 +37,39 @@ def test_a_small_message_was_sooner_than_a_whole_one_would_have_been() -> None:
 def test_a_least_delay_is_believed_for_half_a_minute() -> None:
     path = DelayFilter()
     heard(path, 0.0, there=0.05)
-    heard(path, MEMORY, there=0.09)
+    for second in range(1, int(MEMORY) + 1):
+        heard(path, float(second), there=0.09)
     assert path.minimum == pytest.approx(0.1)
     heard(path, MEMORY + 0.1, there=0.09)
     assert path.minimum == pytest.approx(0.14), "the path has become longer"
+
+
+def test_it_is_not_forgotten_while_nothing_is_heard() -> None:
+    """Or who has waited for a minute takes the queue of others for the path."""
+    path = DelayFilter()
+    heard(path, 0.0, there=0.05)
+    heard(path, 60.0, there=0.45)
+    assert path.minimum == pytest.approx(0.1)
+    assert path.excess == pytest.approx(0.4, abs=0.005), "less what clocks may have drifted"
+    assert path.excess < 0.4
+
+
+def test_after_ten_minutes_the_path_is_another_one() -> None:
+    path = DelayFilter()
+    heard(path, 0.0, there=0.05)
+    heard(path, 620.0, there=0.45)
+    assert path.minimum == pytest.approx(0.5)
+    assert path.excess == 0.0
+
+
+def test_a_route_that_has_changed_in_a_pause_is_told_from_before_it() -> None:
+    path = DelayFilter()
+    for second in range(3):
+        heard(path, float(second), there=0.05)
+    for second in range(40, 43):
+        heard(path, float(second), there=0.2)
+    path.forget_before(20.0)
+    assert path.minimum == pytest.approx(0.25)
 
 
 def test_on_another_route_only_what_came_since_counts() -> None:

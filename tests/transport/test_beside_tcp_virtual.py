@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from bench.pairs.udp_pair import steady
-from bench.scenarios.links.beside_tcp import SharedLine, shares
+from bench.scenarios.links.beside_tcp import SharedLine, pages, shares
 from bench.scenarios.links.endless_link import EndlessLink
 from emulation.lines.profiles import Profile, profile
 from emulation.memory.datagram_path import DatagramPath
@@ -54,6 +54,16 @@ def test_the_model_alone_fills_the_line() -> None:
         return other.delivered / 20.0 / line.rate_down
 
     assert 0.85 <= run(main()) <= 0.97
+
+
+@pytest.mark.parametrize(("line", "silent"), [("384k", 10.0), ("1.6M", 20.0), ("5M", 45.0)])
+def test_pages_beside_a_download_that_began_while_nothing_was_sent(
+    line: str, silent: float
+) -> None:
+    """Whoever took the queue for his own let less and less go, and had a hundredth at last."""
+    found = run(pages(line, silent=silent))
+    assert min(found) >= 0.12
+    assert statistics.mean(found[1:]) >= 0.3
 
 
 @pytest.fixture(scope="module", params=[("5M", 1), ("1.6M", 1), ("5M", 3)], ids=str)

@@ -6,7 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from transport.contention.contention import Contention, NewsOfArrival
+from transport.contention.contention import Contention
+from transport.contention.evidence import NewsOfArrival
 
 LOOP = 0.1
 """Seconds of a round trip, half of it in the queue."""
@@ -224,3 +225,75 @@ def test_losses_say_nothing_while_nobody_is_here(sent_at: float) -> None:
     contention.lost(5.0, sent_at=sent_at)
     assert not contention.active
     assert contention.window == 0.0
+
+
+def test_what_is_tried_out_before_a_pause_tells_nothing_after_it() -> None:
+    """It would say "ours": little has arrived in all that time."""
+    for rounds in (1, LOW + 2):
+        shared = Shared()
+        for _ in range(rounds):
+            shared.round()
+        shared.now += 4.0
+        shared.contention.resumed(shared.now, pause=4.0)
+        assert shared.contention.window == 1.5 * WINDOW, "as before others came"
+        shared.round()
+        assert shared.contention.active
+        assert not shared.ours
+
+
+def test_a_moment_without_anything_under_way_is_no_pause() -> None:
+    shared = Shared()
+    shared.round()
+    shared.contention.resumed(shared.now, pause=LOOP / 10)
+    assert shared.contention.window == 0.6 * WINDOW
+
+
+def test_after_a_pause_as_much_is_tried_as_before_others_came() -> None:
+    shared = Shared()
+    shared.settle()
+    for number in range(5):
+        shared.contention.lost(shared.now + number, sent_at=shared.now + number - 0.01)
+    assert shared.contention.window < WINDOW
+    shared.contention.resumed(shared.now + 9.0, pause=4.0)
+    assert shared.contention.window == 1.5 * WINDOW
+
+
+def test_a_pause_says_nothing_where_nobody_is_known_of_or_all_is_left_to_others() -> None:
+    alone = Contention()
+    alone.resumed(5.0, pause=5.0)
+    assert not alone.active
+    polite = Shared(competes=False)
+    polite.round()
+    polite.contention.resumed(polite.now, pause=5.0)
+    assert polite.contention.window == 0.0
+
+
+def test_who_comes_to_others_shares_with_them_at_once_unless_he_was_wrong_just_now() -> None:
+    contention = Contention()
+    contention.join(0.0, window=WINDOW, loop=LOOP, excess=QUEUE)
+    assert contention.window == WINDOW
+    wrong = Shared(rate=WINDOW / LOOP)
+    while wrong.contention.active:
+        wrong.round()
+    assert wrong.ours
+    wrong.contention.join(wrong.now, window=WINDOW, loop=LOOP, excess=QUEUE)
+    assert not wrong.contention.active
+    polite = Contention(competes=lambda: False)
+    polite.join(0.0, window=WINDOW, loop=LOOP, excess=QUEUE)
+    assert polite.away
+
+
+def test_one_dip_that_changes_nothing_does_not_prove_that_others_are_gone() -> None:
+    """Their windows move as well: they were seen just now."""
+    shared = Shared()
+    shared.settle()
+    for _ in range(60):  # dips that are answered
+        shared.round()
+    shared.rate = shared.contention.window / LOOP
+    windows = [shared.round()]
+    while shared.contention.active:
+        windows.append(shared.round())
+        assert len(windows) < 100
+    assert shared.ours
+    dips = [one for one, then in pairwise(windows) if then < 0.6 * one]
+    assert len(dips) == 3, "two, and the end"

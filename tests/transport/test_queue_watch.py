@@ -92,3 +92,29 @@ def test_whoever_came_again_is_shared_with_at_once_unless_that_is_not_believed()
                 break
         assert verdict is expected
         assert watch.contention.active is allowed
+
+
+def test_a_queue_that_was_there_when_a_pause_ended_is_shared_at_once() -> None:
+    """The rate is not lowered meanwhile: it is no consequence of what we send."""
+    watch = QueueWatch()
+    watch.sent_first(9.9, pause=5.0, loop=LOOP)
+    said = [judged(watch, 10.04 + 0.02 * n, excess=0.15) for n in range(9)]
+    assert said == [None] * 9
+    assert watch.contention.active
+    assert watch.contention.window >= 1e5 * (0.1 + 0.15) / 2, "half of what the line holds"
+
+
+def test_one_that_others_at_a_rate_of_their_own_left_behind_us_is_not() -> None:
+    watch = QueueWatch()
+    watch.sent_first(9.9, pause=3 * LOOP, loop=LOOP)
+    for n in range(9):
+        judged(watch, 10.04 + 0.02 * n, excess=0.15)
+    assert not watch.contention.active
+
+
+def test_one_that_a_drain_has_left_is_shared() -> None:
+    watch = QueueWatch()
+    watch.drained(9.9)
+    for n in range(9):
+        judged(watch, 10.04 + 0.02 * n, excess=0.15)
+    assert watch.contention.active

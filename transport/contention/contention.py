@@ -27,9 +27,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum, auto
-from typing import Final, NamedTuple, Protocol
+from typing import Final
 
 from transport.contention.cubic import Cubic
+from transport.contention.evidence import Arrived, PlainMean
 
 
 class ContentionStage(Enum):
@@ -76,7 +77,11 @@ _OFTEN: Final = 8.0
 _SOON: Final = 4
 """round trips at least, and after a dip that has changed nothing:"""
 _DOUBTS: Final = 2
-"""so many in a row, and the queue is ours. Others' windows move as well."""
+"""so many in a row, and the queue is ours. Others' windows move as well,"""
+_KNOWN: Final = 3
+"""so it takes two dips at least where one has shown that they are here,"""
+_QUICK: Final = 0.25
+"""and a round trip takes no more seconds than this: else a queue of ours would stay too long."""
 _SUDDENLY: Final = 1.35
 """Times shorter than usual a round trip is where who filled the queue has left off, perhaps."""
 _GONE: Final = 0.25
@@ -91,6 +96,8 @@ _AGAIN: Final = 5
 """who are here again where the queue does not run empty for so many round trips."""
 _BACK: Final = 10.0
 """Seconds within which who comes again finds the window as it was."""
+_PAUSE: Final = 0.25
+"""Of a round trip without anything of ours: what arrives tells nothing of a window."""
 _WARY: Final = 2.0
 """Seconds after a queue was ours in which others are not believed in again; twice as long each
 time,"""
@@ -98,44 +105,9 @@ _WARIEST: Final = 60.0
 """and at most."""
 
 
-class Arrived(Protocol):
-    """Bytes have arrived over there: as a gate's report tells (monitor/progress.py), or as here."""
-
-    @property
-    def gained(self) -> int:
-        """Bytes since the last one."""
-
-    @property
-    def sent_at(self) -> float:
-        """When the newest of them was sent: seconds on the sender's clock."""
-
-    @property
-    def arrived_at(self) -> float:
-        """When it arrived, by a clock of its own."""
-
-
-class NewsOfArrival(NamedTuple):
-    """Implements Arrived."""
-
-    gained: int
-    sent_at: float
-    arrived_at: float
-
-
-class PlainMean:
-    """The mean of all that was added."""
-
-    def __init__(self) -> None:
-        self._sum, self._many = 0.0, 0
-
-    def add(self, value: float) -> None:
-        self._sum += value
-        self._many += 1
-
-    @property
-    def value(self) -> float:
-        """0 of nothing."""
-        return self._sum / self._many if self._many else 0.0
+def _rarely(loop: float) -> int:
+    """Round trips until the next dip, where it is known that others are here."""
+    return max(_SOON, min(_EVERY, round(_OFTEN / max(loop, 1e-3))))
 
 
 class Contention:
@@ -172,6 +144,8 @@ class Contention:
         """Until the next dip."""
         self._doubts = 0
         """Dips in a row that have changed nothing."""
+        self._known_at = float("-inf")
+        """When one has shown that others are here."""
         self._unclear = False
         """The last one did too little: the next lasts longer."""
         self._ended = (float("-inf"), 0.0)
@@ -215,6 +189,37 @@ class Contention:
             self._hold(ContentionStage.LOW, now, loop)
         else:
             self._give_way(now, loop)
+
+    def join(self, now: float, *, window: float, loop: float, excess: float) -> None:
+        """Others did before us: `window` bytes are our share, perhaps."""
+        competes = self._competes()
+        if competes and now < self._wary_until:
+            return
+        self._growth.begin(window)
+        self._most = window
+        self._queue, self._empty = excess, 0
+        self._doubts, self._unclear = 0, False
+        if competes:
+            self._share(now, loop, _rarely(loop))
+        else:
+            self._give_way(now, loop)
+
+    def resumed(self, now: float, *, pause: float) -> None:
+        """Something is sent, and nothing was under way for so many seconds.
+
+        What is tried out can't tell then. After a round trip without anything as much is tried as
+        before others came, for whoever opens a connection tries more and more, until he loses.
+        """
+        if pause < _PAUSE * self._span or not self.active or self.away:
+            return
+        window, known = self._growth.window, self._stage in (ContentionStage.HOLD, *_DIPS)
+        if self._stage is ContentionStage.LOW:
+            window /= _LOWERED
+        if pause > self._span:
+            window = max(window, self._most)
+        self._growth.begin(window)
+        if self._stage in _LASTS:
+            self._share(now, self._span, _rarely(self._span) if known else _SOON)
 
     def end(self) -> None:
         """They do no more."""
@@ -342,12 +347,14 @@ class Contention:
                 )
             case _ if rate <= _ANSWERED * before and not empty and (self._unclear or not shorter):
                 self._doubts, self._unclear, self._wary = 0, False, _WARY
-                self._share(now, loop, max(_SOON, min(_EVERY, round(_OFTEN / max(loop, 1e-3)))))
+                self._known_at = now
+                self._share(now, loop, _rarely(loop))
             case _:
                 self._doubts += _DOUBTS if rate >= _SAME * before else 1
                 self._unclear = not empty
-                if self._doubts < _DOUBTS:
-                    self._share(now, loop, 1 if empty else _SOON)
+                known = now < self._known_at + _REMEMBERED and loop < _QUICK
+                if self._doubts < (_KNOWN if known else _DOUBTS):
+                    self._share(now, loop, 1 if empty or known else _SOON)
                 elif empty:
                     self._gone(now)
                 else:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from transport.contention.contention import Arrived
+from transport.contention.evidence import Arrived
 
 _LESS: Final = 0.85
 """Of what was under way, from which on it is judged what arrives of it,"""

@@ -66,9 +66,15 @@ _ROOM: Final = 0.5
 """Of the cap: where less is under way, and nothing was held back, there was no more to send."""
 _CONTENDING: Final = 2
 """Of the pace over what arrives, while others fill the queue: the window decides."""
+_ANEW: Final = 1.25
+"""Times a window a round trip, then, after a pause."""
 _LATE: Final = 15.0
 """Seconds for which it is known what the path has carried: far below that, with nothing queued,
 what is under way doubles each round, as at the start."""
+_SETTLED: Final = 5.0
+"""Seconds since the link became slower, or others began at a rate of theirs,"""
+_SETTLED_ROUNDS: Final = 10
+"""or so many round trips, if that is more, after which a drain leaves no queue of ours."""
 _STALLED: Final = 1.0
 """Seconds, or four delays, without a report: one quantum goes to ask for one."""
 
@@ -105,6 +111,8 @@ class Gate:
         self._most_of_late, self._most_at = 0.0, now
         """The most that was delivered in a window, and when."""
         self._drops = 0
+        self._anew_until = now
+        """Two round trips after a pause."""
 
     # -- what happened ------------------------------------------------------------------------
 
@@ -118,13 +126,23 @@ class Gate:
         )
         if not self.under_way:
             self.pacer.reset()
+            pause = now - self._reported_at
+            self._queue.sent_first(now, pause=pause, loop=self._path.loop)
+            if pause > self._path.loop:
+                self._anew_until = now + 2 * self._path.loop
         if self.streams is not None:
             self.streams.sent(now, nbytes, may_begin=self._is_steady(now), rate=self.rate)
         self._ledger.sent(now, nbytes)
         rate = self.rate
         if rate and self._phase is not Phase.START:
-            gain = _CONTENDING if self.contends else 1 << self._margin.growth
-            self.pacer.sent(now, nbytes, rate=rate * gain, burst=self.margin)
+            if self.contends:
+                rate *= _CONTENDING
+                if now < self._anew_until:  # what arrives tells nothing yet
+                    trip = max(self._path.loop, self._path.window)
+                    rate = max(rate, _ANEW * self.cap(now) / trip)
+            else:
+                rate *= 1 << self._margin.growth
+            self.pacer.sent(now, nbytes, rate=rate, burst=self.margin)
 
     def on_report(self, now: float, received: int, clock: int) -> None:
         """The peer's progress: bytes modulo 2^32, clock in CLOCK_TICK modulo 2^24.
@@ -355,7 +373,7 @@ class Gate:
         if limited:
             self._rate.forget_before(self._rate.clock - path.loop)
             path.delivered = self._rate.delivered(path.window)
-        contention, away = self._queue.contention, self._queue.contention.away
+        contention = self._queue.contention
         if contention.heard(
             now,
             progress,
@@ -365,7 +383,7 @@ class Gate:
             limited=limited,
         ):
             self._drop(now, max(path.window / 2, path.excess))
-        elif away and not contention.active:  # they may only have let go for a while
+        elif not contention.active:  # they may only have let go for a while
             path.delivered = max(path.delivered, self._most_of_late / 2)
             self._level_since = now + 2 * self._delay.round
 
@@ -413,6 +431,8 @@ class Gate:
     def _drain(self, now: float) -> None:
         self._margin.calm()
         self._drains.begin(now, self._path)
+        if now > self._level_since + max(_SETTLED, _SETTLED_ROUNDS * self._path.loop):
+            self._queue.drained(self._drains.end)
         self._level_since = self._drains.end + 2 * self._delay.round
 
     # -- small facts --------------------------------------------------------------------------

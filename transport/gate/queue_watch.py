@@ -13,7 +13,9 @@ from typing import Final
 
 from monitor.progress import ReportedProgress
 from transport.contention.contention import Contention
+from transport.contention.found_queue import FoundQueue
 from transport.contention.yielding import Yielding
+from transport.gate.margin import TARGET
 from transport.gate.path_facts import PathFacts
 
 _BAND: Final = 3.1
@@ -25,6 +27,8 @@ _FICKLE: Final = 60.0
 """Seconds after a longer path was none."""
 _AGAIN_AND_AGAIN: Final = 4
 """Times that a link becomes slower"""
+_RESTED: Final = 4
+"""Times as long as the last bytes took: then what came behind them at a rate of its own is gone."""
 _WITHIN: Final = 20
 """within so many round trips, where others take what the gate leaves, perhaps."""
 
@@ -94,6 +98,7 @@ class QueueWatch:
         self.contention = Contention(competes=competes)
         self._band = Band()
         self._yielding = Yielding()
+        self._found = FoundQueue()
         self._slower_at: deque[float] = deque(
             _AGAIN_AND_AGAIN * [float("-inf")], maxlen=_AGAIN_AND_AGAIN
         )
@@ -102,6 +107,16 @@ class QueueWatch:
     def rate(self) -> float:
         """Bytes/second delivered when the delay rose above the band."""
         return self._band.rate
+
+    def sent_first(self, now: float, *, pause: float, loop: float) -> None:
+        """Something is sent while nothing is under way, for so many seconds now; what came last had
+        left `loop` seconds before."""
+        self._found.paused(now, enough=pause > _RESTED * loop)
+        self.contention.resumed(now, pause=pause)
+
+    def drained(self, at: float) -> None:
+        """A drain is over then."""
+        self._found.drained(at)
 
     def judge(
         self,
@@ -119,7 +134,20 @@ class QueueWatch:
         `under_way`, of `cap` bytes that may be, and `most` that have been of late; `level`: what is
         found now is no consequence of the last decision.
         """
+        found = self._found
+        if found.heard(
+            now,
+            progress,
+            excess=path.excess,
+            least=_BAND * TARGET + path.jitter,
+            takes=progress.gained / path.rate if path.rate else path.excess,
+        ):
+            self._join(now, path, window=cap)
+            if self.contention.active:
+                return None
         verdict = self._band.judge(now, path, overfull=under_way > cap)
+        if found.seconds:
+            return None
         yielding = self._yielding
         if verdict is QueueVerdict.OTHERS:
             most = max(most, self._band.rate * path.window)
@@ -145,6 +173,14 @@ class QueueWatch:
         queue."""
         if self.contention.again(now, least):
             self._share(now, path, window=cap, most=cap)
+
+    def _join(self, now: float, path: PathFacts, *, window: float) -> None:
+        """Others fill it, and have before us."""
+        loop, excess = path.loop, path.excess
+        self._found.end()
+        window = max(window, path.rate * loop / 2)
+        self.contention.join(now, window=window, loop=loop, excess=excess)
+        self._yielding.end()
 
     def _share(
         self,

@@ -3,11 +3,14 @@
 Gate, SPP and both ends of the link are the product's, in virtual time; TCP is the model of
 emulation/tcp/, over the same line and queue. What is sent has no end. A fair share is one of all
 connections; afterwards the link is alone again, and its queue is to be short. Where what it sends
-gives way (`--congestion background`), the others are to have nearly all.
+gives way (`--congestion background`), the others are to have nearly all. Pages come one after the
+other beside a download that began while the link was silent; a TCP that begins anew with each of
+them has as much in its place as is told beside.
 """
 
 from __future__ import annotations
 
+import asyncio
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,6 +33,15 @@ SETTLED: Final = 5.0
 AFTER: Final = 10.0
 FAIR: Final = 0.6
 """Of a fair share, that either side is to have at least."""
+PAGES: Final = 6
+PAGE: Final = 3.0
+"""Seconds of each,"""
+READ: Final = 4.0
+"""and between two."""
+SILENT: Final = 10.0
+"""Seconds of the others' download before the first."""
+ROUND_TRIPS: Final = ("384k", "1.6M", "5M", "20M")
+"""Lines on which such a page lasts for some."""
 LEFT: Final = 0.85
 """Of the line, that another one is to have at least beside what gives way."""
 
@@ -53,7 +65,7 @@ def run(
     seconds: float | None = None,
 ) -> dict[str, Any]:
     """Each line with so many others. Raises ValueError for a line that there is not."""
-    rows, polite, checks = [], [], {}
+    rows, polite, paged, checks = [], [], [], {}
     print(_HEAD)
     for line in lines:
         for many in others:
@@ -72,8 +84,21 @@ def run(
         checks[f"{line}, beside what gives way"] = Check(
             *(left, "of the line", f">= {LEFT:g}", found.theirs >= LEFT)
         )
-    notes = [_HEAD, *map(_told, rows), _GIVES_WAY, *map(_told, polite)]
-    return {"runs": rows, "gives_way": polite, "checks": checks, "notes": notes}
+    print(_PAGES)
+    for line in (line for line in lines if line in ROUND_TRIPS):
+        ours = run_virtually(pages(line))
+        paged.append({"line": line, "pages": ours, "tcp": run_virtually(tcp_pages(line))})
+        print(_told_pages(paged[-1]))
+        middle = statistics.median(ours)
+        least = FAIR / 2
+        checks[f"{line}, pages beside 1"] = Check(
+            *(round(middle, 2), "of the line, the median page", f">= {least:g}", middle >= least)
+        )
+    notes = [
+        *(_HEAD, *map(_told, rows), _GIVES_WAY, *map(_told, polite)),
+        *(_PAGES, *map(_told_pages, paged)),
+    ]
+    return {"runs": rows, "gives_way": polite, "pages": paged, "checks": checks, "notes": notes}
 
 
 def _check(found: SharedLine, many: int) -> Check:
@@ -120,6 +145,48 @@ async def shares(line: str, *, others: int, seconds: float, competes: bool = Tru
     return SharedLine(ours, theirs, alone, statistics.median(queues))
 
 
+async def pages(line: str, *, silent: float = SILENT) -> list[float]:
+    """What part of the line each page has, of which the first begins when the link has been silent
+    for so many seconds, and somebody's download has been there for as long."""
+    link = EndlessLink(profile(line))
+    rate, delay = profile(line).rate_down, profile(line).delay
+    async for _ in link.looks(BEFORE):
+        pass
+    link.speak(False)
+    await asyncio.sleep(1.0)
+    TcpBeside(link.path.down, delay=delay).start()
+    await asyncio.sleep(silent)
+    found = []
+    for _ in range(PAGES):
+        before = link.sent
+        link.speak(True)
+        async for _ in link.looks(PAGE):
+            pass
+        link.speak(False)
+        await asyncio.sleep(READ)
+        found.append(round((link.sent - before) / PAGE / rate, 3))
+    return found
+
+
+async def tcp_pages(line: str) -> list[float]:
+    """The same of connections by TCP, one a page."""
+    rate, delay = profile(line).rate_down, profile(line).delay
+    link = EndlessLink(profile(line))
+    link.speak(False)
+    TcpBeside(link.path.down, delay=delay).start()
+    await asyncio.sleep(SILENT)
+    found = []
+    for _ in range(PAGES):
+        page = TcpBeside(link.path.down, delay=delay)
+        page.start()
+        await asyncio.sleep(PAGE)
+        page.stop()
+        found.append(round(page.delivered / PAGE / rate, 3))
+        await asyncio.sleep(READ)
+    return found
+
+
+_PAGES: Final = "pages of 3 s beside one download; and those of a TCP that begins with each:"
 _GIVES_WAY: Final = "the same, where what the link sends gives way:"
 _HEAD: Final = "line        others    ours  theirs    fair     alone again   queue"
 
@@ -129,3 +196,8 @@ def _told(row: dict[str, Any]) -> str:
         f"{row['line']:<12}{row['others']:>6}{row['ours']:>8.2f}{row['theirs']:>8.2f}"
         f"{row['fair']:>8.2f}{row['alone']:>16.2f}{row['queue_ms']:>8.0f} ms"
     )
+
+
+def _told_pages(row: dict[str, Any]) -> str:
+    ours, theirs = (" ".join(f"{one:.2f}" for one in row[who]) for who in ("pages", "tcp"))
+    return f"{row['line']:<12}{ours}      TCP {theirs}"

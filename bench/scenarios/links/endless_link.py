@@ -54,6 +54,12 @@ class EndlessLink:
         """Seconds that the line's queue lasts."""
         return self.path.down.statistics().backlog / self._line.rate_down
 
+    def speak(self, speaks: bool) -> None:
+        """Whether the far end has something to send from now on."""
+        self._outbox.silent = not speaks
+        if speaks:
+            self._far.wake()
+
     async def looks(self, seconds: float) -> AsyncIterator[LinkStatistics]:
         """The far end's statistics, again and again for so long."""
         loop = asyncio.get_running_loop()

@@ -62,6 +62,8 @@ class EndlessOutbox:
     def __init__(self, quantum: int, *, bypass: bool = True) -> None:
         """`bypass`: chunks pass a closed gate, as control messages do; data never does."""
         self.quantum = quantum
+        self.silent = False
+        """Nothing of low priority is there now."""
         self._bypass = bypass
         self._chunks: deque[Data] = deque()
 
@@ -74,7 +76,7 @@ class EndlessOutbox:
     def next_frame(self, *, now: float, urgent: bool) -> Data | Control | None:
         if self._chunks and (self._bypass or not urgent):
             return self._chunks.popleft()
-        return None if urgent else Data(BACKLOG_COMPONENT, bytes(self.quantum))
+        return None if urgent or self.silent else Data(BACKLOG_COMPONENT, bytes(self.quantum))
 
 
 class Silent:

@@ -17,7 +17,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
-from transport.contention.contention import Contention, NewsOfArrival
+from transport.contention.contention import Contention
+from transport.contention.evidence import NewsOfArrival
 from transport.contention.yielding import Yielding
 from transport.spp.congestion.round_trip import RoundTrip
 
