@@ -12,6 +12,7 @@ import contextlib
 import socket
 from typing import Final
 
+from monitor.sensors.loss_events import LossEvents
 from monitor.tcp_view import TcpInfo
 from transport.link.connection import Carried
 from transport.link.interface import LinkError
@@ -29,6 +30,8 @@ _AT_ONCE: Final = 4
 _TOGETHER: Final = 4096
 """Bytes from which on no further chunk goes with them in one call of the kernel. Where the loop was
 late, several small ones may go at once, and the call costs more than all that chooses them."""
+_LOSSES: Final = 0.02
+"""Seconds at least from one look for losses to the next: a short round trip."""
 KEEPALIVE_IDLE: Final = 600
 """Seconds of silence before the kernel asks whether the peer is there; peers ask sooner."""
 
@@ -56,6 +59,9 @@ class TcpConnection:
         """... when the kernel says that it takes bytes."""
         self._hearing = False
         """The link is told what came; what it wants to say waits for the end of that."""
+        self._losses = LossEvents()
+        self._look_at = 0.0
+        """When to look for some again."""
         self._timer: asyncio.TimerHandle | None = None
 
     # -- before a link has it ------------------------------------------------------------------
@@ -273,8 +279,23 @@ class TcpConnection:
             self._carried.heard(plain)
         finally:
             self._hearing = False
+        self._look_for_losses()
         if self._writing and not wrote:
             self._begin_writing()
+
+    def _look_for_losses(self) -> None:
+        """The kernel repairs them; the link is told that there were some."""
+        now = self._loop.time()
+        if self._carried is None or now < self._look_at:
+            return
+        self._look_at = now + _LOSSES
+        view = self.tcp_info()
+        if view is None:
+            return
+        before = self._losses.events
+        self._losses.add(now, view)
+        if self._losses.events > before:
+            self._carried.lost(now - view.rtt)
 
     def _end(self) -> None:
         assert self._carried is not None
