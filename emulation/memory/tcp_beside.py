@@ -37,6 +37,9 @@ class TcpBeside:
         self._flying: dict[int, SackSegment] = {}
         self._sent = 0
         self._running = False
+        self._wakes: asyncio.TimerHandle | None = None
+        self._looks: asyncio.TimerHandle | None = None
+        """The only ones: the timer moves with each acknowledgement."""
 
     @property
     def delivered(self) -> int:
@@ -62,14 +65,29 @@ class TcpBeside:
             self._flying[self._sent] = segment
             named = self._mark + _NUMBER.pack(self._sent)
             self._way.send(named + bytes(PACKET - HEADERS - len(named)), now)
-        if self._sender.timer is not None:
-            self._loop.call_at(self._sender.timer, self._turn)
+        if self._sender.timer is not None and self._is_later(self._wakes, self._sender.timer):
+            self._wakes = self._loop.call_at(self._sender.timer, self._wake)
         due = self._way.next_time()
-        if due is not None:
-            self._loop.call_at(max(due, now), self._look)
+        if due is not None and self._is_later(self._looks, due):
+            self._looks = self._loop.call_at(max(due, now), self._look)
+
+    @staticmethod
+    def _is_later(handle: asyncio.TimerHandle | None, due: float) -> bool:
+        """Whether there is none that comes in time; a later one is ended."""
+        if handle is not None and handle.when() <= due:
+            return False
+        if handle is not None:
+            handle.cancel()
+        return True
+
+    def _wake(self) -> None:
+        self._wakes = None
+        self._turn()
 
     def _look(self) -> None:
+        self._looks = None
         self._way.look(self._loop.time())
+        self._turn()
 
     def _arrived(self, datagram: bytes, now: float) -> None:
         (number,) = _NUMBER.unpack_from(datagram, len(self._mark))

@@ -38,8 +38,9 @@ PAGE: Final = 3.0
 """Seconds of each,"""
 READ: Final = 4.0
 """and between two."""
-SILENT: Final = 10.0
-"""Seconds of the others' download before the first."""
+SILENT: Final = (9.0, 11.3, 13.1, 20.0, 45.0)
+"""Seconds of the others' download before the first: what a page has depends on where that one's
+window is just then, so they begin at several moments."""
 ROUND_TRIPS: Final = ("384k", "1.6M", "5M", "20M")
 """Lines on which such a page lasts for some."""
 LEFT: Final = 0.85
@@ -86,10 +87,11 @@ def run(
         )
     print(_PAGES)
     for line in (line for line in lines if line in ROUND_TRIPS):
-        ours = run_virtually(pages(line))
-        paged.append({"line": line, "pages": ours, "tcp": run_virtually(tcp_pages(line))})
+        ours = [run_virtually(pages(line, silent=silent)) for silent in SILENT]
+        tcp = [run_virtually(tcp_pages(line, silent=silent)) for silent in SILENT]
+        paged.append({"line": line, "pages": ours, "tcp": tcp})
         print(_told_pages(paged[-1]))
-        middle = statistics.median(ours)
+        middle = statistics.median(_all(ours))
         least = FAIR / 2
         checks[f"{line}, pages beside 1"] = Check(
             *(round(middle, 2), "of the line, the median page", f">= {least:g}", middle >= least)
@@ -145,7 +147,7 @@ async def shares(line: str, *, others: int, seconds: float, competes: bool = Tru
     return SharedLine(ours, theirs, alone, statistics.median(queues))
 
 
-async def pages(line: str, *, silent: float = SILENT) -> list[float]:
+async def pages(line: str, *, silent: float) -> list[float]:
     """What part of the line each page has, of which the first begins when the link has been silent
     for so many seconds, and somebody's download has been there for as long."""
     link = EndlessLink(profile(line))
@@ -168,13 +170,13 @@ async def pages(line: str, *, silent: float = SILENT) -> list[float]:
     return found
 
 
-async def tcp_pages(line: str) -> list[float]:
+async def tcp_pages(line: str, *, silent: float) -> list[float]:
     """The same of connections by TCP, one a page."""
     rate, delay = profile(line).rate_down, profile(line).delay
     link = EndlessLink(profile(line))
     link.speak(False)
     TcpBeside(link.path.down, delay=delay).start()
-    await asyncio.sleep(SILENT)
+    await asyncio.sleep(silent)
     found = []
     for _ in range(PAGES):
         page = TcpBeside(link.path.down, delay=delay)
@@ -186,7 +188,10 @@ async def tcp_pages(line: str) -> list[float]:
     return found
 
 
-_PAGES: Final = "pages of 3 s beside one download; and those of a TCP that begins with each:"
+_PAGES: Final = (
+    "pages of 3 s beside one download: the first, and all (least, median, most);"
+    " and those of a TCP that begins with each:"
+)
 _GIVES_WAY: Final = "the same, where what the link sends gives way:"
 _HEAD: Final = "line        others    ours  theirs    fair     alone again   queue"
 
@@ -199,5 +204,14 @@ def _told(row: dict[str, Any]) -> str:
 
 
 def _told_pages(row: dict[str, Any]) -> str:
-    ours, theirs = (" ".join(f"{one:.2f}" for one in row[who]) for who in ("pages", "tcp"))
-    return f"{row['line']:<12}{ours}      TCP {theirs}"
+    ours, theirs = (_told_visits(row[who]) for who in ("pages", "tcp"))
+    return f"{row['line']:<12}{ours}    TCP {theirs}"
+
+
+def _told_visits(visits: Sequence[Sequence[float]]) -> str:
+    first, every = statistics.median(visit[0] for visit in visits), _all(visits)
+    return f"{first:.2f}  {min(every):.2f} {statistics.median(every):.2f} {max(every):.2f}"
+
+
+def _all(visits: Sequence[Sequence[float]]) -> list[float]:
+    return [page for visit in visits for page in visit]
