@@ -62,12 +62,21 @@ class Bottleneck:
         self.now = until
         return (self.delivered - before) / seconds
 
+    def rest(self, seconds: float) -> None:
+        """Nothing is asked for, after what is under way has come."""
+        while self._flying:
+            at, sent_at, _ = self._flying.popleft()
+            self.now = at
+            self.delivered += SIZE
+            self.control.acknowledged(SIZE, sent_at=sent_at, now=at, limited=False)
+        self.now += seconds
+
     def _send(self) -> None:
         window, _ = self.control.allowance(self.trip)
         while len(self._flying) * SIZE + SIZE <= window:
             self._count += 1
             queued = round(max(0.0, self._free - self.now) * self.rate / SIZE)
-            self.control.sent(SIZE, now=self.now)
+            self.control.sent(SIZE, under_way=len(self._flying) * SIZE + SIZE, now=self.now)
             if queued >= self._queue:
                 self.dropped += 1
                 self._fly(self.now + self.delay, lost=True)
@@ -94,6 +103,40 @@ def test_beside_somebody_who_keeps_the_queue_full_it_has_its_share_until_they_ar
     assert line.run(20.0) >= 0.28 * line.rate  # else it gives way, down to 4 packets: .12
     line.others(0)
     line.run(10.0)
+    line.most_queued = 0
+    assert line.run(10.0) >= 0.95 * line.rate
+    assert line.most_queued <= 8
+
+
+def test_who_comes_back_while_others_fill_the_queue_has_his_share_at_once() -> None:
+    line = Bottleneck(200_000.0, 0.05, queue=40)
+    line.run(5.0)
+    line.rest(30.0)
+    line.others(30)
+    assert line.run(3.0) >= 0.28 * line.rate
+    line.others(0)
+    line.run(10.0)
+    line.most_queued = 0
+    assert line.run(10.0) >= 0.95 * line.rate
+    assert line.most_queued <= 8
+
+
+def test_a_rest_forgets_no_path_and_finds_nobody() -> None:
+    line = Bottleneck(200_000.0, 0.05)
+    line.run(5.0)
+    line.rest(30.0)
+    line.run(1.0)  # the window goes at once, and waits a bit
+    line.most_queued = 0
+    assert line.run(3.0) >= 0.95 * line.rate
+    assert line.most_queued <= 8
+
+
+def test_a_link_that_became_slower_in_a_rest_is_nobody_elses() -> None:
+    line = Bottleneck(400_000.0, 0.05)
+    line.run(5.0)
+    line.rest(30.0)
+    line.rate = 100_000.0
+    line.run(5.0)
     line.most_queued = 0
     assert line.run(10.0) >= 0.95 * line.rate
     assert line.most_queued <= 8
@@ -185,6 +228,6 @@ def test_after_a_timeout_it_begins_anew_with_little() -> None:
 def test_what_is_asked_for_seldom_leaves_the_window_alone() -> None:
     control, trip = BottleneckBased(segment=SIZE), RoundTrip(0.1)
     for number in range(100):
-        control.sent(SIZE, now=float(number))
+        control.sent(SIZE, under_way=SIZE, now=float(number))
         control.acknowledged(SIZE, sent_at=float(number), now=number + 0.1, limited=False)
     assert control.allowance(trip)[0] <= (INITIAL + 2) * SIZE

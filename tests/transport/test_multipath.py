@@ -133,6 +133,32 @@ def test_beside_somebody_elses_download_a_path_has_its_share_and_the_others_all_
     run(scenario)
 
 
+@pytest.mark.parametrize("silent", [7.0, 10.0, 20.0])
+def test_pages_over_a_path_beside_a_download_that_began_while_nothing_was_sent(
+    silent: float,
+) -> None:
+    """In HIGH a page ends, and nothing comes for a while: that says nothing of the window."""
+
+    async def scenario() -> None:
+        line = link(name="dsl", rate_down=200_000, rate_up=50_000, delay=0.075, queue=60_000)
+        world = MemoryPaths([line])
+        _, far = world.links()
+        far.write(bytes(600_000))
+        await asyncio.sleep(8)
+        TcpBeside(world.wires[0].path.down, delay=line.delay).start()
+        await asyncio.sleep(silent)
+        for _ in range(4):
+            far.write(bytes(200_000))
+            await asyncio.sleep(6)
+        before = world.device.statistics()[0].carried
+        far.write(bytes(2_400_000))
+        await asyncio.sleep(12)
+        assert world.device.statistics()[0].carried - before >= 0.35 * 12 * line.rate_down
+        world.close()
+
+    run(scenario)
+
+
 class Talk:
     """Both directions written bit by bit, as pages and their requests are."""
 

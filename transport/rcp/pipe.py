@@ -123,7 +123,7 @@ class Pipe:
         self._number += 1
         self._asks[begin] = one
         self.in_flight += size
-        self.congestion.sent(size, now=now)
+        self.congestion.sent(size, under_way=self.in_flight, now=now)
         self._newest = self._quiet = now
         self._reminded = False
         return one

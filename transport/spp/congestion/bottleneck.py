@@ -19,6 +19,7 @@ from typing import Final
 
 from transport.contention.contention import Contention
 from transport.contention.evidence import NewsOfArrival
+from transport.contention.found_queue import FoundQueue
 from transport.contention.yielding import Yielding
 from transport.spp.congestion.round_trip import RoundTrip
 
@@ -38,6 +39,15 @@ _FASTER: Final = 3.0
 a round trip old, and the window has doubled since."""
 _EXPIRY: Final = 10.0
 """Seconds for which the least round trip does."""
+_PAUSE: Final = 2.0
+"""Seconds without news: a longer pause counts as so many,"""
+_PAUSED: Final = 1 / 20
+"""or as this part of it (monitor/sensors/path_delay.py)."""
+_RESTED: Final = 4
+"""Times as long as the last packet took: then what came behind it at a rate of its own is gone."""
+_AHEAD: Final = 0.25
+"""Of what was asked for before a pause, and comes at its end before all else: eight times that is
+no queue of others (transport/contention/found_queue.py)."""
 _DRAINED: Final = 0.75
 """Of what the path holds, while it is seen anew."""
 _DRAIN: Final = 2
@@ -84,6 +94,11 @@ class BottleneckBased:
         self._under_way = 0
         """Bytes."""
         self._now = float("-inf")
+        self._heard_at: float | None = None
+        self._sent_at = float("-inf")
+        self._found = FoundQueue()
+        self._carried, self._ahead = 0.0, 0
+        """Bytes/second before a pause, and bytes that come at its end before what is asked then."""
         self._contention = Contention(competes=lambda: competes)
         self._yielding = Yielding()
 
@@ -102,14 +117,16 @@ class BottleneckBased:
         held = self.rate * self._least if self.rate else 0.0
         return _DRAINED * held if self._draining == _DRAIN else held + self._more
 
-    def sent(self, size: int, *, now: float) -> None:
-        self._now = now
-        self._under_way += size
+    def sent(self, size: int, *, under_way: int, now: float) -> None:
+        self._resume(now, ahead=under_way - size)
+        self._now = self._sent_at = now
+        self._under_way = under_way
         if not self._sent or self._sent[-1][0] < now:
             self._sent.append((now, self._delivered))
 
     def acknowledged(self, size: int, *, sent_at: float, now: float, limited: bool) -> None:
         self._now = now
+        self._count_pause(now, sent_at)
         self._under_way = max(0, self._under_way - size)
         self._delivered += size
         self._filled = self._filled or limited
@@ -155,8 +172,12 @@ class BottleneckBased:
     @property
     def _patience(self) -> float:
         """Seconds above the least round trip that are no sign of a queue."""
-        own = _MORE * self._segment / self.rate if self.rate else 0.0
-        return max(_QUEUE * self._least, 1.5 * own, self._noise) + _GRAIN
+        return max(self._shortest(self.rate), self._noise) + _GRAIN
+
+    def _shortest(self, rate: float) -> float:
+        """Seconds of the shortest queue that is one, where so many bytes/second come."""
+        own = _MORE * self._segment / rate if rate else 0.0
+        return max(_QUEUE * self._least, 1.5 * own)
 
     def _enough(self) -> None:
         self._search, self._more = 0.0, float(_MORE * self._segment)
@@ -176,12 +197,27 @@ class BottleneckBased:
         self._filled = False
         self._rates.append(0.0)
 
+    def _count_pause(self, now: float, sent_at: float) -> None:
+        """What is known of a path is not forgotten while nothing is heard of it, or who comes while
+        others fill the queue takes that for the path."""
+        pause = 0.0 if self._heard_at is None else sent_at - self._heard_at
+        self._heard_at = now
+        if pause <= 0.0:
+            return
+        self._contention.resumed(now, pause=pause)
+        if pause > _PAUSE:
+            self._least_at += pause - max(_PAUSE, _PAUSED * pause)
+
     def _watch_others(
         self, news: NewsOfArrival, trip: float, *, waited: bool, limited: bool
     ) -> None:
         """Something came; `waited`: all that did lately was in a queue."""
         now, yielding = news.arrived_at, self._yielding
         excess = trip - self._least
+        if self._finds_others(news, trip):
+            window = max(self._window(), self._carried * trip / 2)
+            self._contention.join(now, window=window, loop=trip, excess=excess)
+            self._draining = 0
         if self._contention.active:
             self._contention.heard(
                 now, news, loop=trip, excess=excess, under_way=self._under_way, limited=limited
@@ -192,6 +228,26 @@ class BottleneckBased:
             yielding.begin(now, now, under_way=self._under_way)
         elif yielding.heard(now, news, under_way=self._under_way, excess=excess, jitter=_GRAIN):
             self._share(trip, most=yielding.most)
+
+    def _resume(self, now: float, *, ahead: int) -> None:
+        """Something leaves; after a pause a queue of others may be there."""
+        trip = self._trips[-1] if self._trips else float("inf")
+        pause = now - max(self._sent_at, self._heard_at or now)
+        if pause > _RESTED * trip:
+            self._found.paused(now, enough=True)
+            self._carried, self._ahead = self.rate, ahead
+
+    def _finds_others(self, news: NewsOfArrival, trip: float) -> bool:
+        """Whether others fill the queue since before we came."""
+        if self._contention.active or not self._carried:
+            return False
+        takes = (news.gained + _AHEAD * self._ahead) / self._carried
+        excess = trip - self._least
+        least = self._shortest(self._carried) + _GRAIN
+        found = self._found.heard(news.arrived_at, news, excess=excess, least=least, takes=takes)
+        if found:
+            self._found.end()
+        return found
 
     def _share(self, trip: float, *, most: float) -> None:
         """Others fill the queue."""

@@ -17,8 +17,9 @@ class Congestion(Protocol):
     def allowance(self, round_trip: RoundTrip) -> tuple[float, float]:
         """Bytes that may be under way, and bytes/second at which they may leave."""
 
-    def sent(self, size: int, *, now: float) -> None:
-        """A packet left."""
+    def sent(self, size: int, *, under_way: int, now: float) -> None:
+        """A packet left; so many bytes are under way with it. What was asked for and is not wanted
+        any more, or was no packet's loss, is neither acknowledged nor lost."""
 
     def acknowledged(self, size: int, *, sent_at: float, now: float, limited: bool) -> None:
         """Packets arrived, the newest of which was sent then.

@@ -29,7 +29,7 @@ class NewReno:
         gain = _SLOW_START_GAIN if self.window < self._threshold else _GAIN
         return self.window, gain * self.window / max(round_trip.smoothed, 1e-4)
 
-    def sent(self, size: int, *, now: float) -> None:
+    def sent(self, size: int, *, under_way: int, now: float) -> None:
         """Nothing to learn."""
 
     def acknowledged(self, size: int, *, sent_at: float, now: float, limited: bool) -> None:

@@ -40,7 +40,7 @@ class RateBased:
         window = self.rate * (min(usual, _ROUND_TRIPS * round_trip.least + _QUEUED) + _SLACK)
         return (max(window, _LEAST) if self.rate else 0.0), self.rate
 
-    def sent(self, size: int, *, now: float) -> None:
+    def sent(self, size: int, *, under_way: int, now: float) -> None:
         """Nothing to learn, here and below."""
 
     def acknowledged(self, size: int, *, sent_at: float, now: float, limited: bool) -> None: ...

@@ -101,7 +101,7 @@ class SppSender:
         packet.datagram, packet.size = datagram, datagram + HEADERS
         self.recovery.sent(packet)
         self._bucket.sent(now, packet.size, rate=self._allowance()[1])
-        self.congestion.sent(packet.size, now=now)
+        self.congestion.sent(packet.size, under_way=self.recovery.in_flight, now=now)
         self._limited = self.outgoing.ready
         self.probes = max(0, self.probes - 1)
 
