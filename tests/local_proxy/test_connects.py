@@ -112,9 +112,16 @@ STATE = tempfile.TemporaryDirectory()
 
 
 async def carried(
-    client: Said, core: OneTunnel, *, early: bytes = b"", port: int = 22, tunnel: str = ""
+    client: Said,
+    core: OneTunnel,
+    *,
+    early: bytes = b"",
+    port: int = 22,
+    tunnel: str = "",
+    meanwhile: Callable[[Https], object] = lambda https: None,
 ) -> list[str]:
-    """Carry a CONNECT to its end; the origins that were served."""
+    """Carry a CONNECT to its end; the origins that were served. `meanwhile`: happens between the
+    answer to it and what the client says."""
     served: list[str] = []
 
     async def serve(stream: ClientStream, origin: str) -> None:
@@ -129,6 +136,7 @@ async def carried(
     connects = Connects(core, https=https, serve=serving, idle_time=5.0, silence=0.01)
     way = await connects.open("a.test", port, client="test")
     assert not isinstance(way, Response)
+    meanwhile(https)
     await way.carry(client, early)
     await way.close()
     return served
@@ -203,6 +211,23 @@ def test_what_a_client_says_late_and_is_for_nobody_here_is_passed_on() -> None:
         assert await carried(Said(b"GET / HTTP/1.0\r\n\r\n", after=0.1), OneTunnel(far)) == []
         assert far.got == b"GET / HTTP/1.0\r\n\r\n"
         assert far.closed == 1
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize("port", [443, 8443])
+def test_what_was_opened_before_a_client_refused_us_is_passed_on(port: int) -> None:
+    """Browsers open several connections at once: the first one refused says it of all."""
+
+    def refused(https: Https) -> None:
+        https.rejected("b.test", "test", sure=True)
+
+    async def go() -> None:
+        far = Far(b"")
+        client = Said(HELLO)
+        assert await carried(client, OneTunnel(far), port=port, meanwhile=refused) == []
+        assert far.got == HELLO
+        assert client.heard == b""
 
     asyncio.run(go())
 

@@ -248,8 +248,11 @@ class _Heard:
     def _ours(self, hello: ClientHello) -> bool:
         """Whether it will speak HTTP, in a way we can, to the host that it named to us.
 
-        Who says nothing of HTTP may speak anything (mail, databases); browsers always do.
+        Who says nothing of HTTP may speak anything (mail, databases); browsers always do. Since it
+        asked for this connection another of its own may have refused us.
         """
+        if not self.https.adapts(self.host, self.client):
+            return False
         if hello.server_name not in (None, _bare(self.host)):
             log.info("another name inside TLS", host=self.host, inside=hello.server_name)
             return False
