@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import struct
+from collections.abc import Callable
 from typing import Final
 
 from emulation.memory.datagram_path import HEADERS, PathDirection
@@ -65,20 +66,21 @@ class TcpBeside:
             self._flying[self._sent] = segment
             named = self._mark + _NUMBER.pack(self._sent)
             self._way.send(named + bytes(PACKET - HEADERS - len(named)), now)
-        if self._sender.timer is not None and self._is_later(self._wakes, self._sender.timer):
-            self._wakes = self._loop.call_at(self._sender.timer, self._wake)
+        if self._sender.timer is not None:
+            self._wakes = self._by(self._sender.timer, self._wakes, self._wake)
         due = self._way.next_time()
-        if due is not None and self._is_later(self._looks, due):
-            self._looks = self._loop.call_at(max(due, now), self._look)
+        if due is not None:
+            self._looks = self._by(max(due, now), self._looks, self._look)
 
-    @staticmethod
-    def _is_later(handle: asyncio.TimerHandle | None, due: float) -> bool:
-        """Whether there is none that comes in time; a later one is ended."""
-        if handle is not None and handle.when() <= due:
-            return False
-        if handle is not None:
-            handle.cancel()
-        return True
+    def _by(
+        self, due: float, planned: asyncio.TimerHandle | None, call: Callable[[], None]
+    ) -> asyncio.TimerHandle:
+        """Has `call` happen at that time, unless it is `planned` for an earlier one."""
+        if planned is not None:
+            if planned.when() <= due:
+                return planned
+            planned.cancel()
+        return self._loop.call_at(due, call)
 
     def _wake(self) -> None:
         self._wakes = None

@@ -14,13 +14,11 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Final
 
+from monitor.pauses import PAUSE, uncounted
+
 MEMORY: Final = 30.0
 """Seconds a minimum holds: three drains, on slow links one (transport/gate/controller.py), and
 clocks drift by about 1 ms."""
-_PAUSE: Final = 2.0
-"""Seconds: nobody forgets while nothing is heard. A longer pause counts as so many,"""
-_PAUSED: Final = 1 / 20
-"""or as this part of it: after ten minutes a path is another one."""
 _DRIFT: Final = 5e-5
 """Of a pause, by which clocks may have drifted apart."""
 _SHORTEST_WINDOW: Final = 0.010
@@ -198,9 +196,9 @@ class DelayFilter:
         """What is known of a path is not forgotten while nothing is heard of it."""
         pause = 0.0 if self._heard_at is None else now - self._heard_at
         self._heard_at = now
-        if pause > _PAUSE:
+        if pause > PAUSE:
             self._resumed_at, self._paused_before = now, self._paused
-            self._paused += pause - max(_PAUSE, _PAUSED * pause)
+            self._paused += uncounted(pause)
             for minimum in (self._one_way, self._back):
                 minimum.allow(_DRIFT * pause)
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import io
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
-
-from PIL import Image, ImageChops
 
 from local_proxy.front.http1.front import Http1Front
 from tests.local_proxy.site import Site
@@ -152,27 +149,11 @@ def with_gallery(site: Site, count: int, page: str, *headers: tuple[str, str]) -
     paint(site, count, "low")
 
 
-def differ(one: Image.Image, other: Image.Image) -> int:
-    """By how much of 255 two pictures do, where they do most."""
-    if one.size != other.size:
-        return 255
-    difference = ImageChops.difference(one.convert("RGB"), other.convert("RGB"))
-    return max(int(most) for _, most in difference.getextrema())
-
-
-def show_same(one: bytes, other: bytes, *, rounding: int = 0) -> bool:
-    """Whether two screenshots do, but for so much of 255."""
-    if one == other or not rounding:
-        return one == other
-    images = (Image.open(io.BytesIO(data)) for data in (one, other))
-    return differ(*images) <= rounding
-
-
-async def becomes(tab: AnyTab, pixels: bytes, *, within: float = 60.0, rounding: int = 0) -> bool:
+async def becomes(tab: AnyTab, pixels: bytes, *, within: float = 60.0) -> bool:
     """Whether the tab comes to show these pixels. `within`: seconds, on a machine that is busy."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(within):
-            while not show_same(await tab.screenshot(), pixels, rounding=rounding):
+            while await tab.screenshot() != pixels:
                 await tab.painted()
             return True
     return False

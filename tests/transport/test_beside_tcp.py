@@ -28,19 +28,12 @@ COUNTS = 12.0
 """and for how long."""
 LEAST = 0.2
 """Of the line: a fair share is a half. Who gives way to every queue has .02 to .06 of it."""
-THEIRS = 1400
-"""Bytes of their segments. A full queue of so many bytes has room for the smaller of two packets
-more often, be it by three bytes: that must not be what gives us our share."""
 
 
-async def streams(
-    world: World, *, segment: int | None = None
-) -> tuple[socket.socket, socket.socket]:
+async def streams(world: World) -> tuple[socket.socket, socket.socket]:
     """A TCP connection from the far host to the near one; the near end first."""
     loop = asyncio.get_running_loop()
     with contextlib.closing(world.near.new_socket(socket.SOCK_STREAM)) as server:
-        if segment is not None:
-            server.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, segment)
         server.bind((world.near.address, 0))
         server.listen(1)
         far = world.far.new_socket(socket.SOCK_STREAM)
@@ -66,7 +59,7 @@ async def by_tcp(world: World) -> AsyncIterator[tuple[StreamLink, StreamLink]]:
 async def download(world: World) -> AsyncIterator[list[int]]:
     """Somebody else's, by the kernel's TCP; the bytes that have come."""
     loop = asyncio.get_running_loop()
-    near, far = await streams(world, segment=THEIRS)
+    near, far = await streams(world)
     come = [0]
 
     async def send() -> None:

@@ -113,7 +113,8 @@ def test_who_comes_back_while_others_fill_the_queue_has_his_share_at_once() -> N
     line.run(5.0)
     line.rest(30.0)
     line.others(30)
-    assert line.run(3.0) >= 0.28 * line.rate
+    line.run(0.5)
+    assert line.run(2.5) >= 0.28 * line.rate  # who takes it for a slower link has .2
     line.others(0)
     line.run(10.0)
     line.most_queued = 0
@@ -131,20 +132,12 @@ def test_a_rest_forgets_no_path_and_finds_nobody() -> None:
     assert line.most_queued <= 8
 
 
-def test_a_link_that_became_slower_in_a_rest_is_nobody_elses() -> None:
+@pytest.mark.parametrize("rest", [0.0, 30.0])
+def test_a_link_that_becomes_slower_is_nobody_elses(rest: float) -> None:
     line = Bottleneck(400_000.0, 0.05)
     line.run(5.0)
-    line.rest(30.0)
-    line.rate = 100_000.0
-    line.run(5.0)
-    line.most_queued = 0
-    assert line.run(10.0) >= 0.95 * line.rate
-    assert line.most_queued <= 8
-
-
-def test_a_link_that_becomes_slower_is_nobody_elses() -> None:
-    line = Bottleneck(400_000.0, 0.05)
-    line.run(5.0)
+    if rest:
+        line.rest(rest)
     line.rate = 100_000.0
     line.run(5.0)
     line.most_queued = 0

@@ -37,6 +37,27 @@ def test_the_window_is_what_may_be_under_way() -> None:
     assert not pipe.idle
 
 
+class Told(NewReno):
+    """Keeps what it is told to be under way."""
+
+    def __init__(self) -> None:
+        super().__init__(segment=SIZE)
+        self.under_way: list[int] = []
+
+    def sent(self, size: int, *, under_way: int, now: float) -> None:
+        self.under_way.append(under_way)
+
+
+def test_congestion_control_is_told_what_is_under_way_without_what_was_cancelled() -> None:
+    control = Told()
+    pipe = Pipe(control, segment=SIZE)
+    first = ask(pipe, 0, pipe.begin_request(0.0), 0.0)
+    ask(pipe, 1, pipe.begin_request(0.0), 0.0)
+    pipe.cancel(first)
+    ask(pipe, 2, pipe.begin_request(0.1), 0.1)
+    assert control.under_way == [SIZE, 2 * SIZE, 2 * SIZE]
+
+
 def test_three_later_arrivals_make_a_loss_for_every_hole() -> None:
     pipe, asks = pipe_with(10)
     assert pipe.came(asks[3], 3, 0.1) == []

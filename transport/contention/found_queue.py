@@ -14,6 +14,9 @@ from typing import Final
 
 from transport.contention.evidence import Arrived
 
+RESTED: Final = 4
+"""Times as long as the last bytes took a pause lasts, and what came behind them at a rate of its
+own is gone."""
 _PAUSE: Final = 8.0
 """Times the link may have become slower in a pause: no queue of others is seen in that;"""
 _DRAIN: Final = 2.0

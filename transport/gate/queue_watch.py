@@ -13,7 +13,7 @@ from typing import Final
 
 from monitor.progress import ReportedProgress
 from transport.contention.contention import Contention
-from transport.contention.found_queue import FoundQueue
+from transport.contention.found_queue import RESTED, FoundQueue
 from transport.contention.yielding import Yielding
 from transport.gate.margin import TARGET
 from transport.gate.path_facts import PathFacts
@@ -27,8 +27,6 @@ _FICKLE: Final = 60.0
 """Seconds after a longer path was none."""
 _AGAIN_AND_AGAIN: Final = 4
 """Times that a link becomes slower"""
-_RESTED: Final = 4
-"""Times as long as the last bytes took: then what came behind them at a rate of its own is gone."""
 _WITHIN: Final = 20
 """within so many round trips, where others take what the gate leaves, perhaps."""
 
@@ -111,7 +109,7 @@ class QueueWatch:
     def sent_first(self, now: float, *, pause: float, loop: float) -> None:
         """Something is sent while nothing is under way, for so many seconds now; what came last had
         left `loop` seconds before."""
-        self._found.paused(now, enough=pause > _RESTED * loop)
+        self._found.paused(now, enough=pause > RESTED * loop)
         self.contention.resumed(now, pause=pause)
 
     def drained(self, at: float) -> None:

@@ -17,9 +17,10 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
+from monitor.pauses import uncounted
 from transport.contention.contention import Contention
 from transport.contention.evidence import NewsOfArrival
-from transport.contention.found_queue import FoundQueue
+from transport.contention.found_queue import RESTED, FoundQueue
 from transport.contention.yielding import Yielding
 from transport.spp.congestion.round_trip import RoundTrip
 
@@ -39,12 +40,6 @@ _FASTER: Final = 3.0
 a round trip old, and the window has doubled since."""
 _EXPIRY: Final = 10.0
 """Seconds for which the least round trip does."""
-_PAUSE: Final = 2.0
-"""Seconds without news: a longer pause counts as so many,"""
-_PAUSED: Final = 1 / 20
-"""or as this part of it (monitor/sensors/path_delay.py)."""
-_RESTED: Final = 4
-"""Times as long as the last packet took: then what came behind it at a rate of its own is gone."""
 _AHEAD: Final = 0.25
 """Of what was asked for before a pause, and comes at its end before all else: eight times that is
 no queue of others (transport/contention/found_queue.py)."""
@@ -95,7 +90,9 @@ class BottleneckBased:
         """Bytes."""
         self._now = float("-inf")
         self._heard_at: float | None = None
+        """When something came last,"""
         self._sent_at = float("-inf")
+        """and when something left."""
         self._found = FoundQueue()
         self._carried, self._ahead = 0.0, 0
         """Bytes/second before a pause, and bytes that come at its end before what is asked then."""
@@ -205,8 +202,7 @@ class BottleneckBased:
         if pause <= 0.0:
             return
         self._contention.resumed(now, pause=pause)
-        if pause > _PAUSE:
-            self._least_at += pause - max(_PAUSE, _PAUSED * pause)
+        self._least_at += uncounted(pause)
 
     def _watch_others(
         self, news: NewsOfArrival, trip: float, *, waited: bool, limited: bool
@@ -233,7 +229,7 @@ class BottleneckBased:
         """Something leaves; after a pause a queue of others may be there."""
         trip = self._trips[-1] if self._trips else float("inf")
         pause = now - max(self._sent_at, self._heard_at or now)
-        if pause > _RESTED * trip:
+        if pause > RESTED * trip:
             self._found.paused(now, enough=True)
             self._carried, self._ahead = self.rate, ahead
 

@@ -18,8 +18,8 @@ class Congestion(Protocol):
         """Bytes that may be under way, and bytes/second at which they may leave."""
 
     def sent(self, size: int, *, under_way: int, now: float) -> None:
-        """A packet left; so many bytes are under way with it. What was asked for and is not wanted
-        any more, or was no packet's loss, is neither acknowledged nor lost."""
+        """A packet left; with it so many bytes are under way. Only this tells of what is cancelled,
+        or lost in the air: that is said to be neither acknowledged nor lost."""
 
     def acknowledged(self, size: int, *, sent_at: float, now: float, limited: bool) -> None:
         """Packets arrived, the newest of which was sent then.
