@@ -48,6 +48,7 @@ from local_proxy.requests.document_events import DocumentEvents
 from local_proxy.requests.open_documents import Documents
 from local_proxy.settings import ProxySettings
 from local_proxy.sites.day_budget import DayBudget
+from local_proxy.sites.rations import look_with
 from local_proxy.sites.sites import Sites
 from local_proxy.sites.switches import Switches
 from local_proxy.status.budgets import shown_budgets, shown_day
@@ -152,7 +153,7 @@ class LocalProxy:
             runtime=self.runtime,
             overview=self.overview,
             documents=self.documents,
-            look=self.export.look,
+            look=look_with(self.day_budget, self.export.look, refuse=self._refuse),
         )
         self.events.on_close(
             self.documents.close,
@@ -377,6 +378,11 @@ class LocalProxy:
 
     def _unwanted(self, component: Component) -> None:
         self.uplink.abandon(component)
+
+    def _refuse(self, component: Component) -> None:
+        session = self.uplink.session
+        if session is not None:
+            session.call_off(component.id, reason="Today's budget has no room for it.")
 
     def _growing(self, document: int) -> None:
         session = self.uplink.session

@@ -77,6 +77,11 @@ class Component:
     """Sent without being asked: several requests may share it."""
     withheld: bool = False
     """Only its head comes, until the remote is told otherwise."""
+    rationed: bool = False
+    """A day's budget may keep it from coming: nobody has asked for just this, as its origin has
+    it."""
+    spared: bool = False
+    """The budget had no room for it."""
     looked_at: int = 0
     """Bytes in which names that scripts use have been looked for."""
     looked_last: bytes = field(default=b"", repr=False)

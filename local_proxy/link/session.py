@@ -292,11 +292,11 @@ class LocalSession:
             and self._arrivals.refine(component, level)
         )
 
-    def call_off(self, component: int) -> None:
-        """A policy wants it stopped for good; one that is not under way is ignored."""
+    def call_off(self, component: int, *, reason: str = "A policy called this off.") -> None:
+        """It is to be stopped for good; one that is not under way is ignored."""
         arrival = self._arrivals.get(component)
         if arrival is not None:
-            self._arrivals.cancel(arrival.component, status=403, reason="A policy called this off.")
+            self._arrivals.cancel(arrival.component, status=403, reason=reason)
 
     def close_document(self, document: int) -> None:
         """The document's window is gone, and its promises with it."""
@@ -356,7 +356,10 @@ class LocalSession:
             return
         components = [promised(message.document, part) for part in message.parts]
         if message.promised:
-            self._arrivals.promise(components, headers, self._memory.asked(message.document))
+            asked = self._memory.asked(message.document)
+            for component in components:
+                component.rationed = asked.treatment is m.Treatment.ADAPTED
+            self._arrivals.promise(components, headers, asked)
             self._memory.promised(message.document, components)
         self._listener.skeleton_grew(message.document, components, headers, message.promised)
 

@@ -106,6 +106,7 @@ class Asking:
             if session is None:
                 return None
             component = _component(session.new_id(), request, document)
+            component.rationed = mode is Mode.SAVER and not request.original and not navigation
             if not navigation:
                 break
             self._open_document(component, request, site, within, saves=saves)

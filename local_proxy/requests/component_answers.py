@@ -27,6 +27,7 @@ from local_proxy.promises.keeper import wants_picture
 from local_proxy.requests.asked_time import LEVEL, takes_type, time_of_answer, told
 from local_proxy.requests.link_down import link_down
 from local_proxy.requests.timely_pictures import finest_by
+from local_proxy.sites.placeholder import instead_of
 from wire.fields import Headers, without
 from wire.messages import Fetch, Takes
 from wire.skeleton import LEVELS, Use
@@ -71,6 +72,8 @@ class ComponentAnswers:
             if component.levels or component.unsettled:
                 return await self._restored(request, component, head)
         except ComponentFailed as failure:
+            if component.spared:
+                return instead_of(request, component)
             return self.failed(request, failure)
         except asyncio.CancelledError:
             self._left(component)

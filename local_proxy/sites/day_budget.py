@@ -13,7 +13,9 @@ from typing import Final
 from local_proxy.sites.sites import Mode
 
 RESERVE: Final = 0.01
-"""Part of it that is kept for texts, and for pictures that are on their way when it is gone."""
+"""Part of it that is kept for texts."""
+LITTLE: Final = 0.05
+"""Part of it that is as good as nothing: a picture that it has no room for ends the day's."""
 
 
 class DayBudget:
@@ -34,20 +36,36 @@ class DayBudget:
         self.month = today().isoformat()
         """The day that `spent` is of."""
         self.spent = 0
+        self._short = False
+        """Little was left, and something had no room."""
 
     def look(self) -> None:
         """Count what has crossed since the last look; another day begins with nothing."""
         day, crossed = self._today().isoformat(), self._crossed()
         if day != self.month:
-            self.month, self.spent = day, 0
+            self.month, self.spent, self._short = day, 0, False
         self.spent += max(0, crossed - self._seen)
         self._seen = crossed
 
     @property
     def gone(self) -> bool:
         """Whether no more pictures may cross today."""
+        return self.left <= 0 or self._short
+
+    @property
+    def left(self) -> float:
+        """Bytes that pictures may still take today; below 0 where texts have taken more."""
         self.look()
-        return self.spent >= (1.0 - RESERVE) * self.size
+        return (1.0 - RESERVE) * self.size - self.spent
+
+    def takes(self, size: int, *, coming: int) -> bool:
+        """Whether there is room for something of that size, where so many bytes are still to come
+        of what was let in."""
+        if self.gone:
+            return False
+        left = self.left - coming
+        self._short = size > left and left < LITTLE * self.size
+        return size <= left
 
     @property
     def until(self) -> date:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 import random
 from pathlib import Path
+
+from PIL import Image
 
 from local_proxy.http.model import Request
 from tests.end_to_end.pair import FakeOrigin, Pair, all_three, run, until
@@ -63,5 +67,34 @@ def test_thirty_views_stay_within_the_budget_and_one_tap_brings_a_picture() -> N
             body = b"".join([chunk async for chunk in response.body])
             assert body[:2] == PHOTOS[0].read_bytes()[:2], "a JPEG, as the origin has it"
             assert len(body) > 30_000
+
+    run(go())
+
+
+def test_of_a_page_that_asks_for_all_at_once_comes_what_has_room() -> None:
+    async def go() -> None:
+        async with all_three(day_budget="0.15 MB") as (origin, both):
+            budget = both.local.day_budget
+            assert budget is not None
+            photos = [PHOTOS[at % len(PHOTOS)].read_bytes() for at in range(24)]
+            paths = [f"/{at}.jpg" for at in range(len(photos))]
+            for at, (path, data) in enumerate(zip(paths, photos, strict=True)):
+                comment = b"\xff\xfe\x00\x06%04d" % at
+                origin.serve(path, data[:2] + comment + data[2:], "image/jpeg")
+            pictures = "".join(f"<img src={path} width=400 height=270>" for path in paths)
+            origin.serve("/", f"<!doctype html><title>x</title>{pictures}".encode())
+            page = f"{origin.base}/"
+            await both.browser.navigate(page)
+            marked = both.browser.picture(page)
+            answers = await asyncio.gather(
+                *(both.client.get(origin.base + path, marked) for path in paths)
+            )
+            assert {answer.status for answer in answers} == {200}
+            kinds = [answer.header("content-type") for answer in answers]
+            for answer in answers:
+                Image.open(io.BytesIO(answer.body)).load()  # raises where it was cut
+            assert 3 <= len(kinds) - kinds.count("image/gif") < 12
+            budget.look()
+            assert budget.spent < 1.2 * 150_000
 
     run(go())
