@@ -216,6 +216,7 @@ class LocalProxy:
             *(self.sites, self.documents),
             find=self.components.find,
             unwanted=self._unwanted,
+            left_out=self.export.leave_out,
             budget=self.day_budget,
         )
         return ProxyCore(

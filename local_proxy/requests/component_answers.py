@@ -27,7 +27,6 @@ from local_proxy.promises.keeper import wants_picture
 from local_proxy.requests.asked_time import LEVEL, takes_type, time_of_answer, told
 from local_proxy.requests.link_down import link_down
 from local_proxy.requests.timely_pictures import finest_by
-from local_proxy.sites.placeholder import instead_of
 from wire.fields import Headers, without
 from wire.messages import Fetch, Takes
 from wire.skeleton import LEVELS, Use
@@ -46,12 +45,15 @@ class ComponentAnswers:
         previews: Previews,
         *,
         again: Callable[[Request, Component], Awaitable[Component | None]],
+        spared: Callable[[Request, Component], Response],
     ) -> None:
-        """`again` asks the origin once more, for what can't be given as it was promised."""
+        """`again` asks the origin once more, for what can't be given as it was promised. `spared`
+        stands in for what a budget has no room for."""
         self._uplink = uplink
         self._export = export
         self._previews = previews
         self._ask_again = again
+        self._spared = spared
 
     async def answer(self, request: Request, component: Component) -> Response:
         """The response. Raises NoPreview where a document is to be asked for once more, whole."""
@@ -73,7 +75,7 @@ class ComponentAnswers:
                 return await self._restored(request, component, head)
         except ComponentFailed as failure:
             if component.spared:
-                return instead_of(request, component)
+                return self._spared(request, component)
             return self.failed(request, failure)
         except asyncio.CancelledError:
             self._left(component)

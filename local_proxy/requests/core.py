@@ -94,7 +94,9 @@ class ProxyCore:
         self._plan = plan
         self._patience = patience
         self._notice = min(notice, patience)
-        self._answers = ComponentAnswers(uplink, export, previews, again=self._again)
+        self._answers = ComponentAnswers(
+            *(uplink, export, previews), again=self._again, spared=switches.spared
+        )
 
     async def handle(self, request: Request) -> Response:
         """Answer it, whatever happens."""

@@ -11,7 +11,6 @@ from typing import Final
 
 from local_proxy.http.error_page import error_page
 from local_proxy.http.model import Request, Response
-from local_proxy.link.components import Component
 from wire.fields import Headers, header
 from wire.skeleton import Kind
 
@@ -43,13 +42,6 @@ def unloaded(request: Request, kind: Kind, *, width: int = 0, height: int = 0) -
         headers.append(("access-control-allow-origin", origin))
         headers.append(("access-control-allow-credentials", "true"))
     return Response(200, headers, gif(width, height))
-
-
-def instead_of(request: Request, component: Component) -> Response:
-    """The answer for a component of such a kind of which nothing may come."""
-    head = component.head
-    kind = component.kind if head is None else kind_of(header(head.headers, "content-type"))
-    return unloaded(request, kind, width=component.width, height=component.height)
 
 
 def kind_of(content_type: str) -> Kind:

@@ -17,6 +17,7 @@ from local_proxy.sites.day_budget import DayBudget
 from local_proxy.sites.placeholder import UNLOADED, kind_of, unloaded
 from local_proxy.sites.sites import Mode, Sites
 from wire.fields import header
+from wire.skeleton import Kind
 
 
 class Switches:
@@ -29,15 +30,18 @@ class Switches:
         *,
         find: Callable[[int, str], Component | None],
         unwanted: Callable[[Component], None],
+        left_out: Callable[[int, str], None],
         budget: DayBudget | None = None,
     ) -> None:
         """`find`: what is known of a document's component by its URL. `unwanted` is told which
-        components nobody will be shown. `budget`: what may cross in a day; None: there is none."""
+        components nobody will be shown, and `left_out` which pictures of which documents.
+        `budget`: what may cross in a day; None: there is none."""
         self._budget = budget
         self._sites = sites
         self._documents = documents
         self._find = find
         self._unwanted = unwanted
+        self._left_out = left_out
 
     def site(self, request: Request, document: int) -> str:
         """The host of the page that this is for; a page in a window of its own is that page."""
@@ -77,7 +81,31 @@ class Switches:
         width, height = (known.width, known.height) if known is not None else (0, 0)
         if known is not None and known.promised:  # as the page itself is adapted
             self._unwanted(known)
+        return self._unloaded(request, kind, document, width=width, height=height)
+
+    def _unloaded(
+        self,
+        request: Request,
+        kind: Kind,
+        document: int,
+        *,
+        width: int = 0,
+        height: int = 0,
+    ) -> Response:
+        if kind is Kind.IMAGE:
+            self._left_out(document, request.url)
         return unloaded(request, kind, width=width, height=height)
+
+    def spared(self, request: Request, component: Component) -> Response:
+        """Stands in for what a budget has no room for."""
+        kind, head = component.kind, component.head
+        if head is not None:
+            kind = kind_of(header(head.headers, "content-type"))
+        return self._unloaded(
+            *(request, kind, component.document),
+            width=component.width,
+            height=component.height,
+        )
 
     def without(self, request: Request, response: Response, component: Component) -> Response:
         """The response, unless its type tells that a text-only site goes without it."""
@@ -85,4 +113,4 @@ class Switches:
         if request.method != "GET" or response.status >= 300 or kind not in UNLOADED:
             return response
         self._unwanted(component)
-        return unloaded(request, kind)
+        return self._unloaded(request, kind, component.document)

@@ -35,7 +35,9 @@ class Answering:
         self.again = again
         proxy = at.proxy
         self.answers = ComponentAnswers(
-            proxy.uplink, proxy.export, proxy.previews, again=self._again
+            *(proxy.uplink, proxy.export, proxy.previews),
+            again=self._again,
+            spared=lambda request, one: Response(200, [], b"spared"),
         )
 
     async def _again(self, request: Request, component: Component) -> Component | None:
@@ -164,5 +166,17 @@ def test_a_link_that_is_lost_and_stays_so_is_said_as_such() -> None:
             status, words = status_and_words(await asking)
             assert status == 504
             assert b"refused" in words
+
+    run(main())
+
+
+def test_something_stands_in_for_what_a_budget_has_no_room_for() -> None:
+    async def main() -> None:
+        async with at_work() as at:
+            one = component(complete=False)
+            one.head, one.spared = None, True
+            one.failure = ComponentFailed(403, "Today's budget has no room for it.")
+            answer = await Answering(at).answer(one)
+            assert status_and_words(answer) == (200, b"spared")
 
     run(main())

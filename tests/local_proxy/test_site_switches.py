@@ -138,11 +138,13 @@ class Switched:
         self.documents.open(1, "https://www.news.test/", now=0.0, site="www.news.test")
         self.known: dict[str, Component] = {}
         self.unwanted: list[Component] = []
+        self.left_out: list[tuple[int, str]] = []
         self.switches = Switches(
             self.sites,
             self.documents,
             find=lambda document, url: self.known.get(url),
             unwanted=self.unwanted.append,
+            left_out=lambda document, url: self.left_out.append((document, url)),
         )
 
 
@@ -183,6 +185,7 @@ def test_a_picture_of_a_text_only_site_is_an_empty_one_of_its_size() -> None:
     assert isinstance(answer.body, bytes)
     assert answer.body[6:10] == bytes((30, 0, 20, 0))
     assert switched.unwanted == [known]
+    assert switched.left_out == [(1, url)]
     film = switched.switches.instead(asked("http://cdn.test/f", ("sec-fetch-dest", "video")), 1)
     assert film is not None
     assert film.status == 403

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from local_proxy.export_drivers.browser.page import BrowserPage, PictureStep
+from local_proxy.export_drivers.browser.page import LEFT, BrowserPage, PictureStep
 
 _KEEPALIVE: Final = 25.0
 """Seconds of silence on an event channel before a comment is sent."""
@@ -72,5 +72,7 @@ def _encoded(steps: list[PictureStep]) -> bytes:
 
 
 def _told(step: PictureStep) -> dict[str, object]:
+    if step.level == LEFT:
+        return {"u": step.url, "l": step.level}
     told: dict[str, object] = {"u": step.url, "c": step.component, "l": step.level}
     return told if step.keep is None else told | {"k": step.keep}

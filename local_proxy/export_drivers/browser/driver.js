@@ -92,7 +92,8 @@
   // A candidate of a srcset has a density; the level that replaces it must keep it.
   const content = (image, level) => {
     const dense = attribute(image, "srcset") !== null || image.parentNode?.localName === "picture";
-    const density = dense && image.naturalWidth ? level.width / image.naturalWidth : 1;
+    const stands = left[plain(image.currentSrc)]; // what is there has no such size
+    const density = dense && !stands && image.naturalWidth ? level.width / image.naturalWidth : 1;
     const url = "url(" + quoted(level.href) + ")";
     return density > 0.99 && density < 1.01 ? url : "image-set(" + url + " " + density + "x)";
   };
@@ -136,6 +137,11 @@
     const level = shown[plain(image.currentSrc)];
     const name = selector(image);
     if (!level) {
+      const box = standIn(image, name);
+      if (box) {
+        found[plain(image.currentSrc)] = true;
+        return setRule(name, box);
+      }
       if (rules[name] && image.currentSrc && image.complete) dropRule(name);
       return;
     }
@@ -154,7 +160,8 @@
       for (let j = 0; j < roots.length; j++) known ||= roots[j] === shadow;
       const images = shadow.querySelectorAll("img");
       for (let j = 0; j < images.length; j++) {
-        if (!known && shown[plain(images[j].currentSrc)]) {
+        const url = plain(images[j].currentSrc);
+        if (!known && (shown[url] || left[url])) {
           known = true;
           roots[roots.length] = shadow;
           adopt();
@@ -168,11 +175,8 @@
   const apply = () => {
     const found = table();
     for (let i = 0; i < pictures.length; i++) ruleFor(pictures[i], found);
-    for (const url in shown) {
-      if (!found[url]) {
-        searchShadows(document, found);
-        break;
-      }
+    for (const list of [shown, left]) {
+      for (const url in list) if (!found[url]) return searchShadows(document, found);
     }
   };
 
@@ -213,6 +217,9 @@
       if (job.tries < TRIES && !queue[url] && !overtaken(url, job)) {
         job.tries++;
         later(() => { queue[url] ||= job; run(); }, 500 * 4 ** job.tries);
+      } else if (wished[url]) {
+        delete wished[url];
+        apply();
       }
     }
     active--;
@@ -237,6 +244,10 @@
 
   const step = (said) => {
     const { u: url, c: id, l: level, k: keep } = parse(said);
+    if (level === "left") {
+      left[url] = true;
+      return lookSoon();
+    }
     if (!level) {
       final[url] = { id, keep };
       return run();
@@ -250,6 +261,8 @@
   // @KEEPING@
 
   // @CHANNEL@
+
+  // @LEFT_OUT@
 
   // -- what the reader does -------------------------------------------------------------------
 
@@ -295,7 +308,7 @@
         observe(watcher, image);
       }
     }
-    for (const url in shown) { apply(); break; }
+    for (const list of [shown, left]) for (const url in list) return apply();
   };
   const lookSoon = () => {
     if (!looking) looking = later(look, 50);
@@ -316,10 +329,7 @@
       prevent(event);
       stop(event);
       if (event.type !== "click") return;
-      news.o = plain(under[i].currentSrc);
-      send();
-      if (finished || !channel) open();
-      return;
+      return wish(plain(under[i].currentSrc));
     }
   };
   // Whether anything plays: it has its rate then, and what is only prepared has not.
@@ -366,6 +376,7 @@
   listen(document, "pointerover", pointer, { passive: true, capture: true });
   listen(window, "click", wanted, true);
   listen(window, "mousedown", wanted, true); // else Shift selects text
+  listen(window, "click", tapped);
   for (const type of ["loadstart", "play", "pause", "ended", "emptied"]) {
     listen(document, type, played, true);
   }

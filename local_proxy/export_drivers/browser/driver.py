@@ -159,6 +159,13 @@ class BrowserExport:
         """The answer to a browser's request for a picture, in the best way there is."""
         return await self._choice.picture(component, request)
 
+    def leave_out(self, document: int, url: str) -> None:
+        """Nothing of this picture comes, says a switch or a budget; its page has a box there, which
+        brings it at a tap."""
+        page = self.pages.of_document(document)
+        if page is not None:
+            page.leave_out(url.partition("#")[0])
+
     async def file(self, component: Component, level: Level) -> bytes:
         """A level of a picture, which is here, as a whole file. Raises NoFile."""
         return await self._files.file(component, level)

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from importlib import resources
 from typing import Final
 
-from local_proxy.export_drivers.browser import browser_copies, pictures
+from local_proxy.export_drivers.browser import browser_copies, left_out, pictures
 from local_proxy.export_drivers.browser.asker import shows
 from local_proxy.export_drivers.browser.channels import Channels
 from local_proxy.export_drivers.browser.engines import stretches
@@ -62,7 +62,7 @@ class DriverRequests:
         self._refetch = refetch
         self._tracker = tracker
         self._driver_text = _script("driver.js")
-        for part in ("keeping", "channel"):
+        for part in ("keeping", "channel", "left_out"):
             self._driver_text = self._driver_text.replace(
                 f"  // @{part.upper()}@\n", _script(f"{part}.js")
             )
@@ -111,6 +111,10 @@ class DriverRequests:
         self, request: Request, plain: str, page_name: str, number: int, name: str
     ) -> Response:
         page = self._pages.of_name(page_name)
+        box = left_out.asked(plain, name)
+        if box is not None:
+            drawn = page is not None and shows(request)
+            return box if drawn else _nothing("Only the driver of a page asks this.")
         picture = page.pictures.get(number) if page is not None else None
         if page is None or picture is None or picture.component.url != plain or name == AGAIN:
             return await self._refetch.response(request, plain, known=page is not None)

@@ -21,6 +21,15 @@ AGAIN: Final = "again"
 SHOWN: Final = ""
 """The level name of a step that says only that a picture is as fine as it gets."""
 
+LEFT: Final = "left"
+"""The level name of a step that says that a picture is left out."""
+
+_LEFT_TOLD: Final = -1
+"""Stands for the pictures that are left out among what a driver was told; no component has it."""
+
+MAX_LEFT: Final = 1024
+"""Pictures of which a page remembers that they are left out."""
+
 MAX_WANTED: Final = 64
 """Pictures that a reader can want at a time."""
 
@@ -152,6 +161,8 @@ class BrowserPage:
         """Components that its scripts come in, not whole yet: itself, and what its markup names."""
         self._anew: list[str] = []
         """Pictures to be fetched anew, because their reader wants more than was to come."""
+        self._left: list[str] = []
+        """Pictures that are left out."""
 
     def __repr__(self) -> str:
         return f"<BrowserPage {self.document} {self.url} {len(self.pictures)} coarse>"
@@ -195,6 +206,12 @@ class BrowserPage:
         self._anew = [*self._anew[1 - MAX_WANTED :], url]
         self.changed.set()
 
+    def leave_out(self, url: str) -> None:
+        """Nothing of this picture comes."""
+        if url not in self._left and len(self._left) < MAX_LEFT:
+            self._left.append(url)
+            self.changed.set()
+
     def forget(self, component: int) -> None:
         """This picture is shown as fine as it gets."""
         picture = self.pictures.pop(component, None)
@@ -212,6 +229,8 @@ class BrowserPage:
         """What to tell a driver that has been `told` these ranks already; notes it there."""
         steps = [PictureStep(url, 0, AGAIN) for url in self._anew]
         self._anew.clear()
+        steps += [PictureStep(url, 0, LEFT) for url in self._left[told.get(_LEFT_TOLD, 0) :]]
+        told[_LEFT_TOLD] = len(self._left)
         for number, picture in self.pictures.items():
             rank, best, way = picture.rank(), picture.best(), picture.way()
             before = told.get(number, 2 * picture.delivered)
