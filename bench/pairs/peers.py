@@ -141,6 +141,7 @@ class SluicePeer(_OverRelay):
         transport: str = "tcp",
         paths: Sequence[int] = (),
         sites: str = "",
+        day_budget: str = "",
     ) -> None:
         """`remote`, `local`: further arguments of each command. `policy`: empty for the built-in.
 
@@ -148,7 +149,7 @@ class SluicePeer(_OverRelay):
         `security` is the link's: "tls" between paired proxies, or "none". `ca_file`: authorities
         that the remote trusts for https pages besides the system's. `transport`: the link's, as
         [local] has it. `paths`: numbers of those of the world that carry the link together.
-        `sites`: the device's switches, as the environment has them.
+        `sites`, `day_budget`: the device's, as the environment has them.
         """
         self.name = name
         self.policy = policy or "default"
@@ -157,7 +158,8 @@ class SluicePeer(_OverRelay):
         self._scheme = scheme
         self._transport = transport
         self._paths = tuple(paths)
-        self._sites = {"SLUICE_LOCAL_SITES": sites} if sites else {}
+        said = {"SLUICE_LOCAL_SITES": sites, "SLUICE_LOCAL_DAY_BUDGET": day_budget}
+        self._saver = {name: value for name, value in said.items() if value}
         self._security = security
         self._environment = {"SLUICE_REMOTE_CA_FILE": str(ca_file)} if ca_file else {}
 
@@ -187,7 +189,7 @@ class SluicePeer(_OverRelay):
                     *dial,
                     *client,
                     *self._local,
-                    environment={**self._lead(world), **self._sites},
+                    environment={**self._lead(world), **self._saver},
                     host=world.near,
                 )
             )

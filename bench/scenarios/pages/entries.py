@@ -51,6 +51,15 @@ ENTRIES: Final = (
         slow=True,
     ),
     Scenario(
+        "saver-day",
+        "that thirty pages keep to the budget of a day, and a tap brings what was left out",
+        "bench.scenarios.pages.saver_day",
+        takes=150,
+        quick_takes=50,
+        quick={"runs": 10, "size": 1_200_000},
+        slow=True,
+    ),
+    Scenario(
         "media",
         "that sound and a film play without a stall while pages load, and what they cost these",
         "bench.scenarios.pages.media",
