@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -13,10 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import msgspec
 import typer
 
-from cli.command import REFUSED, notice
+from cli.command import FAILED, REFUSED, notice
 from cli.command import run as run_until_told
+from cli.service import app as service_app
 from cli.settings import address, settings
-from configuration import LocalSettings, RemoteSettings
+from configuration import LocalSettings, RemoteSettings, user_file
 from setting_values import split_address
 from version import VERSION
 
@@ -28,10 +30,10 @@ app = typer.Typer(
     "pair the device with `sluice pair`, start `sluice local` there, and set the browser's HTTP "
     "proxy to the local one.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+app.add_typer(service_app, name="service")
 
 
 def _show_version(asked: bool) -> None:
@@ -359,6 +361,58 @@ def trust(
 
     found = settings(config, {})
     raise typer.Exit(run(Path(found.local.state), remove=remove, dry_run=dry_run))
+
+
+@app.command()
+def uninstall(
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be done.")
+    ] = False,
+    system: Annotated[
+        bool, typer.Option("--system", help="Of the machine's own service, too; takes root.")
+    ] = False,
+    config: ConfigFile = None,
+) -> None:
+    """Take away all that Sluice has left: services, trust, keys, pairings, history, settings."""
+    from browsers.trust import run as trust_run
+    from service.removal import traces
+    from service.systemd import ServiceError, Systemd
+    from service.units import HOME, SETTINGS, Role, Scope
+
+    state = Path(settings(config, {}).local.state)
+    found = traces(
+        [
+            (state, "keys, pairings, history"),
+            (user_file(os.environ).parent, "settings"),
+            *([(HOME, "the service's keys and pairings"), (SETTINGS.parent, "settings")] * system),
+        ]
+    )
+    for trace in found:
+        typer.echo(f"remove {trace}")
+    typer.echo("take back what `sluice trust` and `sluice service install` have done")
+    if not dry_run and not yes:
+        typer.confirm("All of this?", abort=True)
+    failed = False
+    roles: tuple[Role, ...] = ("local", "remote")
+    scopes: tuple[Scope, ...] = ("user", "system") if system else ("user",)
+    for scope in scopes:
+        for role in roles:
+            manager = Systemd(scope, say=typer.echo, dry_run=dry_run)
+            try:
+                if manager.remove(role) and role == "remote":
+                    manager.forget_user()
+            except ServiceError as error:
+                notice(str(error))
+                failed = True
+    if state.is_dir():
+        failed = trust_run(state, remove=True, dry_run=dry_run) != 0 or failed
+    if failed:
+        notice("the folders stay until that is mended, for they name what was trusted")
+        raise typer.Exit(FAILED)
+    for trace in found if not dry_run else []:
+        trace.remove()
+    typer.echo("the program itself: pipx uninstall sluice-proxy, or remove its folder")
 
 
 def _pairing(given: str | None) -> str | None:

@@ -17,6 +17,7 @@ import typer
 
 from cli.memory import bound_arenas, freeze_modules
 from redaction import hide_queries
+from service.notify import watched
 
 FAILED: Final = 1
 """Exit code: it could be started, but the machine did not play its part."""
@@ -51,7 +52,8 @@ def run(
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM, *ends):
             loop.add_signal_handler(number, task.cancel)
-        await task
+        async with watched():
+            await task
 
     try:
         asyncio.run(until_signalled())

@@ -11,6 +11,7 @@ from local_proxy.kept.store import LocalStore
 from local_proxy.main import LocalProxy
 from local_proxy.settings import ProxySettings
 from policies.host.loader import load
+from service.notify import ready
 
 _log = structlog.get_logger("sluice.local")
 
@@ -54,4 +55,5 @@ async def run(settings: ProxySettings) -> None:
     proxy = composed(settings)
     host, port = await proxy.listen()
     print(f"listening on {host}:{port}", flush=True)
+    ready(f"serves browsers at {host}:{port}")
     await proxy.run()

@@ -26,6 +26,7 @@ from remote_proxy.reach.certificates import NoRoots, client_context, has_roots
 from remote_proxy.reach.guard import Guard
 from remote_proxy.reach.limits import Devices, Limits
 from remote_proxy.server import NotLoopback, RemoteServer
+from service.notify import ready
 from transcoders.make.registry import Transcoders
 from transport.link.interface import LinkError
 
@@ -201,4 +202,5 @@ async def run(settings: ServerSettings) -> None:
     """
     async with serving(settings) as address:
         print(f"listening on {address}", flush=True)
+        ready(f"serves devices at {address}")
         await asyncio.Event().wait()
