@@ -137,6 +137,9 @@ class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """HOST:PORT as devices reach it, for pairing strings. Empty: guessed."""
     state: str = msgspec.field(default_factory=lambda: str(state_directory(os.environ) / "remote"))
     """Directory of its identity and the paired devices."""
+    status: Address | Literal[""] = ""
+    """HOST:PORT where /health and /metrics (Prometheus) are served; they name devices, so mind who
+    can reach it. Empty: nowhere."""
     devices: Annotated[int, Meta(ge=1, le=4096)] = 64
     """Devices served at a time; others are told so. `memory` holds for each of them."""
     memory: Annotated[int, Meta(ge=1 << 20)] = 64 << 20

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import msgspec
 import typer
 
-from cli.command import FAILED, REFUSED, notice
+from cli.command import FAILED, REFUSED, LogForm, notice
 from cli.command import run as run_until_told
 from cli.service import app as service_app
 from cli.settings import address, settings
@@ -80,6 +80,7 @@ State = Annotated[
 Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Log what happens, not only faults.")
 ]
+Log = Annotated[LogForm, typer.Option(help="How the log is written: for people, or as JSON.")]
 LogUrls = Annotated[
     bool, typer.Option("--log-urls", help="Log whole URLs: else without queries and passwords.")
 ]
@@ -104,6 +105,7 @@ def remote(
     config: ConfigFile = None,
     verbose: Verbose = False,
     log_urls: LogUrls = False,
+    log: Log = LogForm.HUMAN,
 ) -> None:
     """Run the remote proxy, on the fast side of the link."""
     from remote_proxy.main import run
@@ -116,7 +118,7 @@ def remote(
         "allow": allow or None,
     }
     found = settings(config, {"remote": flags}, serves=True)
-    run_until_told(run(found.remote), verbose=verbose, log_urls=log_urls)
+    run_until_told(run(found.remote), verbose=verbose, log_urls=log_urls, log=log)
 
 
 @app.command()
@@ -161,6 +163,7 @@ def local(
     config: ConfigFile = None,
     verbose: Verbose = False,
     log_urls: LogUrls = False,
+    log: Log = LogForm.HUMAN,
 ) -> None:
     """Run the local proxy, on the device behind the slow link."""
     from local_proxy.serving import run
@@ -179,7 +182,7 @@ def local(
         "patience": patience,
     }
     found = settings(config, {"local": flags}, serves=True)
-    run_until_told(run(found.local), verbose=verbose, log_urls=log_urls)
+    run_until_told(run(found.local), verbose=verbose, log_urls=log_urls, log=log)
 
 
 @app.command()

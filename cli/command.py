@@ -10,14 +10,24 @@ import logging
 import signal
 import sys
 from collections.abc import Coroutine
+from enum import StrEnum
 from typing import Any, Final
 
 import structlog
 import typer
+from structlog.typing import Processor
 
 from cli.memory import bound_arenas, freeze_modules
 from redaction import hide_queries
 from service.notify import watched
+
+
+class LogForm(StrEnum):
+    """How lines of the log are written."""
+
+    HUMAN = "human"
+    JSON = "json"
+
 
 FAILED: Final = 1
 """Exit code: it could be started, but the machine did not play its part."""
@@ -35,6 +45,7 @@ def run(
     *,
     verbose: bool,
     log_urls: bool,
+    log: LogForm = LogForm.HUMAN,
     ends: tuple[signal.Signals, ...] = (),
 ) -> None:
     """Run a proxy until it's interrupted or terminated, or gets one of the signals `ends`."""
@@ -43,7 +54,7 @@ def run(
     from pairing.errors import PairingError
     from policies.host.loader import LoadError
 
-    configure_logging(verbose=verbose, log_urls=log_urls)
+    configure_logging(verbose=verbose, log_urls=log_urls, log=log)
     bound_arenas()
     freeze_modules()
 
@@ -67,18 +78,21 @@ def run(
         raise typer.Exit(REFUSED) from error
 
 
-def configure_logging(*, verbose: bool, log_urls: bool) -> None:
-    """Structured lines on standard error."""
+def configure_logging(*, verbose: bool, log_urls: bool, log: LogForm = LogForm.HUMAN) -> None:
+    """Structured lines on standard error, for people or one JSON object each."""
     level = logging.INFO if verbose else logging.WARNING
+    last: Processor = structlog.dev.ConsoleRenderer(
+        colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
+    )
+    if log is LogForm.JSON:
+        last = structlog.processors.JSONRenderer()
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso"),
             structlog.processors.format_exc_info,  # before: what was raised may name a URL
             *(() if log_urls else (hide_queries,)),
-            structlog.dev.ConsoleRenderer(
-                colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
-            ),
+            last,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),

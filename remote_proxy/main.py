@@ -26,6 +26,7 @@ from remote_proxy.reach.certificates import NoRoots, client_context, has_roots
 from remote_proxy.reach.guard import Guard
 from remote_proxy.reach.limits import Devices, Limits
 from remote_proxy.server import NotLoopback, RemoteServer
+from remote_proxy.status.pages import status_pages
 from service.notify import ready
 from transcoders.make.registry import Transcoders
 from transport.link.interface import LinkError
@@ -41,6 +42,8 @@ class ServerSettings(Protocol):
 
     @property
     def listen(self) -> str: ...
+    @property
+    def status(self) -> str: ...
     @property
     def memory(self) -> int: ...
     @property
@@ -155,6 +158,7 @@ async def serving(settings: ServerSettings) -> AsyncIterator[str]:
             raise OSError(str(error)) from error
         if paired is not None and settings.udp:
             await _listen_udp(server, *listening.address, paired)
+        await _show_status(settings, server, services, ends)
         address = format_address(*listening.address)
         watching = asyncio.create_task(_watch(paired, server, store, address))
         try:
@@ -163,6 +167,20 @@ async def serving(settings: ServerSettings) -> AsyncIterator[str]:
         finally:
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
+
+
+async def _show_status(
+    settings: ServerSettings, server: RemoteServer, services: Services, ends: AsyncExitStack
+) -> None:
+    """Serve /health and /metrics until `ends`, if that is set. Raises OSError."""
+    if not settings.status:
+        return
+    host, _, port = settings.status.rpartition(":")
+    found = await ends.enter_async_context(
+        status_pages(host.strip("[]"), int(port), server.open_now, devices=settings.devices)
+    )
+    services.origin.reach.guard.listens(found[1])
+    print(f"status at http://{format_address(*found)}/health and /metrics", file=sys.stderr)
 
 
 def _may_open_files() -> None:

@@ -14,6 +14,7 @@ import structlog
 
 from remote_proxy.jobs.services import Services
 from remote_proxy.session import RemoteSession
+from remote_proxy.statistics import OpenSession
 from remote_proxy.turning_away import TurnedAway
 from transport.link.interface import Link
 from transport.link.records import ProvenPeer
@@ -82,6 +83,12 @@ class RemoteServer:
     def sessions(self) -> list[RemoteSession]:
         """The sessions that are open now."""
         return list(self._sessions.values())
+
+    def open_now(self) -> list[OpenSession]:
+        """The same, for whoever counts."""
+        return [
+            OpenSession(one.statistics(), one.link.statistics(), one.rate) for one in self.sessions
+        ]
 
     async def listen(
         self, host: str, port: int, *, security: ServerSecurity | None = None

@@ -1,4 +1,4 @@
-"""A picture of one session's work at a moment."""
+"""A picture of one session's work at a moment, and of its link."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from remote_proxy.reach.limits import UsageStatistics
+from transport.link.interface import LinkStatistics
 
 
 @dataclass(slots=True)
@@ -22,3 +23,13 @@ class SessionStatistics:
     """What there was no room or time for (transcoders.make.registry.Transcoders.refused)."""
     pictures: Mapping[str, int] = field(default_factory=dict)
     """By what decided whether they were adapted (economy.py)."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSession:
+    """One device's session, for whoever counts."""
+
+    session: SessionStatistics
+    link: LinkStatistics
+    rate: float | None
+    """Bytes/second that its link carries; None: not known yet."""

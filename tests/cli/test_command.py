@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ import pytest
 import structlog
 import typer
 
-from cli.command import FAILED, REFUSED, configure_logging, notice, run
+from cli.command import FAILED, REFUSED, LogForm, configure_logging, notice, run
 from cli.memory import bound_arenas, freeze_modules
 from local_proxy.front.clients import ClientsError
 from pairing.errors import PairingError
@@ -125,3 +126,18 @@ def test_a_library_without_arenas_is_left_as_it_is(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("ctypes.CDLL", Library)
     bound_arenas()
     assert asked == [None]
+
+
+def test_a_log_for_machines_has_one_object_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging(verbose=False, log_urls=False, log=LogForm.JSON)
+    log = structlog.get_logger("sluice.test")
+    log.warning("a\nline", url="http://a.test/x?secret=1")
+    try:
+        raise ZeroDivisionError
+    except ZeroDivisionError:
+        log.exception("a mistake")
+    first, second = (json.loads(line) for line in capsys.readouterr().err.splitlines())
+    assert (first["event"], first["level"]) == ("a\nline", "warning")
+    assert first["timestamp"]
+    assert "secret" not in first["url"]
+    assert "ZeroDivisionError" in second["exception"]

@@ -1,0 +1,65 @@
+"""Serves /health and /metrics of a remote proxy, at an address of their own.
+
+Not at the address where devices come: nobody there speaks HTTP. What is served names devices, so
+the address is the operator's to choose; on loopback only this machine's users see it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from typing import Final
+
+from aiohttp import web
+from prometheus_client import generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+
+from remote_proxy.statistics import OpenSession
+from remote_proxy.status.metrics import registry
+from version import VERSION
+
+_ENDS: Final = 1.0
+"""Seconds that an answer under way is given at the end."""
+
+
+@asynccontextmanager
+async def status_pages(
+    host: str, port: int, sessions: Callable[[], Iterable[OpenSession]], *, devices: int
+) -> AsyncIterator[tuple[str, int]]:
+    """While the block lasts; gives the address. Raises OSError.
+
+    `sessions`: those that are open now; `devices`: how many may have one.
+    """
+    figures, began = registry(sessions, devices=devices), time.monotonic()
+
+    async def metrics(_: web.Request) -> web.Response:
+        return web.Response(
+            body=generate_latest(figures), headers={"content-type": CONTENT_TYPE_PLAIN_0_0_4}
+        )
+
+    async def health(_: web.Request) -> web.Response:
+        open_now = list(sessions())
+        return web.json_response(
+            {
+                "status": "ok",
+                "version": VERSION,
+                "uptime_seconds": round(time.monotonic() - began, 1),
+                "devices": len({one.session.device for one in open_now}),
+                "devices_max": devices,
+            },
+            headers={"cache-control": "no-store"},
+        )
+
+    app = web.Application()
+    app.router.add_get("/metrics", metrics)
+    app.router.add_get("/health", health)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=_ENDS)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, host, port)
+        await site.start()
+        found = runner.addresses[0]
+        yield found[0], found[1]
+    finally:
+        await runner.cleanup()
