@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, Protocol
 
@@ -18,11 +18,10 @@ from coding.text_shelf import TextShelf
 from local_proxy.link.arrival import Arrival
 from local_proxy.link.components import Component
 from local_proxy.link.dictionaries import Dictionaries
-from local_proxy.link.inbound import Arriving, promised
+from local_proxy.link.inbound import Arriving
+from local_proxy.link.remote_words import RemoteWords
 from local_proxy.link.resumption import Memory
-from local_proxy.link.tree_looks import TreeLooks
 from local_proxy.link.uploads import Uploads
-from monitor.announcements import ToldBandwidth
 from monitor.estimate import BandwidthEstimate
 from transport.link.activity import Activity
 from transport.link.interface import Link, LinkError, OtherVersion, PeerFault
@@ -123,15 +122,8 @@ class LocalSession:
             accepts=(*accepts, *ACCEPTS, *texts),
             patience=math.ceil(patience),
         )
-        self._bandwidth, self._available = ToldBandwidth(), ToldBandwidth("imtcp")
-        self.tree = TreeLooks()
-        """What the remote says of the tree, to who looks at it."""
-        self.shared = False
-        """Others keep the queue of the line towards this device full, says the remote."""
         self.gives_way = False
         """What goes up gives way to other programs of the line."""
-        self.decisions: Mapping[str, int] = {}
-        """How many pictures were adapted or left alone, by the remote's reason."""
         self.uploads = Uploads(self.session, wake=link.wake)
         self._arrivals = Arriving(
             memory,
@@ -142,32 +134,15 @@ class LocalSession:
             ask=lambda arrival: self._ask(arrival, memory.resume(arrival)),
             dictionaries=self._dictionaries,
         )
+        self.words = RemoteWords(
+            self,
+            listener,
+            arrivals=self._arrivals,
+            memory=memory,
+            uploads=self.uploads,
+        )
+        """What the remote says, and has said of the link, the tree and its pictures."""
         self.closed: asyncio.Future[LinkError | None] = asyncio.get_running_loop().create_future()
-        self._handlers: dict[type[m.Message], Callable[[m.Message, Headers], None]] = {
-            m.Hello: self._on_hello,
-            m.Skeleton: self._on_skeleton,
-            m.Package: self._on_package,
-            m.Levels: self._on_levels,
-            m.Head: self._on_head,
-            m.Hint: self._on_hint,
-            m.Trailers: self._on_trailers,
-            m.Failed: self._on_failed,
-            m.Expired: self._on_expired,
-            m.TooSoon: self._on_too_soon,
-            m.Guaranteed: self._on_guaranteed,
-            m.Reset: self._on_reset,
-            m.Credit: self._on_credit,
-            m.Refused: self._on_refused,
-            m.Notice: self._on_notice,
-            m.Decisions: self._on_decisions,
-            m.Carries: self._on_rate,
-            m.Leaves: self._on_rate,
-            m.Contended: self._on_shared,
-            m.TreeDrawn: self._on_tree,
-            m.Ping: self._on_ping,
-            m.Pong: lambda message, headers: None,
-            m.Goodbye: self._on_goodbye,
-        }
 
     @property
     def open(self) -> bool:
@@ -209,6 +184,10 @@ class LocalSession:
     def close(self) -> None:
         """End the session on purpose."""
         self._link.close()
+
+    def end(self, error: LinkError | None) -> None:
+        """The other end has ended it."""
+        self._link.close(error)
 
     # -- out -----------------------------------------------------------------------------------
 
@@ -257,12 +236,12 @@ class LocalSession:
     def bandwidth(self, now: float) -> BandwidthEstimate | None:
         """What the link carries towards this device, as the remote has measured it; None: it has
         not yet."""
-        return self._bandwidth.at(now)
+        return self.words.bandwidth.at(now)
 
     def available(self, now: float) -> BandwidthEstimate | None:
         """What others leave of the link towards this device, its own share included; None: the
         remote does not measure it, or has not for a while."""
-        return self._available.lately(now)
+        return self.words.available.lately(now)
 
     def look_at_tree(self, now: float) -> None:
         """Somebody looks at the tree: ask the remote for it, as often as the link allows."""
@@ -270,7 +249,7 @@ class LocalSession:
         if not self.open or peer is None or abilities.TREE not in peer.accepts:
             return
         estimate = self.bandwidth(now)
-        if self.tree.ask(now, rate=None if estimate is None else estimate.rate):
+        if self.words.tree.ask(now, rate=None if estimate is None else estimate.rate):
             self.say(m.LookAtTree())
 
     def cut_upload(self, component: int, reason: str) -> None:
@@ -322,7 +301,7 @@ class LocalSession:
                     self._arrivals.data(frame)
                 else:
                     message, headers = self.session.receive(frame.payload)
-                    self._handlers[type(message)](message, headers)
+                    self.words.hear(message, headers)
         except NoCommonVersion as error:
             self._link.close(_other_version(error))
         except WireError as error:
@@ -342,111 +321,6 @@ class LocalSession:
         if not self.closed.done():
             self.closed.set_result(error)
         self._listener.session_closed(self, error)
-
-    # -- messages ------------------------------------------------------------------------------
-
-    def _on_hello(self, message: m.Message, _: Headers) -> None:
-        self._listener.session_opened(self)
-
-    def _on_skeleton(self, message: m.Message, headers: Headers) -> None:
-        assert isinstance(message, m.Skeleton)
-        if message.document in self._memory.closed:
-            for part in message.parts:  # it was under way when the document closed
-                self.say(m.Cancel(part.component))
-            return
-        components = [promised(message.document, part) for part in message.parts]
-        if message.promised:
-            asked = self._memory.asked(message.document)
-            for component in components:
-                component.rationed = asked.treatment is m.Treatment.ADAPTED
-            self._arrivals.promise(components, headers, asked)
-            self._memory.promised(message.document, components)
-        self._listener.skeleton_grew(message.document, components, headers, message.promised)
-
-    def _on_package(self, message: m.Message, _: Headers) -> None:
-        assert isinstance(message, m.Package)
-        components = self._arrivals.package(message)
-        if components:
-            self._memory.promised(message.document, components)
-            self._listener.skeleton_grew(message.document, components, [], False)
-
-    def _on_levels(self, message: m.Message, _: Headers) -> None:
-        assert isinstance(message, m.Levels)
-        self._arrivals.levels(message)
-
-    def _on_head(self, message: m.Message, headers: Headers) -> None:
-        assert isinstance(message, m.Head)
-        self._arrivals.head(message, headers)
-
-    def _on_hint(self, message: m.Message, headers: Headers) -> None:
-        assert isinstance(message, m.Hint)
-        self._arrivals.hint(message, headers)
-
-    def _on_trailers(self, message: m.Message, headers: Headers) -> None:
-        assert isinstance(message, m.Trailers)
-        self._arrivals.trailers(message, headers)
-
-    def _on_failed(self, message: m.Message, _: Headers) -> None:
-        assert isinstance(message, m.Failed)
-        retry = max(0, message.retry)
-        self._arrivals.end(message.component, message.status, message.reason, retry=retry)
-
-    def _on_expired(self, message: m.Message, _: Headers) -> None:
-        assert isinstance(message, m.Expired)
-        self._listener.expired(message)
-
-    def _on_too_soon(self, message: m.Message, _: Headers) -> None:
-        assert isinstance(message, m.TooSoon)
-        self._listener.too_soon(message.document, message.earliest)
-
-    def _on_guaranteed(self, message: m.Message, _: Headers) -> None:
-        assert isinstance(message, m.Guaranteed)
-        self._listener.guaranteed(message.path, message.rate, held=message.held)
-
-    def _on_reset(self, message: m.Message, _: Headers) -> None:
-        assert isinstance(message, m.Reset)
-        self._arrivals.end(message.component, 502, message.reason)
-
-    def _on_credit(self, message: m.Message, _: Headers) -> None:
-        assert isinstance(message, m.Credit)
-        self.uploads.grant(message.component, message.bytes)
-
-    def _on_refused(self, message: m.Message, _: Headers) -> None:
-        assert isinstance(message, m.Refused)
-        self._listener.refused(message.number, message.reason[: m.MAX_REFUSAL])
-
-    def _on_notice(self, message: m.Message, _: Headers) -> None:
-        assert isinstance(message, m.Notice)
-        self._listener.noticed(message.text)
-
-    def _on_decisions(self, message: m.Message, _: Headers) -> None:
-        assert isinstance(message, m.Decisions)
-        self.decisions = message.counts
-
-    def _on_rate(self, message: m.Message, _: Headers) -> None:
-        assert isinstance(message, m.Carries | m.Leaves)
-        told = self._bandwidth if isinstance(message, m.Carries) else self._available
-        now = asyncio.get_running_loop().time()
-        told.hear(float(max(1, message.rate)), min(max(0, message.sure), 100) / 100, now)
-
-    def _on_shared(self, message: m.Message, _: Headers) -> None:
-        assert isinstance(message, m.Contended)
-        self.shared = message.others
-
-    def _on_tree(self, message: m.Message, _: Headers) -> None:
-        assert isinstance(message, m.TreeDrawn)
-        now = asyncio.get_running_loop().time()
-        self.tree.drawn(message.rows, size=len(m.encode(message)), now=now)
-
-    def _on_ping(self, message: m.Message, _: Headers) -> None:
-        assert isinstance(message, m.Ping)
-        self.say(m.Pong(message.token))
-
-    def _on_goodbye(self, message: m.Message, _: Headers) -> None:
-        assert isinstance(message, m.Goodbye)
-        _log.info("the remote proxy said goodbye", reason=message.reason)
-        reason = message.reason[:MAX_REASON]
-        self._link.close(LinkError(f"the remote proxy says: {reason}") if reason else None)
 
 
 def _other_version(error: NoCommonVersion) -> OtherVersion:

@@ -155,10 +155,12 @@ class Overview:
             paths=self._paths.status(now=now),
             savings=ShownSavings(origin_bytes=self._origin_bytes, link_bytes=self._link_bytes),
             texts=self._texts(),
-            pictures=summary.pictures(session.decisions) if session is not None else [],
+            pictures=summary.pictures(session.words.decisions) if session is not None else [],
             documents=summary.documents(view),
-            tree=summary.tree(session.tree.rows) if session is not None else None,
-            tree_age=now - session.tree.drawn_at if session and session.tree.rows else 0.0,
+            tree=summary.tree(session.words.tree.rows) if session is not None else None,
+            tree_age=now - session.words.tree.drawn_at
+            if session and session.words.tree.rows
+            else 0.0,
             policies=summary.policies(self._runtime.statistics()),
             problems=[Problem(now - at, text) for at, text in reversed(self._problems)],
         )
@@ -189,7 +191,7 @@ class Overview:
             down=_estimate(session.bandwidth(now), now),
             up=_estimate(link.outgoing, now),
             available=_estimate(session.available(now), now),
-            shared=[way for way, on in (("down", session.shared), ("up", link.shared)) if on],
+            shared=[way for way, on in (("down", session.words.shared), ("up", link.shared)) if on],
             received=received + link.received,
             sent=sent + link.sent,
             delay=link.delay,

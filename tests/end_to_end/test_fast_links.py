@@ -145,7 +145,7 @@ def test_the_status_page_says_what_was_decided_about_pictures(
                 assert all(one["text"] for one in pictures)
                 return {one["why"]: one["count"] for one in pictures}
 
-            await until(lambda: both.local.uplink.session.decisions == why)
+            await until(lambda: both.local.uplink.session.words.decisions == why)
             assert await told() == why
 
     run(go())
