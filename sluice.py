@@ -16,6 +16,17 @@ import typer
 
 from cli.command import FAILED, REFUSED, LogForm, notice
 from cli.command import run as run_until_told
+from cli.options import (
+    ConfigFile,
+    DryRun,
+    Log,
+    LogUrls,
+    Pairing,
+    RemoteAddress,
+    Security,
+    State,
+    Verbose,
+)
 from cli.service import app as service_app
 from cli.settings import address, settings
 from configuration import LocalSettings, RemoteSettings, user_file
@@ -50,40 +61,6 @@ def every_command(
     ] = False,
 ) -> None:
     """Options that stand before a command."""
-
-
-ConfigFile = Annotated[
-    Optional[Path],  # noqa: UP045 - typer reads it at run time
-    typer.Option(
-        "--config", "-c", help="TOML file. Default: ~/.config/sluice/sluice.toml, if there is one."
-    ),
-]
-Security = Annotated[
-    Optional[str],  # noqa: UP045
-    typer.Option(help="Of the link: tls, or none (on loopback only)."),
-]
-RemoteAddress = Annotated[
-    Optional[str],  # noqa: UP045
-    typer.Option(help="HOST:PORT of the remote or of a tunnel to it. Default: as paired."),
-]
-Pairing = Annotated[
-    Optional[str],  # noqa: UP045
-    typer.Option(
-        help="What `sluice pair` printed; it's kept for later starts. - reads it from "
-        "standard input, which keeps it out of the list of processes."
-    ),
-]
-State = Annotated[
-    Optional[str],  # noqa: UP045
-    typer.Option(help="Folder of what is kept: keys, pairings. Default: under ~/.local/share/."),
-]
-Verbose = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Log what happens, not only faults.")
-]
-Log = Annotated[LogForm, typer.Option(help="How the log is written: for people, or as JSON.")]
-LogUrls = Annotated[
-    bool, typer.Option("--log-urls", help="Log whole URLs: else without queries and passwords.")
-]
 
 
 @app.command()
@@ -354,9 +331,7 @@ def _office_suite() -> OpenWith | None:
 @app.command()
 def trust(
     remove: Annotated[bool, typer.Option("--remove", help="Undo it.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be done.")
-    ] = False,
+    dry_run: DryRun = False,
     config: ConfigFile = None,
 ) -> None:
     """Make this user's browsers and the system trust the device's own certificate authority."""
@@ -369,9 +344,7 @@ def trust(
 @app.command()
 def uninstall(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be done.")
-    ] = False,
+    dry_run: DryRun = False,
     system: Annotated[
         bool, typer.Option("--system", help="Of the machine's own service, too; takes root.")
     ] = False,

@@ -9,6 +9,7 @@ from typing import Annotated, Optional
 import typer
 
 from cli.command import FAILED, REFUSED, notice
+from cli.options import DryRun
 from service.systemd import ServiceError, Systemd, hints, program
 from service.units import Role, Scope, Service
 
@@ -34,9 +35,6 @@ class Which(StrEnum):
     def scope(self) -> Scope:
         """Whose manager runs it, of who asks."""
         return "system" if self is Which.REMOTE and _is_root() else "user"
-
-
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")]
 
 
 def _is_root() -> bool:
