@@ -124,6 +124,8 @@ class PromiseKeeper:
         component = self._components[promised.component]
         if whose is not Whose.OWN and component.use is Use.DOCUMENT:
             return None  # a page of a frame is known by the page around it
+        if component.spared and request.original:
+            return None  # somebody wants just this one, whatever the budget says
         verdict = self._judge(promised, request, whose, now)
         if verdict.use and not _conditional(request):
             self._let_go(component)

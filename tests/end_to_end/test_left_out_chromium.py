@@ -113,7 +113,7 @@ def test_where_the_budget_of_the_day_is_gone_a_tap_brings_a_picture() -> None:
             paths = [f"/{at}.jpg" for at in range(len(PHOTOS))]
             for path, photo in zip(paths, PHOTOS, strict=True):
                 origin.serve(path, photo.read_bytes(), "image/jpeg")
-            pictures = [f"<img src={path} width=100 height=60>" for path in reversed(paths)]
+            pictures = [f"<img src={path} width=400 height=270>" for path in reversed(paths)]
             html = f"<!doctype html><body style='margin:0'>{''.join(pictures)}"
             origin.serve("/", html.encode())
             async with opened(both, origin.base + "/") as tab:
@@ -127,7 +127,9 @@ def test_where_the_budget_of_the_day_is_gone_a_tap_brings_a_picture() -> None:
                 spent = both.local.day_budget.spent
                 assert spent < 130_000
                 path = await tab.evaluate(f"(window.one = {boxes}[0]).getAttribute('src')")
-                x, y = await tab.evaluate("[one.offsetLeft + 50, one.offsetTop + 30]")
+                await tab.evaluate("one.scrollIntoView({ block: 'center' })")
+                corner = "[one.getBoundingClientRect().left, one.getBoundingClientRect().top]"
+                x, y = (side + 50 for side in await tab.evaluate(corner))
                 at = {"x": x, "y": y, "button": "left", "clickCount": 1}
                 await tab.call("Input.dispatchMouseEvent", type="mousePressed", **at)
                 await tab.call("Input.dispatchMouseEvent", type="mouseReleased", **at)

@@ -47,9 +47,13 @@ class Kept:
         return one
 
     async def find(
-        self, *fields: tuple[str, str], who: Initiators = OWN, url: str = URL
+        self,
+        *fields: tuple[str, str],
+        who: Initiators = OWN,
+        url: str = URL,
+        original: bool = False,
     ) -> KeptPromise | None:
-        request = Request("GET", url, [*SENT, *fields])
+        request = Request("GET", url, [*SENT, *fields], original=original)
         return await self.keeper.find(request, lambda: who, now=1.0)
 
 
@@ -63,6 +67,18 @@ def test_a_promise_answers_the_request_that_it_was_made_for() -> None:
         assert found == KeptPromise(one, Whose.OWN)
         assert kept.keeper.statistics().kept == 1
         assert kept.released == []  # it was on its way
+
+    run(main())
+
+
+def test_what_a_budget_spared_is_asked_for_anew_by_who_wants_just_that() -> None:
+    async def main() -> None:
+        kept = Kept()
+        one = kept.promise(headed=False)
+        one.spared = True
+        one.fail(ComponentFailed(403, "Today's budget has no room for it."))
+        assert await kept.find() is not None, "a box is what answers"
+        assert await kept.find(original=True) is None
 
     run(main())
 
