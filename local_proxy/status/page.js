@@ -161,6 +161,16 @@ function showPolicy(policy) {
 
 const none = (tag, text) => [make(tag, "empty", text)];
 
+// Problems of the same words as one, as old as the latest: [text, age, count].
+function grouped(problems) {
+  const found = new Map();
+  for (const { text, age } of problems) {
+    const [latest, count] = found.get(text) ?? [age, 0];
+    found.set(text, [Math.min(latest, age), count + 1]);
+  }
+  return [...found].map(([text, [age, count]]) => [text, age, count]);
+}
+
 function show(status) {
   const { link } = status;
   chart.limit = link.connected && link.down ? link.down.rate : null;
@@ -180,7 +190,8 @@ function show(status) {
     : none("p", "The remote proxy has not sent it yet.")));
   at("policies").replaceChildren(...(policies.length ? policies.map(showPolicy) : none("li", "None.")));
   at("problems").replaceChildren(...(problems.length
-    ? problems.map((problem) => make("li", "", problem.text, make("p", "note", `${timeText(problem.age)} ago`)))
+    ? grouped(problems).map(([text, age, count]) => make("li", "", text,
+      make("p", "note", `${timeText(age)} ago${count > 1 ? `, ${count} times lately` : ""}`)))
     : none("li", "None.")));
   at("about").textContent = `Version ${status.version}, up for ${timeText(status.uptime)}.`;
 }

@@ -1,0 +1,61 @@
+"""Our own pages in Chromium, as anybody may see them: axe finds no barrier, nothing overflows."""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+
+import pytest
+
+from bench.browsers.cdp import Tab, find_chromium, launch
+from tests.end_to_end.pair import Pair, all_three, run
+from tests.end_to_end.test_chromium import becomes, shows
+from tests.end_to_end.test_sites import furnish
+
+pytestmark = pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
+
+PAGES = ("/", "/setup")
+WIDTHS = (390, 1280)
+"""CSS pixels: a phone's, a laptop's."""
+FOUND = """axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => JSON.stringify(
+  violations.map(({ id, nodes }) => [id, nodes.map(({ target, failureSummary }) =>
+    target.join(" ") + ": " + failureSummary)])))"""
+
+
+def axe() -> str:
+    """Deque's rules for accessible pages (WCAG 2.1 A and AA, best practices)."""
+    return resources.files("axe_core_python").joinpath("axe.min.js").read_text("utf-8")
+
+
+async def violations(tab: Tab) -> list[tuple[str, list[str]]]:
+    await tab.evaluate(axe() + ";0")
+    return [(name, nodes) for name, nodes in json.loads(await tab.evaluate(FOUND))]
+
+
+async def show(both: Pair, tab: Tab, path: str, *, width: int, scheme: str) -> None:
+    await tab.call(
+        "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}]
+    )
+    await tab.viewport(width=width, height=900)
+    await tab.call("Page.navigate", url=f"http://sluice.local{path}")
+    await becomes(tab, "document.readyState === 'complete'")
+    if path == "/":
+        await shows(tab, 'data-site="127.0.0.1"', seconds=60.0)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nobody_is_kept_from_reading_them(scheme: str) -> None:
+    async def go() -> None:
+        async with all_three() as (origin, both):
+            page = furnish(origin)
+            async with launch(proxy=f"http://{both.address[0]}:{both.address[1]}") as browser:
+                await (await browser.new_tab()).call("Page.navigate", url=page)
+                tab = await browser.new_tab()
+                for path in PAGES:
+                    for width in WIDTHS:
+                        await show(both, tab, path, width=width, scheme=scheme)
+                        wide = await tab.evaluate("document.documentElement.scrollWidth")
+                        assert wide <= width, f"{path} is {wide} wide at {width}"
+                        assert await violations(tab) == [], f"{path} at {width}, {scheme}"
+
+    run(go())
