@@ -17,8 +17,8 @@ pytestmark = pytest.mark.skipif(find_chromium() is None, reason="no Chromium on 
 PAGES = ("/", "/setup")
 WIDTHS = (390, 1280)
 """CSS pixels: a phone's, a laptop's."""
-FOUND = """axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => JSON.stringify(
-  violations.map(({ id, nodes }) => [id, nodes.map(({ target, failureSummary }) =>
+FOUND = """axe.run(document, { resultTypes: ["violations"] }).then((found) => JSON.stringify(
+  found.violations.map(({ id, nodes }) => [id, nodes.map(({ target, failureSummary }) =>
     target.join(" ") + ": " + failureSummary)])))"""
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
+from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families as parsed
 
 from configuration import RemoteSettings
@@ -53,8 +55,6 @@ def figures(text: str) -> dict[str, dict[tuple[str, ...], float]]:
 
 
 def test_devices_are_counted_by_name_and_their_links_summed() -> None:
-    from prometheus_client import generate_latest
-
     odd = 'a "ship"\\\n'
     sessions = [
         session("phone", pictures={"fast": 3}),
@@ -136,3 +136,13 @@ def test_the_setting_has_them_served(tmp_path: Path, capsys: pytest.CaptureFixtu
             assert (await got((host, int(port)), "/health"))[0] == 200
 
     run(go())
+
+
+def test_the_dashboard_asks_for_figures_that_there_are() -> None:
+    sessions = [session("phone", pictures={"fast": 3}, refused={"no time": 4})]
+    known = set(figures(generate_latest(registry(lambda: sessions, devices=64)).decode()))
+    board = json.loads((Path(__file__).parents[2] / "docs" / "grafana-remote.json").read_text())
+    asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    names = {name for expr in asked for name in re.findall(r"(?:sluice|process)_\w+", expr)}
+    assert len(names) > 10
+    assert names <= known
