@@ -25,13 +25,14 @@ height=60 alt="A link"></a></section>
 <section style="top: 300px"><img id=words src=/c.jpg alt="Two gulls"></section>
 <section style="top: 340px"><img id=nothing src=/d.jpg alt=""></section>
 <section style="top: 360px"><img id=wide src=/e.jpg style="width: 100%"></section>
-<section style="top: 620px"><img id=handled src=/f.jpg width=100 height=60></section>
+<section style="top: 600px"><img id=auto src=/g.jpg width=200 height=50 style="height: auto">
+</section><section style="top: 660px"><img id=handled src=/f.jpg width=100 height=60></section>
 <script>
   clicks = 0;
   addEventListener("click", () => clicks++);
   handled.addEventListener("click", (event) => event.preventDefault());
 </script>ready"""
-PLACES = {"sized": (160, 100), "linked": (50, 250), "handled": (50, 650)}
+PLACES = {"sized": (160, 100), "linked": (50, 250), "handled": (50, 690)}
 
 
 @asynccontextmanager
@@ -54,7 +55,8 @@ async def becomes(tab: Tab, expression: str) -> None:
 
 def content(name: str, has: str) -> str:
     """A condition on what is shown for an image."""
-    return f"getComputedStyle(document.images['{name}']).content.includes('{has}')"
+    image = f"document.images['{name}']"
+    return f"{image} && getComputedStyle({image}).content.includes('{has}')"
 
 
 async def click(tab: Tab, name: str) -> None:
@@ -73,7 +75,7 @@ async def colours(tab: Tab, box: tuple[int, int, int, int]) -> int:
 
 def serve(origin: FakeOrigin) -> None:
     origin.serve("/", PAGE)
-    for name, photo in zip("abcdef", PHOTOS, strict=False):
+    for name, photo in zip("abcdefg", PHOTOS, strict=False):
         origin.serve(f"/{name}.jpg", photo.read_bytes(), "image/jpeg")
 
 
@@ -85,6 +87,7 @@ def test_a_text_only_page_has_boxes_and_a_tap_brings_a_picture() -> None:
                 await becomes(tab, content("sized", "box320x200"))
                 await becomes(tab, content("linked", "box100x60"))
                 await becomes(tab, content("wide", "box400x225"))
+                await becomes(tab, content("auto", "box200x50"))
                 await becomes(tab, content("words", "x28"))
                 assert await tab.evaluate("nothing.getBoundingClientRect().width") <= 1
                 height = "document.images.wide.getBoundingClientRect().height"

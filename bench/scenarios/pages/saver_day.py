@@ -48,7 +48,7 @@ _SEEN: Final = """(() => {
 _ONE: Final = """(() => {
   for (const image of document.images) {
     if (!getComputedStyle(image).content.includes(".0.box") || image.closest("a[href]")) continue;
-    image.scrollIntoView({ block: "center" });
+    image.scrollIntoView({ block: "center", behavior: "instant" });
     const { left, top, width, height } = image.getBoundingClientRect();
     window.sluiceBench = image;
     return [left + width / 2, top + height / 2];

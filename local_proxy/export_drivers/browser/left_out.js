@@ -11,8 +11,8 @@
   const left = table(); // address -> true
   const boxes = table(); // selector -> {width, height, words}, as it was when it was left out
 
-  // The size that it has in the layout. One that no attribute gives is that of a single pixel, which
-  // styles may stretch to a square; most pictures are wider than high.
+  // The size that it has in the layout. What is there is a single pixel, which styles may stretch to
+  // a square: then attributes tell how high it would be; most pictures are wider than high.
   const measured = (image) => {
     let { width, height } = image.getBoundingClientRect();
     const words = attribute(image, "alt") ?? "";
@@ -22,8 +22,9 @@
       width = 40 + 8 * words.length;
       if (width > 300) width = 300;
       height = LINE;
-    } else if (pixel && width === height && attribute(image, "height") === null) {
-      height = width * 9 / 16;
+    } else if (pixel && width === height) {
+      const ratio = attribute(image, "height") / attribute(image, "width");
+      height = width * (ratio > 0 && ratio < 100 ? ratio : 9 / 16);
     }
     if (width < BOX || height < BOX) return null;
     return { width: round(width) & 65535, height: round(height) & 65535, words: words.slice(0, 200) };
