@@ -53,6 +53,8 @@ class TcpInfo:
     segments_in: int = 0
     """Segments that have come, with data or without."""
     data_segments_in: int = 0
+    crossed: int = 0
+    """Bytes of all packets so far, both ways, with the headers of IP and TCP."""
     buffer_limited: float | None = None
     """Seconds in all that a full send buffer kept it from sending (Linux 4.10)."""
     peer_window: int | None = None

@@ -76,6 +76,8 @@ class Overview:
         """Both of what is complete, so that they can be compared."""
         self._before = (0, 0)
         """Link bytes received and sent by sessions that have ended."""
+        self._crossed_before = 0
+        """Bytes of all their packets."""
         self._problems: deque[tuple[float, str]] = deque(maxlen=PROBLEMS)
 
     def carried(self, component: Component, amount: int) -> None:
@@ -105,16 +107,15 @@ class Overview:
         self._problems.append((self._now(), without_queries(text)))
 
     def crossed(self) -> int:
-        """Bytes over the link since the start, both ways."""
-        received, sent = self._before
+        """Bytes over the line since the start, both ways, with the headers of all packets; without
+        them where the link does not count these."""
         session = self._uplink.session
-        if session is not None:
-            statistics = session.link.statistics()
-            received, sent = received + statistics.received, sent + statistics.sent
-        return received + sent
+        now = _crossed(session.link.statistics()) if session is not None else 0
+        return self._crossed_before + now
 
     def session_ended(self, statistics: LinkStatistics) -> None:
         """Keep the counts of a link that is gone."""
+        self._crossed_before += _crossed(statistics)
         received, sent = self._before
         self._before = (received + statistics.received, sent + statistics.sent)
 
@@ -235,3 +236,7 @@ def _estimate(estimate: BandwidthEstimate | None, now: float) -> ShownEstimate |
     if estimate is None:
         return None
     return ShownEstimate(estimate.rate, now - estimate.at, estimate.confidence, estimate.source)
+
+
+def _crossed(statistics: LinkStatistics) -> int:
+    return statistics.crossed or statistics.received + statistics.sent

@@ -206,6 +206,26 @@ def test_an_attempt_under_way_when_an_address_is_lost_begins_again() -> None:
     run(go)
 
 
+def test_packets_of_all_its_connections_count_with_their_headers() -> None:
+    async def go() -> None:
+        async with ends(lambda dial: dial()) as both:
+            both.send(FRAMES[:3])
+            await both.at_far.count(3)
+            first = both.near.statistics()
+            assert first.crossed > first.sent + first.received + 3 * 52
+            both.near.lose(LinkError("cut"))
+            between = both.near.statistics().crossed
+            assert between >= first.crossed
+            both.send(FRAMES[3:])
+            await both.at_far.count(10)
+            second = both.near.statistics()
+            assert second.crossed > between + 7 * 100
+            both.near.close()
+            assert both.near.statistics().crossed >= second.crossed
+
+    run(go)
+
+
 def test_the_first_attempt_too_is_given_up_when_an_address_is_lost() -> None:
     async def go() -> None:
         link = LastingLink(never, congestion=None, patience=5.0, on_change=lambda _: None)

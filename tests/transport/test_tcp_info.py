@@ -33,6 +33,8 @@ def raw(**fields: int) -> bytes:
         "rttvar": ("=I", 72),
         "ssthresh": ("=I", 76),
         "bytes_acked": ("=Q", 120),
+        "bytes_received": ("=Q", 128),
+        "bytes_sent": ("=Q", 200),
         "segs_out": ("=I", 136),
         "segs_in": ("=I", 140),
         "data_segs_in": ("=I", 152),
@@ -76,6 +78,13 @@ def test_what_throughput_models_need_is_read_from_its_place() -> None:
     assert found.bytes_acked == 2**33
     assert (found.segments_in, found.data_segments_in) == (70, 5)
     assert (found.buffer_limited, found.peer_window) == (pytest.approx(1.5), 31_000)
+
+
+def test_all_packets_count_with_their_headers_and_what_was_sent_again() -> None:
+    data = raw(bytes_acked=900, bytes_sent=1000, bytes_received=5000, segs_out=7, segs_in=9)
+    assert parse(data).crossed == 1000 + 5000 + 16 * 52
+    assert parse(data, headers=72).crossed == 1000 + 5000 + 16 * 72
+    assert parse(data[:200]).crossed == 900 + 5000 + 16 * 52, "an older kernel's"
 
 
 def test_what_an_older_kernel_lacks_is_none() -> None:
@@ -138,6 +147,7 @@ def test_a_connection_of_the_kernel_s_has_a_view_and_other_sockets_have_none() -
             assert info.segments >= 1
             assert info.window_segments >= 1
             assert 0 <= info.min_rtt < 60
+            assert 5000 + 3 * 52 <= info.crossed <= 5000 + 20 * 52
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
         assert read(datagrams) is None
     assert read(near) is None  # closed

@@ -94,6 +94,11 @@ class Connection(Protocol):
     def arriving(self) -> int:
         """Bytes that have come behind the last ones heard and can't be read yet."""
 
+    @property
+    def crossed(self) -> int:
+        """Bytes of all its packets so far, both ways, with the headers of IP and what is above, as
+        whoever bills for the line counts them; 0: nobody counts. Of one that is closed, too."""
+
     async def send(self, data: bytes) -> None:
         """Send all of it. Raises LinkError, OSError."""
 

@@ -99,6 +99,8 @@ class LinkStatistics:
     padding_sent: int = 0
     """Bytes that were nobody's, without headers (transport/stream/probe.py), among those sent."""
     padding_received: int = 0
+    crossed: int = 0
+    """Bytes of all packets of its connections, both ways, with all headers; 0: nobody counts."""
     connected: bool = True
     """Something carries bytes now; if not, the link waits for a new connection."""
     transport: str = "tcp"

@@ -84,6 +84,8 @@ class DeviceEnd(MultipathEnd):
         self._size = RcpSettings().size
         self._engine = R2cpEngine(stands=True)
         self._paths: dict[int, DevicePath] = {}
+        self._gone = 0
+        """Bytes that crossed over paths that are no more."""
         self._uplink = UplinkSender()
         self._arrived_at = 0.0
         self._rate = UNKNOWN
@@ -151,6 +153,10 @@ class DeviceEnd(MultipathEnd):
     # -- transport.link.connection.Connection --------------------------------------------------
 
     @property
+    def crossed(self) -> int:
+        return self._gone + sum(path.link.crossed for path in self._paths.values())
+
+    @property
     def chunks(self) -> Chunks:
         return Chunks(PROTECTED_FRAMES, _RECORD, self._size)
 
@@ -195,6 +201,7 @@ class DeviceEnd(MultipathEnd):
 
     def close(self) -> None:
         self._forget()
+        self._gone = self.crossed
         paths, self._paths = self._paths, {}
         for path in paths.values():
             self._engine.close(path.number)
@@ -285,6 +292,7 @@ class DeviceEnd(MultipathEnd):
             if path.link.open:
                 continue
             del self._paths[path.number]
+            self._gone += path.link.crossed
             self._engine.close(path.number)
             self._uplink.give_up(path.number)
             if not self._paths:

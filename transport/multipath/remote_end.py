@@ -68,6 +68,8 @@ class RemoteEnd(MultipathEnd):
         self._content = SendBuffer(_BUFFER)
         self._uplink = UplinkReceiver()
         self._paths: list[_Path] = []
+        self.crossed = 0
+        """The device counts, whose line it is."""
         self._written: deque[tuple[int, float]] = deque()
         """Where each piece of the stream ends, and when it was written."""
         self._before = self._reported = 0

@@ -59,6 +59,8 @@ class StreamLink:
         self._kind = connection.kind
         self._connections = 0
         """That it has had."""
+        self._crossed = 0
+        """Bytes of packets of the connections that it has had before."""
         self._take(connection)
 
     # -- transport.link.interface.Link -------------------------------------------------------------
@@ -86,6 +88,7 @@ class StreamLink:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.finish(FrameWriter().encode(END))
+            self._crossed += connection.crossed
         if self._on_lost is not None:
             self._on_lost(None)
         if self._inbox is not None:
@@ -96,6 +99,7 @@ class StreamLink:
             raise RuntimeError("the link has not been started")
         statistics = replace(
             self._endpoint.statistics(self._loop.time()),
+            crossed=self.crossed,
             connected=self.connected,
             transport=self._kind,
             facts=self._facts(),
@@ -127,6 +131,12 @@ class StreamLink:
     def connection(self) -> Connection | None:
         """What carries its bytes now; None: nothing does."""
         return self._connection
+
+    @property
+    def crossed(self) -> int:
+        """Bytes of all packets of its connections, both ways, with all headers."""
+        now = self._connection.crossed if self._connection is not None else 0
+        return self._crossed + now
 
     @property
     def connected(self) -> bool:
@@ -332,3 +342,4 @@ class StreamLink:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
+            self._crossed += connection.crossed

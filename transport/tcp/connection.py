@@ -63,6 +63,8 @@ class TcpConnection:
         self._look_at = 0.0
         """When to look for some again."""
         self._timer: asyncio.TimerHandle | None = None
+        self._crossed = 0
+        """As it was when it was closed."""
 
     # -- before a link has it ------------------------------------------------------------------
 
@@ -83,6 +85,11 @@ class TcpConnection:
     @property
     def arriving(self) -> int:
         return self.records.arriving
+
+    @property
+    def crossed(self) -> int:
+        info = tcp_info.read(self.socket) if self.socket.fileno() >= 0 else None
+        return self._crossed if info is None else info.crossed
 
     @property
     def kind(self) -> str:
@@ -165,6 +172,7 @@ class TcpConnection:
         self.close()
 
     def close(self) -> None:
+        self._crossed = self.crossed
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -26,6 +26,8 @@ _THRESHOLD: Final = 25
 _CWND: Final = 26
 _TOTAL_RETRANS: Final = 31
 _ACKED: Final = 34
+_RECEIVED: Final = 35
+_ALL_SEGS_OUT: Final = 36
 _SEGS_IN: Final = 37
 _NOTSENT: Final = 38
 _MIN_RTT: Final = 39
@@ -34,10 +36,15 @@ _SEGS_OUT: Final = 41
 _DELIVERY_RATE: Final = 42
 _BUFFER_LIMITED: Final = (struct.Struct("=Q"), 184)
 """Layout and offset of what came later: microseconds (4.10)."""
+_SENT: Final = (struct.Struct("=Q"), 200)
+"""Bytes, with those that were sent again (4.19)."""
 _PEER_WINDOW: Final = (struct.Struct("=I"), 228)
 """Bytes (5.4)."""
 _SIZE: Final = 232
 """Bytes of all that."""
+HEADERS: Final = 52
+"""Bytes of a segment that are IPv4's and TCP's, with its time stamps (RFC 7323)."""
+MORE_OF_IPV6: Final = 20
 
 
 def read(connection: socket.socket) -> TcpInfo | None:
@@ -48,12 +55,17 @@ def read(connection: socket.socket) -> TcpInfo | None:
         return None
     if len(raw) < _LAYOUT.size:
         return None
-    return parse(raw)
+    six = connection.family == socket.AF_INET6
+    return parse(raw, headers=HEADERS + MORE_OF_IPV6 * six)
 
 
-def parse(raw: bytes) -> TcpInfo:
-    """`struct tcp_info` as of Linux 4.9 or later. Raises struct.error when it is shorter."""
+def parse(raw: bytes, *, headers: int = HEADERS) -> TcpInfo:
+    """`struct tcp_info` as of Linux 4.9 or later. Raises struct.error when it is shorter.
+
+    `headers`: bytes of those of a segment.
+    """
     fields = _LAYOUT.unpack_from(raw)
+    sent = _later(raw, *_SENT)
     limited = _later(raw, *_BUFFER_LIMITED)
     return TcpInfo(
         rtt=fields[_RTT] * 1e-6,
@@ -73,6 +85,11 @@ def parse(raw: bytes) -> TcpInfo:
         bytes_acked=fields[_ACKED],
         segments_in=fields[_SEGS_IN],
         data_segments_in=fields[_DATA_SEGS_IN],
+        crossed=(
+            (fields[_ACKED] if sent is None else sent)
+            + fields[_RECEIVED]
+            + headers * (fields[_ALL_SEGS_OUT] + fields[_SEGS_IN])
+        ),
         buffer_limited=None if limited is None else limited * 1e-6,
         peer_window=_later(raw, *_PEER_WINDOW),
     )

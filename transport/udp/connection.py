@@ -95,6 +95,10 @@ class UdpConnection:
         return self._link.peer
 
     @property
+    def crossed(self) -> int:
+        return self._link.crossed
+
+    @property
     def chunks(self) -> Chunks:
         return Chunks(PROTECTED_FRAMES, _RECORD, self._link.segment)
 
