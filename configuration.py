@@ -101,9 +101,10 @@ class LocalSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Seconds until a page opened while the link is down says so (it loads itself later)."""
     export: Literal["auto", "swap", "multipart", "stream"] = "auto"
     """How pictures are refined in the browser: auto, swap, multipart, stream."""
-    congestion: str = "cubic"
-    """Congestion control of the link: cubic, bbr or reno of its TCP; or background: all that this
-    device does gives way to other programs of its line, over whatever carries it."""
+    congestion: str = ""
+    """Congestion control of the link: cubic, bbr or reno of its TCP (empty: cubic, or the system's
+    own where it allows no cubic); or background: all that this device does gives way to other
+    programs of its line, over whatever carries it."""
     state: str = msgspec.field(default_factory=lambda: str(state_directory(os.environ)))
     """Directory of what outlives a run: the pairing, the authority that browsers trust."""
     tunnel: list[HostPattern] = []
@@ -154,8 +155,9 @@ class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Seconds that a picture would be waited for, from which on it is adapted; 0: always."""
     quantum: Annotated[int, Meta(ge=64, le=16384)] = 1024
     """Bytes per quantum before the link has been measured."""
-    congestion: str = "cubic"
-    """TCP congestion control of the link: cubic, bbr, reno."""
+    congestion: str = ""
+    """TCP congestion control of the link: cubic, bbr, reno; empty: cubic, or the system's own where
+    it allows no cubic."""
     available: bool = False
     """Measure over UDP what other programs leave of each device's link, by the times at which what
     is sent anyway goes out (ImTCP). Policies and `sluice status` have it."""

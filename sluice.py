@@ -357,14 +357,12 @@ def uninstall(
     from service.units import HOME, SETTINGS, Role, Scope
 
     state = Path(settings(config, {}).local.state)
-    found = traces(
-        [
-            (state, "keys, pairings, history"),
-            (user_file(os.environ).parent, "settings"),
-            *([(HOME, "the service's keys and pairings"), (SETTINGS.parent, "settings")] * system),
-        ]
-    )
-    for trace in found:
+    places = [
+        (state, "keys, pairings, history"),
+        (user_file(os.environ).parent, "settings"),
+        *([(HOME, "the service's keys and pairings"), (SETTINGS.parent, "settings")] * system),
+    ]
+    for trace in traces(places):
         typer.echo(f"remove {trace}")
     typer.echo("take back what `sluice trust` and `sluice service install` have done")
     if not dry_run and not yes:
@@ -386,7 +384,7 @@ def uninstall(
     if failed:
         notice("the folders stay until that is mended, for they name what was trusted")
         raise typer.Exit(FAILED)
-    for trace in found if not dry_run else []:
+    for trace in traces(places) if not dry_run else []:
         trace.remove()
     typer.echo("the program itself: pipx uninstall sluice-proxy, or remove its folder")
 

@@ -157,19 +157,22 @@ def _system(task: Task, places: StorePlaces) -> bool:
         return True
     if not places.root:
         change = f"rm {target}" if task.remove else f"install -m 644 {task.source} {target}"
-        task.say(f"System: needs root: sudo {change} && sudo {' '.join(places.update)}")
+        update = " ".join((*places.update, *(["--fresh"] if task.remove else [])))
+        task.say(f"System: needs root: sudo {change} && sudo {update}")
         return True
     return _change_system(task, places, target)
 
 
 def _change_system(task: Task, places: StorePlaces, target: Path) -> bool:
+    update = places.update
     try:
         if task.remove:
             target.unlink()
+            update = (*update, "--fresh")  # else its links stay, and lead nowhere
         else:
             target.write_bytes(task.certificate_pem)
             target.chmod(0o644)
-        done = subprocess.run(places.update, capture_output=True, check=False)
+        done = subprocess.run(update, capture_output=True, check=False)
     except OSError as error:
         task.say(f"System: not done: {error}")
         return False

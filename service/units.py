@@ -1,4 +1,4 @@
-"""Writes the units by which systemd runs a proxy. Pure.
+"""Writes the units by which systemd runs a proxy.
 
 The machine's own remote proxy runs as a user of its own, who may write nothing but its state and
 read nobody's home. A local proxy is its user's, as its pages are, and opens office documents: it
@@ -19,6 +19,8 @@ USER: Final = "sluice"
 """Who a proxy of the whole machine runs as."""
 HOME: Final = Path("/var/lib/sluice")
 """Where that user keeps what outlives a run."""
+HOMES: Final = ("/home", "/root", "/run/user")
+"""What ProtectHome hides."""
 SETTINGS: Final = Path("/etc/sluice/sluice.toml")
 """Its settings, if there are any."""
 REFUSED: Final = 2
@@ -45,10 +47,8 @@ _OF_THE_MACHINE: Final = (
     "KeyringMode=private",
     "PrivateDevices=yes",
     "PrivateTmp=yes",
-    "PrivateUsers=yes",
     "ProtectClock=yes",
     "ProtectControlGroups=yes",
-    "ProtectHome=yes",
     "ProtectHostname=yes",
     "ProtectKernelLogs=yes",
     "ProtectKernelModules=yes",
@@ -80,6 +80,13 @@ class Service:
         """The unit's, as systemctl takes it."""
         return f"sluice-{self.role}.service"
 
+    def _homes(self) -> str:
+        """Hidden, unless the program itself is in one."""
+        words = [Path(word) for word in self.command if word.startswith("/")]
+        places = {place for word in words for place in (word, word.resolve())}
+        within = any(place.is_relative_to(home) for place in places for home in HOMES)
+        return "read-only" if within else "yes"
+
     def unit(self) -> str:
         """The unit's file."""
         whole = self.scope == "system"
@@ -107,7 +114,7 @@ class Service:
             "LimitNOFILE=65536",
             *(places if whole else ()),
             *_EVERYWHERE,
-            *(_OF_THE_MACHINE if whole else ()),
+            *((*_OF_THE_MACHINE, f"ProtectHome={self._homes()}") if whole else ()),
             "",
             "[Install]",
             f"WantedBy={wanted}",

@@ -22,7 +22,7 @@ from transport.spp.handshake.keys import ClientKeys
 from transport.stream.dialling_end import LastingLink, in_segments
 from transport.tcp.handshakes import dial_secured
 
-_OF_TCP: Final = "cubic"
+_OF_TCP: Final = ""
 """TCP's own congestion control, where the link is to give way: the gate sees to that."""
 
 

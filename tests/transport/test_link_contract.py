@@ -19,6 +19,7 @@ from transport.stream.stream_link import StreamLink
 from transport.tcp.connection import TcpConnection
 from transport.tcp.handshakes import dial_secured, listen_secured
 from transport.tcp.segmented import Segmented
+from transport.tcp.sockets import prepare
 from wire.frames import MAX_PAYLOAD, Control, Data, FrameWriter, Report
 
 
@@ -384,6 +385,25 @@ def test_an_unknown_congestion_control_is_refused_on_both_sides() -> None:
                 await one_connection.connect(*listener.address, congestion="no_such")
 
     asyncio.run(main())
+
+
+class AllowsNoCubic(socket.socket):
+    """As a system has them that allows other congestion controls alone to who is not root."""
+
+    def setsockopt(self, level: int, option: int, value: Any, *more: Any) -> None:
+        if (level, option) == (socket.IPPROTO_TCP, socket.TCP_CONGESTION):
+            raise PermissionError(1, "Operation not permitted")
+        super().setsockopt(level, option, value, *more)
+
+
+def test_where_the_usual_congestion_control_is_not_allowed_the_system_s_own_does() -> None:
+    with AllowsNoCubic() as one:
+        prepare(one, "")
+        with pytest.raises(LinkError, match="cubic"):
+            prepare(one, "cubic")
+    with socket.socket() as one:
+        prepare(one, "")
+        assert one.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).startswith(b"cubic")
 
 
 def test_the_kernels_opinion_is_readable() -> None:

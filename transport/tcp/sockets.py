@@ -19,6 +19,8 @@ from typing import Final
 from transport.link.interface import LinkError
 from transport.link.quantum import SEGMENT
 
+USUAL: Final = "cubic"
+"""Congestion control of a link's TCP where nobody says another."""
 _UNSENT_LOW_WATER: Final = 1024
 """Bytes unsent in the kernel below which it asks for more."""
 _SIOCOUTQNSD: Final = 0x894B
@@ -157,15 +159,19 @@ def reason(error: OSError) -> str:
 
 
 def prepare(connection: socket.socket, congestion: str | None) -> None:
-    """Options that keep the kernel from holding bytes back or hoarding them."""
+    """Options that keep the kernel from holding bytes back or hoarding them. `congestion`: "":
+    USUAL if it can be had. Raises LinkError for another that can't."""
     connection.setblocking(False)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     with contextlib.suppress(OSError):  # not Linux: the gate alone bounds what is under way
         connection.setsockopt(socket.IPPROTO_TCP, _TCP_NOTSENT_LOWAT, _UNSENT_LOW_WATER)
     if congestion is not None:
+        wanted = congestion or USUAL
         try:
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion.encode())
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, wanted.encode())
         except OSError as error:
+            if not congestion:
+                return  # the system allows others only, to who is not root
             raise LinkError(f"congestion control {congestion!r} is not to be had") from error
 
 

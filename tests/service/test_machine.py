@@ -1,0 +1,90 @@
+"""`sluice service` on a machine that boots: a real systemd, in namespaces of its own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.service.machine import PATIENCE, SLUICE, Machine, NoMachine, machine
+
+UNIT = "sluice-remote.service"
+ADDRESS = "127.0.0.1:8119"
+
+
+@pytest.fixture(scope="module")
+def here() -> Iterator[Machine]:
+    try:
+        with machine() as one:
+            yield one
+    except NoMachine as error:
+        pytest.skip(f"no machine boots here: {error}")
+
+
+def traces(here: Machine) -> set[str]:
+    """Whatever has its name."""
+    found = here.run(
+        "find", "/etc", "/var/lib", "/root/.local", "/root/.config", "-name", "*sluice*"
+    )
+    return set(found.out.split())
+
+
+def test_a_remote_proxy_is_installed_starts_again_with_the_machine_and_goes(here: Machine) -> None:
+    before = traces(here)
+    done = here.sluice("service", "install", "remote", "--", "--listen", ADDRESS)
+    assert done.code == 0, done.errors
+    assert f"active (running), serves devices at {ADDRESS}" in done.errors
+    assert (
+        f"remote (system): active (running), serves devices at {ADDRESS}"
+        in here.sluice("service", "status").out
+    )
+    assert here.property("User") == "sluice"
+
+    # It runs as nobody else, sees no homes, and may write its state alone.
+    first = here.property("MainPID")
+    status = here.run("cat", f"/proc/{first}/status").out
+    assert "NoNewPrivs:\t1" in status
+    assert "CapEff:\t0000000000000000" in status
+    assert here.run("stat", "-c", "%U", "/var/lib/sluice/remote/identity.pem").out == "sluice\n"
+
+    # A device is paired, connects, and is served.
+    paired = here.run(
+        *("runuser", "-u", "sluice", "--", *SLUICE, "pair", "laptop"),
+        *("--state", "/var/lib/sluice/remote", "--address", ADDRESS),
+    )
+    assert paired.code == 0, paired.errors
+    here.run(
+        *("systemd-run", "--unit=device", "--setenv=HOME=/root", *SLUICE, "local"),
+        *("--pair", paired.out.strip()),
+    )
+    end = time.monotonic() + PATIENCE
+    while f"link to {ADDRESS}: up for" not in (shown := here.sluice("status").out):
+        assert time.monotonic() < end, shown
+        time.sleep(0.5)
+
+    # Its authority is trusted, by the system as well.
+    trusted = here.sluice("trust")
+    assert trusted.code == 0, trusted
+    assert "/etc/ssl/certs/sluice.pem" in traces(here)
+
+    # One that dies is begun again; so is the machine.
+    here.run("kill", "-KILL", first)
+    here.until("NRestarts", "1")
+    here.until("SubState", "running")
+    assert here.property("MainPID") not in ("0", first)
+    here.stop()
+    here.boot()
+    here.until("SubState", "running")
+
+    # Settings that make no sense are not tried over and over.
+    refused = here.sluice("service", "install", "remote", "--", "--listen", "nonsense")
+    assert refused.code == 1
+    assert "nonsense" in refused.errors
+    assert here.property("NRestarts") == "0"
+
+    gone = here.sluice("uninstall", "--system", "--yes")
+    assert gone.code == 0, gone.errors
+    assert here.property("LoadState") == "not-found"
+    assert here.run("id", "sluice").code != 0
+    assert traces(here) == before
