@@ -134,18 +134,17 @@
   };
 
   const ruleFor = (image, found) => {
-    const level = shown[plain(image.currentSrc)];
+    const url = plain(image.currentSrc);
+    const level = shown[url];
     const name = selector(image);
     if (!level) {
+      if (left[url]) found[url] = true;
       const box = standIn(image, name);
-      if (box) {
-        found[plain(image.currentSrc)] = true;
-        return setRule(name, box);
-      }
+      if (box) return setRule(name, box);
       if (rules[name] && image.currentSrc && image.complete) dropRule(name);
       return;
     }
-    found[plain(image.currentSrc)] = true;
+    found[url] = true;
     setRule(name, content(image, level));
     level.image = null; // the rule holds it from here on
   };
@@ -175,9 +174,8 @@
   const apply = () => {
     const found = table();
     for (let i = 0; i < pictures.length; i++) ruleFor(pictures[i], found);
-    for (const list of [shown, left]) {
-      for (const url in list) if (!found[url]) return searchShadows(document, found);
-    }
+    for (const url in shown) if (!found[url]) return searchShadows(document, found);
+    for (const url in left) if (!found[url]) return searchShadows(document, found);
   };
 
   // Whether every image that shows it is drawn in step with its page, blank at no time. Of images
@@ -308,7 +306,8 @@
         observe(watcher, image);
       }
     }
-    for (const list of [shown, left]) for (const url in list) return apply();
+    for (const url in shown) return apply();
+    for (const url in left) return apply();
   };
   const lookSoon = () => {
     if (!looking) looking = later(look, 50);
