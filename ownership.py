@@ -37,7 +37,12 @@ class NotOwn(Exception):
 
 def read_own(path: Path) -> bytes:
     """What the file holds. Raises NotOwn, OSError."""
-    with path.open("rb") as file:
+    try:
+        file = path.open("rb")
+    except PermissionError:
+        check_own(path)  # kernels that follow no stranger's link do not say whose it is
+        raise
+    with file:
         status = os.fstat(file.fileno())
         if _is_null(status):
             return b""
