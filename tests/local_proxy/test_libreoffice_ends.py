@@ -14,17 +14,19 @@ import threading
 import time
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from local_proxy.export_drivers.libreoffice import session
 from local_proxy.export_drivers.libreoffice.events import EventKind
 from local_proxy.export_drivers.libreoffice.find import Office, find
-from local_proxy.export_drivers.libreoffice.session import OfficeFailed
+from local_proxy.export_drivers.libreoffice.session import OfficeFailed, OfficeSession
 from local_proxy.export_drivers.libreoffice.show import show, show_coming
 from office.source import Source
 from tests.local_proxy.office_desk import (
     DATA,
+    PATIENCE,
     desk,
     needs_libreoffice,
     processes,
@@ -54,6 +56,34 @@ def test_the_rest_does_not_come(tmp_path: Path) -> None:
 
     asyncio.run(scenario())
     assert saved.exists()
+
+
+def test_who_closes_the_window_while_being_told_something_has_closed_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = OfficeSession.ask
+
+    async def scenario() -> None:
+        async with desk("deck_pictures.pptx", tmp_path) as at:
+            saved = asyncio.Event()
+
+            async def late(self: OfficeSession, do: str, **fields: object) -> dict[str, Any]:
+                if do == "tell":
+                    await saved.wait()
+                    await at.person("close")
+                    await self.over.wait()
+                return await ask(self, do, **fields)
+
+            monkeypatch.setattr(OfficeSession, "ask", late)
+            await at.text_shown()
+            await at.person("save_as", path=str(tmp_path / "mine.odp"), kind="impress8")
+            saved.set()
+            async with asyncio.timeout(PATIENCE):
+                await at.showing
+            assert at.events[-1].kind is EventKind.CLOSED
+            assert "before all of its pictures were here" in at.events[-1].text
+
+    asyncio.run(scenario())
 
 
 def test_a_file_that_was_saved_coarse_is_said_to_be(tmp_path: Path) -> None:
@@ -211,6 +241,7 @@ def test_what_was_edited_outlives_the_proxy(tmp_path: Path) -> None:
 SHOWS_ONE_PAGE = """
 import asyncio, sys
 from pathlib import Path
+from typing import Any
 from local_proxy.export_drivers.libreoffice.show import show
 from tests.office.fake_source import FakeSource
 

@@ -97,6 +97,8 @@ class Machine:
             self._process.kill()
             self._process.communicate()
             self._process = None
+            while Path(f"/proc/{self.init}").exists():  # its files are its own until it is gone
+                time.sleep(0.05)
 
     def _first_process(self) -> int:
         assert self._process is not None

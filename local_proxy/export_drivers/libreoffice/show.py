@@ -161,7 +161,7 @@ class _Driver:
         try:
             while not session.over.is_set():
                 self.changed.clear()
-                if self._ready and not self._closed and await self._step(session, files):
+                if await self._stepped(session, files):
                     continue
                 waiting = asyncio.create_task(self.changed.wait())
                 await asyncio.wait({over, waiting}, return_when=asyncio.FIRST_COMPLETED)
@@ -171,6 +171,17 @@ class _Driver:
         if not self._closed:
             raise OfficeFailed(self._failure or "LibreOffice ended without being closed.")
         self._tell(EventKind.CLOSED, text=_COARSE_FILE if self._saved_coarse else "")
+
+    async def _stepped(self, session: OfficeSession, files: Files) -> bool:
+        """Whether there was anything to be done, and it was. Raises OfficeFailed."""
+        if not self._ready or self._closed:
+            return False
+        try:
+            return await self._step(session, files)
+        except OfficeFailed:
+            if self._closed:  # by its reader, while that was being done
+                return False
+            raise
 
     async def _step(self, session: OfficeSession, files: Files) -> bool:
         """Do what is due next; whether there was anything."""
