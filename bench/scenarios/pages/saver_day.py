@@ -39,7 +39,9 @@ LIMIT: Final = 90.0
 """Seconds until it has, at most."""
 _SPENT: Final = re.compile(r"^sluice_day_budget_spent_bytes(?:\{[^}]*\})? (\S+)$", re.MULTILINE)
 _SEEN: Final = """(() => {
-  const images = [...document.images].filter(image => image.getBoundingClientRect().width > 15);
+  const kept = /^(?!http)|\\.svg$/;  // in the page itself, and drawings, which are little text
+  const images = [...document.images].filter(
+    (image) => image.getBoundingClientRect().width > 15 && !kept.test(image.currentSrc));
   const boxes = images.filter(image => getComputedStyle(image).content.includes(".0.box"));
   return [images.length, boxes.length];
 })()"""
