@@ -28,6 +28,7 @@ from cli.options import (
     Verbose,
 )
 from cli.service import app as service_app
+from cli.service import take_away
 from cli.settings import address, settings
 from configuration import LocalSettings, RemoteSettings, user_file
 from setting_values import split_address
@@ -353,8 +354,7 @@ def uninstall(
     """Take away all that Sluice has left: services, trust, keys, pairings, history, settings."""
     from browsers.trust import run as trust_run
     from service.removal import traces
-    from service.systemd import ServiceError, Systemd
-    from service.units import HOME, SETTINGS, Role, Scope
+    from service.units import HOME, SETTINGS
 
     state = Path(settings(config, {}).local.state)
     places = [
@@ -367,21 +367,10 @@ def uninstall(
     typer.echo("take back what `sluice trust` and `sluice service install` have done")
     if not dry_run and not yes:
         typer.confirm("All of this?", abort=True)
-    failed = False
-    roles: tuple[Role, ...] = ("local", "remote")
-    scopes: tuple[Scope, ...] = ("user", "system") if system else ("user",)
-    for scope in scopes:
-        for role in roles:
-            manager = Systemd(scope, say=typer.echo, dry_run=dry_run)
-            try:
-                if manager.remove(role) and role == "remote":
-                    manager.forget_user()
-            except ServiceError as error:
-                notice(str(error))
-                failed = True
+    well = take_away(system=system, dry_run=dry_run)
     if state.is_dir():
-        failed = trust_run(state, remove=True, dry_run=dry_run) != 0 or failed
-    if failed:
+        well = trust_run(state, remove=True, dry_run=dry_run) == 0 and well
+    if not well:
         notice("the folders stay until that is mended, for they name what was trusted")
         raise typer.Exit(FAILED)
     for trace in traces(places) if not dry_run else []:

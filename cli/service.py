@@ -94,3 +94,20 @@ def status() -> None:
     if not found:
         notice("none is installed: sluice service install local")
         raise typer.Exit(FAILED)
+
+
+def take_away(*, system: bool, dry_run: bool) -> bool:
+    """Run none of them any more; whether all went well, for what did not is said. `system`: the
+    machine's own, too, and the user as whom it ran."""
+    well = True
+    scopes: tuple[Scope, ...] = ("user", "system") if system else ("user",)
+    for scope in scopes:
+        manager = Systemd(scope, say=typer.echo, dry_run=dry_run)
+        for which in Which:
+            try:
+                if manager.remove(which.role) and which is Which.REMOTE:
+                    manager.forget_user()
+            except ServiceError as error:
+                notice(str(error))
+                well = False
+    return well

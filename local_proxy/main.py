@@ -48,7 +48,7 @@ from local_proxy.requests.document_events import DocumentEvents
 from local_proxy.requests.open_documents import Documents
 from local_proxy.settings import ProxySettings
 from local_proxy.sites.day_budget import DayBudget
-from local_proxy.sites.rations import look_with
+from local_proxy.sites.rations import Rations
 from local_proxy.sites.sites import Sites
 from local_proxy.sites.switches import Switches
 from local_proxy.status.budgets import shown_budgets, shown_day
@@ -148,12 +148,13 @@ class LocalProxy:
 
     def _join(self, bridge: Bridge) -> None:
         """Parts that need each other learn of each other, and of documents that close."""
+        rations = Rations(self.day_budget, self.export.look, refuse=self._refuse)
         bridge.connect(
             uplink=self.uplink,
             runtime=self.runtime,
             overview=self.overview,
             documents=self.documents,
-            look=look_with(self.day_budget, self.export.look, refuse=self._refuse),
+            look=rations.look,
         )
         self.events.on_close(
             self.documents.close,
@@ -163,6 +164,7 @@ class LocalProxy:
             bridge.document_closed,
             self.uplink.close_document,
             self.dictionaries.closed,
+            rations.close_document,
         )
 
     def _new_uplink(self, bridge: Bridge, connect: Connect | None) -> Uplink:

@@ -150,6 +150,7 @@ async def serving(settings: ServerSettings) -> AsyncIterator[str]:
             available=settings.available,
         )
         ends.push_async_callback(server.close)
+        await _show_status(settings, server, services, ends)
         try:
             listening = await server.listen(
                 host.strip("[]"), int(port), security=paired.security if paired else None
@@ -158,7 +159,6 @@ async def serving(settings: ServerSettings) -> AsyncIterator[str]:
             raise OSError(str(error)) from error
         if paired is not None and settings.udp:
             await _listen_udp(server, *listening.address, paired)
-        await _show_status(settings, server, services, ends)
         address = format_address(*listening.address)
         watching = asyncio.create_task(_watch(paired, server, store, address))
         try:

@@ -173,14 +173,12 @@ def _words(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def program() -> tuple[str, ...]:
-    """How this very program is started, by its whole path. Raises ServiceError."""
-    started = Path(sys.argv[0])
-    if started.suffix == ".py":
-        return (sys.executable, str(started.resolve()))
-    found = shutil.which(sys.argv[0])
-    if found is None:
+    """How this very program is started: its Python, and itself, by whole paths. Where these lead
+    is looked at before a unit names them. Raises ServiceError."""
+    found = shutil.which(sys.argv[0]) or sys.argv[0]
+    if not Path(found).exists():
         raise ServiceError(f"{sys.argv[0]} is not found any more")
-    return (str(Path(found).absolute()),)
+    return sys.executable, str(Path(found).absolute())
 
 
 def hints(service: Service) -> list[str]:

@@ -18,73 +18,78 @@ from wire.skeleton import Kind
 
 
 class Rations:
-    """Judges what a page promises, and what comes of it, by one budget."""
+    """Judges what pages promise, and what comes of it, by a budget if there is one."""
 
-    def __init__(self, budget: DayBudget, *, refuse: Callable[[Component], None]) -> None:
-        """`refuse` has what has no room come no further."""
+    def __init__(
+        self,
+        budget: DayBudget | None,
+        look: Callable[[Component], None],
+        *,
+        refuse: Callable[[Component], None],
+    ) -> None:
+        """`look` sees all that comes, once it has been judged; `refuse` has what has no room come
+        no further."""
         self._budget = budget
+        self._look = look
         self._refuse = refuse
         self._expected: dict[int, Component] = {}
         """Promised, and of a size that is not known yet."""
-        self._coming: dict[int, Component] = {}
-        """Let in."""
+        self._coming: dict[int, tuple[Component, int]] = {}
+        """Let in, and the bytes that are still to come of each."""
+        self._outstanding = 0
+        """Of all of these."""
 
     def look(self, component: Component) -> None:
         """It was promised, or something of it came. One that must not come is refused."""
-        if not component.rationed or component.spared:
-            return
-        if component.complete or component.failure is not None:
-            self._expected.pop(component.id, None)
-            self._coming.pop(component.id, None)
-        elif _kind(component) in UNLOADED:
-            self._judge(component)
+        if self._budget is not None and component.rationed and not component.spared:
+            if component.complete or component.failure is not None:
+                self._forget(component.id)
+            elif _kind(component) in UNLOADED:
+                self._judge(component, self._budget)
+        self._look(component)
 
-    def _judge(self, component: Component) -> None:
+    def close_document(self, document: int) -> None:
+        """Nothing more of it is waited for."""
+        coming = (one for one, _ in self._coming.values())
+        for one in [*self._expected.values(), *coming]:
+            if one.document == document:
+                self._forget(one.id)
+
+    def _judge(self, component: Component, budget: DayBudget) -> None:
         size = size_of(component)
         if component.id in self._coming:
-            if size is None and self._budget.gone:
+            if size is not None:
+                self._let_in(component, size)
+            elif budget.gone:
                 self._spare(component)
         elif not _known(component):
             self._expected[component.id] = component
-            if self._budget.gone:
+            if budget.gone:
                 self._spare(component)
-        elif self._budget.takes(size or 0, coming=self._outstanding()):
+        elif budget.takes(size or 0, coming=self._outstanding):
             self._expected.pop(component.id, None)
-            self._coming[component.id] = component
+            self._let_in(component, size or 0)
         else:
             self._spare(component)
-            if self._budget.gone:
+            if budget.gone:
                 for expected in list(self._expected.values()):
                     self._spare(expected)
 
-    def _outstanding(self) -> int:
-        """Bytes that are still to come of what was let in."""
-        sizes = ((size_of(one), one.carried) for one in self._coming.values())
-        return sum(max(0, size - came) for size, came in sizes if size is not None)
+    def _let_in(self, component: Component, size: int) -> None:
+        left = max(0, size - component.carried)
+        _, before = self._coming.get(component.id, (component, 0))
+        self._outstanding += left - before
+        self._coming[component.id] = component, left
+
+    def _forget(self, number: int) -> None:
+        self._expected.pop(number, None)
+        _, left = self._coming.pop(number, (None, 0))
+        self._outstanding -= left
 
     def _spare(self, component: Component) -> None:
-        self._expected.pop(component.id, None)
-        self._coming.pop(component.id, None)
+        self._forget(component.id)
         component.spared = True
         self._refuse(component)
-
-
-def look_with(
-    budget: DayBudget | None,
-    look: Callable[[Component], None],
-    *,
-    refuse: Callable[[Component], None],
-) -> Callable[[Component], None]:
-    """What sees all that comes before browsers do: the budget, if there is one, and then `look`."""
-    if budget is None:
-        return look
-    rations = Rations(budget, refuse=refuse)
-
-    def both(component: Component) -> None:
-        rations.look(component)
-        look(component)
-
-    return both
 
 
 def size_of(component: Component) -> int | None:

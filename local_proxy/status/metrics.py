@@ -36,7 +36,7 @@ def exposition(status: StatusSnapshot) -> str:
         _family(
             "link_bytes_total",
             "counter",
-            "Bytes over the slow link, with headers.",
+            "Bytes of frames over the slow link, without what carries them.",
             [({"direction": "down"}, link.received), ({"direction": "up"}, link.sent)],
         ),
         _family("bandwidth_bytes_per_second", "gauge", "Estimates of the link's rate.", rates),

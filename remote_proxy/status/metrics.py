@@ -79,7 +79,7 @@ class RemoteCollector(Collector):
             yield family
         yield _gauge(
             "session_bytes",
-            "Over the slow link, with headers, in open sessions.",
+            "Bytes of frames over the slow link, without what carries them, in open sessions.",
             [
                 ({"device": device, "direction": direction}, size)
                 for device, one in by_name.items()

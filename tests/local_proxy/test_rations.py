@@ -8,7 +8,7 @@ import pytest
 
 from local_proxy.link.components import Component, ComponentFailed, OriginHead
 from local_proxy.sites.day_budget import DayBudget
-from local_proxy.sites.rations import Rations, look_with, size_of
+from local_proxy.sites.rations import Rations, size_of
 from wire.skeleton import Kind, Level
 
 SIZE = 1_000_000
@@ -35,7 +35,12 @@ class Day:
         self.budget = DayBudget(
             SIZE, crossed=lambda: self.crossed, today=lambda: date(2026, 11, 30)
         )
-        self.rations = Rations(self.budget, refuse=lambda one: self.refused.append(one.id))
+        self.seen: list[int] = []
+        self.rations = Rations(
+            self.budget,
+            lambda one: self.seen.append(one.id),
+            refuse=lambda one: self.refused.append(one.id),
+        )
 
     def come(self, component: Component, amount: int) -> None:
         component.carried += amount
@@ -129,9 +134,34 @@ def test_a_picture_has_the_size_of_what_is_known_of_it() -> None:
     assert size_of(one) == 9_000
 
 
-def test_without_a_budget_there_is_nothing_to_look_for() -> None:
-    seen: list[Component] = []
-    assert look_with(None, seen.append, refuse=seen.append) == seen.append
+def test_a_document_that_closes_leaves_its_room() -> None:
+    """Also where nothing of it ever comes again, because the link was lost."""
+    day = Day()
+    for one in (picture(1, 900_000), picture(2)):
+        day.rations.look(one)
+    day.rations.look(picture(3, 500_000))
+    assert day.refused == [3]
+    day.rations.close_document(1)
+    day.rations.look(picture(4, 500_000))
+    assert day.refused == [3]
+
+
+def test_a_picture_that_turns_out_larger_takes_its_room() -> None:
+    day, one = Day(), picture(1)
+    one.levels, one.unsettled = LEVELS, True
+    day.rations.look(one)
+    one.levels, one.unsettled = (Level("original", 0, 800_000, "image/jpeg"),), False
+    day.rations.look(one)
+    assert day.refused == [], "what was let in stays"
+    day.rations.look(picture(2, 300_000))
+    assert day.refused == [2]
+
+
+def test_all_is_seen_whether_there_is_a_budget_or_not() -> None:
+    seen: list[int] = []
+    rations = Rations(None, lambda one: seen.append(one.id), refuse=lambda one: pytest.fail("why"))
+    rations.look(picture(7, 1))
+    rations.close_document(1)
     day = Day(crossed=2 * SIZE)
-    look_with(day.budget, seen.append, refuse=lambda one: day.refused.append(one.id))(picture(7, 1))
-    assert [one.id for one in seen] == day.refused == [7]
+    day.rations.look(picture(7, 1))
+    assert seen == day.seen == day.refused == [7]

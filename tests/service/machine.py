@@ -61,6 +61,17 @@ class Said:
     errors: str
 
 
+def _groups() -> set[Path]:
+    """Control groups below those of this process, in which a machine's are made."""
+    found = set[Path]()
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, kinds, place = line.split(":", 2)
+        for root in (f"/sys/fs/cgroup/{kinds.removeprefix('name=')}", "/sys/fs/cgroup/unified"):
+            here = Path(root + place)
+            found |= {Path(one) for one, _, _ in os.walk(here)} if here.is_dir() else set()
+    return found
+
+
 class Machine:
     """It runs, until `stop`, and again after another `boot`, with the files that it had."""
 
@@ -153,9 +164,12 @@ def machine() -> Iterator[Machine]:
     if os.geteuid() != 0 or not Path(INIT).exists() or shutil.which("unshare") is None:
         raise NoMachine("takes root, systemd and unshare")
     with tempfile.TemporaryDirectory(prefix="sluice-machine-", dir="/dev/shm") as folder:
-        one = Machine(Path(folder))
+        one, before = Machine(Path(folder)), _groups()
         try:
             one.boot()
             yield one
         finally:
             one.stop()
+            for group in sorted(_groups() - before, reverse=True):  # the innermost first
+                with contextlib.suppress(OSError):
+                    group.rmdir()

@@ -11,7 +11,7 @@ import asyncio
 import random
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -135,12 +135,12 @@ def _crossed(access: PageAccess) -> int:
     return count.bytes_up + count.bytes_down
 
 
-async def _quiet(access: PageAccess, ended: Callable[[], bool] = lambda: False) -> None:
-    """Until nothing has crossed for a while, or `ended`."""
+async def _quiet(access: PageAccess) -> None:
+    """Until nothing has crossed for a while."""
     loop = asyncio.get_running_loop()
     began = last = loop.time()
     crossed = _crossed(access)
-    while not ended() and loop.time() - last < QUIET and loop.time() - began < LIMIT:
+    while loop.time() - last < QUIET and loop.time() - began < LIMIT:
         await asyncio.sleep(0.1)
         if (now := _crossed(access)) != crossed:
             crossed, last = now, loop.time()

@@ -161,7 +161,7 @@ class BrowserPage:
         """Components that its scripts come in, not whole yet: itself, and what its markup names."""
         self._anew: list[str] = []
         """Pictures to be fetched anew, because their reader wants more than was to come."""
-        self._left: list[str] = []
+        self._left: dict[str, None] = {}
         """Pictures that are left out."""
 
     def __repr__(self) -> str:
@@ -209,7 +209,7 @@ class BrowserPage:
     def leave_out(self, url: str) -> None:
         """Nothing of this picture comes."""
         if url not in self._left and len(self._left) < MAX_LEFT:
-            self._left.append(url)
+            self._left[url] = None
             self.changed.set()
 
     def forget(self, component: int) -> None:
@@ -229,7 +229,7 @@ class BrowserPage:
         """What to tell a driver that has been `told` these ranks already; notes it there."""
         steps = [PictureStep(url, 0, AGAIN) for url in self._anew]
         self._anew.clear()
-        steps += [PictureStep(url, 0, LEFT) for url in self._left[told.get(_LEFT_TOLD, 0) :]]
+        steps += [PictureStep(url, 0, LEFT) for url in list(self._left)[told.get(_LEFT_TOLD, 0) :]]
         told[_LEFT_TOLD] = len(self._left)
         for number, picture in self.pictures.items():
             rank, best, way = picture.rank(), picture.best(), picture.way()
