@@ -151,6 +151,12 @@ class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Bytes of texts that devices have been sent, kept packed for their next visits; 0: none."""
     shared: Annotated[int, Meta(ge=0)] = 64 << 20
     """Bytes of made pictures that are kept for whoever gets the same ones next; 0: none."""
+    store: str = ""
+    """Where answers of origins are kept for all devices, as RFC 9111 allows: memory (of this
+    process), or a Valkey or Redis that several remotes share: redis://HOST:6379/0, rediss:// (TLS),
+    with USER:PASSWORD@ where it wants them, unix:///PATH. Empty: nowhere."""
+    answers: Annotated[int, Meta(ge=0)] = 256 << 20
+    """Bytes that `store = "memory"` may take."""
     worth: Annotated[float, Meta(ge=0)] = 0.2
     """Seconds that a picture would be waited for, from which on it is adapted; 0: always."""
     quantum: Annotated[int, Meta(ge=64, le=16384)] = 1024

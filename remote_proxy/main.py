@@ -16,6 +16,8 @@ import structlog
 from pairing.invitation import format_address
 from pairing.store import PairingStore
 from plugins.finding import LoadError
+from remote_proxy.caching.answers import SharedAnswers
+from remote_proxy.caching.records import AnswerRecords
 from remote_proxy.devices import PairedDevices
 from remote_proxy.jobs.device_texts import DeviceTexts
 from remote_proxy.jobs.services import Services
@@ -26,7 +28,11 @@ from remote_proxy.reach.certificates import NoRoots, client_context, has_roots
 from remote_proxy.reach.guard import Guard
 from remote_proxy.reach.limits import Devices, Limits
 from remote_proxy.server import NotLoopback, RemoteServer
+from remote_proxy.statistics import SharedWork
 from remote_proxy.status.pages import status_pages
+from remote_proxy.store.opening import MEMORY, open_store
+from remote_proxy.store.store import Store
+from remote_proxy.store.valkey import NoSuchStore
 from service.notify import ready
 from transcoders.make.registry import Transcoders
 from transport.link.interface import LinkError
@@ -54,6 +60,10 @@ class ServerSettings(Protocol):
     def texts(self) -> int: ...
     @property
     def shared(self) -> int: ...
+    @property
+    def store(self) -> str: ...
+    @property
+    def answers(self) -> int: ...
     @property
     def worth(self) -> float: ...
     @property
@@ -109,8 +119,8 @@ async def serving(settings: ServerSettings) -> AsyncIterator[str]:
         connections=settings.max_connections,
         bytes_per_day=settings.max_bytes_per_day,
     )
-    store = PairingStore(Path(settings.state))
-    paired = PairedDevices(store) if settings.security == "tls" else None
+    pairings = PairingStore(Path(settings.state))
+    paired = PairedDevices(pairings) if settings.security == "tls" else None
     try:
         tls = client_context(settings.ca_file)
     except NoRoots as error:
@@ -128,16 +138,21 @@ async def serving(settings: ServerSettings) -> AsyncIterator[str]:
     config = OriginConfig(per_host=settings.max_connections_per_host, total=limits.connections)
     _may_open_files()
     async with Origin(config, guard=guard, tls=tls) as origin, AsyncExitStack() as ends:
+        store = _open_store(settings, ends)
         services = Services(
             origin,
             Transcoders(
-                workers=settings.workers, shared=settings.shared, plugged=plugged.transcoders
+                workers=settings.workers,
+                shared=settings.shared,
+                plugged=plugged.transcoders,
+                store=store if settings.store != MEMORY else None,  # there they are already
             ),
             Devices(limits),
             texts=DeviceTexts(settings.texts),
             worth=settings.worth,
             schedulers=plugged.schedulers,
             drivers=PluggedDrivers(plugged.import_drivers),
+            answers=_shared_answers(store, origin, settings.allow),
         )
         ends.push_async_callback(services.close)
         server = RemoteServer(
@@ -160,13 +175,33 @@ async def serving(settings: ServerSettings) -> AsyncIterator[str]:
         if paired is not None and settings.udp:
             await _listen_udp(server, *listening.address, paired)
         address = format_address(*listening.address)
-        watching = asyncio.create_task(_watch(paired, server, store, address))
+        watching = asyncio.create_task(_watch(paired, server, pairings, address))
         try:
             async with listening:
                 yield address
         finally:
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
+
+
+def _open_store(settings: ServerSettings, ends: AsyncExitStack) -> Store | None:
+    """The one that is set, until `ends`; None: none is. Raises OSError."""
+    try:
+        store = open_store(settings.store, memory=settings.answers)
+    except NoSuchStore as error:
+        raise OSError(str(error)) from error
+    if store is not None:
+        ends.push_async_callback(store.close)
+    return store
+
+
+def _shared_answers(
+    store: Store | None, origin: Origin, allow: Sequence[str]
+) -> SharedAnswers | None:
+    """None: devices share none."""
+    if store is None:
+        return None
+    return SharedAnswers(origin, AnswerRecords(store, allowed=" ".join(sorted(allow))))
 
 
 async def _show_status(
@@ -177,10 +212,36 @@ async def _show_status(
         return
     host, _, port = settings.status.rpartition(":")
     found = await ends.enter_async_context(
-        status_pages(host.strip("[]"), int(port), server.open_now, devices=settings.devices)
+        status_pages(
+            host.strip("[]"),
+            int(port),
+            server.open_now,
+            devices=settings.devices,
+            shared=lambda: _shared_work(services),
+        )
     )
     services.origin.reach.guard.listens(found[1])
     print(f"status at http://{format_address(*found)}/health and /metrics", file=sys.stderr)
+
+
+def _shared_work(services: Services) -> SharedWork | None:
+    """What devices have had of each other's; None: they share no answers."""
+    if services.answers is None:
+        return None
+    store, counts = services.answers.store, services.answers.statistics
+    return SharedWork(
+        store.kind,
+        store.answers,
+        store.found,
+        store.missed,
+        store.failed,
+        counts.given,
+        counts.unchanged,
+        counts.waited,
+        counts.asked,
+        counts.bytes_given,
+        services.transcoders.statistics().spared,
+    )
 
 
 def _may_open_files() -> None:

@@ -33,3 +33,29 @@ class OpenSession:
     link: LinkStatistics
     rate: float | None
     """Bytes/second that its link carries; None: not known yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedWork:
+    """What devices, and remotes with one store, have had of each other's; counts since the start of
+    this process."""
+
+    store: str
+    """"memory", "valkey"."""
+    answers: bool
+    """The store does."""
+    found: int
+    missed: int
+    failed: int
+    """Questions to the store."""
+    given: int
+    """Answers that no origin was asked for."""
+    unchanged: int
+    """That an origin was asked about, and it had nothing new."""
+    waited: int
+    """Of those given, that were under way for another."""
+    asked: int
+    """Requests that went to origins."""
+    bytes_given: int
+    spared: int
+    """Pictures' forms that had not to be made."""

@@ -101,7 +101,7 @@ class Delivery:
         )
         if self._kind is Kind.IMAGE or header(job.request.headers, "accept").startswith("image/"):
             await self._services.rush.over(sender.device)
-        response = await self._services.origin.fetch(request)
+        response = await self._services.fetch(request)
         if job.resume is not None and begins_there(response.status, response.headers, job.resume):
             self._rest = Rest(None)
         packaging = self._sender.packaging

@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from hats.disciplines.catalogue import BUILT_IN, Catalogue
+from remote_proxy.caching.answers import SharedAnswers
 from remote_proxy.documents.packages import Packaging
 from remote_proxy.jobs.device_texts import DeviceTexts, SessionTexts
 from remote_proxy.jobs.economy import WORTH, Economy
 from remote_proxy.jobs.held_pictures import Gathered
 from remote_proxy.jobs.refusals import Refusals
 from remote_proxy.jobs.rush import Rush
-from remote_proxy.origin.client import Origin
+from remote_proxy.origin.client import ForwardedRequest, Origin, OriginResponse
 from remote_proxy.playing.playing import Playing
 from remote_proxy.promises.plugged_drivers import PluggedDrivers
 from remote_proxy.promises.promise import Promising
@@ -63,9 +64,17 @@ class Services:
     """Those that policies may install, plug-ins among them."""
     drivers: PluggedDrivers = field(default_factory=PluggedDrivers)
     """Import drivers of others."""
+    answers: SharedAnswers | None = None
+    """Origins' answers that devices share; None: each asks for itself."""
+
+    async def fetch(self, forwarded: ForwardedRequest) -> OriginResponse:
+        """The head of an answer, from its origin or kept. Raises OriginError."""
+        return await (self.answers or self.origin).fetch(forwarded)
 
     async def close(self) -> None:
         """End the work."""
+        if self.answers is not None:
+            await self.answers.close()
         await self.drivers.close()
         await self.rush.close()
         await self.transcoders.close()

@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector,
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from remote_proxy.statistics import OpenSession
+from remote_proxy.statistics import OpenSession, SharedWork
 from version import VERSION
 
 PREFIX: Final = "sluice_remote_"
@@ -57,10 +57,17 @@ class _Device:
 class RemoteCollector(Collector):
     """What `sessions` tells, as Prometheus takes it."""
 
-    def __init__(self, sessions: Callable[[], Iterable[OpenSession]], *, devices: int) -> None:
-        """`devices`: how many may be served at a time."""
+    def __init__(
+        self,
+        sessions: Callable[[], Iterable[OpenSession]],
+        *,
+        devices: int,
+        shared: Callable[[], SharedWork | None] = lambda: None,
+    ) -> None:
+        """`devices`: how many may be served at a time. `shared`: what they share; None: nothing."""
         self._sessions = sessions
         self._devices = devices
+        self._shared = shared
 
     def collect(self) -> Iterator[Metric]:
         """All figures as they are now."""
@@ -90,12 +97,19 @@ class RemoteCollector(Collector):
         yield _by_reason(
             "turned_away", "What there was no room or time for.", by_name, "turned_away"
         )
+        if (shared := self._shared()) is not None:
+            yield from _of_shared(shared)
 
 
-def registry(sessions: Callable[[], Iterable[OpenSession]], *, devices: int) -> CollectorRegistry:
+def registry(
+    sessions: Callable[[], Iterable[OpenSession]],
+    *,
+    devices: int,
+    shared: Callable[[], SharedWork | None] = lambda: None,
+) -> CollectorRegistry:
     """Those, and what Prometheus' own client says of the process and its Python."""
     found = CollectorRegistry()
-    found.register(RemoteCollector(sessions, devices=devices))
+    found.register(RemoteCollector(sessions, devices=devices, shared=shared))
     ProcessCollector(registry=found)
     PlatformCollector(registry=found)
     GCCollector(registry=found)
@@ -115,6 +129,28 @@ _COUNTED: Final[tuple[tuple[str, str, Callable[[_Device], float]], ...]] = (
     ("requests", "Requests that it has made.", lambda one: one.made),
     ("requests_refused", "Beyond its limits.", lambda one: one.refused),
 )
+
+
+def _of_shared(shared: SharedWork) -> Iterator[Metric]:
+    yield _gauge(
+        "store_up", "Whether the store answers.", [({"store": shared.store}, shared.answers)]
+    )
+    asked = CounterMetricFamily(PREFIX + "store_questions", "To the store.", labels=["outcome"])
+    for outcome in ("found", "missed", "failed"):
+        asked.add_metric([outcome], getattr(shared, outcome))
+    yield asked
+    answers = CounterMetricFamily(PREFIX + "answers", "By where they came from.", labels=["how"])
+    for how in ("given", "waited", "unchanged", "asked"):
+        answers.add_metric([how], getattr(shared, how))
+    yield answers
+    yield CounterMetricFamily(
+        PREFIX + "answers_given_bytes",
+        "Bytes that no origin was asked for.",
+        value=shared.bytes_given,
+    )
+    yield CounterMetricFamily(
+        PREFIX + "pictures_spared", "Forms of pictures that were there.", value=shared.spared
+    )
 
 
 def _gauge(

@@ -15,7 +15,7 @@ from aiohttp import web
 from prometheus_client import generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
-from remote_proxy.statistics import OpenSession
+from remote_proxy.statistics import OpenSession, SharedWork
 from remote_proxy.status.metrics import registry
 from version import VERSION
 
@@ -25,13 +25,19 @@ _ENDS: Final = 1.0
 
 @asynccontextmanager
 async def status_pages(
-    host: str, port: int, sessions: Callable[[], Iterable[OpenSession]], *, devices: int
+    host: str,
+    port: int,
+    sessions: Callable[[], Iterable[OpenSession]],
+    *,
+    devices: int,
+    shared: Callable[[], SharedWork | None] = lambda: None,
 ) -> AsyncIterator[tuple[str, int]]:
     """While the block lasts; gives the address. Raises OSError.
 
-    `sessions`: those that are open now; `devices`: how many may have one.
+    `sessions`: those that are open now; `devices`: how many may have one; `shared`: what they
+    share. A store that does not answer makes this remote no less healthy: it does without.
     """
-    figures, began = registry(sessions, devices=devices), time.monotonic()
+    figures, began = registry(sessions, devices=devices, shared=shared), time.monotonic()
 
     async def metrics(_: web.Request) -> web.Response:
         return web.Response(
@@ -39,7 +45,8 @@ async def status_pages(
         )
 
     async def health(_: web.Request) -> web.Response:
-        open_now = list(sessions())
+        open_now, work = list(sessions()), shared()
+        store = {} if work is None else {"store": "answers" if work.answers else "does not answer"}
         return web.json_response(
             {
                 "status": "ok",
@@ -47,6 +54,7 @@ async def status_pages(
                 "uptime_seconds": round(time.monotonic() - began, 1),
                 "devices": len({one.session.device for one in open_now}),
                 "devices_max": devices,
+                **store,
             },
             headers={"cache-control": "no-store"},
         )

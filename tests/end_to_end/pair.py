@@ -27,6 +27,8 @@ from local_proxy.link.components import Component
 from local_proxy.link.which_remote import Remote as PairedRemote
 from local_proxy.main import LocalProxy
 from policies.host.loader import load
+from remote_proxy.caching.answers import SharedAnswers
+from remote_proxy.caching.records import AnswerRecords
 from remote_proxy.jobs.device_texts import DeviceTexts
 from remote_proxy.jobs.services import Services
 from remote_proxy.origin.client import Origin, OriginConfig
@@ -36,6 +38,7 @@ from remote_proxy.reach.guard import Guard
 from remote_proxy.reach.limits import Devices, Limits
 from remote_proxy.server import RemoteServer
 from remote_proxy.session import RemoteSession
+from remote_proxy.store.memory import MemoryStore
 from tests.end_to_end.client import PLAIN, Address, Answer, Broken, Browser, Client
 from tests.end_to_end.origin import Asked, FakeOrigin, Handler
 from tests.watched import run, until
@@ -81,10 +84,11 @@ class Remote:
         resolver: AbstractResolver | None = None, tls: ssl.SSLContext | None = None,
         security: ServerSecurity | None = None, keys: ServerKeys | None = None,
         serves: int = 64, worth: float = 0.0, plugged: PluggedIn | None = None,
-        texts: int = RemoteSettings().texts,
+        texts: int = RemoteSettings().texts, shares: bool = False,
     ) -> None:  # fmt: skip
         self._plugged = plugged or load_plugins()
         self._texts = texts
+        self._shares = shares
         self.port = free_port()
         self.security = security
         self.keys = keys
@@ -111,10 +115,12 @@ class Remote:
             await ending.enter_async_context(origin)
             plugged = self._plugged
             self.transcoders = Transcoders(workers=2, timeout=120.0, plugged=plugged.transcoders)
+            records = AnswerRecords(MemoryStore(64 << 20), allowed="")
             services = self.services = Services(
                 origin, self.transcoders, self._devices, worth=self._worth,
                 schedulers=plugged.schedulers, drivers=PluggedDrivers(plugged.import_drivers),
                 texts=DeviceTexts(self._texts),
+                answers=SharedAnswers(origin, records) if self._shares else None,
             )  # fmt: skip
             ending.push_async_callback(services.close)
             self.server = RemoteServer(
@@ -203,7 +209,7 @@ async def pair(
     secure: bool = False, udp: bool = False, segments: bool = False,
     sites: Mapping[str, Any] | None = None, store: LocalStore | None = None,
     worth: float = 0.0, plugged: PluggedIn | None = None, day_budget: str = "",
-    remote_texts: int = RemoteSettings().texts,
+    remote_texts: int = RemoteSettings().texts, shares: bool = False,
 ) -> AsyncIterator[Pair]:  # fmt: skip
     """Start both, end both. `secure`: TLS between them, `udp`: UDP, `segments`: of one size. Raises
     what the local proxy raised.
@@ -212,7 +218,7 @@ async def pair(
     `jpegtran`: the device's. `sites`, `store`: the local proxy's. `worth`: from how many seconds of
     waiting on pictures are adapted; else they are, though loopback is the fastest of all links.
     `plugged`: the remote's plug-ins. `day_budget`: the local proxy's.
-    `remote_texts`: bytes of them that the remote keeps.
+    `remote_texts`: bytes of them that the remote keeps. `shares`: it keeps answers for all.
     """
     ends, keys = paired_twice("test")
     server, client = ends if secure or udp else (None, None)
@@ -220,7 +226,7 @@ async def pair(
     remote = Remote(
         config, memory=memory, patience=remote_patience, allow=allow, limits=limits,
         resolver=resolver, tls=tls, security=server, keys=server_keys, worth=worth,
-        plugged=plugged, texts=remote_texts,
+        plugged=plugged, texts=remote_texts, shares=shares,
     )  # fmt: skip
     remote.port = remote_port or remote.port
     if start_remote:

@@ -103,9 +103,10 @@ async def _compare(both: Pair, base: str, path: str, headers: list[tuple[str, st
     return direct.status
 
 
-def test_ranges_and_validators_are_as_without_us(tmp_path: Path) -> None:
+@pytest.mark.parametrize("shares", [False, True])
+def test_ranges_and_validators_are_as_without_us(tmp_path: Path, shares: bool) -> None:
     async def go() -> None:
-        async with nginx(tmp_path) as base, pair() as both:
+        async with nginx(tmp_path) as base, pair(shares=shares) as both:
             whole = await both.client.get(base + "/data.zip")
             etag, changed = whole.header("etag"), whole.header("last-modified")
             last = len(DATA) - 1

@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families as parsed
 from configuration import RemoteSettings
 from remote_proxy.main import serving
 from remote_proxy.reach.limits import UsageStatistics
-from remote_proxy.statistics import OpenSession, SessionStatistics
+from remote_proxy.statistics import OpenSession, SessionStatistics, SharedWork
 from remote_proxy.status.metrics import registry
 from remote_proxy.status.pages import status_pages
 from tests.end_to_end.pair import all_three
@@ -72,6 +72,25 @@ def test_devices_are_counted_by_name_and_their_links_summed() -> None:
     assert found["sluice_remote_pictures"] == {("phone", "fast"): 4, ("phone", "small"): 2}
     assert found["sluice_remote_turned_away"] == {(odd, "no time"): 4}
     assert found["process_resident_memory_bytes"][()] > 1e6
+
+
+def test_what_devices_share_is_counted_and_a_store_that_is_away_is_said() -> None:
+    work = SharedWork("valkey", False, 9, 8, 7, 6, 5, 4, 3, 20_000, 2)
+
+    async def go() -> None:
+        async with status_pages("127.0.0.1", 0, list, devices=3, shared=lambda: work) as address:
+            said = json.loads((await got(address, "/health"))[1])
+            assert (said["status"], said["store"]) == ("ok", "does not answer")
+            found = figures((await got(address, "/metrics"))[1])
+        assert found["sluice_remote_store_up"] == {("valkey",): 0}
+        questions = {("found",): 9, ("missed",): 8, ("failed",): 7}
+        assert found["sluice_remote_store_questions_total"] == questions
+        answers = {("given",): 6, ("unchanged",): 5, ("waited",): 4, ("asked",): 3}
+        assert found["sluice_remote_answers_total"] == answers
+        assert found["sluice_remote_answers_given_bytes_total"] == {(): 20_000}
+        assert found["sluice_remote_pictures_spared_total"] == {(): 2}
+
+    run(go())
 
 
 def test_without_devices_there_are_figures_too() -> None:

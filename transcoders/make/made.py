@@ -7,8 +7,9 @@ somebody had these bytes. Where that somebody, or who asks now, got them with cr
 given no sooner than it would have been made: to the same device neither, since a page of another
 site may be what asks.
 
-What several want at once is made once, for as long as any of them waits. Sizes in bytes, times in
-seconds. Knows nothing of pictures.
+What several want at once is made once, for as long as any of them waits. Where other processes
+share what they make (results.py), they are asked before it is made, never of what came with
+credentials. Sizes in bytes, times in seconds. Knows nothing of pictures.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Hashable
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 LIMIT: Final = 64 << 20
 """Bytes that are kept: the pictures of a hundred pages."""
@@ -37,16 +38,47 @@ class _Entry:
     waiting: int = 0
     took: float = 0.0
     """Seconds that it was in the making; set before the work has ended."""
+    elsewhere: float = 0.0
+    """Seconds that it was in the making in another process."""
     size: int = 0
     """Bytes that it counts for; 0: it is not there yet."""
+
+
+class Elsewhere(Protocol):
+    """A result that another process has made."""
+
+    @property
+    def result(self) -> Any:
+        """An exception where it can't be made."""
+
+    @property
+    def took(self) -> float: ...
+
+
+class Others(Protocol):
+    """Other processes that make the same things. Raises nothing."""
+
+    async def awaited(self, key: Hashable) -> Elsewhere | None:
+        """What they have made; None: it is ours to make, and to say when it's `done`."""
+
+    async def keep(self, key: Hashable, result: Any, took: float) -> None: ...
+    async def done(self, key: Hashable) -> None: ...
 
 
 class Made:
     """One process's results, whoever they were made for. Used from one event loop."""
 
-    def __init__(self, *, limit: int = LIMIT, lasting: tuple[type[Exception], ...] = ()) -> None:
-        """`limit`: bytes kept, 0: none. `lasting`: errors that would come again, kept as well."""
+    def __init__(
+        self,
+        *,
+        limit: int = LIMIT,
+        lasting: tuple[type[Exception], ...] = (),
+        others: Others | None = None,
+    ) -> None:
+        """`limit`: bytes kept, 0: none. `lasting`: errors that would come again, kept as well.
+        `others`: what other processes have made; None: nobody's."""
         self._limit = limit
+        self._others = others
         self._lasting = lasting
         self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()
         self._under_way: set[asyncio.Task[Any]] = set()
@@ -55,6 +87,8 @@ class Made:
         """Bytes that are kept."""
         self.spared = 0
         """Results that had not to be made."""
+        self._telling: set[asyncio.Task[None]] = set()
+        """What others are being told."""
 
     async def get(
         self,
@@ -90,9 +124,10 @@ class Made:
 
     async def close(self) -> None:
         """End what is under way."""
-        for work in self._under_way:
+        ending = [*self._under_way, *self._telling]
+        for work in ending:
             work.cancel()
-        await asyncio.gather(*self._under_way, return_exceptions=True)
+        await asyncio.gather(*ending, return_exceptions=True)
 
     async def _make(
         self,
@@ -103,7 +138,7 @@ class Made:
     ) -> T:
         """The work. When it has ended, its result is among those kept or nowhere."""
         try:
-            result = await make()
+            result = await self._made_by_any(key, entry, make)
         except self._lasting:
             self._keep(key, entry, 0)
             raise
@@ -111,6 +146,35 @@ class Made:
             self._forget(key, entry)
             raise
         self._keep(key, entry, size(result))
+        return result
+
+    async def _made_by_any(
+        self, key: Hashable, entry: _Entry, make: Callable[[], Coroutine[Any, Any, T]]
+    ) -> T:
+        """Others' result, or ours, which they may have."""
+        others = self._others
+        if others is None or entry.private:
+            return await make()
+        elsewhere = await others.awaited(key)
+        if elsewhere is not None:
+            self.spared += 1
+            entry.elsewhere = elsewhere.took
+            if isinstance(elsewhere.result, Exception):
+                raise elsewhere.result
+            found: T = elsewhere.result
+            return found
+        loop = asyncio.get_running_loop()
+        began, outcome = loop.time(), list[Any]()
+        try:
+            result = await make()
+            outcome.append(result)
+        except self._lasting as error:
+            outcome.append(error)
+            raise
+        finally:
+            telling = loop.create_task(_tell(others, key, outcome, loop.time() - began))
+            self._telling.add(telling)
+            telling.add_done_callback(self._telling.discard)
         return result
 
     async def _ended(self, key: Hashable, entry: _Entry) -> asyncio.Task[Any]:
@@ -130,7 +194,8 @@ class Made:
         return entry.work
 
     def _keep(self, key: Hashable, entry: _Entry, size: int) -> None:
-        entry.took = asyncio.get_running_loop().time() - entry.began
+        took = asyncio.get_running_loop().time() - entry.began
+        entry.took = max(took, entry.elsewhere)
         if self._entries.get(key) is not entry:  # given up as it ended
             return
         entry.size = _LEAST + size
@@ -149,3 +214,10 @@ class Made:
         if self._entries.get(key) is entry:
             del self._entries[key]
             self.used -= entry.size
+
+
+async def _tell(others: Others, key: Hashable, outcome: list[Any], took: float) -> None:
+    """What has become of the work; nothing, where it was given up."""
+    for result in outcome:
+        await others.keep(key, result, took)
+    await others.done(key)

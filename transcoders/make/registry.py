@@ -24,6 +24,7 @@ from transcoders.make.low import Low, as_it_is
 from transcoders.make.made import LIMIT, Made
 from transcoders.make.makers import Makers
 from transcoders.make.plugged import PictureMaker, PluggedTranscoders
+from transcoders.make.results import ResultStore, SharedResults
 from transcoders.picture import Picture, PictureOptions, Unfit, up_to
 from transcoders.work.workers import Busy, FilterFailed
 
@@ -68,15 +69,19 @@ class Transcoders:
         max_bytes: int = MAX_BYTES,
         shared: int = LIMIT,
         plugged: Sequence[tuple[PictureMaker, PluginSwitch]] = (),
+        store: ResultStore | None = None,
     ) -> None:
         """`timeout`: seconds, waiting in line included. `jpegtran`: its path; None: do without.
         `plugged`: makers of others, which are asked first.
 
-        `shared`: bytes of results that are kept for whoever wants the same (made.py).
+        `shared`: bytes of results that are kept for whoever wants the same (made.py). `store`:
+        where other processes have and find them too.
         """
         self._makers = Makers(workers=workers, jpegtran=jpegtran, max_pixels=max_pixels)
         self._plugged = PluggedTranscoders(plugged, max_bytes=max_bytes)
-        self._made = Made(limit=shared, lasting=(Unfit,))
+        tools = "jpegtran" if jpegtran else ""
+        others = SharedResults(store, tools=tools) if store is not None else None
+        self._made = Made(limit=shared, lasting=(Unfit,), others=others)
         self._timeout = timeout
         self._max_pixels = max_pixels
         self._max_bytes = max_bytes

@@ -1,0 +1,1 @@
+"""Origins' answers that many devices share, as web/caching allows."""

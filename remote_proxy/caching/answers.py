@@ -1,0 +1,353 @@
+"""The origin, behind a cache that all devices share: RFC 9111's rules, narrower ones of ours.
+
+A second reader costs the uplink nothing. What several ask for at once is asked once; who comes
+second waits for it a moment, and where it turns out to be nobody else's asks for himself. Each
+device's own limits count what it gets, wherever from. Stores may lose anything: then the origin is
+asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Final, Protocol
+from urllib.parse import urljoin
+
+from remote_proxy.caching.pulled import MAX_BODY, PulledBody, PullingRoom
+from remote_proxy.caching.records import AnswerRecords, KeptAnswer
+from remote_proxy.origin.client import ForwardedRequest, OriginResponse
+from remote_proxy.origin.response import CHUNK
+from remote_proxy.reach.failures import OriginError
+from remote_proxy.store.store import StoreStatistics
+from web.caching.answering import (
+    freshened,
+    is_conditional,
+    names_entity,
+    part,
+    same_entity,
+    will_do,
+)
+from web.caching.fields import CacheControl
+from web.caching.freshness import AnswerHead, worth_keeping
+from web.caching.sharing import READS, from_anybody, may_be_given, may_share
+from web.sites import origin_of
+from wire.fields import Fields, Headers, header
+
+WAIT: Final = 1.0
+"""Seconds for which one waits for another's answer: most come sooner, and what comes later is
+seldom one that can be shared."""
+LOOK: Final = 0.02
+"""Seconds between two looks whether another remote has an answer."""
+_FAILURES: Final = (500, 502, 503, 504)
+"""Of an origin that can't answer (RFC 5861, 4)."""
+_SAFE: Final = ("GET", "HEAD", "OPTIONS", "TRACE")
+
+
+def wall_clock() -> float:
+    """Seconds since the epoch."""
+    return datetime.now(UTC).timestamp()
+
+
+class Fetcher(Protocol):
+    """Whoever answers a request."""
+
+    async def fetch(self, forwarded: ForwardedRequest) -> OriginResponse:
+        """The head of the response. Raises OriginError."""
+
+
+@dataclass(slots=True)
+class AnswerStatistics:
+    """Counts since the start."""
+
+    given: int = 0
+    """Answers that no origin was asked for."""
+    unchanged: int = 0
+    """That an origin was asked about, and it had nothing new."""
+    asked: int = 0
+    """Requests that went to origins."""
+    kept: int = 0
+    waited: int = 0
+    """Of those given, that were under way for another."""
+    bytes_given: int = 0
+
+
+class SharedAnswers:
+    """Origins' answers, kept in a store."""
+
+    def __init__(
+        self, origin: Fetcher, records: AnswerRecords, *, clock: Callable[[], float] = wall_clock
+    ) -> None:
+        """`clock`: the wall clock's seconds."""
+        self._origin = origin
+        self._records = records
+        self._clock = clock
+        self._room = PullingRoom()
+        self._under_way: dict[str, asyncio.Future[None]] = {}
+        """By address: done once it's known whether its answer is kept."""
+        self._waiting: Counter[str] = Counter()
+        """How many wait for another's answer, by address."""
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.statistics = AnswerStatistics()
+
+    @property
+    def store(self) -> StoreStatistics:
+        """What became of questions to the store."""
+        return self._records.statistics()
+
+    async def close(self) -> None:
+        """End what is under way."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def fetch(self, forwarded: ForwardedRequest) -> OriginResponse:
+        """The head of an answer, the origin's or one that is kept. Raises OriginError."""
+        request = forwarded.request
+        if request.method not in READS or forwarded.body is not None:
+            response = await self._ask(forwarded)
+            if request.method not in _SAFE and response.status < 400:
+                await self._changed(request.url, response.headers)
+            return response
+        waited = False
+        while True:
+            looked = await self._records.find(request.url, request.headers)
+            answer = next(iter(looked.answers), None)
+            if answer is not None and (given := await self._given(answer, forwarded)) is not None:
+                self.statistics.waited += waited
+                return given
+            shares = may_share(request.method, request.headers, body=False)
+            if waited or looked.unshared or not shares:
+                break
+            waited = True
+            if not await self._another(request.url):
+                break
+        if "only-if-cached" in CacheControl.of(request.headers):
+            return _nothing_kept()
+        if not shares:
+            return await self._ask(forwarded)
+        return await self._lead(forwarded, answer)
+
+    async def _given(
+        self, answer: KeptAnswer, forwarded: ForwardedRequest
+    ) -> OriginResponse | None:
+        """Give that answer, if it will do and is still there."""
+        asked, now = forwarded.request.headers, self._clock()
+        if not may_be_given(asked, answer.kept.headers):
+            return None
+        if not will_do(answer.kept, asked, now=now):
+            return None
+        given = await self._of(answer, forwarded)
+        self.statistics.given += given is not None
+        return given
+
+    async def _of(self, answer: KeptAnswer, forwarded: ForwardedRequest) -> OriginResponse | None:
+        """Answer with it; None: its origin has to."""
+        asked = forwarded.request.headers
+        found = part(answer.kept, answer.size, asked, now=self._clock())
+        body = await self._records.body(answer) if found is not None else None
+        if found is None or body is None:
+            return None
+        bodiless = forwarded.request.method == "HEAD"
+        content = b"" if bodiless else body[found.start : found.end]
+        self.statistics.bytes_given += len(content)
+        reason = answer.reason if found.status == answer.kept.status else ""
+        return OriginResponse(
+            found.status,
+            reason,
+            found.headers,
+            _chunks(content, forwarded.count),
+            len(content),
+            lambda: None,
+        )
+
+    async def _another(self, url: str) -> bool:
+        """Wait while somebody else asks for the same, for a moment; whether anybody did."""
+        here = self._under_way.get(url)
+        if here is not None:
+            self._waiting[url] += 1
+            await asyncio.wait((here,), timeout=WAIT)
+            self._waiting -= Counter((url,))
+            return True
+        if await self._records.lead(url, seconds=2 * WAIT):
+            return False
+        for _ in range(round(WAIT / LOOK)):
+            if not await self._records.led(url):
+                break
+            await asyncio.sleep(LOOK)
+        return True
+
+    async def _lead(self, forwarded: ForwardedRequest, old: KeptAnswer | None) -> OriginResponse:
+        """Ask the origin, for others too."""
+        url = forwarded.request.url
+        settled = asyncio.get_running_loop().create_future()
+        if url not in self._under_way:
+            self._under_way[url] = settled
+        try:
+            return await self._asked(forwarded, old, lambda: self._settle(url, settled))
+        except BaseException:
+            self._settle(url, settled)
+            raise
+
+    def _settle(self, url: str, settled: asyncio.Future[None]) -> None:
+        if settled.done():
+            return
+        settled.set_result(None)
+        if self._under_way.get(url) is settled:
+            del self._under_way[url]
+        self._begin(self._records.done(url))
+
+    async def _asked(
+        self, forwarded: ForwardedRequest, old: KeptAnswer | None, settle: Callable[[], None]
+    ) -> OriginResponse:
+        """`settle` is called once it's known whether the answer is kept."""
+        request, began = forwarded.request, self._clock()
+        asked = forwarded
+        if old is not None and not is_conditional(request.headers) and old.kept.validators:
+            headers = [*request.headers, *old.kept.validators]
+            asked = replace(forwarded, request=replace(request, headers=headers))
+        try:
+            response = await self._ask(asked)
+        except OriginError:
+            if old is None or (given := await self._stale(old, forwarded)) is None:
+                raise
+            settle()
+            return given
+        now = self._clock()
+        sure = asked is not forwarded or names_entity(response.headers)
+        if (
+            response.status == 304
+            and old is not None
+            and sure
+            and same_entity(old.kept, response.headers)
+        ):
+            given = await self._renewed(old, response, forwarded, began)
+            settle()
+            return given
+        if response.status == 304 and asked is not forwarded:  # of something else than it was asked
+            response.close()
+            return await self._asked(forwarded, None, settle)
+        if (
+            response.status in _FAILURES
+            and old is not None
+            and (given := await self._stale(old, forwarded)) is not None
+        ):
+            response.close()
+            settle()
+            return given
+        kept = AnswerHead(response.status, response.headers, began, now)
+        if not (from_anybody(response.headers) and worth_keeping(kept, now)):
+            self._begin(self._records.unshared(request.url), settle)
+            return response
+        if response.length is not None and response.length > MAX_BODY:
+            self._begin(self._records.unshared(request.url), settle)
+            return response
+        return self._pulled(forwarded, response, kept, settle)
+
+    def _pulled(
+        self,
+        forwarded: ForwardedRequest,
+        response: OriginResponse,
+        kept: AnswerHead,
+        settle: Callable[[], None],
+    ) -> OriginResponse:
+        """The answer, as it comes, and kept once it's whole."""
+        request = forwarded.request
+
+        def whole(data: bytes | None) -> None:
+            if data is None or response.trailers():
+                self._begin(self._records.unshared(request.url), settle)
+                return
+            self.statistics.kept += 1
+            keeping = self._records.keep(
+                request.url, request.headers, kept, response.reason, data, now=self._clock()
+            )
+            self._begin(keeping, settle)
+
+        pulled = PulledBody(
+            response.body,
+            self._room,
+            settled=whole,
+            wanted=lambda: self._waiting[request.url] > 0,
+        )
+
+        async def run() -> None:
+            try:
+                await pulled.run()
+            finally:
+                response.close()
+
+        self._begin(run())
+        return replace(response, body=pulled.read(), close=pulled.close)
+
+    async def _renewed(
+        self, old: KeptAnswer, response: OriginResponse, forwarded: ForwardedRequest, began: float
+    ) -> OriginResponse:
+        """Its origin has found it unchanged."""
+        request, now = forwarded.request, self._clock()
+        kept = freshened(old.kept, response.headers, asked=began, now=now)
+        new = replace(old, kept=kept)
+        self.statistics.unchanged += 1
+        if from_anybody(response.headers) and worth_keeping(kept, now):
+            await self._records.renew(request.url, request.headers, new, now=now)
+        else:
+            await self._records.forget(request.url)
+        if is_conditional(request.headers):
+            return response  # its client has the body
+        response.close()
+        return await self._of(new, forwarded) or await self._ask(forwarded)
+
+    async def _stale(self, old: KeptAnswer, forwarded: ForwardedRequest) -> OriginResponse | None:
+        """Stale, where its origin allows that when it can't answer (RFC 5861, 4)."""
+        stale = -old.kept.fresh(self._clock())
+        if stale >= old.kept.stale_for("stale-if-error"):
+            return None
+        return await self._of(old, forwarded)
+
+    async def _changed(self, url: str, answered: Fields) -> None:
+        """Something has changed there, and where the answer says (RFC 9111, 4.4)."""
+        await self._records.forget(url)
+        for field in ("location", "content-location"):
+            other = _joined(url, header(answered, field))
+            if other and origin_of(other) == origin_of(url):
+                await self._records.forget(other)
+
+    async def _ask(self, forwarded: ForwardedRequest) -> OriginResponse:
+        self.statistics.asked += 1
+        return await self._origin.fetch(forwarded)
+
+    def _begin(
+        self, work: Coroutine[Any, Any, None], after: Callable[[], None] | None = None
+    ) -> None:
+        """Work that nobody waits for."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        if after is not None:
+            task.add_done_callback(lambda _: after())
+
+
+async def _chunks(data: bytes, count: Callable[[int], None]) -> AsyncIterator[bytes]:
+    for at in range(0, len(data), CHUNK):
+        chunk = data[at : at + CHUNK]
+        count(len(chunk))
+        yield chunk
+
+
+def _nothing_kept() -> OriginResponse:
+    """RFC 9111, 5.2.1.7."""
+    headers: Headers = [("content-length", "0"), ("cache-control", "no-store")]
+    return OriginResponse(504, "Gateway Timeout", headers, _chunks(b"", lambda _: None), 0, _leave)
+
+
+def _leave() -> None:
+    pass
+
+
+def _joined(url: str, other: str) -> str:
+    try:
+        return urljoin(url, other) if other else ""
+    except ValueError:
+        return ""

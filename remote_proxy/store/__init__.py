@@ -1,0 +1,1 @@
+"""Keeps what several remote proxies share: bytes by name, for a while."""

@@ -1,0 +1,163 @@
+"""Two remote proxies with one store, as processes: what one has fetched and made the other has too.
+
+The store is a real one, of Debian's packages. What it loses, or that it dies, costs work alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from bench.pairs.ports import free_port
+from bench.pairs.processes import named_command, text
+from tests.end_to_end.client import Browser
+from tests.end_to_end.origin import FakeOrigin
+from tests.end_to_end.test_page_load import PHOTO, same_pixels
+from tests.remote_proxy.valkey_server import MISSING, SERVER, Server, valkey
+from tests.watched import run
+
+pytestmark = pytest.mark.skipif(SERVER is None, reason=MISSING)
+LASTING = [("cache-control", "public, max-age=600")]
+STYLE = b"body { color: red }\n" * 500
+
+
+@dataclass
+class Device:
+    """A local proxy at a remote of its own."""
+
+    browser: Browser
+    status: str
+    """Where its remote tells what it does."""
+
+    async def figure(self, name: str) -> float:
+        """A figure of its remote."""
+        async with (
+            aiohttp.ClientSession() as client,
+            client.get(f"http://{self.status}/metrics") as answer,
+        ):
+            lines = await answer.text()
+        found = re.search(rf"^{re.escape('sluice_remote_' + name)} (\S+)$", lines, re.MULTILINE)
+        assert found, lines
+        return float(found[1])
+
+    async def has_store(self, origin: FakeOrigin) -> None:
+        """Until its remote has tried the store again, and found it."""
+        for number in range(100):
+            await self.browser.get(f"{origin.base}/nothing{number}")
+            if await self.figure('store_up{store="valkey"}'):
+                return
+            await asyncio.sleep(0.2)
+        raise AssertionError("it does not use the store again")
+
+    async def page(self, origin: FakeOrigin) -> None:
+        """Loads it, and its picture at all levels."""
+        page = f"{origin.base}/page"
+        answer = await self.browser.navigate(page)
+        assert answer.status == 200
+        assert b"words" in answer.body
+        style = await self.browser.get(f"{origin.base}/s.css")
+        assert style.body == STYLE
+        picture = await self.browser.image(f"{origin.base}/a.jpg", page)
+        assert same_pixels(picture.body, PHOTO.read_bytes())
+
+
+@asynccontextmanager
+async def device(store: str, folder: Path) -> AsyncIterator[Device]:
+    status = f"127.0.0.1:{free_port()}"
+    environment = {"SLUICE_REMOTE_STORE": store, "SLUICE_REMOTE_STATUS": status}
+    more = {"SLUICE_REMOTE_STATE": str(folder / "remote"), "SLUICE_REMOTE_WORTH": "0"}
+    loopback = ("--listen=127.0.0.1:0", "--security=none")
+    async with AsyncExitStack() as ends:
+        remote, _ = await ends.enter_async_context(
+            named_command(
+                "remote", *loopback, "--allow=127.0.0.0/8", environment=environment | more
+            )
+        )
+        own = {"SLUICE_LOCAL_STATE": str(folder / "local")}
+        local, _ = await ends.enter_async_context(
+            named_command("local", *loopback, f"--remote={text(remote)}", environment=own)
+        )
+        yield Device(Browser(local), status)
+
+
+@asynccontextmanager
+async def fleet(folder: Path) -> AsyncIterator[tuple[Server, FakeOrigin, Device, Device]]:
+    origin = FakeOrigin()
+    html = b"<!doctype html><html><head><link rel=stylesheet href=/s.css></head><body>words"
+    origin.serve("/page", html + b"<img src=/a.jpg>", headers=LASTING)
+    origin.serve("/s.css", STYLE, "text/css", headers=LASTING)
+    origin.serve("/a.jpg", PHOTO.read_bytes(), "image/jpeg", headers=LASTING)
+    async with AsyncExitStack() as ends:
+        server = await ends.enter_async_context(valkey(folder))
+        await ends.enter_async_context(origin.running())
+        devices = []
+        for name in ("a", "b"):
+            one = await ends.enter_async_context(device(server.url, folder / name))
+            devices.append(one)
+        yield server, origin, *devices
+
+
+def test_the_second_device_costs_the_origin_and_the_workers_nothing(tmp_path: Path) -> None:
+    async def go() -> None:
+        async with fleet(tmp_path) as (_, origin, first, second):
+            await first.page(origin)
+            counts = origin.counts()
+            assert counts == {"/page": 1, "/s.css": 1, "/a.jpg": 1}
+            assert await first.figure("pictures_spared_total") == 0
+            await second.page(origin)
+            assert origin.counts() == counts
+            assert await second.figure("pictures_spared_total") >= 2  # the low level, finer ones
+            assert await second.figure('answers_total{how="given"}') >= 3
+            assert await second.figure('store_up{store="valkey"}') == 1
+
+    run(go(), timeout=120)
+
+
+def test_two_that_ask_at_once_are_one_request(tmp_path: Path) -> None:
+    async def go() -> None:
+        async with fleet(tmp_path) as (_, origin, first, second):
+            await asyncio.gather(first.page(origin), second.page(origin))
+            assert origin.counts() == {"/page": 1, "/s.css": 1, "/a.jpg": 1}
+
+    run(go(), timeout=120)
+
+
+def test_what_is_one_persons_goes_to_nobody_else(tmp_path: Path) -> None:
+    async def go() -> None:
+        async with fleet(tmp_path) as (_, origin, first, second):
+            origin.serve("/private", b"mine", headers=[("cache-control", "private, max-age=600")])
+            origin.serve("/cookie", b"mine", headers=[*LASTING, ("set-cookie", "a=1")])
+            for path in ("/private", "/cookie"):
+                for one in (first, second):
+                    assert (await one.browser.navigate(origin.base + path)).body.endswith(b"mine")
+                assert origin.counts()[path] == 2
+
+    run(go(), timeout=120)
+
+
+def test_a_store_that_dies_costs_work_and_nothing_else(tmp_path: Path) -> None:
+    async def go() -> None:
+        async with fleet(tmp_path) as (server, origin, first, second):
+            await first.page(origin)
+            await server.kill()
+            await second.page(origin)
+            counts = origin.counts()  # the style also for who asks for it without its page
+            assert (counts["/page"], counts["/a.jpg"]) == (2, 2)
+            assert await second.figure('store_up{store="valkey"}') == 0
+            await server.start()
+
+            for one in (first, second):
+                await one.has_store(origin)
+            await first.page(origin)
+            counts = origin.counts()
+            await second.page(origin)
+            assert origin.counts() == counts
+
+    run(go(), timeout=120)

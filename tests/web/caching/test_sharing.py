@@ -1,0 +1,66 @@
+"""Who may have whose answers: nobody what was one person's, or made by fields that none tell."""
+
+from __future__ import annotations
+
+import pytest
+
+from web.caching.sharing import chosen_by, from_anybody, may_be_given, may_share, varying
+from wire.fields import Headers
+
+
+@pytest.mark.parametrize(
+    ("fields", "shares"),
+    [
+        ([("user-agent", "any"), ("accept", "*/*"), ("sec-fetch-mode", "cors")], True),
+        ([("x-requested-with", "XMLHttpRequest")], True),
+        ([("cookie", "a=1")], False),
+        ([("authorization", "Basic eA==")], False),
+        ([("range", "bytes=0-1")], False),
+        ([("cache-control", "no-store")], False),
+        ([("cache-control", "no-cache")], True),
+        ([("x-forwarded-host", "evil.example")], False),
+        ([("x-original-url", "/admin")], False),
+        ([("forwarded", "host=evil.example")], False),
+        ([("via", "1.1 evil")], False),
+    ],
+)
+def test_whose_answer_may_be_kept_for_others(fields: Headers, shares: bool) -> None:
+    assert may_share("GET", fields, body=False) is shares
+    assert not may_share("POST", fields, body=False)
+    assert not may_share("HEAD", fields, body=False)
+    assert not may_share("GET", fields, body=True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "given"),
+    [
+        ([], "max-age=60", True),
+        ([("cookie", "a=1")], "max-age=60", False),
+        ([("cookie", "a=1")], "max-age=60, public", True),
+        ([("cookie", "a=1")], "s-maxage=60", True),
+        ([("cookie", "a=1")], "max-age=60, immutable", True),
+        ([("authorization", "x")], "max-age=60, public", False),
+    ],
+)
+def test_who_asks_with_credentials(asked: Headers, said: str, given: bool) -> None:
+    assert may_be_given(asked, [("cache-control", said)]) is given
+
+
+def test_what_comes_with_a_cookie_is_somebodys() -> None:
+    assert from_anybody([("cache-control", "public")])
+    assert not from_anybody([("set-cookie", "a=1"), ("cache-control", "public")])
+
+
+def test_fields_that_choose() -> None:
+    assert varying([]) == ()
+    assert varying([("vary", "B, a"), ("vary", "c,,")]) == ("a", "b", "c")
+    assert varying([("access-control-allow-origin", "*")]) == ()
+    assert varying([("access-control-allow-origin", "https://a.example")]) == ("origin",)
+
+
+def test_the_same_is_said_with_other_blanks_and_lines() -> None:
+    names = ("accept-language", "dnt")
+    one = chosen_by([("accept-language", "de , en"), ("x", "1")], names)
+    assert one == chosen_by([("accept-language", "de"), ("accept-language", "en")], names)
+    assert one != chosen_by([("accept-language", "en, de")], names)
+    assert one != chosen_by([("accept-language", "de, en"), ("dnt", "1")], names)

@@ -1,0 +1,77 @@
+"""Whose answers may go to whom, where many people's devices share one cache. Pure.
+
+The origin's rules (RFC 9111, 3.5, 4.1) say what may be shared; ours are narrower. Nothing is kept
+that was asked for with credentials or came with a cookie, whatever it says: origins err. Nor what a
+device may have had made by fields that no browser sends and that caches don't tell apart: with
+these one can make an origin say to all what only one should hear ("cache poisoning"). Must not
+know: how fresh it is, where it is kept.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from web.caching.fields import CacheControl
+from wire.fields import Fields, header
+
+READS: Final = ("GET", "HEAD")
+"""Methods whose requests may be answered from a cache."""
+CREDENTIALS: Final = ("authorization", "cookie", "proxy-authorization")
+_UNUSUAL: Final = (
+    *("x-", "forwarded", "via", "true-client-", "client-ip", "cf-", "fastly-", "akamai-"),
+    *("front-end-", "base-url", "proxy-", "destination"),
+)
+"""Beginnings of fields that proxies say to servers and servers believe; no browser sends them of
+its own."""
+_PLAIN: Final = frozenset(("x-requested-with",))
+"""Fields that look like these and that scripts of pages send."""
+
+
+def may_share(method: str, asked: Fields, *, body: bool) -> bool:
+    """Whether an answer to that may be kept for others."""
+    if method != "GET" or body or any(header(asked, name) for name in CREDENTIALS):
+        return False
+    if header(asked, "range") or "no-store" in CacheControl.of(asked):
+        return False
+    return not any(name.startswith(_UNUSUAL) and name not in _PLAIN for name, _ in asked)
+
+
+def may_be_given(asked: Fields, answered: Fields) -> bool:
+    """Whether what anybody gets may go to who asks with credentials: the origin must have said so.
+
+    Many answer with a page of one's own and tell caches nothing of that.
+    """
+    if header(asked, "authorization"):
+        return False
+    if not any(header(asked, name) for name in CREDENTIALS):
+        return True
+    control = CacheControl.of(answered)
+    return bool({"public", "s-maxage", "immutable"} & control.arguments.keys())
+
+
+def from_anybody(answered: Fields) -> bool:
+    """Whether an answer that may be shared is nobody's own."""
+    return not any(header(answered, name) for name in ("set-cookie", "set-cookie2"))
+
+
+def varying(answered: Fields) -> tuple[str, ...]:
+    """Names of the request's fields that chose this answer (RFC 9111, 4.1), sorted.
+
+    One that lets one origin's scripts read it was chosen by Origin, whether it says so or not.
+    """
+    names = {name.strip().lower() for name in header(answered, "vary").split(",")} - {""}
+    if header(answered, "access-control-allow-origin") not in ("", "*"):
+        names.add("origin")
+    return tuple(sorted(names))
+
+
+def chosen_by(asked: Fields, names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """What a request says in these fields; two that say the same in all get the same answer.
+
+    Lines are joined and blanks around commas don't count.
+    """
+    return tuple((name, _normal(header(asked, name))) for name in names)
+
+
+def _normal(value: str) -> str:
+    return ",".join(part.strip() for part in value.split(","))
