@@ -26,6 +26,7 @@ from msgspec import Meta
 from ownership import NotOwn, read_own
 from setting_values import (
     Address,
+    Addresses,
     ByteSize,
     HostPattern,
     Interface,
@@ -66,9 +67,9 @@ class LocalSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     private: list[str] = []
     """Private hosts (name, *.name), addresses and networks that are on the remote's side, as its
     `allow` names them: the PAC file sends them through the proxy."""
-    remote: Address | Literal[""] = ""
+    remote: Addresses | Literal[""] = ""
     """Where the remote proxy (or the tunnel to it) listens; empty: as the pairing says, and
-    without security 127.0.0.1:8119."""
+    without security 127.0.0.1:8119. Of several, separated by commas, whichever answers."""
     security: Literal["tls", "none"] = "tls"
     """Of the link; none only to loopback."""
     pair: str = ""
@@ -134,8 +135,9 @@ class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Of the link: paired devices only; none only on loopback."""
     udp: bool = True
     """Take paired devices over UDP too, at the same port, if it is free."""
-    address: Address | Literal[""] = ""
-    """HOST:PORT as devices reach it, for pairing strings. Empty: guessed."""
+    address: Addresses | Literal[""] = ""
+    """HOST:PORT as devices reach it, for pairing strings; several separated by commas, where
+    several remotes are one (docs/fleet.md). Empty: guessed."""
     state: str = msgspec.field(default_factory=lambda: str(state_directory(os.environ) / "remote"))
     """Directory of its identity and the paired devices."""
     status: Address | Literal[""] = ""

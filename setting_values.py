@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, get_args, get_origin
 
 from msgspec import Meta
 
 Address = Annotated[str, Meta(pattern=r"^(\[[0-9a-fA-F:.]+\]|[^:\[\]\s]+):\d{1,5}$")]
 """host:port, [v6]:port; port 0 takes a free one."""
+
+
+_ONE: Final = r"(\[[0-9a-fA-F:.]+\]|[^:,\[\]\s]+):\d{1,5}"
+Addresses = Annotated[str, Meta(pattern=rf"^{_ONE}(\s*,\s*{_ONE})*$")]
+"""host:port, or several, separated by commas."""
 
 
 HostPattern = Annotated[str, Meta(pattern=r"^(\*|(\*\.)?[0-9A-Za-z._:-]+)$")]
@@ -47,6 +52,8 @@ def form(hint: Any) -> str:
         return ""
     if hint == Address or Address in get_args(hint):
         return "HOST:PORT or [IPv6]:PORT, such as 127.0.0.1:8118"
+    if Addresses in get_args(hint):
+        return "HOST:PORT or [IPv6]:PORT, several separated by commas"
     if get_origin(hint) is Literal:
         return f"one of {', '.join(get_args(hint))}"
     if ByteSize in get_args(hint) and get_origin(hint) is not dict:

@@ -12,6 +12,9 @@ from urllib.parse import urlsplit
 
 import structlog
 
+from local_proxy.dialling import which_remote
+from local_proxy.dialling.dialer import Dialer
+from local_proxy.dialling.which_remote import Remote
 from local_proxy.documents.packages import Packages
 from local_proxy.documents.page import DocumentsPage
 from local_proxy.documents.sparse_file import Folder
@@ -30,13 +33,10 @@ from local_proxy.kept.sqlite_file import Unavailable
 from local_proxy.kept.store import OTHERS, LocalStore, Sum
 from local_proxy.kept.texts_file import KeptTexts, TextsFile
 from local_proxy.kept.threads import STORE
-from local_proxy.link import which_remote
 from local_proxy.link.components import Component
-from local_proxy.link.dialer import Dialer
 from local_proxy.link.dictionaries import Dictionaries
 from local_proxy.link.picture_decoding import PictureDecoding
 from local_proxy.link.uplink import Connect, Uplink
-from local_proxy.link.which_remote import Remote
 from local_proxy.policy.bridge import Bridge, Components
 from local_proxy.policy.runtime import PolicyRuntime
 from local_proxy.policy.worker import PolicyWorker, Worker
@@ -171,7 +171,7 @@ class LocalProxy:
         return Uplink(
             connect or self._dialer.dial,
             bridge,
-            remote=self._dialer.address,
+            remote=lambda: self._dialer.address,
             device=self._settings.device,
             patience=self._settings.patience,
             accepts=self._decoding.accepts,

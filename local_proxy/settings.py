@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from local_proxy.link import which_remote
+from local_proxy.dialling import which_remote
 
 
 class ProxySettings(which_remote.PairingSettings, Protocol):

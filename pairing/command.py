@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pairing.errors import PairingError
-from pairing.invitation import format_address, parse_address
+from pairing.invitation import format_address, parse_address, parse_addresses
 from pairing.store import PairingStore
 
 Say = Callable[[str], None]
@@ -32,13 +32,13 @@ class PairCommandSettings(Protocol):
 def pair(settings: PairCommandSettings, name: str, *, out: Say, notice: Say) -> None:
     """Make a device and say its string, the only time that it is seen. Raises PairingError."""
     store = _store(settings)
-    host, port = _address(settings, store, notice)
+    (host, port), *more = _addresses(settings, store, notice)
     if not store.used:
         notice(
             f"a remote's identity is made in {store.folder}: let `sluice remote` run as this user, "
             f"or with --state {store.folder}"
         )
-    invitation = store.pair(name, host=host, port=port)
+    invitation = store.pair(name, host=host, port=port, more=more)
     out(str(invitation))
     notice("whoever has this line is that device: hand it over as you would a password")
 
@@ -65,17 +65,19 @@ def _store(settings: PairCommandSettings) -> PairingStore:
     return PairingStore(Path(settings.state))
 
 
-def _address(settings: PairCommandSettings, store: PairingStore, notice: Say) -> tuple[str, int]:
+def _addresses(
+    settings: PairCommandSettings, store: PairingStore, notice: Say
+) -> list[tuple[str, int]]:
     """Where devices reach the remote: as configured, else where it listens or listened last.
 
     Raises PairingError where no other machine reaches that: a string with it would be of no use.
     """
     if settings.address:
-        return parse_address(settings.address)
+        return parse_addresses(settings.address)
     host, port = store.listened() or parse_address(settings.listen)
     ip = _as_ip(host)
     if ip is None:
-        return host, port
+        return [(host, port)]
     own = _own_address(ip.version) if ip.is_unspecified else host
     if own is None or ip.is_loopback:
         raise PairingError(
@@ -88,7 +90,7 @@ def _address(settings: PairCommandSettings, store: PairingStore, notice: Say) ->
             f"the address {own} is a guess: where devices reach this machine by another, revoke "
             "this one and pair with --address HOST:PORT"
         )
-    return own, port
+    return [(own, port)]
 
 
 def _as_ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

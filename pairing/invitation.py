@@ -1,14 +1,15 @@
 """The pairing string: all that a device needs to reach one remote proxy and to be known there.
 
-    sluice://<92 characters of base64url>@HOST:PORT
+    sluice://<92 characters of base64url>@HOST:PORT[,HOST:PORT...]
 
     1 byte    version, 1
     32 bytes  pin: SHA-256 of the remote certificate's SubjectPublicKeyInfo (as in RFC 7469, 2.4)
     32 bytes  seed of the device's key (identity.py)
     4 bytes   SHA-256 over the 65 bytes before, its start: a slip of the hand is told from a refusal
 
-The address stands outside the checksum: people may have to change it. Whoever has the string *is*
-the device, so it is as secret as a private key.
+Addresses stand outside the checksum: people may have to change them. Several are of one remote, or
+of several that are one to their devices (docs/fleet.md). Whoever has the string *is* the device, so
+it is as secret as a private key.
 
 Pure. It knows neither files nor sockets.
 """
@@ -32,7 +33,8 @@ _CHECKSUM: Final = 4
 _SIZE: Final = 1 + PIN_SIZE + SEED_SIZE + _CHECKSUM
 CODE_SIZE: Final = _SIZE // 3 * 4
 """Characters; 69 bytes need no padding."""
-_MOST: Final = 512
+MOST_ADDRESSES: Final = 8
+_MOST: Final = 2048
 """Characters of a whole string: a host name has 253 at most."""
 _CODE: Final = re.compile(r"[A-Za-z0-9_-]*", re.ASCII)
 _ADDRESS: Final = re.compile(
@@ -50,11 +52,13 @@ class Invitation:
     port: int
     pin: bytes
     seed: bytes = field(repr=False)
+    more: tuple[tuple[str, int], ...] = ()
+    """Hosts and ports at which it is, too."""
 
     @property
     def address(self) -> str:
-        """Where the remote is, as `format_address` writes it."""
-        return format_address(self.host, self.port)
+        """Where the remote is, as `format_address` writes it; several separated by commas."""
+        return ",".join(format_address(*one) for one in ((self.host, self.port), *self.more))
 
     def __str__(self) -> str:
         body = bytes([VERSION]) + self.pin + self.seed
@@ -73,8 +77,8 @@ def parse(text: str) -> Invitation:
     if not at:
         raise PairingError(f"the pairing string has no @HOST:PORT at its end: it was cut; {_AGAIN}")
     pin, seed = _parse_code(code)
-    host, port = parse_address(address)
-    return Invitation(host, port, pin, seed)
+    (host, port), *more = parse_addresses(address)
+    return Invitation(host, port, pin, seed, tuple(more))
 
 
 def parse_address(address: str) -> tuple[str, int]:
@@ -85,6 +89,14 @@ def parse_address(address: str) -> tuple[str, int]:
             f"{address[:80]!r} is not an address: HOST:PORT or [IPv6]:PORT, the port 1 to 65535"
         )
     return found["v6"] or found["name"], int(found["port"])
+
+
+def parse_addresses(text: str) -> list[tuple[str, int]]:
+    """Hosts and ports of addresses separated by commas, each once. Raises PairingError."""
+    found = [parse_address(one.strip()) for one in text.split(",")]
+    if len(found) > MOST_ADDRESSES:
+        raise PairingError(f"{len(found)} addresses are too many: {MOST_ADDRESSES} at most")
+    return list(dict.fromkeys(found))
 
 
 def format_address(host: str, port: int) -> str:

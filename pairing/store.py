@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import re
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -75,8 +76,17 @@ class PairingStore:
                 f"{path}: {error}. Restore it, or remove it and pair every device anew"
             ) from error
 
-    def pair(self, name: str, *, host: str, port: int, now: datetime | None = None) -> Invitation:
-        """Make a device that finds this remote at `host` and `port`. No name: a free one.
+    def pair(
+        self,
+        name: str,
+        *,
+        host: str,
+        port: int,
+        more: Sequence[tuple[str, int]] = (),
+        now: datetime | None = None,
+    ) -> Invitation:
+        """Make a device that finds this remote at `host` and `port`, and at `more` of these. No
+        name: a free one.
 
         The seed is in the result and nowhere else.
         """
@@ -87,7 +97,7 @@ class PairingStore:
         pem = certificate_pem(device_identity(seed).certificate)
         content = f"{_PAIRED}{when}\n".encode() + pem
         names = [name] if name else ["device", *(f"device-{i}" for i in range(2, MAX_PAIRED + 2))]
-        invitation = Invitation(host, port, self.identity().pin, seed)
+        invitation = Invitation(host, port, self.identity().pin, seed, tuple(more))
         for one in names:
             if write_private(self._path(one), content, replace=False):
                 return invitation

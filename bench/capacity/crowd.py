@@ -26,7 +26,7 @@ from bench.origins.visits import visits
 from bench.pairs.processes import resident, text
 from configuration import LocalSettings
 from emulation.lines.profiles import Profile
-from local_proxy.link.which_remote import Remote as Known
+from local_proxy.dialling.which_remote import Remote as Known
 from local_proxy.main import LocalProxy
 from pairing.identity import device_identity
 from pairing.invitation import Invitation

@@ -101,13 +101,14 @@ class Uplink:
         connect: Connect,
         listener: LinkListener,
         *,
-        remote: str,
+        remote: Callable[[], str],
         device: str,
         patience: float = 0.0,
         accepts: Callable[[], Sequence[str]] = tuple,
         dictionaries: Dictionaries | None = None,
     ) -> None:
-        """`patience`: seconds that what was under way waits for another session.
+        """`remote`: where it is, in words. `patience`: seconds that what was under way waits for
+        another session.
 
         `accepts`: codings that this side can undo, asked at each new session. `dictionaries`: texts
         of earlier visits; None: none are kept.
@@ -175,7 +176,7 @@ class Uplink:
         if not self._away:
             self._since = asyncio.get_running_loop().time()
         if reason not in self._away:
-            _log.warning("no link to the remote proxy", remote=self._remote, reason=reason)
+            _log.warning("no link to the remote proxy", remote=self._remote(), reason=reason)
         self._away.add(reason)
         self._reason = reason
 
@@ -184,7 +185,7 @@ class Uplink:
         now = asyncio.get_running_loop().time()
         if self._away:
             after = f"{now - self._since:.0f} s"
-            _log.warning("a link to the remote proxy again", remote=self._remote, after=after)
+            _log.warning("a link to the remote proxy again", remote=self._remote(), after=after)
             self._away.clear()
             self._since = now
 
@@ -212,7 +213,7 @@ class Uplink:
         connected = self.connected
         return UplinkState(
             connected,
-            self._remote,
+            self._remote(),
             self._since,
             self._attempts,
             "" if connected else self._reason,
@@ -365,7 +366,7 @@ class Uplink:
                 await self._hello_or_end(session)
             self._lost(await asyncio.shield(session.closed))
         except TimeoutError:
-            self._gone(f"{self._remote} accepted the connection but did not answer")
+            self._gone(f"{self._remote()} accepted the connection but did not answer")
             session.close()
         except asyncio.CancelledError:
             session.close()

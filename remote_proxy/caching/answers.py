@@ -9,6 +9,7 @@ asked.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ from remote_proxy.origin.response import CHUNK
 from remote_proxy.reach.failures import OriginError
 from remote_proxy.store.store import StoreStatistics
 from web.caching.answering import (
+    CONDITIONS,
     freshened,
     is_conditional,
     names_entity,
@@ -34,7 +36,8 @@ from web.caching.fields import CacheControl
 from web.caching.freshness import AnswerHead, worth_keeping
 from web.caching.sharing import READS, from_anybody, may_be_given, may_share
 from web.sites import origin_of
-from wire.fields import Fields, Headers, header
+from wire.fields import Fields, Headers, header, without
+from wire.origin_request import OriginRequest
 
 WAIT: Final = 1.0
 """Seconds for which one waits for another's answer: most come sooner, and what comes later is
@@ -137,11 +140,31 @@ class SharedAnswers:
         asked, now = forwarded.request.headers, self._clock()
         if not may_be_given(asked, answer.kept.headers):
             return None
-        if not will_do(answer.kept, asked, now=now):
+        while_asking = answer.kept.stale_for("stale-while-revalidate")
+        if not will_do(answer.kept, asked, now=now, late=while_asking):
             return None
         given = await self._of(answer, forwarded)
-        self.statistics.given += given is not None
+        if given is not None:
+            self.statistics.given += 1
+            if answer.kept.fresh(now) <= 0 and while_asking:
+                self._renew_later(answer, forwarded.request)
         return given
+
+    def _renew_later(self, old: KeptAnswer, request: OriginRequest) -> None:
+        """Ask the origin while what is stale is given (RFC 5861, 3), once at a time."""
+        if request.url in self._under_way or not may_share("GET", request.headers, body=False):
+            return
+        plain = without(request.headers, (*CONDITIONS, "cache-control", "pragma"))
+        asking = OriginRequest("GET", request.url, plain)
+
+        async def renew() -> None:
+            with contextlib.suppress(OriginError):
+                response = await self._lead(ForwardedRequest(asking), old)
+                async for _ in response.body:
+                    pass
+                response.close()
+
+        self._begin(renew())
 
     async def _of(self, answer: KeptAnswer, forwarded: ForwardedRequest) -> OriginResponse | None:
         """Answer with it; None: its origin has to."""

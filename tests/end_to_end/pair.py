@@ -21,10 +21,10 @@ from bench.pairs.ports import free_port
 from configuration import LocalSettings, RemoteSettings
 from emulation.memory.secured import paired_twice
 from emulation.relay.relay import Relay
+from local_proxy.dialling.which_remote import Remote as PairedRemote
 from local_proxy.front.tls.authority import Authority
 from local_proxy.kept.store import LocalStore
 from local_proxy.link.components import Component
-from local_proxy.link.which_remote import Remote as PairedRemote
 from local_proxy.main import LocalProxy
 from policies.host.loader import load
 from remote_proxy.caching.answers import SharedAnswers

@@ -6,7 +6,10 @@ The store is a real one, of Debian's packages. What it loses, or that it dies, c
 from __future__ import annotations
 
 import asyncio
+import os
+import random
 import re
+import signal
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -18,14 +21,28 @@ import pytest
 from bench.pairs.ports import free_port
 from bench.pairs.processes import named_command, text
 from tests.end_to_end.client import Browser
-from tests.end_to_end.origin import FakeOrigin
+from tests.end_to_end.origin import Asked, FakeOrigin
 from tests.end_to_end.test_page_load import PHOTO, same_pixels
 from tests.remote_proxy.valkey_server import MISSING, SERVER, Server, valkey
 from tests.watched import run
 
 pytestmark = pytest.mark.skipif(SERVER is None, reason=MISSING)
 LASTING = [("cache-control", "public, max-age=600")]
+LOOPBACK = ("--listen=127.0.0.1:0", "--security=none")
 STYLE = b"body { color: red }\n" * 500
+
+
+@dataclass
+class FleetRemote:
+    """One of the remotes, as a process."""
+
+    address: str
+    process: int
+    status: str
+    """Where it tells what it does."""
+
+    def kill(self) -> None:
+        os.kill(self.process, signal.SIGKILL)
 
 
 @dataclass
@@ -69,22 +86,22 @@ class Device:
 
 
 @asynccontextmanager
-async def device(store: str, folder: Path) -> AsyncIterator[Device]:
+async def fleet_remote(store: str, folder: Path) -> AsyncIterator[FleetRemote]:
     status = f"127.0.0.1:{free_port()}"
     environment = {"SLUICE_REMOTE_STORE": store, "SLUICE_REMOTE_STATUS": status}
     more = {"SLUICE_REMOTE_STATE": str(folder / "remote"), "SLUICE_REMOTE_WORTH": "0"}
-    loopback = ("--listen=127.0.0.1:0", "--security=none")
-    async with AsyncExitStack() as ends:
-        remote, _ = await ends.enter_async_context(
-            named_command(
-                "remote", *loopback, "--allow=127.0.0.0/8", environment=environment | more
-            )
-        )
-        own = {"SLUICE_LOCAL_STATE": str(folder / "local")}
-        local, _ = await ends.enter_async_context(
-            named_command("local", *loopback, f"--remote={text(remote)}", environment=own)
-        )
-        yield Device(Browser(local), status)
+    arguments = (*LOOPBACK, "--allow=127.0.0.0/8")
+    async with named_command("remote", *arguments, environment=environment | more) as one:
+        yield FleetRemote(text(one[0]), one[1], status)
+
+
+@asynccontextmanager
+async def device(folder: Path, *remotes: FleetRemote) -> AsyncIterator[Device]:
+    """One that may use all of these, the first if it can."""
+    own = {"SLUICE_LOCAL_STATE": str(folder / "local")}
+    where = ",".join(one.address for one in remotes)
+    async with named_command("local", *LOOPBACK, f"--remote={where}", environment=own) as one:
+        yield Device(Browser(one[0]), remotes[0].status)
 
 
 @asynccontextmanager
@@ -99,8 +116,8 @@ async def fleet(folder: Path) -> AsyncIterator[tuple[Server, FakeOrigin, Device,
         await ends.enter_async_context(origin.running())
         devices = []
         for name in ("a", "b"):
-            one = await ends.enter_async_context(device(server.url, folder / name))
-            devices.append(one)
+            remote = await ends.enter_async_context(fleet_remote(server.url, folder / name))
+            devices.append(await ends.enter_async_context(device(folder / name, remote)))
         yield server, origin, *devices
 
 
@@ -159,5 +176,42 @@ def test_a_store_that_dies_costs_work_and_nothing_else(tmp_path: Path) -> None:
             counts = origin.counts()
             await second.page(origin)
             assert origin.counts() == counts
+
+    run(go(), timeout=120)
+
+
+def test_a_remote_that_is_killed_leaves_its_devices_to_the_next(tmp_path: Path) -> None:
+    data = random.Random(1).randbytes(300_000)
+
+    async def slowly(asked: Asked) -> None:
+        head = f'HTTP/1.1 200 OK\r\ncontent-length: {len(data)}\r\netag: "1"\r\n\r\n'
+        await asked.send(head.encode())
+        for at in range(0, len(data), 10_000):
+            await asked.send(data[at : at + 10_000])
+            await asyncio.sleep(0.05)
+
+    async def go() -> None:
+        origin = FakeOrigin()
+        origin.paths["/slow"] = slowly
+        async with AsyncExitStack() as ends:
+            store = await ends.enter_async_context(valkey(tmp_path))
+            await ends.enter_async_context(origin.running())
+            first, second = [
+                await ends.enter_async_context(fleet_remote(store.url, tmp_path / name))
+                for name in ("a", "b")
+            ]
+            one = await ends.enter_async_context(device(tmp_path, first, second))
+            async with one.browser.open(f"{origin.base}/slow") as answer:
+                got = bytearray(await anext(answer.stream))
+                first.kill()
+                async for chunk in answer.stream:
+                    got += chunk
+            assert got == data
+            assert origin.counts()["/slow"] == 2  # once by each remote
+            loop = asyncio.get_running_loop()
+            began = loop.time()
+            origin.serve("/page", b"words")
+            assert (await one.browser.navigate(f"{origin.base}/page")).body.endswith(b"words")
+            assert loop.time() - began < 10  # it does not knock at the dead one first
 
     run(go(), timeout=120)

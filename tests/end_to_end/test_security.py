@@ -17,7 +17,7 @@ import pytest
 from bench.pairs.peers import command
 from configuration import LocalSettings
 from emulation.memory.secured import paired
-from local_proxy.link import which_remote as local_pairing
+from local_proxy.dialling import which_remote as local_pairing
 from local_proxy.main import LocalProxy
 from pairing.command import pair as pair_command
 from pairing.identity import device_identity, new_identity

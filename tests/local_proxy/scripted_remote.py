@@ -196,7 +196,7 @@ async def linked(
     remotes, listener = Remotes(answer), Listening()
     remotes.refuses = not link
     uplink = listener.uplink = Uplink(
-        remotes.dial, listener, remote="test", device="test", patience=patience
+        remotes.dial, listener, remote=lambda: "test", device="test", patience=patience
     )
     running = asyncio.ensure_future(uplink.run())
     try:

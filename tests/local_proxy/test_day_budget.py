@@ -30,7 +30,7 @@ class Days:
 def test_pages_are_a_savers_while_some_is_left_and_text_only_after() -> None:
     days = Days()
     assert days.budget.mode(Mode.ADAPT) is Mode.SAVER
-    days.crossed = 980_000
+    days.crossed = 970_000
     assert days.budget.mode(Mode.SAVER) is Mode.SAVER
     days.crossed = 995_000
     assert days.budget.mode(Mode.ADAPT) is Mode.TEXT_ONLY

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from configuration import LocalSettings
-from local_proxy.link.which_remote import remote
+from local_proxy.dialling.which_remote import remote
 from pairing.errors import PairingError
 from pairing.invitation import Invitation
 

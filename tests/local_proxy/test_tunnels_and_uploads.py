@@ -11,12 +11,12 @@ import pytest
 from PIL import Image
 
 from emulation.memory.virtual_time import run
+from local_proxy.dialling.dialer import Dialer
+from local_proxy.dialling.which_remote import Remote
 from local_proxy.link.components import Component
-from local_proxy.link.dialer import Dialer
 from local_proxy.link.picture_decoding import PictureDecoding
 from local_proxy.link.tunnel import Tunnel
 from local_proxy.link.uploads import TALK_WEIGHT, UPLOAD_QUANTUM, Uploads
-from local_proxy.link.which_remote import Remote
 from tests.local_proxy.scripted_remote import Linked, linked, moment
 from tests.local_proxy.site import levels, progressive
 from tests.watched import run as run_watched

@@ -75,7 +75,7 @@ def test_a_request_in_the_very_moment_of_the_loss_waits_for_the_next_session() -
             return near
 
         ear = Ear()
-        uplink = ear.uplink = Uplink(dial, ear, remote="test", device="test")
+        uplink = ear.uplink = Uplink(dial, ear, remote=lambda: "test", device="test")
         running = asyncio.ensure_future(uplink.run())
         first = await uplink.wait_session(10.0)
         assert first is not None
@@ -103,7 +103,7 @@ def test_the_back_off_grows_unless_somebody_waits() -> None:
             raise LinkError("refused")
 
         ear = Ear()
-        uplink = ear.uplink = Uplink(refused, ear, remote="test", device="test")
+        uplink = ear.uplink = Uplink(refused, ear, remote=lambda: "test", device="test")
         running = asyncio.ensure_future(uplink.run())
         await asyncio.sleep(60.0)
         apart = [b - a for a, b in pairwise(attempts)]
@@ -133,7 +133,7 @@ def test_a_remote_that_does_not_know_us_is_asked_once_a_minute_whoever_waits() -
             return near
 
         ear = Ear()
-        uplink = ear.uplink = Uplink(refused, ear, remote="test", device="test")
+        uplink = ear.uplink = Uplink(refused, ear, remote=lambda: "test", device="test")
         running = asyncio.ensure_future(uplink.run())
         await asyncio.sleep(1.0)
         assert await uplink.wait_session(5.0) is None

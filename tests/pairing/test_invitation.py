@@ -89,7 +89,10 @@ def test_a_character_that_none_can_be_is_named(at: int, letter: str) -> None:
         (str(ONE).replace(":8119", ""), "not an address"),
         (str(ONE).replace(":8119", ":0"), "not an address"),
         (str(ONE).replace("8119", "٨١١٩"), "not an address"),
-        (str(ONE) + "1" * 600, "long"),
+        (str(ONE) + "1" * 2000, "long"),
+        (str(ONE) + ",", "not an address"),
+        (str(ONE) + ",h:0", "not an address"),
+        (str(ONE) + "".join(f",h{number}:1" for number in range(8)), "9 addresses"),
     ],
 )
 def test_errors_say_what_is_wrong(text: str, message: str) -> None:
@@ -107,3 +110,11 @@ def test_a_string_of_another_version_is_said_to_be_that() -> None:
 @pytest.mark.parametrize("address", ["a.test:80", "[::1]:8118", "192.0.2.7:1"])
 def test_addresses_are_printed_as_they_are_read(address: str) -> None:
     assert format_address(*parse_address(address)) == address
+
+
+def test_a_string_can_name_several_addresses_each_once() -> None:
+    more = (("2001:db8::1", 443), ("other.example", 8119))
+    several = Invitation(ONE.host, ONE.port, ONE.pin, ONE.seed, more)
+    assert several.address == "proxy.example:8119,[2001:db8::1]:443,other.example:8119"
+    assert parse(str(several)) == several
+    assert parse(str(several) + ", proxy.example:8119") == several

@@ -235,6 +235,53 @@ def test_only_what_is_kept_or_nothing() -> None:
     go(work)
 
 
+def test_what_may_be_stale_while_it_is_asked_for_is_given_at_once() -> None:
+    async def work() -> None:
+        loop = asyncio.get_running_loop()
+        said = [("cache-control", "max-age=60, stale-while-revalidate=600"), ("etag", '"1"')]
+        world = World(Said(headers=said))
+        await world.get()
+        world.now += 61
+        world.origin.answer = Said(headers=said, body=b"new", head_after=1.0)
+        began = loop.time()
+        for _ in range(3):
+            _, body = await world.get(("cache-control", "max-age=3600"))
+            assert body == b"body"
+        assert loop.time() == began
+        assert world.times == 2  # once for all of them
+        await asyncio.sleep(1.1)
+        _, body = await world.get()
+        assert (body, world.times) == (b"new", 2)
+        world.now += 661
+        world.origin.answer = Said(headers=said, body=b"newer")
+        _, body = await world.get()
+        assert body == b"newer"
+        world.now += 61
+        world.origin.down = True
+        _, body = await world.get()
+        assert body == b"newer"
+        await asyncio.sleep(1.0)  # that it could not be asked is nobody's failure
+
+    go(work)
+
+
+def test_who_can_not_decode_it_does_not_get_it() -> None:
+    async def work() -> None:
+        def answer(forwarded: ForwardedRequest) -> Said:
+            codings = header(forwarded.request.headers, "accept-encoding")
+            coded = "gzip" in codings
+            return Said(headers=[*FRESH, ("content-encoding", "gzip")] if coded else FRESH)
+
+        world = World(answer)
+        await world.get(("accept-encoding", "gzip, br"))
+        await world.get(("accept-encoding", "br,gzip"))
+        assert world.times == 1
+        response, _ = await world.get(("accept-encoding", "identity"))
+        assert header(response.headers, "content-encoding") == ""
+
+    go(work)
+
+
 def test_an_origin_that_is_down_is_spoken_for_where_it_has_allowed_that() -> None:
     async def work() -> None:
         world = World(Said(headers=[("cache-control", "max-age=60, stale-if-error=600")]))

@@ -57,6 +57,16 @@ def test_two_paths_bring_a_file_in_the_time_of_their_sum() -> None:
     assert engine.carried(1) > 0.1 * len(both.data)
 
 
+def test_a_path_is_asked_for_no_more_than_may_cross_it() -> None:
+    both = Download(QUICK, SLOW, size=1_000_000)
+    engine = both.flow.engine
+    while not engine.closed and both.events.now < 60:
+        engine.bound(0, 50_000 - engine.carried(0))
+        both.run(both.events.now + 0.001)
+    assert both.whole
+    assert 40_000 < engine.carried(0) <= 50_000 + 2 * SIZE  # what came between two looks
+
+
 def test_requests_cost_four_hundredths_of_the_data() -> None:
     both = Download(QUICK, SLOW, size=3_000_000)
     both.run(30)

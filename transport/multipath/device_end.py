@@ -268,6 +268,7 @@ class DeviceEnd(MultipathEnd):
     def _measure(self, path: DevicePath) -> None:
         """What it is to carry from now on."""
         duty = path.meter.duty(self._engine.owed(path.number))
+        self._engine.bound(path.number, path.meter.left())
         path.leaving = path.leaving or duty is Duty.NONE
         path.spare = path.leaving or duty is Duty.SPARE
         self._engine.spare(path.number, path.spare)

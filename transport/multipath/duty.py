@@ -23,6 +23,9 @@ class Meter(Protocol):
     def duty(self, owed: int) -> Duty:
         """What it is to carry now; so many bytes are on their way over it."""
 
+    def left(self) -> int | None:
+        """Bytes that may still cross it, as of the last `duty`; None: any number."""
+
 
 class Fixed:
     """The same for ever."""
@@ -32,3 +35,6 @@ class Fixed:
 
     def duty(self, owed: int) -> Duty:
         return self._duty
+
+    def left(self) -> None:
+        return None

@@ -41,6 +41,11 @@ class MonthlyBudget:
         self._turn(now)
         self.spent += crossed
 
+    def left(self, now: datetime) -> int:
+        """Bytes that may still cross in this month."""
+        self._turn(now)
+        return max(0, self.size - self.spent)
+
     def duty(self, now: datetime, *, owed: int = 0) -> Duty:
         """What the path may carry; so many bytes are on their way over it."""
         self._turn(now)

@@ -16,6 +16,8 @@ from transport.spp.congestion.new_reno import NewReno
 from transport.spp.core.settings import SppSettings
 from transport.udp.connection import DEVICE
 
+LEAST: Final = 1500
+"""Bytes of a budget that are as good as nothing: a packet and what answers it."""
 SPARE, METERED = "spare", "metered"
 """Roles; anything else is used."""
 USUAL, BACKGROUND = "bottleneck", "background"
@@ -56,7 +58,8 @@ class PathTerms:
     @property
     def spent(self) -> bool:
         """Nothing may cross this month any more."""
-        return self.budget is not None and self.budget.duty(self.now()) is Duty.NONE
+        budget = self.budget
+        return budget is not None and budget.duty(self.now(), owed=LEAST) is Duty.NONE
 
     def count(self, crossed: int) -> None:
         """So many bytes have crossed before there was a connection."""
@@ -87,7 +90,10 @@ class Metered:
         crossed, now = self.link.crossed, self.now()
         self.budget.add(crossed - self.counted, now)
         self.counted = crossed
-        return self.budget.duty(now, owed=owed)
+        return self.budget.duty(now, owed=owed + LEAST)
+
+    def left(self) -> int:
+        return self.budget.left(self.now())
 
 
 @dataclass(frozen=True, slots=True)

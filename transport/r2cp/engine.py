@@ -139,6 +139,11 @@ class R2cpEngine:
             for begin, end in path.standing.withdraw():
                 self._stream.pending.put_back(begin, end)
 
+    def bound(self, number: int, left: int | None) -> None:
+        """So many bytes may cross it from now on, with all that goes around them; None: any
+        number."""
+        self._path(number).left = left
+
     def owed(self, number: int) -> int:
         """Bytes, with their headers, that its sender was asked for and that are not here."""
         return self._path(number).owed
@@ -193,7 +198,8 @@ class R2cpEngine:
                 continue
             if pending.begin < path.limit:
                 continue
-            bound = min(path.limit + path.asking.window, buffer.read_upto + buffer.capacity)
+            window = min(path.asking.window, path.affords * path.asking.size)
+            bound = int(min(path.limit + window, buffer.read_upto + buffer.capacity))
             if wanted := path.standing.take(pending, path.limit, bound):
                 clock = path.pipe.clock - 1  # it takes none: others may overtake it
                 blocks = tuple(Block(clock, *one) for one in wanted)
@@ -307,7 +313,7 @@ class R2cpEngine:
         pending = self._stream.pending
         # What the application waits for is asked for by nobody, or something was lost just now.
         hasty = pending.begin == self.next or (path.pipe.fast and pending.holes)
-        packets = asking.packets(hole=pending.holes)
+        packets = int(min(asking.packets(hole=pending.holes), path.affords))
         if packets <= 0:
             asking.delayed = None
             return None

@@ -7,12 +7,17 @@ that is none.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import inf
+from typing import Final
 
 from transport.r2cp.standing import StandingPulls
 from transport.rcp.goodbye import RcpGoodbye
 from transport.rcp.persist import Persist
 from transport.rcp.pipe import Pipe
 from transport.rcp.pipe_requests import PipeRequests
+
+_AROUND: Final = 120
+"""Bytes that a segment costs besides its own: headers and seal, its share of a request."""
 
 
 @dataclass(slots=True)
@@ -35,6 +40,8 @@ class PipePath:
     """It has been silent for too long: others are asked for what it was, and for all else."""
     copies: set[int] = field(default_factory=set)
     """Numbers of asks that only find out whether it lives: their bytes are others' as well."""
+    left: int | None = None
+    """Bytes that may cross it, of which it owes some already; None: any number."""
     limit: int | None = None
     """Its sender had nothing from there on when it last said so; None: it may be asked."""
     word: tuple[int, int] = (-1, 0)
@@ -53,6 +60,13 @@ class PipePath:
     def owed(self) -> int:
         """Bytes that its sender was asked for and that are not here."""
         return self.pipe.in_flight + self.standing.size
+
+    @property
+    def affords(self) -> float:
+        """Segments that it may still be asked for."""
+        if self.left is None:
+            return inf
+        return max(0, self.left - self.owed) // (self.asking.size + _AROUND)
 
     @property
     def delay(self) -> float:

@@ -36,8 +36,11 @@ class AnsweredPart:
     end: int
 
 
-def will_do(kept: AnswerHead, asked: Fields, *, now: float) -> bool:
-    """Whether it may be given as it is: fresh, and as fresh as the request wants it."""
+def will_do(kept: AnswerHead, asked: Fields, *, now: float, late: float = 0.0) -> bool:
+    """Whether it may be given as it is: fresh, and as fresh as the request wants it.
+
+    `late`: seconds for which it may be stale, if the request says nothing of that.
+    """
     control = CacheControl.of(asked)
     pragma = header(asked, "cache-control") == "" and "no-cache" in header(asked, "pragma").lower()
     if "no-cache" in control or "no-store" in control or pragma:
@@ -46,7 +49,7 @@ def will_do(kept: AnswerHead, asked: Fields, *, now: float) -> bool:
     wanted = control.seconds("max-age")
     if wanted is not None and (age > wanted or not wanted):
         return False
-    if fresh > (control.seconds("min-fresh") or 0.0):
+    if fresh + late > (control.seconds("min-fresh") or 0.0):
         return True
     return "max-stale" in control and -fresh < _stale(control) and not _must_be_asked(kept)
 

@@ -57,21 +57,25 @@ def from_anybody(answered: Fields) -> bool:
 def varying(answered: Fields) -> tuple[str, ...]:
     """Names of the request's fields that chose this answer (RFC 9111, 4.1), sorted.
 
-    One that lets one origin's scripts read it was chosen by Origin, whether it says so or not.
+    One that lets one origin's scripts read it was chosen by Origin, and a coded one by what its
+    client can decode, whether it says so or not.
     """
     names = {name.strip().lower() for name in header(answered, "vary").split(",")} - {""}
     if header(answered, "access-control-allow-origin") not in ("", "*"):
         names.add("origin")
+    if header(answered, "content-encoding"):
+        names.add("accept-encoding")
     return tuple(sorted(names))
 
 
 def chosen_by(asked: Fields, names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     """What a request says in these fields; two that say the same in all get the same answer.
 
-    Lines are joined and blanks around commas don't count.
+    Lines are joined, blanks around commas don't count, nor does the order of codings.
     """
-    return tuple((name, _normal(header(asked, name))) for name in names)
+    return tuple((name, _normal(name, header(asked, name))) for name in names)
 
 
-def _normal(value: str) -> str:
-    return ",".join(part.strip() for part in value.split(","))
+def _normal(name: str, value: str) -> str:
+    parts = [part.strip() for part in value.split(",")]
+    return ",".join(sorted(parts) if name == "accept-encoding" else parts)

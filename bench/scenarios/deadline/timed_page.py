@@ -28,7 +28,7 @@ from bench.scenarios.deadline import due_levels
 from configuration import LocalSettings
 from emulation.lines.profiles import Profile
 from emulation.memory.secured import paired
-from local_proxy.link.which_remote import Remote
+from local_proxy.dialling.which_remote import Remote
 from local_proxy.main import LocalProxy
 from policies.api import Command, Event, Kind, Policy, Rule, SessionOpened, SessionView, SetPlan
 from policies.builtin.default import Default

@@ -41,6 +41,14 @@ ENTRIES: Final = (
         quick={"runs": 8, "long_silence": 15.0},
     ),
     Scenario(
+        "shared-cache",
+        "that the remote's shared cache keeps to HTTP's rules, by http-tests' cache-tests",
+        "bench.scenarios.faults.shared_cache",
+        takes=100,
+        quick_takes=100,
+        slow=True,
+    ),
+    Scenario(
         "bulk",
         "that neither proxy holds a gigabyte whose reader rests",
         "bench.scenarios.faults.bulk",

@@ -30,7 +30,7 @@ from configuration import LocalSettings, RemoteSettings
 from emulation.lines.profiles import Profile, profile
 from emulation.memory.secured import paired
 from emulation.relay.relay import Relay
-from local_proxy.link.which_remote import Remote
+from local_proxy.dialling.which_remote import Remote
 from local_proxy.main import LocalProxy
 from policies.builtin.default import Default
 from remote_proxy.jobs.services import Services

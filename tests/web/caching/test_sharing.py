@@ -55,6 +55,7 @@ def test_fields_that_choose() -> None:
     assert varying([]) == ()
     assert varying([("vary", "B, a"), ("vary", "c,,")]) == ("a", "b", "c")
     assert varying([("access-control-allow-origin", "*")]) == ()
+    assert varying([("content-encoding", "br")]) == ("accept-encoding",)
     assert varying([("access-control-allow-origin", "https://a.example")]) == ("origin",)
 
 

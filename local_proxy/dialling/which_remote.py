@@ -15,7 +15,7 @@ import structlog
 
 from pairing.errors import PairingError
 from pairing.identity import device_identity
-from pairing.invitation import parse, parse_address
+from pairing.invitation import parse, parse_addresses
 from pairing.kept import keep, kept
 from transport.spp.handshake.keys import ClientKeys
 from transport.tcp.security import ClientSecurity, is_loopback
@@ -53,7 +53,7 @@ class Remote:
     """The remote proxy."""
 
     address: str
-    """host:port, [v6]:port."""
+    """host:port, [v6]:port; several are separated by commas."""
     security: ClientSecurity | None = None
     keys: ClientKeys | None = None
     """The same over UDP; None: over TCP only."""
@@ -72,12 +72,12 @@ def remote(settings: PairingSettings) -> Remote:
                 f"pairing. Without security, {instead}"
             )
         address = settings.remote or UNPROTECTED
-        host, _ = parse_address(address)
-        if not is_loopback(host):
-            raise PairingError(
-                f"with security = none the link goes to loopback only, not to {host}: everybody on "
-                "the way could read and change it. Use security = tls, or a tunnel"
-            )
+        for host, _ in parse_addresses(address):
+            if not is_loopback(host):
+                raise PairingError(
+                    f"with security = none the link goes to loopback only, not to {host}: "
+                    "everybody on the way could read and change it. Use security = tls, or a tunnel"
+                )
         return Remote(address)
     folder = Path(settings.state).expanduser()
     if settings.pair:

@@ -9,8 +9,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from local_proxy.link import which_remote
-from local_proxy.link.which_remote import Remote
+from local_proxy.dialling import which_remote
+from local_proxy.dialling.endpoints import Endpoints
+from local_proxy.dialling.which_remote import Remote
+from pairing.invitation import format_address
 from transport.link.connection import Connection
 from transport.link.interface import Link, LinkError
 from transport.paths.interfaces import Change
@@ -51,6 +53,7 @@ class Dialer:
         )
         """Of the interfaces; their budgets count what crosses."""
         self._remote = remote
+        self._endpoints = Endpoints.of(remote.address)
         self._congestion = _OF_TCP if background else congestion
         self._patience = patience
         self._on_change = on_change
@@ -83,20 +86,25 @@ class Dialer:
         return self._preferring.why_not if self._preferring is not None else ""
 
     async def _tcp(self) -> Connection:
-        connection = await dial_secured(
-            *self._endpoint(), security=self._remote.security, interface=self._free_interface()
-        )
-        return (
-            await in_segments(connection) if self._settings.transport == "atp-tcp" else connection
-        )
+        interface, security = self._free_interface(), self._remote.security
+
+        async def connect(host: str, port: int) -> Connection:
+            connection = await dial_secured(host, port, security=security, interface=interface)
+            segments = self._settings.transport == "atp-tcp"
+            return await in_segments(connection) if segments else connection
+
+        return await self._endpoints.dial(connect)
 
     async def _udp(self, keys: ClientKeys) -> Connection:
         wanted = self._settings.paths
-        if wanted:
-            return await dial_paths(
-                *self._endpoint(), keys=keys, interfaces=partial(usable, wanted), terms=self.terms
-            )
-        return await dial_udp(*self._endpoint(), keys=keys)
+
+        async def connect(host: str, port: int) -> Connection:
+            if not wanted:
+                return await dial_udp(host, port, keys=keys)
+            interfaces = partial(usable, wanted)
+            return await dial_paths(host, port, keys=keys, interfaces=interfaces, terms=self.terms)
+
+        return await self._endpoints.dial(connect)
 
     def _free_interface(self) -> str:
         """What TCP is to take, where some have budgets: only UDP is counted. Raises LinkError."""
@@ -109,9 +117,5 @@ class Dialer:
 
     @property
     def address(self) -> str:
-        """The remote's, host:port."""
-        return self._remote.address
-
-    def _endpoint(self) -> tuple[str, int]:
-        host, _, port = self._remote.address.rpartition(":")
-        return host.strip("[]"), int(port)
+        """The remote's, host:port, as it is used now."""
+        return format_address(*self._endpoints.first)

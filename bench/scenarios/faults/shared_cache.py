@@ -1,0 +1,163 @@
+"""Does the remote's shared cache keep to HTTP's rules, by a suite that was not written for it?
+
+http-tests' cache-tests (BSD-3-Clause) plays client and origin at once: both proxies stand between,
+with `store = "memory"`. Its client knows no proxies, so a front turns what it asks into a proxy's
+requests. `make bench-peers` installs the suite where npm is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from bench.origins.site import Address
+from bench.pairs.ports import HOST, free_port
+from bench.pairs.processes import named_command, text
+from bench.reports.report import Check
+from bench.rivals.program import program
+
+SUITE: Final = (
+    Path(__file__).resolve().parents[3] / ".peers" / "cache-tests" / "node_modules"
+) / "http-cache-tests"
+PATIENCE: Final = 600.0
+"""Seconds for all of its tests; they pause for 70, some at a time."""
+GOAL: Final = 262
+"""Tests that Squid passes, by the suite's own results."""
+_READ: Final = """
+import tests from '{suite}/tests/index.mjs'
+import {{ determineTestResult }} from '{suite}/test-engine/lib/results.mjs'
+import {{ readFileSync }} from 'fs'
+const results = JSON.parse(readFileSync(process.argv[2]))
+const rows = tests.flatMap(suite => suite.tests.map(test => ({{
+  id: test.id, group: suite.id, kind: test.kind || 'required', name: test.name,
+  cdn: !!test.cdn_only, ran: test.id in results, passed: results[test.id] === true,
+  failed: determineTestResult(tests, test.id, results)[2] === '⛔️',
+  why: (results[test.id] || [])[1] || ''
+}})))
+console.log(JSON.stringify(rows))
+"""
+"""Says what became of each test; the suite judges none whose ground another has not passed."""
+
+
+@asynccontextmanager
+async def _front(proxy: Address, origin: Address) -> AsyncIterator[Address]:
+    """A server that asks the proxy for what it is asked, as if it were that origin's."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+            method, target, rest = head.split(b" ", 2)
+            version, _, fields = rest.partition(b"\r\n")
+            whole = b"http://" + text(origin).encode() + target
+            lines = [line for line in fields.split(b"\r\n") if not _of_connection(line)]
+            near, far = await asyncio.open_connection(*proxy)
+            far.write(b" ".join((method, whole, version)) + b"\r\nConnection: close\r\n")
+            far.write(b"\r\n".join(lines))
+            async with asyncio.TaskGroup() as both:
+                up = both.create_task(_carry(reader, far))
+                await _carry(near, writer)
+                up.cancel()
+            far.close()
+        except (OSError, asyncio.IncompleteReadError, ValueError):
+            pass
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(serve, HOST, 0)
+    try:
+        yield server.sockets[0].getsockname()[:2]
+    finally:
+        server.close()
+
+
+def _of_connection(line: bytes) -> bool:
+    return line.lower().startswith((b"connection:", b"keep-alive:"))
+
+
+async def _carry(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+    while data := await source.read(65536):
+        sink.write(data)
+        await sink.drain()
+
+
+async def _node(suite: Path, *arguments: str, environment: dict[str, str] | None = None) -> bytes:
+    """What it says. Raises OSError."""
+    process = await asyncio.create_subprocess_exec(
+        *("node", "--no-warnings", *arguments),
+        cwd=suite,
+        env={**os.environ, **(environment or {})},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    async with asyncio.timeout(PATIENCE):
+        out, said = await process.communicate()
+    if process.returncode:
+        raise OSError(f"node: {said.decode(errors='replace')[-600:]}")
+    return out
+
+
+async def _results(suite: Path) -> list[dict[str, Any]]:
+    async with AsyncExitStack() as ends:
+        folder = Path(ends.enter_context(TemporaryDirectory()))
+        port, loopback = free_port(), ("--listen=127.0.0.1:0", "--security=none")
+        served = {
+            "npm_config_protocol": "http",
+            "npm_config_port": str(port),
+            "npm_config_pidfile": str(folder / "pid"),
+        }
+        server = ("env", *(f"{name}={value}" for name, value in served.items()), "node")
+        origin = await ends.enter_async_context(
+            program(
+                *(*server, str(suite / "test-engine/server/server.mjs")), port=port, folder=folder
+            )
+        )
+        stored = {
+            "SLUICE_REMOTE_STORE": "memory",
+            "SLUICE_REMOTE_STATE": str(folder / "remote"),
+        }
+        remote, _ = await ends.enter_async_context(
+            named_command("remote", *loopback, "--allow=127.0.0.0/8", environment=stored)
+        )
+        kept = {"SLUICE_LOCAL_STATE": str(folder / "local")}
+        local, _ = await ends.enter_async_context(
+            named_command("local", *loopback, f"--remote={text(remote)}", environment=kept)
+        )
+        front = await ends.enter_async_context(_front(local, origin))
+        asked = {"npm_config_base": f"http://{text(front)}", "npm_config_id": ""}
+        results = folder / "results.json"
+        results.write_bytes(await _node(suite, "test-engine/cli.mjs", environment=asked))
+        reader = folder / "read.mjs"
+        reader.write_text(_READ.format(suite=suite))
+        rows: list[dict[str, Any]] = json.loads(await _node(suite, str(reader), str(results)))
+        return [row for row in rows if row.pop("ran")]
+
+
+def run() -> dict[str, Any]:
+    """All of its tests but those for browsers."""
+    if shutil.which("node") is None or not SUITE.is_dir():
+        print("not here: node and http-tests' cache-tests (make bench-peers installs the suite)")
+        return {"checks": {}, "runs": []}
+    rows = asyncio.run(_results(SUITE))
+    passed = sum(row["passed"] for row in rows)
+    broken = [row for row in rows if row["failed"] and not row["cdn"]]
+    groups = Counter(row["group"] for row in rows)
+    print(f"{'group':<20}{'passed':>8}{'of':>6}")
+    for group, size in groups.items():
+        done = sum(row["passed"] for row in rows if row["group"] == group)
+        print(f"{group:<20}{done:>8}{size:>6}")
+    print(f"{'all':<20}{passed:>8}{len(rows):>6}")
+    for row in broken:
+        print(f"  {row['id']}: {row['why']}")
+    checks = {
+        "tests passed": Check(passed, f"of {len(rows)}", f">= {GOAL}", passed >= GOAL),
+        "required of a shared cache, and broken": Check(len(broken), "tests", "none", not broken),
+    }
+    return {"runs": rows, "checks": checks}

@@ -1,0 +1,1 @@
+"""Reaches a remote proxy: which it is, where it is, and over what the link goes."""
