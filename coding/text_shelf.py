@@ -1,7 +1,7 @@
 """The texts that one end keeps: the latest, in so many bytes. Pure; both ends use it.
 
-A text is found by its digest, or by what of it the far side has; of several the nearest to an
-address is chosen: the same one's last version, else the likest of its kind.
+A text is found by its digest, or by what of it the far side has; of several those nearest to an
+address: the same one's last version, else the likest of its kind.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ MAX_OFFERED: Final = 24
 """Texts that a device names for a page: 144 bytes of its way up."""
 _PAGES: Final = 3
 """Of these, other pages of the same origin."""
+NEAREST: Final = 3
+"""Texts that are tried: what addresses say is a guess."""
 MAX_TEXTS: Final = 2048
 """However small they are: each answer looks through them."""
 _SHARED: Final = 2
@@ -121,18 +123,23 @@ class TextShelf:
 
     def nearest(
         self, url: str, media: str, owner: TextOwner, *, names: Collection[bytes]
-    ) -> Dictionary | None:
-        """The best to code an answer against, of those of its owner that the far side named."""
+    ) -> list[Dictionary]:
+        """Find what an answer may best be coded against, of its owner's that the far side named:
+        the same address' last version alone, or the NEAREST likest ones, the latest of equals
+        first."""
         latest = self.latest(url, owner)
         if latest is not None and latest.name in names:
-            return latest
-        best, likeness = None, 0
-        for text in self._texts.values():  # the latest of equals wins
-            if text.owner == owner and text.media == media and text.name in names:
-                alike = _likeness(url, text.url)
-                if alike >= max(1, likeness):
-                    best, likeness = text, alike
-        return best
+            return [latest]
+        alike = [
+            (likeness, text)
+            for text in reversed(self._texts.values())
+            if text.owner == owner
+            and text.media == media
+            and text.name in names
+            and (likeness := _likeness(url, text.url))
+        ]
+        alike.sort(key=lambda one: -one[0])
+        return [text for _, text in alike[:NEAREST]]
 
     def _put(self, text: Dictionary) -> None:
         key = (text.digest, text.owner)

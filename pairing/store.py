@@ -3,6 +3,7 @@
     identity.pem            key and certificate of this remote
     listening               HOST:PORT where it listened last, for who prints pairing strings
     devices/NAME.pem        when it was paired, and its certificate; no secret
+    revoked                 digests of certificates that are let in no more, a line each
 
 A file a device, made by link() and removed by unlink(): several commands may run beside a serving
 proxy, which looks at `revision` and reads again what has changed.
@@ -13,13 +14,14 @@ from __future__ import annotations
 import contextlib
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from pairing.errors import PairingError
+from pairing.exchange import MOST_REVOKED, PairedDevice, Pairings, id_of, merged
 from pairing.files import private_folder, read_private, write_private
 from pairing.folder_watch import FolderWatch
 from pairing.identity import (
@@ -36,6 +38,8 @@ MAX_PAIRED: Final = 1000
 """Devices: each costs a TLS context a certificate, and people lose sight of them long before."""
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", re.ASCII)
 _PAIRED: Final = "paired "
+_REVOKED_LIMIT: Final = 66 * MOST_REVOKED
+"""Bytes of the file of revocations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +112,9 @@ class PairingStore:
 
     def revoke(self, name: str) -> None:
         """Forget a device. Raises PairingError if there is none of that name."""
+        for device in self.devices()[0]:
+            if device.name == name:  # first: other remotes are to hear of it, whatever happens
+                self._note_revoked({id_of(device.certificate)})
         try:
             self._path(name).unlink()
         except FileNotFoundError:
@@ -115,6 +122,39 @@ class PairingStore:
             raise PairingError(f"no device is named {name}; paired are: {known}") from None
         except OSError as error:
             raise PairingError(f"{name} can't be revoked: {error.strerror or error}") from error
+
+    def pairings(self) -> Pairings:
+        """What other remotes are to know (exchange.py)."""
+        found = (PairedDevice(one.certificate, one.name, one.paired) for one in self.devices()[0])
+        return merged(Pairings(frozenset(found), self._revoked()), Pairings())
+
+    def take(self, all_known: Pairings) -> None:
+        """Let in whom others have paired, forget whom they have revoked."""
+        if not all_known.revoked <= self._revoked():
+            self._note_revoked(all_known.revoked)
+        here = {one.certificate: one.name for one in self.devices()[0]}
+        for certificate, name in here.items():
+            if id_of(certificate) in all_known.revoked:
+                self._path(name).unlink(missing_ok=True)
+        for device in sorted(all_known.devices, key=lambda one: one.name):
+            if device.certificate not in here:
+                self._let_in(device)
+
+    def _let_in(self, device: PairedDevice) -> None:
+        """By its name, or one like it where another device has that."""
+        if not _NAME.fullmatch(device.name):
+            return
+        content = f"{_PAIRED}{device.paired}\n".encode() + certificate_pem(device.certificate)
+        names = [device.name, *(f"{device.name[:50]}-{device.id[:n]}" for n in (4, 8))]
+        any(write_private(self._path(one), content, replace=False) for one in names)
+
+    def _revoked(self) -> frozenset[str]:
+        lines = read_private(self.folder / "revoked", limit=_REVOKED_LIMIT) or b""
+        return frozenset(lines.decode("ascii", "replace").split())
+
+    def _note_revoked(self, ids: Iterable[str]) -> None:
+        known = sorted({*self._revoked(), *ids})[:MOST_REVOKED]
+        write_private(self.folder / "revoked", "".join(f"{one}\n" for one in known).encode())
 
     def devices(self) -> tuple[list[Device], list[str]]:
         """Paired devices by name; and what is wrong with files that are not one's, a line each."""

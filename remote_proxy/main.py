@@ -28,11 +28,12 @@ from remote_proxy.reach.certificates import NoRoots, client_context, has_roots
 from remote_proxy.reach.guard import Guard
 from remote_proxy.reach.limits import Devices, Limits
 from remote_proxy.server import NotLoopback, RemoteServer
+from remote_proxy.shared_pairings import SharedPairings
 from remote_proxy.statistics import SharedWork
 from remote_proxy.status.pages import status_pages
 from remote_proxy.store.opening import MEMORY, open_store
 from remote_proxy.store.store import Store
-from remote_proxy.store.valkey import NoSuchStore
+from remote_proxy.store.valkey import NoSuchStore, ValkeyStore
 from service.notify import ready
 from transcoders.make.registry import Transcoders
 from transport.link.interface import LinkError
@@ -175,13 +176,16 @@ async def serving(settings: ServerSettings) -> AsyncIterator[str]:
         if paired is not None and settings.udp:
             await _listen_udp(server, *listening.address, paired)
         address = format_address(*listening.address)
-        watching = asyncio.create_task(_watch(paired, server, pairings, address))
+        tasks = [asyncio.create_task(_watch(paired, server, pairings, address))]
+        if paired is not None and isinstance(store, ValkeyStore):
+            tasks.append(asyncio.create_task(SharedPairings(pairings, store).run()))
         try:
             async with listening:
                 yield address
         finally:
-            watching.cancel()
-            await asyncio.gather(watching, return_exceptions=True)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _open_store(settings: ServerSettings, ends: AsyncExitStack) -> Store | None:

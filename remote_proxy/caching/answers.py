@@ -160,8 +160,11 @@ class SharedAnswers:
         async def renew() -> None:
             with contextlib.suppress(OriginError):
                 response = await self._lead(ForwardedRequest(asking), old)
-                async for _ in response.body:
-                    pass
+                came = 0
+                async for chunk in response.body:
+                    came += len(chunk)
+                    if came > MAX_BODY:  # nobody reads it, and it is not kept
+                        break
                 response.close()
 
         self._begin(renew())
@@ -191,8 +194,10 @@ class SharedAnswers:
         here = self._under_way.get(url)
         if here is not None:
             self._waiting[url] += 1
-            await asyncio.wait((here,), timeout=WAIT)
-            self._waiting -= Counter((url,))
+            try:
+                await asyncio.wait((here,), timeout=WAIT)
+            finally:
+                self._waiting -= Counter((url,))
             return True
         if await self._records.lead(url, seconds=2 * WAIT):
             return False

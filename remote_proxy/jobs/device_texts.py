@@ -84,11 +84,11 @@ class SessionTexts:
         """Nothing more of it will be asked for."""
         self._named.pop(document, None)
 
-    def nearest(self, job: Job, media: str) -> Dictionary | None:
-        """What the answer to a request is best coded against; None: nothing that may be."""
+    def nearest(self, job: Job, media: str) -> list[Dictionary]:
+        """Find what the answer to a request may best be coded against, the likest first."""
         names = self._named.get(job.document)
         if not names or job.request.method != "GET" or job.resume is not None:
-            return None
+            return []
         shelf = self._texts.of(self._device())
         return shelf.nearest(_url(job), media, _owner(job), names=names)
 

@@ -7,7 +7,7 @@ free. Must not know: the origin, where the coded bytes go.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from typing import Final
 
@@ -67,18 +67,19 @@ class TextWork:
         """Choose how it is coded; the body, of which a first part may have been looked at."""
         if self._texts.keeps(self._job, response.status, headers):
             self._gathering = TextGathering()
-        near = self._texts.nearest(self._job, self._media)
-        if near is not None and near.url != self._job.request.url and self._media not in ALIKE:
-            near = None
-        text = None if near is None or response.status != 200 else near.text()
-        if near is None or text is None:
+        found = self._texts.nearest(self._job, self._media) if response.status == 200 else []
+        near = [(one, text) for one in found if (text := one.text()) is not None]
+        if not near:
             return body
-        if near.url == self._job.request.url:
-            self._against(near, text)
+        if near[0][0].url == self._job.request.url:
+            self._against(*near[0])
+            return body
+        if self._media not in ALIKE:
             return body
         first = await anext(body, b"")
-        if _shorter(first[:SAMPLE], text):
-            self._against(near, text)
+        best = _best(first[:SAMPLE], [text for _, text in near])
+        if best is not None:
+            self._against(*near[best])
         return _again(first, body)
 
     def _against(self, dictionary: Dictionary, text: bytes) -> None:
@@ -107,10 +108,12 @@ class TextWork:
         return self._encoder.finish()
 
 
-def _shorter(sample: bytes, dictionary: bytes) -> bool:
-    """Whether a text that begins so is shorter against that one."""
-    against = DeltaEncoder(dictionary, quality=FAST).encode(sample)
-    return len(against) < WORTH * len(TextEncoder(quality=FAST).encode(sample))
+def _best(sample: bytes, dictionaries: Sequence[bytes]) -> int | None:
+    """Against which a text that begins so is shortest; None: it is as short by itself."""
+    alone = len(TextEncoder(quality=FAST).encode(sample))
+    sizes = [len(DeltaEncoder(one, quality=FAST).encode(sample)) for one in dictionaries]
+    least = min(sizes)
+    return sizes.index(least) if least < WORTH * alone else None
 
 
 async def _again(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -47,7 +47,7 @@ def test_owners_are_apart() -> None:
     shelf.keep(mine)
     assert shelf.find(mine.digest, other) is None
     assert shelf.latest(f"{BASE}/", other) is None
-    assert shelf.nearest(f"{BASE}/", HTML, other, names=names(mine)) is None
+    assert shelf.nearest(f"{BASE}/", HTML, other, names=names(mine)) == []
     shelf.keep(text(f"{BASE}/", "same", owner=other))
     assert len(shelf) == 2
 
@@ -84,11 +84,11 @@ def test_the_nearest_is_the_same_address_then_the_likest() -> None:
     for one in (far, near, page, script):
         shelf.keep(one)
     known = names(page, near, far, script)
-    assert shelf.nearest(f"{BASE}/news/a", HTML, OWNER, names=known) is page
-    assert shelf.nearest(f"{BASE}/news/a", HTML, OWNER, names=names(near, far)) is near
-    assert shelf.nearest(f"{BASE}/news/c", HTML, OWNER, names=names(near, far)) is near
-    assert shelf.nearest(f"{BASE}/news/c", HTML, OWNER, names=names(far)) is far
-    assert shelf.nearest(f"{BASE}/news/c", HTML, OWNER, names=set()) is None
+    assert shelf.nearest(f"{BASE}/news/a", HTML, OWNER, names=known)[0] is page
+    assert shelf.nearest(f"{BASE}/news/a", HTML, OWNER, names=names(near, far))[0] is near
+    assert shelf.nearest(f"{BASE}/news/c", HTML, OWNER, names=names(near, far))[0] is near
+    assert shelf.nearest(f"{BASE}/news/c", HTML, OWNER, names=names(far))[0] is far
+    assert shelf.nearest(f"{BASE}/news/c", HTML, OWNER, names=set()) == []
 
 
 def test_a_script_is_near_to_its_other_versions_alone() -> None:
@@ -99,8 +99,8 @@ def test_a_script_is_near_to_its_other_versions_alone() -> None:
     shelf.keep(app)
     shelf.keep(menu)
     known = names(app, menu)
-    assert shelf.nearest(f"{BASE}/js/app.9c2.js", SCRIPT, OWNER, names=known) is app
-    assert shelf.nearest(f"{BASE}/js/zoom.js", SCRIPT, OWNER, names=known) is None
+    assert shelf.nearest(f"{BASE}/js/app.9c2.js", SCRIPT, OWNER, names=known)[0] is app
+    assert shelf.nearest(f"{BASE}/js/zoom.js", SCRIPT, OWNER, names=known) == []
 
 
 def test_what_is_used_stays_and_what_goes_is_told() -> None:

@@ -9,6 +9,7 @@ import asyncio
 import os
 import random
 import re
+import shutil
 import signal
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -20,11 +21,12 @@ import pytest
 
 from bench.pairs.ports import free_port
 from bench.pairs.processes import named_command, text
+from pairing.store import PairingStore
 from tests.end_to_end.client import Browser
 from tests.end_to_end.origin import Asked, FakeOrigin
 from tests.end_to_end.test_page_load import PHOTO, same_pixels
 from tests.remote_proxy.valkey_server import MISSING, SERVER, Server, valkey
-from tests.watched import run
+from tests.watched import run, until
 
 pytestmark = pytest.mark.skipif(SERVER is None, reason=MISSING)
 LASTING = [("cache-control", "public, max-age=600")]
@@ -213,5 +215,46 @@ def test_a_remote_that_is_killed_leaves_its_devices_to_the_next(tmp_path: Path) 
             origin.serve("/page", b"words")
             assert (await one.browser.navigate(f"{origin.base}/page")).body.endswith(b"words")
             assert loop.time() - began < 10  # it does not knock at the dead one first
+
+    run(go(), timeout=120)
+
+
+def test_who_is_paired_with_one_remote_is_known_to_all_and_revoked_by_any(tmp_path: Path) -> None:
+    async def go() -> None:
+        origin = FakeOrigin()
+        origin.serve("/page", b"words")
+        async with AsyncExitStack() as ends:
+            store = await ends.enter_async_context(valkey(tmp_path))
+            await ends.enter_async_context(origin.running())
+            states = [tmp_path / name for name in ("a", "b")]
+            PairingStore(states[0]).identity()
+            states[1].mkdir()
+            shutil.copy(states[0] / "identity.pem", states[1])
+            remotes = []
+            for state in states:
+                environment = {"SLUICE_REMOTE_STORE": store.url, "SLUICE_REMOTE_STATE": str(state)}
+                arguments = ("--listen=127.0.0.1:0", "--allow=127.0.0.0/8")
+                one = named_command("remote", *arguments, environment=environment)
+                remotes.append(await ends.enter_async_context(one))
+            (first, first_process), (second, _) = remotes
+            invitation = PairingStore(states[0]).pair(
+                "phone", host=first[0], port=first[1], more=(second,)
+            )
+            await until(lambda: PairingStore(states[1]).devices()[0])
+            own = {
+                "SLUICE_LOCAL_STATE": str(tmp_path / "local"),
+                "SLUICE_LOCAL_PAIR": str(invitation),
+            }
+            local, _ = await ends.enter_async_context(
+                named_command("local", "--listen=127.0.0.1:0", environment=own)
+            )
+            browser = Browser(local)
+            assert (await browser.navigate(f"{origin.base}/page")).body.endswith(b"words")
+            os.kill(first_process, signal.SIGKILL)
+            assert (await browser.navigate(f"{origin.base}/page")).body.endswith(b"words")
+            PairingStore(states[1]).revoke("phone")
+            await until(lambda: not PairingStore(states[1]).devices()[0])
+            answer = await browser.navigate(f"{origin.base}/page")
+            assert answer.status >= 500
 
     run(go(), timeout=120)

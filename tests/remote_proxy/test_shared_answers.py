@@ -390,6 +390,24 @@ def test_who_asked_first_and_fails_holds_up_nobody() -> None:
     go(work)
 
 
+def test_who_waits_and_leaves_is_not_waited_for() -> None:
+    async def work() -> None:
+        world = World(Said(headers=FRESH, head_after=0.2, body_after=0.3))
+        first = asyncio.ensure_future(world.get())
+        await asyncio.sleep(0.1)
+        second = asyncio.ensure_future(world.get())
+        await asyncio.sleep(0.05)
+        second.cancel()
+        await asyncio.sleep(0.1)
+        first.cancel()  # while its body comes: nobody else wants it
+        await asyncio.sleep(1.0)
+        assert world.answers.statistics.kept == 0
+        await world.get()
+        assert world.times == 2
+
+    go(work)
+
+
 def test_a_store_that_loses_bodies_costs_a_request_and_nothing_else() -> None:
     class Lossy(MemoryStore):
         async def get(self, key: bytes) -> bytes | None:

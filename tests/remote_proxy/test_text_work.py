@@ -98,6 +98,25 @@ def test_a_neighbour_of_no_use_is_not_used() -> None:
     asyncio.run(go())
 
 
+def test_of_two_kinds_of_pages_each_is_coded_against_its_own() -> None:
+    """Where addresses say nothing, and the latest is of the other kind."""
+    other = "".join(f"<tr><td>{n * 7919}<td class=c{n % 7}>cell" for n in range(400))
+
+    async def go() -> None:
+        world = World()
+        _, first = await world.visit("/1/", page("one"))
+        _, table = await world.visit("/2/", other.encode())
+        for number in range(3, 9, 2):
+            coding, size = await world.visit(f"/{number}/", page(f"article {number}"))
+            assert coding == "zstd"
+            assert size < 0.2 * first
+            coding, size = await world.visit(f"/{number + 1}/", f"{other}{number}".encode())
+            assert coding == "zstd"
+            assert size < 0.2 * table
+
+    asyncio.run(go())
+
+
 def test_errors_and_what_breaks_off_are_not_kept() -> None:
     async def go() -> None:
         world = World()
