@@ -19,6 +19,8 @@ from bench.browsers.visual import PictureState
 from bench.pages.page_result import PageLoad
 
 FILM_FRAMES: Final = 8
+SHOTS: Final = 30
+"""Frames of one peer in a film that is played."""
 FILM_SIZE: Final = (240, 300)
 """Pixels of one film frame."""
 FILM_TOP: Final = 800
@@ -33,6 +35,8 @@ class FilmRow(msgspec.Struct, frozen=True):
     label: str
     frames: list[str]
     """Data URIs, one for each time; empty: nothing was on the screen yet."""
+    shots: list[tuple[float, str]] = []
+    """When something else was on the screen, seconds, and what: data URIs, for who plays it."""
 
 
 class Film(msgspec.Struct, frozen=True, tag="film"):
@@ -189,13 +193,31 @@ def page_end(loads: Iterable[PageLoad]) -> float:
 
 
 def film(title: str, loads: Sequence[PageLoad]) -> Film:
-    times = film_times(page_end(loads))
+    end = page_end(loads)
+    times = film_times(end)
     rows = []
     for load in loads:
         shown = [frame_at(load.frames, at) for at in times]
-        frames = [thumbnail(frame) if frame else "" for frame in shown]
-        rows.append(FilmRow(load.label, frames))
+        played = shots(load.frames, end)
+        drawn = {frame.at: thumbnail(frame) for frame in (*played, *shown) if frame is not None}
+        rows.append(
+            FilmRow(
+                load.label,
+                [drawn[frame.at] if frame is not None else "" for frame in shown],
+                [(round(frame.at, 3), drawn[frame.at]) for frame in played],
+            )
+        )
     return Film(title, [round(at, 3) for at in times], rows)
+
+
+def shots(frames: Sequence[Frame], end: float) -> list[Frame]:
+    """Choose what is played until `end`: SHOTS at most, closer together at first."""
+    found: list[Frame] = []
+    for at in film_times(end, count=SHOTS):
+        frame = frame_at(frames, at)
+        if frame is not None and frame not in found[-1:]:
+            found.append(frame)
+    return found
 
 
 _DASHES: Final = {PictureState.PAINTED: "", PictureState.GOOD: "6 4", PictureState.FINAL: "1.5 3.5"}

@@ -12,6 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from string import Template
 from typing import Any, Final
+from zlib import crc32
+
+import msgspec
 
 from bench.pages.page_result import marked
 from bench.reports import charts, svg_arrows, svg_bars
@@ -35,6 +38,10 @@ TIMES: Final = (
     ("Speed Index", "speed_index_s", "what is still missing of the page, added up over time"),
 )
 """Heads of a page load's figures, their fields, their meanings."""
+HELD: Final = 1.25
+"""Times its length that a film takes to begin again: its end stays on the screen meanwhile (in
+report.html as the clock's 80 %)."""
+PACES: Final = ((1, "as it was"), (4, "4 times as fast"))
 _MOST_ROWS: Final = 60
 """Of a table of runs; the JSON has them all."""
 _MOST_COLUMNS: Final = 9
@@ -154,6 +161,43 @@ def _exhibit(exhibit: Exhibit) -> str:
 
 
 def _film(film: Film) -> str:
+    return f"{_player(film)}{_strip(film)}"
+
+
+def _player(film: Film) -> str:
+    """All sides in step, as they were: styles alone move it, at each reader's wish."""
+    number = f"{crc32(msgspec.json.encode(film)):08x}"
+    end = film.times[-1] if film.times else 0.0
+    if not end or not all(row.shots for row in film.rows):
+        return ""
+    cycle, rules, screens = HELD * end, [], []
+    for side, row in enumerate(film.rows):
+        label, images = html.escape(row.label), []
+        for shot, (at, frame) in enumerate(row.shots):
+            name = f"f{number}-{side}-{shot}"
+            begun = min(99.9, 100 * at / cycle)
+            rules.append(f"@keyframes {name}{{0%{{opacity:0}}{begun:.2f}%{{opacity:1}}}}")
+            images.append(f'<img alt="" src="{frame}" style="animation-name:{name}">')
+        screens.append(
+            f'<figure><div class=screen role=img aria-label="{label}, loading">{"".join(images)}'
+            f"</div><figcaption>{label}</figcaption></figure>"
+        )
+    paces = "".join(
+        f'<input type=radio name=pace{number} id=pace{number}-{pace} class="pace x{pace}"'
+        f"{' checked' if pace == 1 else ''}><label for=pace{number}-{pace}>{words}</label>"
+        for pace, words in PACES
+    )
+    return (
+        f"<style>{''.join(rules)}</style>"
+        f'<div class=player style="--cycle:{cycle:.2f}s">'
+        f"<input type=checkbox id=play{number} class=play><label for=play{number}>"
+        f"<span>Play</span><span>Stop</span></label>{paces}"
+        f"<div class=screens>{''.join(screens)}</div>"
+        f"<div class=clock><u></u><small>0 s</small><small>{_seconds(end)} s</small></div></div>"
+    )
+
+
+def _strip(film: Film) -> str:
     heads = "".join(f"<th scope=col>{_seconds(at)} s</th>" for at in film.times)
     rows = [f"<tr><th></th>{heads}</tr>"]
     for row in film.rows:

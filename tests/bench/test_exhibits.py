@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,20 @@ from PIL import Image
 
 from bench.reports import exhibits, svg_arrows, svg_bars
 from bench.reports.charts import bands, steps
-from bench.reports.exhibits import Arrow, Arrows, Bands, Bars, Curve, Curves, Film, Mark, of_loads
+from bench.reports.exhibits import (
+    SHOTS,
+    Arrow,
+    Arrows,
+    Bands,
+    Bars,
+    Curve,
+    Curves,
+    Film,
+    Mark,
+    of_loads,
+)
 from bench.reports.figure import draw
-from tests.bench.loads import both
+from tests.bench.loads import both, frame, load
 
 
 def test_exhibits_survive_json_and_show_a_film_and_curves_of_each_page() -> None:
@@ -23,6 +35,20 @@ def test_exhibits_survive_json_and_show_a_film_and_curves_of_each_page() -> None
     assert isinstance(curves, Curves)
     assert [row.label for row in film.rows] == ["direct", "sluice"]
     assert curves.lines[3].points == [(0.0, 0.0), (2.0, 100.0), (12.0, 100.0)]
+
+
+def test_a_film_is_played_by_what_was_on_the_screen_when() -> None:
+    film = of_loads(both())[0]
+    assert isinstance(film, Film)
+    direct, sluice = film.rows
+    assert [at for at, _ in direct.shots] == [3.0, 6.0, 12.0]
+    assert [at for at, _ in sluice.shots] == [1.0, 2.0, 4.0]
+    assert len({shot for _, shot in sluice.shots}) == 3
+    frames = [frame(number / 50, "red") for number in range(500)]
+    many = replace(load("direct", speed=1.0), frames=frames)
+    film = of_loads([many])[0]
+    assert isinstance(film, Film)
+    assert len(film.rows[0].shots) <= SHOTS
 
 
 def stack() -> Bands:

@@ -146,7 +146,8 @@ def test_the_html_is_self_contained_and_shows_each_peer_in_time() -> None:
     assert "url(" not in text
     assert "prefers-color-scheme: dark" in text
     # Eight times each; the slower peer's first frame comes at 3 s of 12: two times show nothing.
-    assert parser.pictures + text.count("<i></i>") == 16
+    # And three of each side that are played.
+    assert parser.pictures + text.count("<i></i>") == 16 + 6
     assert text.count('<svg viewBox="0 0 720 270"') == 1
     assert "$" not in text.split("</style>")[1]
 
