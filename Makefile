@@ -8,7 +8,7 @@ RUNS := $(VENV)/.runs
 STAMP := $(VENV)/.installed
 # What `sluice` itself needs is there; and what tests, lint and types need besides.
 
-.PHONY: help install demo test check lint types coverage bench bench-peers smoke system system-demo clean
+.PHONY: help install demo test check lint types coverage bench bench-peers smoke lock system system-demo clean
 
 help:  ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -56,6 +56,12 @@ AGAIN ?= yes
 test: $(STAMP) system  ## all tests
 	$(BIN)/python -m pytest -m alone $(TESTS) || test $$? -eq 5  # 5: none of $(TESTS) is
 	$(BIN)/python -m pytest $(AT_ONCE) -m 'not alone' $(if $(filter no,$(AGAIN)),--without-floors) $(TESTS) || test $$? -eq 5
+
+lock: $(RUNS)  ## requirements.lock anew: newest versions, with digests
+	@$(PYTHON) -m venv .peers/lock && .peers/lock/bin/pip install --quiet pip-tools
+	@.peers/lock/bin/pip-compile --quiet --upgrade --generate-hashes --no-emit-index-url --no-emit-trusted-host \
+	  --no-emit-find-links --no-emit-options --strip-extras --no-annotate --no-header -o .peers/lock/found pyproject.toml
+	@{ head -1 requirements.lock; cat .peers/lock/found; } > .peers/lock/new && mv .peers/lock/new requirements.lock
 
 bench-peers: $(STAMP)  ## other people's proxies, to compare ours with
 	@sh scripts/bench-peers $(PYTHON)
