@@ -157,6 +157,10 @@ class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Where answers of origins are kept for all devices, as RFC 9111 allows: memory (of this
     process), or a Valkey or Redis that several remotes share: redis://HOST:6379/0, rediss:// (TLS),
     with USER:PASSWORD@ where it wants them, unix:///PATH. Empty: nowhere."""
+    dask: str = ""
+    """A Dask cluster's scheduler that makes pictures, tcp://HOST:8786 or tls://...; its workers
+    need this release of Sluice, and who reaches it can have them do anything (docs/fleet.md).
+    While it is away they are made here. Empty: there is none."""
     answers: Annotated[int, Meta(ge=0)] = 256 << 20
     """Bytes that `store = "memory"` may take."""
     worth: Annotated[float, Meta(ge=0)] = 0.2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import resource
+import shutil
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -29,14 +30,19 @@ from remote_proxy.reach.guard import Guard
 from remote_proxy.reach.limits import Devices, Limits
 from remote_proxy.server import NotLoopback, RemoteServer
 from remote_proxy.shared_pairings import SharedPairings
-from remote_proxy.statistics import SharedWork
+from remote_proxy.statistics import ClusterWork, SharedWork
 from remote_proxy.status.pages import status_pages
 from remote_proxy.store.opening import MEMORY, open_store
 from remote_proxy.store.store import Store
 from remote_proxy.store.valkey import NoSuchStore, ValkeyStore
 from service.notify import ready
-from transcoders.make.registry import Transcoders
+from transcoders.cluster.at_worker import release
+from transcoders.cluster.cluster import Cluster
+from transcoders.cluster.cluster_makers import ClusterMakers
+from transcoders.make.makers import Makers
+from transcoders.make.registry import MAX_PIXELS, Transcoders
 from transport.link.interface import LinkError
+from version import VERSION
 
 FILES: Final = 65_536
 """Files and sockets that this process may have open, if the system lets it: 64 devices with 256
@@ -63,6 +69,8 @@ class ServerSettings(Protocol):
     def shared(self) -> int: ...
     @property
     def store(self) -> str: ...
+    @property
+    def dask(self) -> str: ...
     @property
     def answers(self) -> int: ...
     @property
@@ -139,7 +147,7 @@ async def serving(settings: ServerSettings) -> AsyncIterator[str]:
     config = OriginConfig(per_host=settings.max_connections_per_host, total=limits.connections)
     _may_open_files()
     async with Origin(config, guard=guard, tls=tls) as origin, AsyncExitStack() as ends:
-        store = _open_store(settings, ends)
+        store, cluster = _open_store(settings, ends), _cluster(settings)
         services = Services(
             origin,
             Transcoders(
@@ -147,6 +155,7 @@ async def serving(settings: ServerSettings) -> AsyncIterator[str]:
                 shared=settings.shared,
                 plugged=plugged.transcoders,
                 store=store if settings.store != MEMORY else None,  # there they are already
+                makers=_makers(settings, cluster),
             ),
             Devices(limits),
             texts=DeviceTexts(settings.texts),
@@ -166,7 +175,7 @@ async def serving(settings: ServerSettings) -> AsyncIterator[str]:
             available=settings.available,
         )
         ends.push_async_callback(server.close)
-        await _show_status(settings, server, services, ends)
+        await _show_status(settings, server, services, cluster, ends)
         try:
             listening = await server.listen(
                 host.strip("[]"), int(port), security=paired.security if paired else None
@@ -199,6 +208,32 @@ def _open_store(settings: ServerSettings, ends: AsyncExitStack) -> Store | None:
     return store
 
 
+def _cluster(settings: ServerSettings) -> Cluster | None:
+    """The one that is set, looked for from now on; None: none is. Raises OSError."""
+    if not settings.dask:
+        return None
+    if not settings.dask.startswith(("tcp://", "tls://")):
+        raise OSError("remote.dask: say tcp://HOST:PORT or tls://HOST:PORT, of the scheduler")
+    try:
+        cluster = Cluster(settings.dask, release=release, ours=VERSION)
+    except ImportError as error:
+        raise OSError("remote.dask needs Dask: pip install 'sluice-proxy[dask]'") from error
+    cluster.start()
+    return cluster
+
+
+def _makers(settings: ServerSettings, cluster: Cluster | None) -> Makers | None:
+    """A cluster's; None: this process's own."""
+    if cluster is None:
+        return None
+    return ClusterMakers(
+        cluster,
+        workers=settings.workers,
+        jpegtran=shutil.which("jpegtran"),
+        max_pixels=MAX_PIXELS,
+    )
+
+
 def _shared_answers(
     store: Store | None, origin: Origin, allow: Sequence[str]
 ) -> SharedAnswers | None:
@@ -209,7 +244,11 @@ def _shared_answers(
 
 
 async def _show_status(
-    settings: ServerSettings, server: RemoteServer, services: Services, ends: AsyncExitStack
+    settings: ServerSettings,
+    server: RemoteServer,
+    services: Services,
+    cluster: Cluster | None,
+    ends: AsyncExitStack,
 ) -> None:
     """Serve /health and /metrics until `ends`, if that is set. Raises OSError."""
     if not settings.status:
@@ -222,6 +261,9 @@ async def _show_status(
             server.open_now,
             devices=settings.devices,
             shared=lambda: _shared_work(services),
+            cluster=lambda: (
+                ClusterWork(cluster.there, cluster.done, cluster.lost) if cluster else None
+            ),
         )
     )
     services.origin.reach.guard.listens(found[1])

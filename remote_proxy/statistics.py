@@ -59,3 +59,15 @@ class SharedWork:
     bytes_given: int
     spared: int
     """Pictures' forms that had not to be made."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterWork:
+    """What a cluster has made; counts since the start."""
+
+    there: bool
+    """Its scheduler answers."""
+    done: int
+    """Forms of pictures that it made."""
+    lost: int
+    """That were made here, for it was away."""

@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector,
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from remote_proxy.statistics import OpenSession, SharedWork
+from remote_proxy.statistics import ClusterWork, OpenSession, SharedWork
 from version import VERSION
 
 PREFIX: Final = "sluice_remote_"
@@ -63,11 +63,14 @@ class RemoteCollector(Collector):
         *,
         devices: int,
         shared: Callable[[], SharedWork | None] = lambda: None,
+        cluster: Callable[[], ClusterWork | None] = lambda: None,
     ) -> None:
-        """`devices`: how many may be served at a time. `shared`: what they share; None: nothing."""
+        """`devices`: how many may be served at a time. `shared`: what they share; None: nothing.
+        `cluster`: what that has made; None: there is none."""
         self._sessions = sessions
         self._devices = devices
         self._shared = shared
+        self._cluster = cluster
 
     def collect(self) -> Iterator[Metric]:
         """All figures as they are now."""
@@ -99,6 +102,8 @@ class RemoteCollector(Collector):
         )
         if (shared := self._shared()) is not None:
             yield from _of_shared(shared)
+        if (cluster := self._cluster()) is not None:
+            yield from _of_cluster(cluster)
 
 
 def registry(
@@ -106,10 +111,11 @@ def registry(
     *,
     devices: int,
     shared: Callable[[], SharedWork | None] = lambda: None,
+    cluster: Callable[[], ClusterWork | None] = lambda: None,
 ) -> CollectorRegistry:
     """Those, and what Prometheus' own client says of the process and its Python."""
     found = CollectorRegistry()
-    found.register(RemoteCollector(sessions, devices=devices, shared=shared))
+    found.register(RemoteCollector(sessions, devices=devices, shared=shared, cluster=cluster))
     ProcessCollector(registry=found)
     PlatformCollector(registry=found)
     GCCollector(registry=found)
@@ -151,6 +157,16 @@ def _of_shared(shared: SharedWork) -> Iterator[Metric]:
     yield CounterMetricFamily(
         PREFIX + "pictures_spared", "Forms of pictures that were there.", value=shared.spared
     )
+
+
+def _of_cluster(cluster: ClusterWork) -> Iterator[Metric]:
+    yield _gauge("cluster_up", "Whether its scheduler answers.", [({}, cluster.there)])
+    jobs = CounterMetricFamily(
+        PREFIX + "cluster_jobs", "By where they were done.", labels=["where"]
+    )
+    jobs.add_metric(["cluster"], cluster.done)
+    jobs.add_metric(["here"], cluster.lost)
+    yield jobs
 
 
 def _gauge(

@@ -15,7 +15,7 @@ from aiohttp import web
 from prometheus_client import generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
-from remote_proxy.statistics import OpenSession, SharedWork
+from remote_proxy.statistics import ClusterWork, OpenSession, SharedWork
 from remote_proxy.status.metrics import registry
 from version import VERSION
 
@@ -31,13 +31,16 @@ async def status_pages(
     *,
     devices: int,
     shared: Callable[[], SharedWork | None] = lambda: None,
+    cluster: Callable[[], ClusterWork | None] = lambda: None,
 ) -> AsyncIterator[tuple[str, int]]:
     """While the block lasts; gives the address. Raises OSError.
 
     `sessions`: those that are open now; `devices`: how many may have one; `shared`: what they
-    share. A store that does not answer makes this remote no less healthy: it does without.
+    share; `cluster`: what that has made. A store that does not answer, or a cluster, makes this
+    remote no less healthy: it does without.
     """
-    figures, began = registry(sessions, devices=devices, shared=shared), time.monotonic()
+    began = time.monotonic()
+    figures = registry(sessions, devices=devices, shared=shared, cluster=cluster)
 
     async def metrics(_: web.Request) -> web.Response:
         return web.Response(

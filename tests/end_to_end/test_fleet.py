@@ -24,13 +24,15 @@ from bench.pairs.processes import named_command, text
 from pairing.store import PairingStore
 from tests.end_to_end.client import Browser
 from tests.end_to_end.origin import Asked, FakeOrigin
-from tests.end_to_end.test_page_load import PHOTO, same_pixels
+from tests.end_to_end.test_page_load import PHOTO, SITE, same_pixels
 from tests.remote_proxy.valkey_server import MISSING, SERVER, Server, valkey
+from tests.transcoders.dask_cluster import dask_cluster
 from tests.watched import run, until
 
 pytestmark = pytest.mark.skipif(SERVER is None, reason=MISSING)
 LASTING = [("cache-control", "public, max-age=600")]
 LOOPBACK = ("--listen=127.0.0.1:0", "--security=none")
+OTHER = SITE / "news/img/03-space.jpg"
 STYLE = b"body { color: red }\n" * 500
 
 
@@ -88,9 +90,10 @@ class Device:
 
 
 @asynccontextmanager
-async def fleet_remote(store: str, folder: Path) -> AsyncIterator[FleetRemote]:
+async def fleet_remote(store: str, folder: Path, *, dask: str = "") -> AsyncIterator[FleetRemote]:
     status = f"127.0.0.1:{free_port()}"
     environment = {"SLUICE_REMOTE_STORE": store, "SLUICE_REMOTE_STATUS": status}
+    environment |= {"SLUICE_REMOTE_DASK": dask}
     more = {"SLUICE_REMOTE_STATE": str(folder / "remote"), "SLUICE_REMOTE_WORTH": "0"}
     arguments = (*LOOPBACK, "--allow=127.0.0.0/8")
     async with named_command("remote", *arguments, environment=environment | more) as one:
@@ -258,3 +261,43 @@ def test_who_is_paired_with_one_remote_is_known_to_all_and_revoked_by_any(tmp_pa
             assert answer.status >= 500
 
     run(go(), timeout=120)
+
+
+def test_pictures_are_made_by_a_cluster_and_by_the_remote_once_it_is_gone(tmp_path: Path) -> None:
+    async def go() -> None:
+        origin = FakeOrigin()
+        html = b"<!doctype html><html><body>words<img src=/%s></body></html>"
+        for name in (b"a.jpg", b"b.jpg"):
+            origin.serve(f"/{name.decode()}", PHOTO.read_bytes(), "image/jpeg")
+            origin.serve(f"/{name.decode()}.html", html % name)
+        async with AsyncExitStack() as ends:
+            await ends.enter_async_context(origin.running())
+            cluster = await ends.enter_async_context(dask_cluster(tmp_path, workers=2))
+            remote = await ends.enter_async_context(
+                fleet_remote("", tmp_path, dask=cluster.address)
+            )
+            one = await ends.enter_async_context(device(tmp_path, remote))
+
+            async def picture(name: str) -> None:
+                page = f"{origin.base}/{name}.html"
+                await one.browser.navigate(page)
+                answer = await one.browser.image(f"{origin.base}/{name}", page)
+                assert same_pixels(answer.body, PHOTO.read_bytes())
+
+            for _ in range(300):
+                if await one.figure("cluster_up"):
+                    break
+                await asyncio.sleep(0.2)
+            await picture("a.jpg")
+            assert await one.figure('cluster_jobs_total{where="cluster"}') >= 2
+            await cluster.kill(cluster.scheduler)
+            await picture("b.jpg")  # the same bytes: what was made is kept
+            origin.serve("/c.jpg", OTHER.read_bytes(), "image/jpeg")
+            origin.serve("/c.jpg.html", html % b"c.jpg")
+            page = f"{origin.base}/c.jpg.html"
+            await one.browser.navigate(page)
+            answer = await one.browser.image(f"{origin.base}/c.jpg", page)
+            assert same_pixels(answer.body, OTHER.read_bytes())
+            assert await one.figure('cluster_jobs_total{where="here"}') >= 1
+
+    run(go(), timeout=180)

@@ -98,6 +98,7 @@ def test_devices_come_over_udp_at_the_same_port_if_they_may(tmp_path: Path, udp:
         ({"allow": ["not a host!"]}, "remote.allow"),
         ({"ca_file": "/nowhere/roots.pem"}, "ca_file"),
         ({"store": "disk"}, "remote.store"),
+        ({"dask": "somewhere"}, "remote.dask"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(

@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families as parsed
 from configuration import RemoteSettings
 from remote_proxy.main import serving
 from remote_proxy.reach.limits import UsageStatistics
-from remote_proxy.statistics import OpenSession, SessionStatistics, SharedWork
+from remote_proxy.statistics import ClusterWork, OpenSession, SessionStatistics, SharedWork
 from remote_proxy.status.metrics import registry
 from remote_proxy.status.pages import status_pages
 from tests.end_to_end.pair import all_three
@@ -91,6 +91,13 @@ def test_what_devices_share_is_counted_and_a_store_that_is_away_is_said() -> Non
         assert found["sluice_remote_pictures_spared_total"] == {(): 2}
 
     run(go())
+
+
+def test_what_a_cluster_makes_is_counted() -> None:
+    work = ClusterWork(True, 7, 2)
+    found = figures(generate_latest(registry(list, devices=3, cluster=lambda: work)).decode())
+    assert found["sluice_remote_cluster_up"] == {(): 1}
+    assert found["sluice_remote_cluster_jobs_total"] == {("cluster",): 7, ("here",): 2}
 
 
 def test_without_devices_there_are_figures_too() -> None:

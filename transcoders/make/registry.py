@@ -70,14 +70,16 @@ class Transcoders:
         shared: int = LIMIT,
         plugged: Sequence[tuple[PictureMaker, PluginSwitch]] = (),
         store: ResultStore | None = None,
+        makers: Makers | None = None,
     ) -> None:
         """`timeout`: seconds, waiting in line included. `jpegtran`: its path; None: do without.
         `plugged`: makers of others, which are asked first.
 
         `shared`: bytes of results that are kept for whoever wants the same (made.py). `store`:
-        where other processes have and find them too.
+        where other processes have and find them too. `makers`: who makes them, instead of workers
+        of this process.
         """
-        self._makers = Makers(workers=workers, jpegtran=jpegtran, max_pixels=max_pixels)
+        self._makers = makers or Makers(workers=workers, jpegtran=jpegtran, max_pixels=max_pixels)
         self._plugged = PluggedTranscoders(plugged, max_bytes=max_bytes)
         tools = "jpegtran" if jpegtran else ""
         others = SharedResults(store, tools=tools) if store is not None else None
