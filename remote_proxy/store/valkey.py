@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from typing import Final, TypeVar
+from importlib import import_module
+from typing import Any, Final, TypeVar
 
-import redis.asyncio as redis
 import structlog
-from redis.exceptions import RedisError
 
 from redaction import without_queries
 from remote_proxy.store.store import MAX_VALUE, StoreStatistics
@@ -41,6 +40,8 @@ class ValkeyStore:
 
         It need not be there yet. `now`: seconds, which only go on.
         """
+        redis: Any = import_module("redis.asyncio")  # ten MB that only who has a store needs
+        self._failures: tuple[type[Exception], ...] = (redis.RedisError, OSError, TimeoutError)
         try:
             pool = redis.BlockingConnectionPool.from_url(
                 url,
@@ -100,7 +101,7 @@ class ValkeyStore:
             return otherwise
         try:
             answer = await question()
-        except (RedisError, OSError, TimeoutError) as error:
+        except self._failures as error:
             self._failed += 1
             self._until = self._now() + REST
             if self._answers:
