@@ -149,12 +149,13 @@ async def devices_of(
     async with contextlib.AsyncExitStack() as stack:
         ports = []
         for at, invitation in zip(addresses, far.invitations, strict=False):
-            ports.append(await stack.enter_async_context(_device(at, invitation)))
+            ports.append(await stack.enter_async_context(device_at(at, invitation)))
         yield ports
 
 
 @asynccontextmanager
-async def _device(at: Address, invitation: Invitation) -> AsyncIterator[Address]:
+async def device_at(at: Address, invitation: Invitation) -> AsyncIterator[Address]:
+    """A device whose remote is there, with its session: where its reader asks. Raises OSError."""
     settings = LocalSettings(listen="127.0.0.1:0", security="none")
     identity = device_identity(invitation.seed)
     known = Known(text(at), ClientSecurity(identity.pem, pin=invitation.pin))

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from bench.pairs.valkey_server import MISSING, SERVER, valkey
 from remote_proxy.store.memory import MemoryStore
 from remote_proxy.store.opening import open_store
 from remote_proxy.store.store import MAX_VALUE, Store, name
 from remote_proxy.store.valkey import PATIENCE, REST, NoSuchStore, ValkeyStore
-from tests.remote_proxy.valkey_server import MISSING, SERVER, valkey
 
 Check = Callable[[Store], Awaitable[None]]
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from tests.transcoders.dask_cluster import dask_cluster
+from bench.pairs.dask_cluster import dask_cluster
 from tests.transcoders.test_results import OPTIONS, PHOTO
 from transcoders.cluster import at_worker
 from transcoders.cluster.cluster import Cluster, ClusterLost, EndsWorkers
@@ -68,6 +68,16 @@ def test_its_workers_make_what_ours_would(tmp_path: Path) -> None:
             assert await picture(there) == await picture(here)
             assert (cluster.done, cluster.lost) == (2, 0)
             assert await there.low(PHOTO[:5000], "image/jpeg", OPTIONS) is None  # it is damaged
+
+            long = asyncio.ensure_future(cluster.run(sleeping, 2.0))
+            behind = asyncio.ensure_future(cluster.run(sleeping, 60.0))
+            await asyncio.sleep(0.5)
+            behind.cancel()  # and nobody stands behind it
+            with pytest.raises(asyncio.CancelledError):
+                await behind
+            assert await long == "slept"
+            async with asyncio.timeout(30):
+                assert await cluster.run(sleeping, 0.0) == "slept"
             await here.close()
             await there.close()
 
@@ -121,28 +131,9 @@ def test_a_worker_that_dies_costs_a_retry_and_a_scheduler_our_own_work(tmp_path:
     run(go())
 
 
-def test_who_is_called_off_calls_his_job_off(tmp_path: Path) -> None:
+def test_what_its_workers_die_of_is_done_nowhere(tmp_path: Path) -> None:
     async def go() -> None:
-        async with dask_cluster(tmp_path, workers=1) as processes:
-            cluster = cluster_at(processes.address)
-            await until(lambda: cluster.there)
-            long = asyncio.ensure_future(cluster.run(sleeping, 3.0))
-            behind = asyncio.ensure_future(cluster.run(sleeping, 60.0))
-            await asyncio.sleep(0.5)
-            behind.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await behind
-            assert await long == "slept"
-            async with asyncio.timeout(30):
-                assert await cluster.run(sleeping, 0.0) == "slept"  # it stands behind nobody
-            await cluster.close()
-
-    run(go())
-
-
-def test_what_every_worker_dies_of_is_done_nowhere(tmp_path: Path) -> None:
-    async def go() -> None:
-        async with dask_cluster(tmp_path, workers=5) as processes:
+        async with dask_cluster(tmp_path, workers=1, failures=0) as processes:
             cluster = cluster_at(processes.address)
             await until(lambda: cluster.there)
             with pytest.raises(EndsWorkers):
@@ -152,15 +143,14 @@ def test_what_every_worker_dies_of_is_done_nowhere(tmp_path: Path) -> None:
     run(go())
 
 
-@pytest.mark.parametrize("workers", [0, 1])
-def test_one_without_workers_or_of_another_release_is_not_used(
-    tmp_path: Path, workers: int
-) -> None:
+def test_one_without_workers_or_of_another_release_is_not_used(tmp_path: Path) -> None:
     async def go() -> None:
-        async with dask_cluster(tmp_path, workers=workers) as processes:
+        async with dask_cluster(tmp_path, workers=0) as processes:
             with capture_logs() as logs:
                 cluster = cluster_at(processes.address, ours="9.9.9")
-                words = "no workers" if not workers else f"have {VERSION}; this is 9.9.9"
+                await until(lambda: any("no workers" in log["event"] for log in logs))
+                await processes.work()
+                words = f"have {VERSION}; this is 9.9.9"
                 await until(lambda: any(words in log["event"] for log in logs))
             assert not cluster.there
             with pytest.raises(ClusterLost):

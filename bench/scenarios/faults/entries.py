@@ -41,6 +41,15 @@ ENTRIES: Final = (
         quick={"runs": 8, "long_silence": 15.0},
     ),
     Scenario(
+        "fleet",
+        "that fifty devices of two remotes lose nothing when parts of the fleet are killed",
+        "bench.scenarios.faults.fleet",
+        takes=240,
+        quick_takes=60,
+        quick={"size": 6, "scale": 0.3},
+        slow=True,
+    ),
+    Scenario(
         "shared-cache",
         "that the remote's shared cache keeps to HTTP's rules, by http-tests' cache-tests",
         "bench.scenarios.faults.shared_cache",

@@ -1,4 +1,4 @@
-"""A real Valkey or Redis for a test, in memory alone, at a socket in a folder."""
+"""A real Valkey or Redis, in memory alone, at a socket in a folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SERVER = next(
 MISSING = "neither valkey-server nor redis-server on this machine (Debian's redis-tools)"
 
 
-class Server:
+class ValkeyServer:
     """One that can be killed, and started again at the same place, with nothing in it."""
 
     def __init__(self, folder: Path) -> None:
@@ -56,8 +56,8 @@ class Server:
 
 
 @asynccontextmanager
-async def valkey(folder: Path) -> AsyncIterator[Server]:
-    server = Server(folder)
+async def valkey(folder: Path) -> AsyncIterator[ValkeyServer]:
+    server = ValkeyServer(folder)
     await server.start()
     try:
         yield server

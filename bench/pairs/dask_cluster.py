@@ -1,4 +1,4 @@
-"""A Dask scheduler and its workers for a test, as processes that can be killed."""
+"""A Dask scheduler and its workers, as processes that can be killed."""
 
 from __future__ import annotations
 
@@ -21,8 +21,15 @@ QUIET = {
 class DaskCluster:
     """One scheduler at a port of its own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, failures: int = 3) -> None:
+        """`failures`: workers that may die of one job before it is given up."""
         self._folder = folder
+        self._environment = {
+            **os.environ,
+            **QUIET,
+            "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": str(failures),
+            "PYTHONPATH": str(ROOT),
+        }
         self.port = free_port()
         self.address = f"tcp://127.0.0.1:{self.port}"
         self.scheduler: asyncio.subprocess.Process | None = None
@@ -32,7 +39,7 @@ class DaskCluster:
         return await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", module, *arguments),
             cwd=self._folder,
-            env={**os.environ, **QUIET, "PYTHONPATH": str(ROOT)},
+            env=self._environment,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,
         )
@@ -61,8 +68,11 @@ class DaskCluster:
 
 
 @asynccontextmanager
-async def dask_cluster(folder: Path, *, workers: int) -> AsyncIterator[DaskCluster]:
-    cluster = DaskCluster(folder)
+async def dask_cluster(
+    folder: Path, *, workers: int, failures: int = 3
+) -> AsyncIterator[DaskCluster]:
+    """With so many workers, which may not be there yet. Raises OSError."""
+    cluster = DaskCluster(folder, failures=failures)
     await cluster.start()
     try:
         for _ in range(workers):
