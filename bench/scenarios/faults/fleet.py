@@ -58,10 +58,20 @@ _FIGURE: Final = re.compile(r"^sluice_remote_(cluster_jobs_total\{where=\"\w+\"\
 
 @dataclass(frozen=True, slots=True)
 class FleetLoad:
-    """One page of one device."""
+    """One page of one device, and a picture of it byte for byte."""
 
     seconds: float
     wrong: str = ""
+
+
+def named(path: Path, visit: str) -> bytes:
+    """A file of the page; a JPEG with the visit's name in a comment, so that nothing that was made
+    of another visit's is of use."""
+    data = path.read_bytes()
+    if path.suffix != ".jpg":
+        return data
+    words = visit.encode()
+    return data[:2] + b"\xff\xfe" + (len(words) + 2).to_bytes(2, "big") + words + data[2:]
 
 
 class _Origin:
@@ -78,7 +88,7 @@ class _Origin:
         if not path.is_relative_to(self._folder) or not path.is_file():
             raise web.HTTPNotFound
         headers = {"cache-control": "public, max-age=3600", "content-type": content_type(path)}
-        return web.Response(body=path.read_bytes(), headers=headers)
+        return web.Response(body=named(path, request.match_info["visit"]), headers=headers)
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[Address]:
@@ -117,20 +127,20 @@ class _Fleet:
             found = await scripted.fetch_page(
                 there, f"{visit}/index.html", navigates=True, limit=LIMIT
             )
-            took = loop.time() - began
             picture = next(one for one in found if one.resource.kind == "image").resource.url
             async with (
                 aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=LIMIT)) as session,
                 session.get(picture, proxy=proxy) as answer,
             ):
                 body = await answer.read()
+            took = loop.time() - began
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             return FleetLoad(loop.time() - began, f"{type(error).__name__} {error}"[:200])
         style = next((one for one in found if one.resource.kind == "style"), None)
         checked = [(picture, body)] + ([(style.resource.url, style.body)] if style else [])
         for url, data in checked:
             name = url.split("/", 4)[4]
-            if _digest(data) != _digest((self.page / name).read_bytes()):
+            if _digest(data) != _digest(named(self.page / name, visit)):
                 return FleetLoad(took, f"{name} is not what the origin has")
         return FleetLoad(took)
 
@@ -208,7 +218,6 @@ async def _fleet(page: Path, link: Profile, devices: int) -> AsyncIterator[_Flee
 async def _measure(page: Path, link: Profile, devices: int, spread: float) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     async with _fleet(page, link, devices) as fleet:
-        await fleet.load(0, "warm")
         made = await fleet.made()
         first = await fleet.load(0, "same")
         of_one = await fleet.made() - made
@@ -218,7 +227,8 @@ async def _measure(page: Path, link: Profile, devices: int, spread: float) -> li
             _row("same page", [first, *same])
             | {
                 "origin_asked": sum(fleet.origin.asked.values()) - asked,
-                "made": await fleet.made() - made - of_one,
+                "made_first": of_one,
+                "made_again": await fleet.made() - made - of_one,
             }
         )
         rows.append(
@@ -258,7 +268,12 @@ def judge(rows: Sequence[dict[str, Any]]) -> dict[str, Check]:
         "same page: origin asked again": Check(
             same["origin_asked"], "requests", "none", not same["origin_asked"]
         ),
-        "same page: pictures made again": Check(same["made"], "forms", "none", not same["made"]),
+        "same page: pictures made for the first": Check(
+            same["made_first"], "forms", "some", same["made_first"] > 0
+        ),
+        "same page: pictures made again": Check(
+            same["made_again"], "forms", "none", not same["made_again"]
+        ),
     }
     for phase, row in by_phase.items():
         checks[f"{phase}: lost or wrong"] = Check(row["wrong"], "pages", "none", not row["wrong"])
@@ -270,7 +285,7 @@ def judge(rows: Sequence[dict[str, Any]]) -> dict[str, Check]:
     return checks
 
 
-def run(*, size: int = DEVICES, scale: float = 1.0, profile_name: str = "1.6M") -> dict[str, Any]:
+def run(*, size: int = DEVICES, scale: float = 1.0, profile_name: str = "384k") -> dict[str, Any]:
     """`size`: devices. `scale`: of the time over which their pages begin."""
     missing = [] if SERVER else [MISSING]
     missing += [] if haproxy.executable() else ["no haproxy (make bench-peers)"]
