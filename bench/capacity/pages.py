@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from bench.capacity.pairs import Process, device, remote, through
@@ -16,11 +17,14 @@ from bench.origins import scripted
 from bench.origins.site import Address, spawn
 from bench.origins.visits import visits
 from bench.pairs.processor_time import fixed_work
+from bench.pairs.valkey_server import ValkeyServer, valkey
 from emulation.lines.profiles import Profile
 from emulation.relay.relay import Relay
 
 QUIET: Final = 1.0
 """Seconds without a byte on the link after which a page is over."""
+TURNS: Final = 3
+"""Times that each sort of store has its turn."""
 WARM: Final = 1
 """Visits before, so that no start is measured."""
 
@@ -44,6 +48,38 @@ async def run(page: Path, link: Profile, *, runs: int) -> dict[str, Any]:
         **{f"first_{name}": value for name, value in first.items()},
         **{f"second_{name}": value for name, value in second.items()},
     }
+
+
+async def stores(page: Path, link: Profile, *, runs: int) -> dict[str, Any]:
+    """Processor seconds a page of a remote that shares nothing, of one with a store in its memory,
+    and of one with a Valkey, in turns; each page is new to all of them."""
+    found: dict[str, list[float]] = {"none": [], "memory": [], "valkey": []}
+    with TemporaryDirectory(prefix="sluice-stores-") as folder, visits(page, runs + WARM) as site:
+        async with spawn(site) as origin, valkey(Path(folder)) as server:
+            settings = {"none": "", "memory": "memory", "valkey": server.url}
+            for _ in range(TURNS):
+                for name, store in settings.items():
+                    async with (
+                        remote(1, store=store) as far,
+                        device(far, 0, link=link) as (near, between),
+                    ):
+                        assert between is not None
+                        loads = await _loads(far.process, near, between, origin, runs)
+                        found[name].append(loads["remote"])
+                await _forget(server)
+    return {
+        "part": "stores",
+        "page": page.name,
+        "link": link.name,
+        **{f"remote_{name}": round(median(values), 3) for name, values in found.items()},
+        **{f"spread_{name}": [min(values), max(values)] for name, values in found.items()},
+    }
+
+
+async def _forget(server: ValkeyServer) -> None:
+    """The next turn's pages are to be new again."""
+    await server.kill()
+    await server.start()
 
 
 async def _loads(

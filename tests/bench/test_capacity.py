@@ -69,6 +69,7 @@ def test_its_checks_hold_figures_against_goals() -> None:
             "second_remote": 0.1,
             "fixed_work_s_gb": 0.125,
         },
+        {"part": "stores", "remote_none": 0.2, "remote_memory": 0.21, "remote_valkey": 0.3},
         {"part": "download", "link": "100M", "tcp_of_direct": 0.95, "atp-udp_of_direct": 0.5},
         {
             "part": "evenly",
@@ -85,6 +86,8 @@ def test_its_checks_hold_figures_against_goals() -> None:
         "download over 100M, atp-udp": False,
         "remote 384k": False,
         "second / first 384k": True,
+        "with a store in memory / without": True,
+        "with a store in Valkey / without": False,
         "pages that failed, evenly": False,
         "text_p90 / alone evenly": False,
     }

@@ -3,6 +3,7 @@
     bulk      a gigabyte, over TCP and over UDP
     download  how much of a fast link one gets, of what it gets directly
     pages     a page on a slow and on a fast link; the same page for another device
+    stores    what it costs to keep answers for others, in memory and in a Valkey
     evenly    a hundred devices that begin a page each within a minute
     at once   the same, all in one moment
     idle      fifty devices that do nothing
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.capacity import bulk, crowd, download, idle, pages
+from bench.pairs.valkey_server import SERVER
 from bench.reports.report import Check
 from bench.scenarios.pages.page_load import SITE
 from emulation.lines.profiles import profile
@@ -26,7 +28,7 @@ from emulation.worlds.cables import NoBackend
 SLOW: Final = "384k"
 FAST: Final = "20M"
 BROAD: Final = "100M"
-PARTS: Final = ("bulk", "download", "pages", "evenly", "at once", "idle")
+PARTS: Final = ("bulk", "download", "pages", "stores", "evenly", "at once", "idle")
 MINUTE: Final = 60.0
 GOALS: Final[Mapping[str, tuple[str, float]]] = {
     "remote_s_gb tcp": ("s/GB", 4.8),
@@ -34,6 +36,8 @@ GOALS: Final[Mapping[str, tuple[str, float]]] = {
     "remote 384k": ("s", 0.25),
     "remote 20M": ("s", 0.15),
     "second / first 384k": ("", 0.3),
+    "with a store in memory / without": ("", 1.1),
+    "with a store in Valkey / without": ("", 1.1),
     "text_p90 / alone evenly": ("", 2.0),
     "text_p90 / alone at once": ("", 6.0),
     "local_wake_ups_s": ("/s", 0.2),
@@ -76,6 +80,8 @@ async def run(
     if "pages" in parts:
         for name in links:
             tell(await pages.run(folder, profile(name), runs=runs))
+    if "stores" in parts and SERVER is not None:
+        tell(await pages.stores(folder, profile(SLOW), runs=runs))
     for name, spread in (("evenly", MINUTE), ("at once", 0.0)):
         if name in parts:
             tell(await crowd.run(folder, profile(SLOW), devices=devices, spread=spread, name=name))
@@ -106,6 +112,10 @@ def judge(rows: Sequence[Mapping[str, Any]]) -> dict[str, Check]:
                 found[f"remote {row['link']}"] = cost
                 if row["link"] == SLOW:
                     found[f"second / first {SLOW}"] = row["second_remote"] / row["first_remote"]
+            case "stores":
+                for where, name in (("memory", "memory"), ("Valkey", "valkey")):
+                    cost = row[f"remote_{name}"] / row["remote_none"]
+                    found[f"with a store in {where} / without"] = cost
             case "idle":
                 found |= {name: row[name] for name in GOALS if name in row}
             case name:

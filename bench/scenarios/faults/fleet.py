@@ -32,6 +32,7 @@ from bench.capacity.lines import lines
 from bench.origins import scripted
 from bench.origins.endpoint import PageAccess, no_link
 from bench.origins.site import Address, content_type
+from bench.origins.visits import commented
 from bench.pairs import haproxy
 from bench.pairs.dask_cluster import dask_cluster
 from bench.pairs.ports import HOST, free_port
@@ -64,16 +65,6 @@ class FleetLoad:
     wrong: str = ""
 
 
-def named(path: Path, visit: str) -> bytes:
-    """A file of the page; a JPEG with the visit's name in a comment, so that nothing that was made
-    of another visit's is of use."""
-    data = path.read_bytes()
-    if path.suffix != ".jpg":
-        return data
-    words = visit.encode()
-    return data[:2] + b"\xff\xfe" + (len(words) + 2).to_bytes(2, "big") + words + data[2:]
-
-
 class _Origin:
     """Serves one page under any number of names, and counts."""
 
@@ -88,7 +79,7 @@ class _Origin:
         if not path.is_relative_to(self._folder) or not path.is_file():
             raise web.HTTPNotFound
         headers = {"cache-control": "public, max-age=3600", "content-type": content_type(path)}
-        return web.Response(body=named(path, request.match_info["visit"]), headers=headers)
+        return web.Response(body=_file(path, request.match_info["visit"]), headers=headers)
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[Address]:
@@ -140,7 +131,7 @@ class _Fleet:
         checked = [(picture, body)] + ([(style.resource.url, style.body)] if style else [])
         for url, data in checked:
             name = url.split("/", 4)[4]
-            if _digest(data) != _digest(named(self.page / name, visit)):
+            if _digest(data) != _digest(_file(self.page / name, visit)):
                 return FleetLoad(took, f"{name} is not what the origin has")
         return FleetLoad(took)
 
@@ -161,6 +152,11 @@ class _Fleet:
                 async with session.get(f"http://{status}/metrics") as answer:
                     total += sum(float(value) for _, value in _FIGURE.findall(await answer.text()))
         return total
+
+
+def _file(path: Path, visit: str) -> bytes:
+    """A file of one visit: what was made of another visit's pictures is of no use."""
+    return commented(path.read_bytes(), visit.encode())
 
 
 def _digest(data: bytes) -> str:
