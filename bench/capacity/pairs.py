@@ -47,8 +47,8 @@ async def remote(devices: int, *, store: str = "") -> AsyncIterator[ServedRemote
     """A remote that knows so many devices and serves all at once. `store`: its setting, where
     devices share answers. Raises OSError."""
     with TemporaryDirectory(prefix="sluice-capacity-") as folder:
-        store = PairingStore(Path(folder))
-        known = [store.pair(f"d{n}", host="127.0.0.1", port=1) for n in range(devices)]
+        pairings = PairingStore(Path(folder))
+        known = [pairings.pair(f"d{n}", host="127.0.0.1", port=1) for n in range(devices)]
         listen = ("--listen=127.0.0.1:0", f"--state={folder}", *LOOPBACK)
         places = {"SLUICE_REMOTE_DEVICES": str(devices), "SLUICE_REMOTE_STORE": store}
         async with named_command("remote", *listen, environment=places) as (address, process):
