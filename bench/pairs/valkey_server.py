@@ -19,7 +19,9 @@ MISSING = "neither valkey-server nor redis-server on this machine (Debian's redi
 class ValkeyServer:
     """One that can be killed, and started again at the same place, with nothing in it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        """`arguments`: more of its settings, as its command line has them."""
+        self._arguments = arguments
         self.path = folder / "store.sock"
         self.url = f"unix://{self.path}"
         self._process: asyncio.subprocess.Process | None = None
@@ -30,6 +32,7 @@ class ValkeyServer:
             "redis-server",
             *("--port", "0", "--unixsocket", str(self.path), "--save", "", "--appendonly", "no"),
             *("--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru"),
+            *self._arguments,
             executable=SERVER,
             cwd=self.path.parent,
             stdout=asyncio.subprocess.DEVNULL,
@@ -56,8 +59,8 @@ class ValkeyServer:
 
 
 @asynccontextmanager
-async def valkey(folder: Path) -> AsyncIterator[ValkeyServer]:
-    server = ValkeyServer(folder)
+async def valkey(folder: Path, *arguments: str) -> AsyncIterator[ValkeyServer]:
+    server = ValkeyServer(folder, *arguments)
     await server.start()
     try:
         yield server

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import socket
+import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
+from bench.pairs.ports import free_port
 from bench.pairs.valkey_server import MISSING, SERVER, valkey
 from remote_proxy.store.memory import MemoryStore
 from remote_proxy.store.opening import open_store
@@ -175,6 +179,45 @@ def test_a_store_that_dies_has_nothing_and_is_used_again_when_it_is_back(tmp_pat
             assert await store.get(b"a") == b"2"
             assert store.statistics().answers
             await store.close()
+
+    asyncio.run(go())
+
+
+@pytest.mark.skipif(SERVER is None, reason=MISSING)
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl on this machine")
+def test_over_tls_it_is_the_right_server_and_wants_the_password(tmp_path: Path) -> None:
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"),
+            *("-keyout", "key.pem", "-out", "cert.pem", "-subj", "/CN=localhost"),
+            *("-addext", "subjectAltName=DNS:localhost"),
+        ],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        timeout=60,
+    )
+    port, known = free_port(), f"?ssl_ca_certs={tmp_path}/cert.pem"
+    arguments = [
+        *("--tls-port", str(port), "--tls-auth-clients", "no", "--requirepass", "se:c/ret"),
+        *("--tls-cert-file", "cert.pem", "--tls-key-file", "key.pem"),
+        *("--tls-ca-cert-file", "cert.pem"),
+    ]
+
+    async def go() -> None:
+        async with valkey(tmp_path, *arguments):
+            for who, ca, answers in (
+                (":se%3Ac%2Fret@", known, True),
+                ("", known, False),
+                (":se%3Ac%2Fret@", "", False),
+            ):
+                store = ValkeyStore(f"rediss://{who}localhost:{port}/0{ca}")
+                with capture_logs() as logs:
+                    await store.put(b"a", b"1", seconds=60)
+                    assert await store.get(b"a") == (b"1" if answers else None)
+                assert store.statistics().answers is answers
+                assert "c%2Fret" not in str(logs) and "se:c" not in str(logs)
+                await store.close()
 
     asyncio.run(go())
 
