@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from web.request_fields import unusual
 from web.sites import origin_of
 from wire.fields import Headers
 
@@ -23,17 +24,6 @@ MEASURING: Final = re.compile(
 )
 """Names, whole, of cookies that scripts which count visitors set, many of them anew for each page.
 They say who somebody is to those scripts, not what the site shows him."""
-USUAL: Final = frozenset(
-    (
-        *("accept", "accept-encoding", "accept-language", "cache-control", "connection"),
-        *("content-length", "content-type", "cookie", "dnt", "host", "if-modified-since"),
-        *("if-none-match", "origin", "pragma", "priority", "range", "referer", "save-data"),
-        *("te", "upgrade-insecure-requests", "user-agent", "x-requested-with"),
-    )
-)
-"""Fields of requests that say nothing of who asks, but for cookies, which are looked at. So do
-those that begin with `sec-`, which browsers alone write. Any other may be a token by which a script
-logs in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +55,8 @@ def credentials_of(asked: Headers) -> bytes:
         for cookie in (one.strip() for one in value.split(";"))
         if cookie and not MEASURING.fullmatch(cookie.partition("=")[0])
     )
-    others = sorted(
-        f"{name}: {value}"
-        for name, value in asked
-        if name not in USUAL and not name.startswith("sec-")
-    )
+    tokens = unusual(asked)  # perhaps
+    others = sorted(f"{name}: {value}" for name, value in asked if name in tokens)
     if not cookies and not others:
         return b""
     said = hashlib.sha256()

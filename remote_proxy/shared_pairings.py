@@ -44,7 +44,7 @@ class SharedPairings:
             try:
                 await self.look()
                 self._failed = ""
-            except PairingError as error:
+            except (PairingError, OSError) as error:
                 if str(error) != self._failed:
                     _log.warning("pairings can't be shared", error=str(error))
                 self._failed = str(error)
@@ -53,6 +53,8 @@ class SharedPairings:
     async def look(self) -> None:
         """Take what others know, and tell them what they don't. Raises PairingError."""
         there = await self._store.get(self._place)
+        if not self._store.statistics().answers:
+            return  # nothing can be told, either
         now = (self._pairings.revision(), there)
         if now == self._seen:
             return

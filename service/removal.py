@@ -16,7 +16,7 @@ from typing import Final
 OWN: Final = (
     *("authority.pem", "ca.pem", "key", "pairing", "documents", "remote"),
     *("sluice.sqlite3*", "texts.sqlite3*", ".new-*"),
-    *("identity.pem", "devices", "listening"),
+    *("identity.pem", "devices", "listening", "revoked"),
     "sluice.toml",
 )
 """Names in the folders of state and settings."""

@@ -24,6 +24,8 @@ from transport.spp.handshake.keys import ClientKeys
 from transport.stream.dialling_end import LastingLink, in_segments
 from transport.tcp.handshakes import dial_secured
 
+_UDP_STAGGER: Final = 0.5
+"""Seconds: where UDP is blocked TCP is to have its turn soon, however many addresses there are."""
 _OF_TCP: Final = ""
 """TCP's own congestion control, where the link is to give way: the gate sees to that."""
 
@@ -104,7 +106,7 @@ class Dialer:
             interfaces = partial(usable, wanted)
             return await dial_paths(host, port, keys=keys, interfaces=interfaces, terms=self.terms)
 
-        return await self._endpoints.dial(connect)
+        return await self._endpoints.dial(connect, stagger=_UDP_STAGGER)
 
     def _free_interface(self) -> str:
         """What TCP is to take, where some have budgets: only UDP is counted. Raises LinkError."""

@@ -16,8 +16,10 @@ import structlog
 from transport.link.interface import LinkError, NotTrusted
 
 STAGGER: Final = 3.0
-"""Seconds of silence until the next one is tried beside it: a handshake over a thin link that is
-full takes as long."""
+"""Seconds of silence until the next one is tried beside it: a handshake is 5 KB and two round
+trips, a second over 56 kbit/s at rest."""
+SPREAD: Final = 12.0
+"""Seconds within which all have been tried, however many there are."""
 _log = structlog.get_logger("sluice.local")
 
 
@@ -47,8 +49,12 @@ class Endpoints:
         """Where it answered last, or is tried first."""
         return self._addresses[0]
 
-    async def dial(self, connect: Callable[[str, int], Awaitable[Way]]) -> Way:
+    async def dial(
+        self, connect: Callable[[str, int], Awaitable[Way]], *, stagger: float = STAGGER
+    ) -> Way:
         """A connection to whichever answers first. Raises LinkError, NotTrusted, OSError.
+
+        `stagger`: seconds that each is given before the next is tried too.
 
         NotTrusted only where none of them fails for another reason: that may be over soon.
         """
@@ -64,7 +70,7 @@ class Endpoints:
                     under_way[asyncio.ensure_future(connect(*address))] = address
                 done, _ = await asyncio.wait(
                     under_way,
-                    timeout=STAGGER if waiting else None,
+                    timeout=min(stagger, SPREAD / len(self._addresses)) if waiting else None,
                     return_when=asyncio.FIRST_COMPLETED,
                 )
                 for task in done:

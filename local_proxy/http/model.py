@@ -6,34 +6,27 @@ component.
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Final, Protocol
 
-from wire.fields import Headers, header
+from web.caching.fields import CacheControl
+from wire.fields import Headers
 from wire.origin_request import OriginRequest
 
 WITHIN: Final = "sluice-within"
 """The field by which a client says in how many seconds it wants its answer. It is for us alone: no
 origin gets it."""
-MAX_AGE: Final = float(1 << 31)
-"""Seconds that stand for any more (RFC 9111, 1.2.2)."""
-_MAX_AGE: Final = re.compile(r'(?:^|[,\s])max-age\s*=\s*"?(\d+)', re.IGNORECASE)
 
 
 def directives(headers: Headers) -> frozenset[str]:
     """Names of the Cache-Control directives, in lower case."""
-    items = header(headers, "cache-control").split(",")
-    return frozenset(item.partition("=")[0].strip().lower() for item in items)
+    return frozenset(CacheControl.of(headers).arguments)
 
 
 def max_age(headers: Headers) -> float | None:
     """Seconds of Cache-Control's max-age, 0 where it can't be read; None: there is none."""
-    if "max-age" not in directives(headers):
-        return None
-    found = _MAX_AGE.search(header(headers, "cache-control"))
-    return min(float(found[1]), MAX_AGE) if found else 0.0
+    return CacheControl.of(headers).seconds("max-age")
 
 
 def split_url(url: str) -> tuple[str, str, str]:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-from local_proxy.http.model import MAX_AGE, directives, max_age
+from local_proxy.http.model import directives, max_age
+from web.caching.fields import age_said
 from wire.fields import Headers, header
 
 HEURISTIC: Final = 0.1
@@ -93,7 +94,7 @@ def _lifetime(headers: Headers, named: frozenset[str], now: float) -> float:
     said = max_age(headers)
     if said is not None:
         return said
-    if named == {""} and "no-cache" in header(headers, "pragma").lower():
+    if not named and "no-cache" in header(headers, "pragma").lower():
         return 0.0
     date = _time(headers, "date")
     date = now if date is None else date
@@ -110,8 +111,7 @@ def _age(headers: Headers, now: float) -> float:
     """RFC 9111, 4.2.3."""
     date = _time(headers, "date")
     apparent = max(0.0, now - date) if date is not None else 0.0
-    said = header(headers, "age").strip()
-    return max(apparent, min(float(said), MAX_AGE) if said.isascii() and said.isdigit() else 0.0)
+    return max(apparent, age_said(headers))
 
 
 def _time(headers: Headers, name: str) -> float | None:

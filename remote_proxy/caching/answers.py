@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -34,7 +34,7 @@ from web.caching.answering import (
 )
 from web.caching.fields import CacheControl
 from web.caching.freshness import AnswerHead, worth_keeping
-from web.caching.sharing import READS, from_anybody, may_be_given, may_share
+from web.caching.sharing import READS, from_anybody, kept_apart, may_be_given, may_share
 from web.sites import origin_of
 from wire.fields import Fields, Headers, header, without
 from wire.origin_request import OriginRequest
@@ -42,6 +42,8 @@ from wire.origin_request import OriginRequest
 WAIT: Final = 1.0
 """Seconds for which one waits for another's answer: most come sooner, and what comes later is
 seldom one that can be shared."""
+LOGINS: Final = 4096
+"""Devices' logins that are remembered; the oldest are forgotten."""
 LOOK: Final = 0.02
 """Seconds between two looks whether another remote has an answer."""
 _FAILURES: Final = (500, 502, 503, 504)
@@ -92,6 +94,9 @@ class SharedAnswers:
         """By address: done once it's known whether its answer is kept."""
         self._waiting: Counter[str] = Counter()
         """How many wait for another's answer, by address."""
+        self._logins: OrderedDict[tuple[str, str], None] = OrderedDict()
+        """Devices, and origins to which these have logged in: some logins are the connection's
+        (NTLM, RFC 4559), and no later request says so."""
         self._tasks: set[asyncio.Task[None]] = set()
         self.statistics = AnswerStatistics()
 
@@ -109,6 +114,7 @@ class SharedAnswers:
     async def fetch(self, forwarded: ForwardedRequest) -> OriginResponse:
         """The head of an answer, the origin's or one that is kept. Raises OriginError."""
         request = forwarded.request
+        self._note_login(forwarded)
         if request.method not in READS or forwarded.body is not None:
             response = await self._ask(forwarded)
             if request.method not in _SAFE and response.status < 400:
@@ -121,7 +127,7 @@ class SharedAnswers:
             if answer is not None and (given := await self._given(answer, forwarded)) is not None:
                 self.statistics.waited += waited
                 return given
-            shares = may_share(request.method, request.headers, body=False)
+            shares = self._may_share(forwarded)
             if waited or looked.unshared or not shares:
                 break
             waited = True
@@ -132,6 +138,19 @@ class SharedAnswers:
         if not shares:
             return await self._ask(forwarded)
         return await self._lead(forwarded, answer)
+
+    def _may_share(self, forwarded: ForwardedRequest) -> bool:
+        request = forwarded.request
+        login = (forwarded.device, origin_of(request.url))
+        return login not in self._logins and may_share(request.method, request.headers, body=False)
+
+    def _note_login(self, forwarded: ForwardedRequest) -> None:
+        if header(forwarded.request.headers, "authorization"):
+            login = (forwarded.device, origin_of(forwarded.request.url))
+            self._logins[login] = None
+            self._logins.move_to_end(login)
+            if len(self._logins) > LOGINS:
+                self._logins.popitem(last=False)
 
     async def _given(
         self, answer: KeptAnswer, forwarded: ForwardedRequest
@@ -146,13 +165,13 @@ class SharedAnswers:
         given = await self._of(answer, forwarded)
         if given is not None:
             self.statistics.given += 1
-            if answer.kept.fresh(now) <= 0 and while_asking:
+            if answer.kept.fresh(now) <= 0 and while_asking and self._may_share(forwarded):
                 self._renew_later(answer, forwarded.request)
         return given
 
     def _renew_later(self, old: KeptAnswer, request: OriginRequest) -> None:
         """Ask the origin while what is stale is given (RFC 5861, 3), once at a time."""
-        if request.url in self._under_way or not may_share("GET", request.headers, body=False):
+        if request.url in self._under_way:
             return
         plain = without(request.headers, (*CONDITIONS, "cache-control", "pragma"))
         asking = OriginRequest("GET", request.url, plain)
@@ -172,11 +191,11 @@ class SharedAnswers:
     async def _of(self, answer: KeptAnswer, forwarded: ForwardedRequest) -> OriginResponse | None:
         """Answer with it; None: its origin has to."""
         asked = forwarded.request.headers
-        found = part(answer.kept, answer.size, asked, now=self._clock())
+        bodiless = forwarded.request.method == "HEAD"
+        found = part(answer.kept, answer.size, asked, now=self._clock(), whole=bodiless)
         body = await self._records.body(answer) if found is not None else None
         if found is None or body is None:
             return None
-        bodiless = forwarded.request.method == "HEAD"
         content = b"" if bodiless else body[found.start : found.end]
         self.statistics.bytes_given += len(content)
         reason = answer.reason if found.status == answer.kept.status else ""
@@ -239,37 +258,29 @@ class SharedAnswers:
         try:
             response = await self._ask(asked)
         except OriginError:
-            if old is None or (given := await self._stale(old, forwarded)) is None:
+            given = await self._stale(old, forwarded) if old is not None else None
+            if given is None:
                 raise
             settle()
             return given
-        now = self._clock()
-        sure = asked is not forwarded or names_entity(response.headers)
-        if (
-            response.status == 304
-            and old is not None
-            and sure
-            and same_entity(old.kept, response.headers)
-        ):
-            given = await self._renewed(old, response, forwarded, began)
-            settle()
-            return given
-        if response.status == 304 and asked is not forwarded:  # of something else than it was asked
-            response.close()
-            return await self._asked(forwarded, None, settle)
-        if (
-            response.status in _FAILURES
-            and old is not None
-            and (given := await self._stale(old, forwarded)) is not None
-        ):
-            response.close()
-            settle()
-            return given
-        kept = AnswerHead(response.status, response.headers, began, now)
-        if not (from_anybody(response.headers) and worth_keeping(kept, now)):
-            self._begin(self._records.unshared(request.url), settle)
-            return response
-        if response.length is not None and response.length > MAX_BODY:
+        if response.status == 304 and old is not None:
+            sure = asked is not forwarded or names_entity(response.headers)
+            if sure and same_entity(old.kept, response.headers):
+                given = await self._renewed(old, response, forwarded, began)
+                settle()
+                return given
+            if asked is not forwarded:  # of something else than it was asked
+                response.close()
+                return await self._asked(forwarded, None, settle)
+        if response.status in _FAILURES and old is not None:
+            given = await self._stale(old, forwarded)
+            if given is not None:
+                response.close()
+                settle()
+                return given
+        kept = AnswerHead(response.status, response.headers, began, self._clock())
+        long = response.length is not None and response.length > MAX_BODY
+        if long or not _may_be_kept(request, kept):
             self._begin(self._records.unshared(request.url), settle)
             return response
         return self._pulled(forwarded, response, kept, settle)
@@ -307,8 +318,13 @@ class SharedAnswers:
             finally:
                 response.close()
 
-        self._begin(run())
-        return replace(response, body=pulled.read(), close=pulled.close)
+        pulling = self._begin(run())
+
+        def close() -> None:
+            if not pulled.close():
+                pulling.cancel()
+
+        return replace(response, body=pulled.read(), close=close)
 
     async def _renewed(
         self, old: KeptAnswer, response: OriginResponse, forwarded: ForwardedRequest, began: float
@@ -318,9 +334,9 @@ class SharedAnswers:
         kept = freshened(old.kept, response.headers, asked=began, now=now)
         new = replace(old, kept=kept)
         self.statistics.unchanged += 1
-        if from_anybody(response.headers) and worth_keeping(kept, now):
+        if _may_be_kept(request, kept):
             await self._records.renew(request.url, request.headers, new, now=now)
-        else:
+        elif not from_anybody(response.headers) or not worth_keeping(kept, now):
             await self._records.forget(request.url)
         if is_conditional(request.headers):
             return response  # its client has the body
@@ -348,13 +364,20 @@ class SharedAnswers:
 
     def _begin(
         self, work: Coroutine[Any, Any, None], after: Callable[[], None] | None = None
-    ) -> None:
+    ) -> asyncio.Task[None]:
         """Work that nobody waits for."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         if after is not None:
             task.add_done_callback(lambda _: after())
+        return task
+
+
+def _may_be_kept(request: OriginRequest, kept: AnswerHead) -> bool:
+    """Whether an answer that has just come is of use to others, and theirs to have."""
+    apart = from_anybody(kept.headers) and kept_apart(request.headers, kept.headers)
+    return apart and worth_keeping(kept, kept.answered)
 
 
 async def _chunks(data: bytes, count: Callable[[int], None]) -> AsyncIterator[bytes]:

@@ -72,7 +72,7 @@ class PulledBody:
                     await self._read.wait()
                 if self._closed and not self._wanted():
                     self._settle(None)
-                    break
+                    return
         except BaseException as error:
             self._error = error
             self._settle(None)
@@ -107,10 +107,12 @@ class PulledBody:
         finally:
             self._read.set()
 
-    def close(self) -> None:
-        """Its reader has left: it comes to its end only for others who wait for it."""
+    def close(self) -> bool:
+        """Its reader has left: it comes to its end only for others who wait for it. Whether any do;
+        else `run` may be cancelled, for its origin may be silent."""
         self._closed = True
         self._read.set()
+        return self._wanted()
 
     def _keep(self, more: int) -> None:
         """Room for what has come; else it is not kept."""

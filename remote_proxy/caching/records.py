@@ -45,7 +45,7 @@ _WRITER: Final = msgspec.msgpack.Encoder()
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswer:
-    """One that is kept. Its body is in the store, if it has not been lost."""
+    """An answer that is kept. Its body is in the store, if it has not been lost."""
 
     kept: AnswerHead
     reason: str
@@ -166,7 +166,8 @@ class AnswerRecords:
 
 
 def _seconds(kept: AnswerHead, now: float) -> float:
-    more = UNCHANGED if kept.validators or kept.stale_for("stale-if-error") else 0.0
+    late = max(kept.stale_for("stale-if-error"), kept.stale_for("stale-while-revalidate"))
+    more = UNCHANGED if kept.validators else min(late, UNCHANGED)
     return min(max(0.0, kept.fresh(now)) + more, MOST)
 
 

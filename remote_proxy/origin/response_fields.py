@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from web.caching.fields import CacheControl
 from wire.fields import MAX_RESPONSE, Headers, header, size
 
 UNTOLD: Final = frozenset(("alt-svc",))
@@ -26,22 +27,21 @@ def keepable(headers: Headers) -> bool:
 
     Not, where it may not be stored or each visit would ask for all of it anew.
     """
-    named = header(headers, "cache-control").lower()
     if not storable(headers) or header(headers, "vary").strip() == "*":
         return False
-    return "max-age" in named or any(
+    return "max-age" in CacheControl.of(headers) or any(
         header(headers, name) for name in ("etag", "last-modified", "expires")
     )
 
 
 def storable(headers: Headers) -> bool:
     """Whether it may be given to anybody once more."""
-    return "no-store" not in header(headers, "cache-control").lower()
+    return "no-store" not in CacheControl.of(headers)
 
 
 def no_transform(headers: Headers) -> bool:
     """Other pixels would be a transformation, link coding is none (RFC 9111, 5.2.1.6, 5.2.2.6)."""
-    return "no-transform" in header(headers, "cache-control").lower()
+    return "no-transform" in CacheControl.of(headers)
 
 
 def with_credentials(asked: Headers, answered: Headers) -> bool:
@@ -49,5 +49,5 @@ def with_credentials(asked: Headers, answered: Headers) -> bool:
     return (
         any(header(asked, name) for name in ("cookie", "authorization"))
         or bool(header(answered, "set-cookie"))
-        or "private" in header(answered, "cache-control").lower()
+        or "private" in CacheControl.of(answered)
     )

@@ -40,7 +40,7 @@ class ValkeyStore:
 
         It need not be there yet. `now`: seconds, which only go on.
         """
-        redis: Any = import_module("redis.asyncio")  # ten MB that only who has a store needs
+        redis: Any = import_module("redis.asyncio")  # memory that only who has a store needs
         self._failures: tuple[type[Exception], ...] = (redis.RedisError, OSError, TimeoutError)
         try:
             pool = redis.BlockingConnectionPool.from_url(

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from emulation.memory.virtual_time import run
-from local_proxy.dialling.endpoints import STAGGER, Endpoints
+from local_proxy.dialling.endpoints import SPREAD, STAGGER, Endpoints
 from transport.link.interface import LinkError, NotTrusted
 
 A, B, C = ("a.example", 1), ("b.example", 2), ("2001:db8::1", 3)
@@ -91,6 +91,22 @@ def test_what_is_silent_gets_a_rival_and_whoever_comes_second_is_closed() -> Non
         world = World(a=STAGGER - 0.1, b=0.0)
         await Endpoints([A, B]).dial(world.connect)
         assert world.asked == ["a"]
+
+    virtual(work)
+
+
+def test_of_many_each_is_tried_soon_and_sooner_where_there_is_another_way() -> None:
+    async def work() -> None:
+        loop = asyncio.get_running_loop()
+        names = [f"h{index}" for index in range(12)]
+        addresses = [(f"{name}.example", 1) for name in names]
+        silent: dict[str, float | Exception | None] = dict.fromkeys(names)
+        began = loop.time()
+        await Endpoints(addresses).dial(World(**silent | {names[-1]: 0.0}).connect)
+        assert loop.time() - began == pytest.approx(SPREAD * 11 / 12)
+        began = loop.time()
+        await Endpoints([A, B]).dial(World(a=None, b=0.0).connect, stagger=0.5)
+        assert loop.time() - began == pytest.approx(0.5)
 
     virtual(work)
 

@@ -18,7 +18,7 @@ from remote_proxy.origin.client import ForwardedRequest
 from tests.remote_proxy.scripted_origin import Said, World
 from wire.fields import Headers, header
 
-CREDENTIALS = ("cookie", "authorization")
+CREDENTIALS = ("cookie", "authorization", "api-key")
 CHOOSING = ("accept-language", "accept", "origin", "x-forwarded-host", "user-agent")
 DIRECTIVES = (
     *("public", "private", "no-store", "no-cache", "max-age=60", "s-maxage=60", "immutable"),

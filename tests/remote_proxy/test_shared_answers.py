@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from email.utils import formatdate
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from emulation.memory.virtual_time import run
 from remote_proxy.caching.answers import WAIT
 from remote_proxy.caching.pulled import MAX_BODY
-from remote_proxy.origin.client import ForwardedRequest
+from remote_proxy.origin.client import ForwardedRequest, OriginResponse
 from remote_proxy.reach.failures import OriginError
 from remote_proxy.store.memory import MemoryStore
 from tests.remote_proxy.scripted_origin import NOW, URL, Said, World
@@ -127,6 +128,59 @@ def test_what_nobody_else_may_have(asked: Headers, said: Headers) -> None:
         await world.get(*asked)
         await world.get()
         assert world.times == 3
+
+    go(work)
+
+
+def test_a_login_that_only_a_script_knows_is_nobody_elses() -> None:
+    async def work() -> None:
+        world = World(
+            lambda forwarded: Said(
+                headers=FRESH, body=header(forwarded.request.headers, "api-key").encode()
+            )
+        )
+        _, body = await world.get(("api-key", "alice"))
+        assert body == b"alice"
+        assert (await world.get())[1] == b""
+        assert (await world.get(("api-key", "bob")))[1] == b"bob"
+        assert world.times == 3
+
+    go(work)
+
+
+def test_a_connection_that_has_logged_in_keeps_its_device_apart() -> None:
+    """As NTLM does: later requests over it say nothing of that."""
+
+    async def work() -> None:
+        world = World(Said(headers=FRESH, body=b"alice's"))
+        await world.get(("authorization", "NTLM abc"), url=URL + "/login", device="alice")
+        await world.get(device="alice")
+        world.origin.answer = Said(headers=FRESH, body=b"anybody's")
+        assert (await world.get(device="bob"))[1] == b"anybody's"
+        await world.get(url="https://b.example/x", device="alice")
+        await world.get(url="https://b.example/x", device="bob")
+        assert world.times == 4  # at another origin she is as anybody
+
+    go(work)
+
+
+def test_an_origin_that_is_silent_is_left_when_its_reader_leaves() -> None:
+    async def work() -> None:
+        loop = asyncio.get_running_loop()
+        closed: list[float] = []
+        world = World(Said(headers=FRESH, body_after=100.0))
+        fetch = world.origin.fetch
+
+        async def fetched(forwarded: ForwardedRequest) -> OriginResponse:
+            response = await fetch(forwarded)
+            return replace(response, close=lambda: closed.append(loop.time()))
+
+        world.origin.fetch = fetched
+        reading = asyncio.ensure_future(world.get())
+        await asyncio.sleep(1.0)
+        reading.cancel()
+        await asyncio.sleep(0.1)
+        assert closed and closed[0] < 1.5
 
     go(work)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from structlog.testing import capture_logs
@@ -12,6 +14,7 @@ from structlog.testing import capture_logs
 from pairing.store import PairingStore
 from remote_proxy.shared_pairings import SharedPairings
 from remote_proxy.store.memory import MemoryStore
+from remote_proxy.store.store import StoreStatistics
 
 
 def folders(folder: Path, *names: str) -> list[PairingStore]:
@@ -89,6 +92,22 @@ def test_who_can_write_to_the_store_lets_nobody_in(tmp_path: Path) -> None:
             await sharing.look()
         assert "none of our remotes" in logs[0]["event"]
         assert names(one) == ["phone"]
+
+    asyncio.run(go())
+
+
+def test_a_store_that_is_away_costs_no_reading() -> None:
+    class Away(MemoryStore):
+        def statistics(self) -> StoreStatistics:
+            return replace(super().statistics(), answers=False)
+
+    async def go() -> None:
+        class Files(PairingStore):
+            def revision(self) -> tuple[object, ...]:
+                raise AssertionError("it reads its files")
+
+        with TemporaryDirectory() as folder:
+            await SharedPairings(Files(Path(folder)), Away(1 << 20)).look()
 
     asyncio.run(go())
 

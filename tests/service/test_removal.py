@@ -11,6 +11,7 @@ def test_a_folder_of_its_own_goes(tmp_path: Path) -> None:
     state = tmp_path / "sluice"
     (state / "remote" / "devices").mkdir(parents=True)
     (state / "remote" / "devices" / "laptop").write_bytes(bytes(500_000))
+    (state / "remote" / "revoked").write_text("phone\n")
     for name in ("ca.pem", "authority.pem", "key", "sluice.sqlite3", "sluice.sqlite3-wal"):
         (state / name).write_bytes(b"x")
     (found,) = traces([(state, "keys"), (tmp_path / "nothing", "settings")])

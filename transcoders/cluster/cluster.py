@@ -101,7 +101,7 @@ class Cluster:
                 await self._leave()
                 try:
                     await self._connect()
-                except (OSError, TimeoutError, ClusterLost) as error:
+                except Exception as error:  # whatever it is, it may be over soon
                     self._say(f"no cluster at {self._address}: {error or type(error).__name__}")
                 else:
                     self._say("")

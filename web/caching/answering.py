@@ -49,16 +49,19 @@ def will_do(kept: AnswerHead, asked: Fields, *, now: float, late: float = 0.0) -
     wanted = control.seconds("max-age")
     if wanted is not None and (age > wanted or not wanted):
         return False
-    if fresh + late > (control.seconds("min-fresh") or 0.0):
+    least = control.seconds("min-fresh")
+    if fresh > least if least is not None else fresh + late > 0.0:
         return True
     return "max-stale" in control and -fresh < _stale(control) and not _must_be_asked(kept)
 
 
-def part(kept: AnswerHead, size: int, asked: Fields, *, now: float) -> AnsweredPart | None:
+def part(
+    kept: AnswerHead, size: int, asked: Fields, *, now: float, whole: bool = False
+) -> AnsweredPart | None:
     """The answer to that request, of a body of `size` bytes; None: only its origin can tell.
 
     That is: of several ranges or one that it does not have, and of conditions under which nothing
-    is to be answered.
+    is to be answered. `whole`: ranges don't count (of a HEAD; RFC 9110, 14.2).
     """
     if header(asked, "if-match") or header(asked, "if-unmodified-since"):
         return None
@@ -68,7 +71,7 @@ def part(kept: AnswerHead, size: int, asked: Fields, *, now: float) -> AnsweredP
     if _unchanged(kept, asked, now=now):
         return AnsweredPart(304, without(headers, _OF_CONTENT), 0, 0)
     wanted = header(asked, "range").replace(" ", "").lower()
-    if not wanted.startswith("bytes=") or not _same(kept, asked):
+    if whole or not wanted.startswith("bytes=") or not _same(kept, asked):
         return AnsweredPart(200, headers, 0, size)
     found = _RANGE.fullmatch(wanted)
     start, end = _bounds(found[1], found[2], size) if found is not None else (0, 0)

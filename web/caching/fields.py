@@ -18,20 +18,7 @@ from wire.fields import Fields, header
 MOST: Final = float(1 << 31)
 """Seconds that stand for any more (RFC 9111, 1.2.2)."""
 _ESCAPED: Final = re.compile(r"\\.", re.DOTALL)
-_MONTHS: Final = (
-    "jan",
-    "feb",
-    "mar",
-    "apr",
-    "may",
-    "jun",
-    "jul",
-    "aug",
-    "sep",
-    "oct",
-    "nov",
-    "dec",
-)
+_MONTHS: Final = tuple(calendar.month_abbr[n].lower() for n in range(1, 13))
 _CLOCK: Final = r"(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)"
 _DATES: Final = tuple(
     re.compile(form, re.IGNORECASE | re.ASCII)
@@ -92,6 +79,8 @@ def date(fields: Fields, name: str, *, now: float) -> float | None:
     day, hour, minute, second = (int(found[part]) for part in ("day", "hour", "minute", "second"))
     year = int(found["year"])
     if not (1 <= day <= 31 and hour < 24 and minute < 60 and second <= 60):
+        return None
+    if found["year"] == "0000":  # no calendar has it
         return None
     if len(found["year"]) > 2:
         return float(calendar.timegm((year, _MONTHS.index(month) + 1, day, hour, minute, second)))

@@ -1,9 +1,10 @@
 """Whose answers may go to whom, where many people's devices share one cache. Pure.
 
 The origin's rules (RFC 9111, 3.5, 4.1) say what may be shared; ours are narrower. Nothing is kept
-that was asked for with credentials or came with a cookie, whatever it says: origins err. Nor what a
-device may have had made by fields that no browser sends and that caches don't tell apart: with
-these one can make an origin say to all what only one should hear ("cache poisoning"). Must not
+that was asked for with credentials or came with a cookie, whatever it says: origins err. Nor what
+was asked for with a field that browsers don't send of their own, unless the origin says that it
+tells answers apart by it (`Vary`): such a field may be a login that only a script knows, or one
+that makes an origin say to all what its sender alone should hear ("cache poisoning"). Must not
 know: how fresh it is, where it is kept.
 """
 
@@ -12,38 +13,38 @@ from __future__ import annotations
 from typing import Final
 
 from web.caching.fields import CacheControl
+from web.request_fields import unusual
 from wire.fields import Fields, header
 
 READS: Final = ("GET", "HEAD")
 """Methods whose requests may be answered from a cache."""
 CREDENTIALS: Final = ("authorization", "cookie", "proxy-authorization")
-_UNUSUAL: Final = (
-    *("x-", "forwarded", "via", "true-client-", "client-ip", "cf-", "fastly-", "akamai-"),
-    *("front-end-", "base-url", "proxy-", "destination"),
-)
-"""Beginnings of fields that proxies say to servers and servers believe; no browser sends them of
-its own."""
-_PLAIN: Final = frozenset(("x-requested-with",))
-"""Fields that look like these and that scripts of pages send."""
+_OF_SCRIPTS: Final = frozenset(("x-requested-with",))
+"""It says nothing of who asks, but servers answer scripts that send it with a part of the page."""
 
 
 def may_share(method: str, asked: Fields, *, body: bool) -> bool:
-    """Whether an answer to that may be kept for others."""
+    """Whether an answer to that may be kept for others, if the answer lets it (`kept_apart`)."""
     if method != "GET" or body or any(header(asked, name) for name in CREDENTIALS):
         return False
-    if header(asked, "range") or "no-store" in CacheControl.of(asked):
-        return False
-    return not any(name.startswith(_UNUSUAL) and name not in _PLAIN for name, _ in asked)
+    return not header(asked, "range") and "no-store" not in CacheControl.of(asked)
+
+
+def kept_apart(asked: Fields, answered: Fields) -> bool:
+    """Whether who does not say the same unusual things as that request can't get its answer."""
+    return _unusual(asked) <= set(varying(answered))
 
 
 def may_be_given(asked: Fields, answered: Fields) -> bool:
-    """Whether what anybody gets may go to who asks with credentials: the origin must have said so.
+    """Whether what anybody gets may go to who asks with credentials, or what may be some: the
+    origin must have said so.
 
     Many answer with a page of one's own and tell caches nothing of that.
     """
     if header(asked, "authorization"):
         return False
-    if not any(header(asked, name) for name in CREDENTIALS):
+    named = any(header(asked, name) for name in CREDENTIALS)
+    if not named and kept_apart(asked, answered):
         return True
     control = CacheControl.of(answered)
     return bool({"public", "s-maxage", "immutable"} & control.arguments.keys())
@@ -79,3 +80,8 @@ def chosen_by(asked: Fields, names: tuple[str, ...]) -> tuple[tuple[str, str], .
 def _normal(name: str, value: str) -> str:
     parts = [part.strip() for part in value.split(",")]
     return ",".join(sorted(parts) if name == "accept-encoding" else parts)
+
+
+def _unusual(asked: Fields) -> frozenset[str]:
+    names = {name for name, _ in asked}
+    return (unusual(asked) | (_OF_SCRIPTS & names)) - set(CREDENTIALS)

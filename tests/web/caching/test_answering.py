@@ -55,6 +55,19 @@ def test_what_will_do(said: str, asked: Headers, after: float, does: bool) -> No
     assert will_do(kept(("cache-control", said)), asked, now=NOW + after) is does
 
 
+def test_what_may_be_late_is_not_for_who_wants_it_fresh_for_longer() -> None:
+    one = kept(FRESH)
+    assert will_do(one, [], now=NOW + 65, late=10)
+    assert not will_do(one, [("cache-control", "min-fresh=5")], now=NOW + 58, late=10)
+    assert not will_do(one, [("cache-control", "min-fresh=0")], now=NOW + 65, late=10)
+
+
+def test_a_head_has_no_ranges() -> None:
+    found = part(kept(FRESH), 100, [("range", "bytes=0-1")], now=NOW, whole=True)
+    assert found is not None
+    assert (found.status, found.end) == (200, 100)
+
+
 @pytest.mark.parametrize(
     ("fields", "asked", "status", "bounds"),
     [

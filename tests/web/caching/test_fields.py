@@ -108,6 +108,7 @@ def test_dates(text: str, at: float) -> None:
         "Thu, 18 Aug 2050 25:01:18 GMT",
         "Thu, 18 Aug 2050 02:01:18 GMT, Thu, 18 Aug 2050 02:01:18 GMT",
         "Thu, ١٨ Aug 2050 02:01:18 GMT",
+        "Mon, 01 Jan 0000 00:00:00 GMT",
     ],
 )
 def test_what_is_no_date(text: str) -> None:
