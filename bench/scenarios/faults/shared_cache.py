@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -50,6 +50,19 @@ console.log(JSON.stringify(rows))
 """Says what became of each test; the suite judges none whose ground another has not passed."""
 
 
+_NUMBERED: Final = """
+import http from 'http'
+const create = http.createServer
+http.createServer = serve => create((request, response) => {
+  request.headers['req-num'] = (request.headers['user-agent'] || '').split('cache-tests/')[1]
+  serve(request, response)
+})
+"""
+"""Gives the suite's origin the number of a request back, which the front hid in User-Agent: an
+answer to fields that no browser sends is for nobody else."""
+_NOT_SAID: Final = {b"connection", b"keep-alive", b"test-name", b"test-id", b"user-agent"}
+
+
 @asynccontextmanager
 async def _front(proxy: Address, origin: Address) -> AsyncIterator[Address]:
     """A server that asks the proxy for what it is asked, as if it were that origin's."""
@@ -60,7 +73,7 @@ async def _front(proxy: Address, origin: Address) -> AsyncIterator[Address]:
             method, target, rest = head.split(b" ", 2)
             version, _, fields = rest.partition(b"\r\n")
             whole = b"http://" + text(origin).encode() + target
-            lines = [line for line in fields.split(b"\r\n") if not _of_connection(line)]
+            lines = list(_as_a_browser(fields.split(b"\r\n")))
             near, far = await asyncio.open_connection(*proxy)
             far.write(b" ".join((method, whole, version)) + b"\r\nConnection: close\r\n")
             far.write(b"\r\n".join(lines))
@@ -81,8 +94,14 @@ async def _front(proxy: Address, origin: Address) -> AsyncIterator[Address]:
         server.close()
 
 
-def _of_connection(line: bytes) -> bool:
-    return line.lower().startswith((b"connection:", b"keep-alive:"))
+def _as_a_browser(lines: list[bytes]) -> Iterator[bytes]:
+    """The fields, the suite's own ones in one that browsers send; none of the connection."""
+    for line in lines:
+        name, _, value = line.partition(b":")
+        if name.lower() == b"req-num":
+            yield b"User-Agent: cache-tests/" + value.strip()
+        elif name.lower() not in _NOT_SAID:
+            yield line
 
 
 async def _carry(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
@@ -116,7 +135,10 @@ async def _results(suite: Path) -> list[dict[str, Any]]:
             "npm_config_port": str(port),
             "npm_config_pidfile": str(folder / "pid"),
         }
-        server = ("env", *(f"{name}={value}" for name, value in served.items()), "node")
+        numbered = folder / "numbered.mjs"
+        numbered.write_text(_NUMBERED)
+        node = ("node", "--import", str(numbered))
+        server = ("env", *(f"{name}={value}" for name, value in served.items()), *node)
         origin = await ends.enter_async_context(
             program(
                 *(*server, str(suite / "test-engine/server/server.mjs")), port=port, folder=folder
