@@ -202,7 +202,7 @@ def _reuse_refused(
 ) -> str | None:
     """What has answered already is a stored response to all others (RFC 9111, 4 and 5.2.1)."""
     asked = directives(headers)
-    if "no-cache" in asked or (asked == {""} and "no-cache" in header(headers, "pragma").lower()):
+    if "no-cache" in asked or (not asked and "no-cache" in header(headers, "pragma").lower()):
         return "already used, and the request is for none that is stored"
     held = now - promise.made_at
     if held >= left_when_made(head.headers):

@@ -34,7 +34,14 @@ from web.caching.answering import (
 )
 from web.caching.fields import CacheControl
 from web.caching.freshness import AnswerHead, worth_keeping
-from web.caching.sharing import READS, from_anybody, kept_apart, may_be_given, may_share
+from web.caching.sharing import (
+    READS,
+    from_anybody,
+    kept_apart,
+    logs_connection_in,
+    may_be_given,
+    may_share,
+)
 from web.sites import origin_of
 from wire.fields import Fields, Headers, header, without
 from wire.origin_request import OriginRequest
@@ -95,8 +102,8 @@ class SharedAnswers:
         self._waiting: Counter[str] = Counter()
         """How many wait for another's answer, by address."""
         self._logins: OrderedDict[tuple[str, str], None] = OrderedDict()
-        """Devices, and origins to which these have logged in: some logins are the connection's
-        (NTLM, RFC 4559), and no later request says so."""
+        """Devices, and origins to which they have logged a connection in (NTLM): no later
+        request over it says so."""
         self._tasks: set[asyncio.Task[None]] = set()
         self.statistics = AnswerStatistics()
 
@@ -145,7 +152,7 @@ class SharedAnswers:
         return login not in self._logins and may_share(request.method, request.headers, body=False)
 
     def _note_login(self, forwarded: ForwardedRequest) -> None:
-        if header(forwarded.request.headers, "authorization"):
+        if logs_connection_in(forwarded.request.headers):
             login = (forwarded.device, origin_of(forwarded.request.url))
             self._logins[login] = None
             self._logins.move_to_end(login)

@@ -164,6 +164,18 @@ def test_a_connection_that_has_logged_in_keeps_its_device_apart() -> None:
     go(work)
 
 
+def test_a_login_of_one_request_is_no_other_requests() -> None:
+    async def work() -> None:
+        world = World(Said(headers=FRESH, body=b"anybody's"))
+        await world.get(("authorization", "Bearer abc"), url=URL + "/mine", device="alice")
+        await world.get(device="alice")
+        await world.get(device="bob")
+        await world.get(device="alice")
+        assert world.times == 2
+
+    go(work)
+
+
 def test_an_origin_that_is_silent_is_left_when_its_reader_leaves() -> None:
     async def work() -> None:
         loop = asyncio.get_running_loop()

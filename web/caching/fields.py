@@ -18,7 +18,10 @@ from wire.fields import Fields, header
 MOST: Final = float(1 << 31)
 """Seconds that stand for any more (RFC 9111, 1.2.2)."""
 _ESCAPED: Final = re.compile(r"\\.", re.DOTALL)
-_MONTHS: Final = tuple(calendar.month_abbr[n].lower() for n in range(1, 13))
+_MONTHS: Final = (
+    *("jan", "feb", "mar", "apr", "may", "jun"),
+    *("jul", "aug", "sep", "oct", "nov", "dec"),
+)
 _CLOCK: Final = r"(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)"
 _DATES: Final = tuple(
     re.compile(form, re.IGNORECASE | re.ASCII)

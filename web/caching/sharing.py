@@ -19,6 +19,7 @@ from wire.fields import Fields, header
 READS: Final = ("GET", "HEAD")
 """Methods whose requests may be answered from a cache."""
 CREDENTIALS: Final = ("authorization", "cookie", "proxy-authorization")
+_OF_CONNECTIONS: Final = frozenset(("kerberos", "nego2", "negotiate", "ntlm"))
 _OF_SCRIPTS: Final = frozenset(("x-requested-with",))
 """It says nothing of who asks, but servers answer scripts that send it with a part of the page."""
 
@@ -28,6 +29,15 @@ def may_share(method: str, asked: Fields, *, body: bool) -> bool:
     if method != "GET" or body or any(header(asked, name) for name in CREDENTIALS):
         return False
     return not header(asked, "range") and "no-store" not in CacheControl.of(asked)
+
+
+def logs_connection_in(asked: Fields) -> bool:
+    """Whether it may log in a connection and not itself alone: later requests over it say nothing.
+
+    No others than Windows' schemes do (RFC 4559, 6): RFC 9110 (16.4.2) forbids it.
+    """
+    scheme = header(asked, "authorization").strip().partition(" ")[0].lower()
+    return scheme in _OF_CONNECTIONS
 
 
 def kept_apart(asked: Fields, answered: Fields) -> bool:

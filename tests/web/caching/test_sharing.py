@@ -8,6 +8,7 @@ from web.caching.sharing import (
     chosen_by,
     from_anybody,
     kept_apart,
+    logs_connection_in,
     may_be_given,
     may_share,
     varying,
@@ -59,6 +60,22 @@ def test_what_browsers_dont_say_keeps_an_answer_apart_or_from_all(name: str) -> 
 )
 def test_who_asks_with_credentials(asked: Headers, said: str, given: bool) -> None:
     assert may_be_given(asked, [("cache-control", said)]) is given
+
+
+@pytest.mark.parametrize(
+    ("said", "connection"),
+    [
+        ("NTLM TlRMTVNTUAAB", True),
+        ("negotiate YII", True),
+        ("0b8e5e0c", False),
+        ("Basic YTpi", False),
+        ("bearer abc", False),
+        ("Digest username=a", False),
+        ("", False),
+    ],
+)
+def test_which_logins_are_a_connections(said: str, connection: bool) -> None:
+    assert logs_connection_in([("authorization", said)]) is connection
 
 
 def test_what_comes_with_a_cookie_is_somebodys() -> None:
