@@ -195,18 +195,19 @@ class Uplink:
         changed.set()
 
     async def wait_connected(self, patience: float) -> bool:
-        """Whether bytes can cross, waiting up to `patience` seconds for that."""
+        """Whether bytes can cross, waiting up to `patience` seconds for that, unless only people
+        can help."""
         self._hurry.set()
         self._waiting += 1
         try:
             async with asyncio.timeout(patience):
-                while not self.connected:
+                while not self.connected and not self._distrusted:
                     await self._changed.wait()
         except TimeoutError:
             return False
         finally:
             self._waiting -= 1
-        return True
+        return self.connected
 
     def state(self) -> UplinkState:
         """How the link is."""
@@ -255,14 +256,14 @@ class Uplink:
             self._memory.close_document(document)
 
     async def wait_session(self, patience: float) -> LocalSession | None:
-        """The session, waiting up to `patience` seconds for one; None if there is still none."""
+        """The session, waiting up to `patience` seconds for one, unless only people can help; None
+        if there is still none."""
         self._hurry.set()
         self._waiting += 1
         try:
             async with asyncio.timeout(patience):
-                while self.session is None:
-                    self._opened.clear()  # it speaks of a session that has just ended
-                    await self._opened.wait()
+                while self.session is None and not self._distrusted:
+                    await self._changed.wait()
         except TimeoutError:
             return None
         finally:
@@ -310,6 +311,8 @@ class Uplink:
             if not self._waiting:
                 self._hurry.clear()
             if self._distrusted:  # whoever waits is told the reason instead
+                self._give_up()
+                self._pulse()
                 await asyncio.sleep(DISTRUST)
                 continue
             try:

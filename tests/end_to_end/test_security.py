@@ -26,6 +26,7 @@ from pairing.store import PairingStore
 from policies.host.loader import load
 from remote_proxy.devices import PairedDevices
 from remote_proxy.server import NotLoopback
+from tests.end_to_end.origin import Asked
 from tests.end_to_end.pair import Client, FakeOrigin, Remote, all_three, run, until
 from transport.link.interface import LinkError
 from transport.stream.accepting_end import Reception
@@ -128,14 +129,16 @@ def test_without_security_only_loopback() -> None:
 
 
 @asynccontextmanager
-async def device(folder: Path, remote: Remote, pairing: str) -> AsyncIterator[LocalProxy]:
+async def device(
+    folder: Path, remote: Remote, pairing: str, *, patience: float = 0.1
+) -> AsyncIterator[LocalProxy]:
     """A local proxy on a device of its own."""
     settings = LocalSettings(
         listen="127.0.0.1:0",
         remote=f"127.0.0.1:{remote.port}",
         pair=pairing,
         state=str(folder),
-        patience=0.1,
+        patience=patience,
     )
     local = LocalProxy(settings, [load("default")], remote=local_pairing.remote(settings))
     running = asyncio.ensure_future(local.run())
@@ -148,6 +151,11 @@ async def device(folder: Path, remote: Remote, pairing: str) -> AsyncIterator[Lo
 
 def test_a_revoked_device_s_session_ends_and_no_other(tmp_path: Path) -> None:
     async def go() -> None:
+        ended = asyncio.Event()
+
+        async def late(_: Asked) -> None:
+            await ended.wait()
+
         store = PairingStore(tmp_path / "remote")
         pairings = {
             name: str(store.pair(name, host="127.0.0.1", port=1)) for name in ("phone", "laptop")
@@ -162,7 +170,7 @@ def test_a_revoked_device_s_session_ends_and_no_other(tmp_path: Path) -> None:
         )
         async with (
             FakeOrigin().running() as origin,
-            device(tmp_path / "1", remote, pairings["phone"]) as phone,
+            device(tmp_path / "1", remote, pairings["phone"], patience=600) as phone,
             device(tmp_path / "2", remote, pairings["laptop"]) as laptop,
         ):
             origin.serve("/", b"well", "text/plain")
@@ -171,7 +179,14 @@ def test_a_revoked_device_s_session_ends_and_no_other(tmp_path: Path) -> None:
             assert await phone.uplink.wait_session(10) is not None
             assert await laptop.uplink.wait_session(10) is not None
             assert {session.device for session in remote.sessions} == {"phone", "laptop"}
+            origin.paths["/late"] = late
+            waiting = asyncio.ensure_future(Client(address).get(origin.base + "/late"))
+            await until(lambda: origin.counts()["/late"])
             store.revoke("phone")
+            answer = await waiting  # at once: nobody but people can change that
+            ended.set()
+            assert answer.status == 504
+            assert b"does not know this device" in answer.body
             await until(lambda: len(remote.sessions) == 1)
             await until(lambda: "does not know this device" in phone.uplink.state().reason)
             answer = await Client(address).get(origin.base + "/")

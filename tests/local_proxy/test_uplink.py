@@ -119,7 +119,7 @@ def test_the_back_off_grows_unless_somebody_waits() -> None:
     run_virtually(go())
 
 
-def test_a_remote_that_does_not_know_us_is_asked_once_a_minute_whoever_waits() -> None:
+def test_a_remote_that_does_not_know_us_is_asked_once_a_minute_and_nobody_waits() -> None:
     async def go() -> None:
         attempts: list[float] = []
         clock = asyncio.get_running_loop().time
@@ -135,8 +135,10 @@ def test_a_remote_that_does_not_know_us_is_asked_once_a_minute_whoever_waits() -
         ear = Ear()
         uplink = ear.uplink = Uplink(refused, ear, remote=lambda: "test", device="test")
         running = asyncio.ensure_future(uplink.run())
-        await asyncio.sleep(1.0)
-        assert await uplink.wait_session(5.0) is None
+        before = clock()
+        assert await uplink.wait_session(600.0) is None
+        assert not await uplink.wait_connected(600.0)
+        assert clock() - before < 1.0  # told the reason, and not kept waiting
         assert uplink.state().reason == "not the remote"
         await asyncio.sleep(200.0)
         assert uplink.state().reason == "who are you?"
