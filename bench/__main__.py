@@ -5,6 +5,7 @@ python -m bench SCENARIO [--quick] [--profile P] [--json FILE] [--report DIR] ..
 python -m bench all [--quick | --virtual] [--report DIR]
 python -m bench compare A.json B.json
 python -m bench figures [REPORT.json ...]
+python -m bench link [--profile P] -- COMMAND
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 
 import structlog
 
-from bench import all_scenarios
+from bench import all_scenarios, link_command
 from bench.browsers.cdp import BrowserError
 from bench.listing import listing
 from bench.registry import scenario
@@ -31,7 +32,7 @@ from emulation.lines.profiles import profiles
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure.")
-    parser.add_argument("scenario", help="a name from `list`; or list, all, compare, figures")
+    parser.add_argument("scenario", help="a name from `list`; or list, all, compare, figures, link")
     parser.add_argument("files", nargs="*", type=Path, help="of `compare`, `figures`: reports")
     parser.add_argument("--quick", action="store_true", help="less of it; see `list`")
     parser.add_argument("--virtual", action="store_true", help="of `all`: those in virtual time")
@@ -125,9 +126,12 @@ def _show(checks: Mapping[str, Mapping[str, Any]]) -> str:
 
 def main(words: list[str] | None = None) -> int:
     """Exit code: 0, 1 when a check falls short or a figure got worse, 2 when it could not run."""
-    arguments = _parser().parse_args(words)
+    words = sys.argv[1:] if words is None else words
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     try:
+        if words[:1] == ["link"]:
+            return link_command.main(words[1:])
+        arguments = _parser().parse_args(words)
         match arguments.scenario:
             case "list":
                 return _list()

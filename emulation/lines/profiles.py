@@ -1,7 +1,7 @@
 """The emulated links that runs are named by: profiles.toml, or a trace. Pure but for reading files.
 
-`trace:PATH` is a link whose rate follows a file both ways, `trace:DOWN,UP` one that has a file for
-each; emulation/lines/traces.py reads them.
+`FILE.toml:NAME` is one of a file of one's own. `trace:PATH` is a link whose rate follows a file
+both ways, `trace:DOWN,UP` one that has a file for each; emulation/lines/traces.py reads them.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ TRACES: Final = PATH.with_name("traces")
 
 TRACE: Final = "trace:"
 """What a profile's name begins with that is a trace's path."""
+_OWN: Final = ".toml:"
+"""Between a file of one's own and the name of one of its profiles."""
 _BDP: Final = "BDP"
 
 
@@ -100,15 +102,17 @@ def profiles(path: Path = PATH) -> dict[str, Profile]:
 
 
 def profile(name: str) -> Profile:
-    """One profile. Raises ValueError that lists the names there are, OSError for a trace."""
+    """One profile. Raises ValueError that lists the names there are, OSError for a file."""
     if name.startswith(TRACE):
         down, _, up = name.removeprefix(TRACE).partition(",")
         row = {"about": "a trace", "trace_down": down, "trace_up": up or down, **_OF_TRACES}
         return _profile(name, row, Path())
-    known = profiles()
-    if name not in known:
-        raise ValueError(f"no profile {name!r}; there are {', '.join(known)}, {TRACE}PATH")
-    return known[name]
+    file, own, one = name.rpartition(_OWN)
+    known = profiles(Path(file + _OWN[:-1])) if own else profiles()
+    if one not in known:
+        more = f"{TRACE}PATH, FILE{_OWN}NAME"
+        raise ValueError(f"no profile {one!r}; there are {', '.join(known)}, {more}")
+    return known[one]
 
 
 _OF_TRACES: Final = {"delay": 0.04}

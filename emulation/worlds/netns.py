@@ -13,7 +13,7 @@ import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, TypeVar
@@ -51,10 +51,26 @@ def command(name: str, *words: str) -> tuple[str, ...]:
 def enter(name: str) -> None:
     """The calling thread belongs to that namespace from now on. Raises OSError."""
     with (_SPACES / name).open() as space:
-        library = ctypes.CDLL(None, use_errno=True)
-        if library.setns(space.fileno(), _CLONE_NEWNET):
-            code = ctypes.get_errno()
-            raise OSError(code, f"{name} can't be entered: {os.strerror(code)}")
+        _enter(space.fileno(), name)
+
+
+@contextlib.contextmanager
+def own() -> Iterator[int]:
+    """A descriptor of the calling thread's namespace."""
+    with Path("/proc/thread-self/ns/net").open() as space:
+        yield space.fileno()
+
+
+def go_back(space: int) -> None:
+    """The calling thread belongs to the namespace of that descriptor again. Raises OSError."""
+    _enter(space, "the namespace before")
+
+
+def _enter(space: int, name: str) -> None:
+    library = ctypes.CDLL(None, use_errno=True)
+    if library.setns(space, _CLONE_NEWNET):
+        code = ctypes.get_errno()
+        raise OSError(code, f"{name} can't be entered: {os.strerror(code)}")
 
 
 def inside(name: str, do: Callable[[], Result]) -> Result:

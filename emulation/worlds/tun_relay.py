@@ -28,7 +28,7 @@ from emulation.lines.line import Line
 from emulation.lines.packets import Openings
 from emulation.lines.profiles import Profile
 from emulation.lines.punctuality import Punctuality
-from emulation.worlds.netns import enter
+from emulation.worlds.netns import enter, go_back, own
 from emulation.worlds.tun import open_tun
 
 _AT_ONCE: Final = 64
@@ -44,11 +44,15 @@ _PRIORITY: Final = 10
 """SCHED_FIFO's: above everybody who has none."""
 
 
+HOME: Final = ""
+"""The namespace in which the relay was started."""
+
+
 class PathSettings(msgspec.Struct, frozen=True):
     """One path: a device in each of two namespaces and what lies between them."""
 
     near: str
-    """Namespaces. "up" is from near to far."""
+    """Namespaces, or HOME. "up" is from near to far."""
     far: str
     device: str
     """The name of both devices."""
@@ -108,7 +112,8 @@ class TunRelay:
 
     def __init__(self, paths: list[PathSettings], *, realtime: bool) -> None:
         """Makes the devices. Raises OSError."""
-        self._ways = [way for path in paths for way in _ways(path)]
+        with own() as home:
+            self._ways = [way for path in paths for way in _ways(path, home)]
         self._of_source = {way.source: way for way in self._ways}
         self._paths = paths
         self._late = Punctuality()
@@ -187,11 +192,14 @@ class TunRelay:
         )
 
 
-def _ways(path: PathSettings) -> Iterator[TunDirection]:
-    """Up and down. Raises OSError."""
+def _ways(path: PathSettings, home: int) -> Iterator[TunDirection]:
+    """Up and down. `home`: the descriptor of HOME. Raises OSError."""
     ends = []
     for space in (path.near, path.far):
-        enter(space)
+        if space == HOME:
+            go_back(home)
+        else:
+            enter(space)
         ends.append(open_tun(path.device, mtu=path.profile.mtu))
     near, far = ends
     up = line_of(path.profile, down=False, seed=2 * path.seed)
