@@ -91,8 +91,11 @@ class BrowserError(Exception):
 
 
 def find_chromium() -> str | None:
-    """Path of a Chromium on this machine, or None. `CHROMIUM` in the environment goes first."""
+    """Path of a Chromium on this machine, or None. `CHROMIUM` in the environment goes first;
+    `none`: as if there were none."""
     named = os.environ.get("CHROMIUM")
+    if named == "none":
+        return None
     return next(filter(None, map(shutil.which, ((named,) if named else ()) + NAMES)), None)
 
 

@@ -3,10 +3,15 @@
     near ---veth--- router ---veth--- far
 
 The router's two interfaces shape: on the sender's own egress, TCP small queues would keep the queue
-out of sight. netem counts its queue in packets, those in flight among them, and knows neither
-traces nor packets that are held back; profiles with those are refused. Needs root, iproute2 and
-sch_netem.
-Source: tc-netem(8).
+out of sight. netem counts its queue in packets, those in flight among them, so that one of small
+packets holds fewer bytes. Of what wanders it draws each packet's delay by itself and keeps their
+order, so that packets close to each other wait for the latest: the mean is nearer to the most than
+elsewhere. It knows neither traces nor packets that are held back; profiles with those are refused.
+
+The router's interfaces have Ethernet's headers, which are no part of a link: they are taken off
+what netem counts. Nobody asks for an address of theirs, which would cross the link.
+
+Needs root, iproute2 and sch_netem. Source: tc-netem(8).
 """
 
 from __future__ import annotations
@@ -25,6 +30,8 @@ from emulation.worlds.cables import Cable, NoBackend, WorldStatistics, total
 from emulation.worlds.hosts import CONGESTION, Space, ip, new_names, sweep
 from emulation.worlds.netns import NoNamespaces, require_root
 
+ETHERNET: Final = 14
+"""Bytes of a header between the router and a host."""
 _ROUTER: Final = "router"
 _DOWN: Final = "down"
 """The router's interface towards the near host, with the path's number behind."""
@@ -72,12 +79,12 @@ class NetemWorld:
             for name in (_UP, _DOWN)
         )
         return WorldStatistics(
-            bytes_up=up["bytes"],
-            bytes_down=down["bytes"],
+            bytes_up=up["bytes"] - ETHERNET * up["packets"],
+            bytes_down=down["bytes"] - ETHERNET * down["packets"],
             dropped_up=up["drops"],
             dropped_down=down["drops"],
-            queued_up=up["backlog"],
-            queued_down=down["backlog"],
+            queued_up=up["backlog"] - ETHERNET * up["qlen"],
+            queued_down=down["backlog"] - ETHERNET * down["qlen"],
         )
 
 
@@ -93,9 +100,8 @@ def netem(profile: Profile, *, down: bool, rate: float | None = None) -> str:
     rate = own if rate is None else rate
     limit = -(-round(queue + rate * (profile.delay + profile.jitter)) // profile.mtu)
     words = f"netem limit {limit} delay {_us(profile.delay + profile.jitter / 2)}"
-    if profile.jitter:
-        # A normal spread, most within two deviations; the correlation keeps neighbours together.
-        words += f" {_us(profile.jitter / 4)} 99%"
+    if profile.jitter:  # evenly up to so much to either side
+        words += f" {_us(profile.jitter / 2)}"
     if profile.loss and profile.loss_run > 1:
         worsens = profile.loss / (1 - profile.loss) / profile.loss_run
         words += f" loss gemodel {100 * worsens:.4f}% {100 / profile.loss_run:.4f}%"
@@ -103,7 +109,7 @@ def netem(profile: Profile, *, down: bool, rate: float | None = None) -> str:
         words += f" loss {100 * profile.loss:.4f}%"
     if profile.duplicate:
         words += f" duplicate {100 * profile.duplicate:.4f}%"
-    return f"{words} rate {round(8 * rate)}bit"
+    return f"{words} rate {round(8 * rate)}bit -{ETHERNET}"
 
 
 def probe() -> str:
@@ -164,12 +170,17 @@ def _plug_in(host: str, router: str, device: str, *, path: int, place: int, mtu:
     """A cable between a host and the router, and the way to the other end. Raises OSError."""
     other = _NEAR_PLACE + _FAR_PLACE - place
     gateway = _address(path, place + 1)
+    at_router, at_host = (f"02:00:00:00:{path:02x}:{place + one:02x}" for one in (1, 0))
     ip(
-        f"-n {router} link add {device} type veth peer name path{path} netns {host}",
+        f"-n {router} link add {device} address {at_router} type veth "
+        f"peer name path{path} address {at_host} netns {host}",
         f"-n {router} address add {gateway}/30 dev {device}",
         f"-n {host} address add {_address(path, place)}/30 dev path{path}",
         f"-n {host} link set path{path} mtu {mtu} gso_max_segs 1 up",
         f"-n {router} link set {device} mtu {mtu} gso_max_segs 1 up",
+        f"-n {host} neighbour add {gateway} lladdr {at_router} dev path{path} nud permanent",
+        f"-n {router} neighbour add {_address(path, place)} lladdr {at_host} dev {device} "
+        "nud permanent",
         f"-n {host} route add {_address(path, other)}/32 via {gateway} congctl {CONGESTION}",
     )
 

@@ -83,4 +83,13 @@ ENTRIES: Final = (
         quick_takes=15,
         quick={"backend": "relay"},
     ),
+    Scenario(
+        "netem",
+        "that the kernel's own tc netem, in user-mode Linux, gives the same figures as our relay",
+        "bench.scenarios.links.netem",
+        takes=400,
+        quick_takes=200,
+        quick={"runs": 1},
+        slow=True,
+    ),
 )

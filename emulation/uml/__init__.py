@@ -1,0 +1,1 @@
+"""Another kernel on this machine's own files, for what this machine's has not."""
