@@ -8,7 +8,7 @@ RUNS := $(VENV)/.runs
 STAMP := $(VENV)/.installed
 # What `sluice` itself needs is there; and what tests, lint and types need besides.
 
-.PHONY: help install demo test check lint types coverage bench bench-peers smoke lock system system-demo clean
+.PHONY: help install demo test check lint types coverage bench bench-peers bench-netem smoke lock system system-demo clean
 
 help:  ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -41,6 +41,11 @@ BENCH ?=
 bench: $(STAMP) system  ## every bench, quick, into bench-report/; BENCH=--full for all of them
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[bench]'
 	$(BIN)/python -m bench all $(if $(filter --full,$(BENCH)),,--quick) --report bench-report
+
+bench-netem: $(STAMP) system  ## link checks and page loads through the real tc netem (user-mode Linux, as root)
+	@command -v linux.uml >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends user-mode-linux >/dev/null; } \
+	  || echo "not here: user-mode-linux (as root: apt-get install user-mode-linux)"
+	$(BIN)/python -m bench netem
 
 smoke: $(STAMP) system  ## benches in virtual time, and whole page loads over no slow link
 	$(BIN)/python -m bench all --virtual --quick --report bench-report/virtual

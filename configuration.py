@@ -31,6 +31,7 @@ from setting_values import (
     HostPattern,
     Interface,
     PathCongestion,
+    Processes,
     Role,
     Seconds,
     SettingsError,
@@ -131,6 +132,9 @@ class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     listen: Address = "127.0.0.1:8119"
     """Where local proxies reach it; 0.0.0.0:8119 for all of this machine's addresses."""
+    processes: Processes = 1
+    """Processes that serve devices, each from a port of its own: the one in `listen` and those
+    behind it (docs/fleet.md). auto: one for each processor. All other settings hold for each."""
     security: Literal["tls", "none"] = "tls"
     """Of the link: paired devices only; none only on loopback."""
     udp: bool = True

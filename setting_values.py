@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Any, Final, Literal, get_args, get_origin
 
 from msgspec import Meta
@@ -42,6 +43,10 @@ SiteMode = Literal["adapt", "saver", "original", "text-only", "tunnel"]
 """What becomes of a site (local_proxy/sites/sites.py)."""
 
 
+Processes = Literal["auto"] | Annotated[int, Meta(ge=1, le=64)]
+"""How many there are to be; auto: see `how_many`."""
+
+
 class SettingsError(Exception):
     """A setting is wrong; the text names the key and what it may be."""
 
@@ -58,6 +63,8 @@ def form(hint: Any) -> str:
         return f"one of {', '.join(get_args(hint))}"
     if ByteSize in get_args(hint) and get_origin(hint) is not dict:
         return 'a size such as "20 MB", "1.5 GB"'
+    if hint == Processes:
+        return "a number of processes, 1 to 64, or auto"
     if hint == dict[HostPattern, Seconds]:
         return 'a table of seconds by host: "*.news.example" = 5, 0 to 3600'
     if hint == dict[Interface, ByteSize]:
@@ -71,6 +78,15 @@ def form(hint: Any) -> str:
     if hint == dict[HostPattern, SiteMode]:
         return f"a table of hosts (name, *.name or *), each {', '.join(get_args(SiteMode))}"
     return ""
+
+
+def how_many(processes: Processes) -> int:
+    """`auto`: as many as there are processors for this program."""
+    if processes != "auto":
+        return processes
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def split_address(address: str) -> tuple[str, int]:

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
@@ -31,7 +32,8 @@ from cli.service import app as service_app
 from cli.service import take_away
 from cli.settings import address, settings
 from configuration import LocalSettings, RemoteSettings, user_file
-from setting_values import split_address
+from service.systemd import program
+from setting_values import how_many, split_address
 from version import VERSION
 
 if TYPE_CHECKING:
@@ -80,23 +82,42 @@ def remote(
         Optional[list[str]],  # noqa: UP045
         typer.Option(help="A host, *.domain, address or network of its own to reach; repeatable."),
     ] = None,
+    processes: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="How many serve devices, each at a port of its own; auto: by processor."),
+    ] = None,
+    status: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="HOST:PORT for /health and /metrics. Default: nowhere."),
+    ] = None,
+    beside: Annotated[Optional[str], typer.Option(hidden=True)] = None,  # noqa: UP045
     config: ConfigFile = None,
     verbose: Verbose = False,
     log_urls: LogUrls = False,
     log: Log = LogForm.HUMAN,
 ) -> None:
     """Run the remote proxy, on the fast side of the link."""
-    from remote_proxy.main import run
-
     flags = {
         "listen": listen,
         "congestion": congestion,
         "security": security,
         "state": state,
         "allow": allow or None,
+        "processes": processes,
+        "status": status,
     }
-    found = settings(config, {"remote": flags}, serves=True)
-    run_until_told(run(found.remote), verbose=verbose, log_urls=log_urls, log=log)
+    found = settings(config, {"remote": flags}, serves=beside is None).remote
+    count = how_many(found.processes)
+    if count > 1:
+        from remote_proxy.processes import group
+
+        main = group.run(found, [*program(), *sys.argv[1:]], count)
+    else:
+        from remote_proxy.main import run
+
+        ports = None if beside is None else [int(port) for port in beside.split(",") if port]
+        main = run(found, beside=ports)
+    run_until_told(main, verbose=verbose, log_urls=log_urls, log=log)
 
 
 @app.command()
@@ -175,6 +196,9 @@ def pair(
         Optional[str],  # noqa: UP045
         typer.Option(metavar="NAME", help="Let a device in no more, from this second on."),
     ] = None,
+    qr: Annotated[
+        bool, typer.Option("--qr", help="Draw the string for a phone's camera, too.")
+    ] = False,
     state: State = None,
     config: ConfigFile = None,
 ) -> None:
@@ -189,7 +213,8 @@ def pair(
         elif show:
             command.list_devices(found, out=typer.echo, notice=notice)
         else:
-            command.pair(found, name, out=typer.echo, notice=notice)
+            draw = partial(typer.echo, err=True, color=True) if qr else None
+            command.pair(found, name, out=typer.echo, notice=notice, draw=draw)
     except PairingError as error:
         notice(str(error))
         raise typer.Exit(REFUSED) from error

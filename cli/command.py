@@ -53,6 +53,7 @@ def run(
     from local_proxy.status.pac import PrivateError
     from pairing.errors import PairingError
     from policies.host.loader import LoadError
+    from remote_proxy.processes.group import NotStarted
 
     configure_logging(verbose=verbose, log_urls=log_urls, log=log)
     bound_arenas()
@@ -73,6 +74,9 @@ def run(
     except OSError as error:
         notice(error.strerror or str(error))
         raise typer.Exit(FAILED) from error
+    except NotStarted as error:
+        notice(str(error))
+        raise typer.Exit(error.code) from error
     except (PairingError, LoadError, ClientsError, PrivateError) as error:
         notice(str(error))
         raise typer.Exit(REFUSED) from error

@@ -6,16 +6,20 @@ Works on the files beside a remote proxy that may be running, which notices by i
 from __future__ import annotations
 
 import ipaddress
+import secrets
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from pairing.errors import PairingError
-from pairing.invitation import format_address, parse_address, parse_addresses
+from pairing.invitation import MOST_ADDRESSES, format_address, parse_address, parse_addresses
+from pairing.qr import drawn
 from pairing.store import PairingStore
+from setting_values import Processes, how_many
 
 Say = Callable[[str], None]
+_LAST: Final = 65535
 
 
 class PairCommandSettings(Protocol):
@@ -27,12 +31,19 @@ class PairCommandSettings(Protocol):
     def address(self) -> str: ...
     @property
     def state(self) -> str: ...
+    @property
+    def processes(self) -> Processes: ...
 
 
-def pair(settings: PairCommandSettings, name: str, *, out: Say, notice: Say) -> None:
-    """Make a device and say its string, the only time that it is seen. Raises PairingError."""
+def pair(
+    settings: PairCommandSettings, name: str, *, out: Say, notice: Say, draw: Say | None = None
+) -> None:
+    """Make a device and say its string, the only time that it is seen. Raises PairingError.
+
+    `draw` is told it as lines that a camera can read (qr.py).
+    """
     store = _store(settings)
-    (host, port), *more = _addresses(settings, store, notice)
+    (host, port), *more = _spread(_addresses(settings, store, notice))
     if not store.used:
         notice(
             f"a remote's identity is made in {store.folder}: let `sluice remote` run as this user, "
@@ -40,6 +51,8 @@ def pair(settings: PairCommandSettings, name: str, *, out: Say, notice: Say) -> 
         )
     invitation = store.pair(name, host=host, port=port, more=more)
     out(str(invitation))
+    if draw is not None:
+        draw(drawn(str(invitation)))
     notice("whoever has this line is that device: hand it over as you would a password")
 
 
@@ -65,19 +78,34 @@ def _store(settings: PairCommandSettings) -> PairingStore:
     return PairingStore(Path(settings.state))
 
 
+def _spread(machines: list[list[tuple[str, int]]]) -> list[tuple[str, int]]:
+    """As many as a string may have. Of the processes of a machine any may be the first, so that
+    devices are spread over them."""
+    found = []
+    for processes in machines:
+        first = secrets.randbelow(len(processes))
+        turned = processes[first:] + processes[:first]
+        found += turned[: MOST_ADDRESSES // len(machines)]
+    return found
+
+
 def _addresses(
     settings: PairCommandSettings, store: PairingStore, notice: Say
-) -> list[tuple[str, int]]:
-    """Where devices reach the remote: as configured, else where it listens or listened last.
+) -> list[list[tuple[str, int]]]:
+    """Where devices reach each machine's processes: as configured, else where they listen or
+    listened last.
 
     Raises PairingError where no other machine reaches that: a string with it would be of no use.
     """
+    listened = store.listened() or _processes(settings)
+    host, port = listened[0]
     if settings.address:
-        return parse_addresses(settings.address)
-    host, port = store.listened() or parse_address(settings.listen)
+        further = [one - port for _, one in listened]
+        return [_behind(*one, further) for one in parse_addresses(settings.address)]
+    parse_address(format_address(host, port))  # port 0 leads nowhere
     ip = _as_ip(host)
     if ip is None:
-        return [(host, port)]
+        return [listened]
     own = _own_address(ip.version) if ip.is_unspecified else host
     if own is None or ip.is_loopback:
         raise PairingError(
@@ -90,7 +118,21 @@ def _addresses(
             f"the address {own} is a guess: where devices reach this machine by another, revoke "
             "this one and pair with --address HOST:PORT"
         )
-    return [(own, port)]
+    return [[(own, one) for _, one in listened]]
+
+
+def _processes(settings: PairCommandSettings) -> list[tuple[str, int]]:
+    """Where they will listen. Raises PairingError."""
+    host, _, port = settings.listen.rpartition(":")
+    return _behind(host.strip("[]"), int(port), range(how_many(settings.processes)))
+
+
+def _behind(host: str, port: int, further: Sequence[int]) -> list[tuple[str, int]]:
+    """Where processes are whose first is there. Raises PairingError."""
+    found = [(host, port + number) for number in further]
+    if not all(0 < one <= _LAST or one == port for _, one in found):
+        raise PairingError(f"{len(found)} processes have no ports from {port} on")
+    return found
 
 
 def _as_ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

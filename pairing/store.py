@@ -1,7 +1,7 @@
 """Keeps a remote proxy's own identity, and each paired device's certificate.
 
     identity.pem            key and certificate of this remote
-    listening               HOST:PORT where it listened last, for who prints pairing strings
+    listening               HOST:PORT[,HOST:PORT...] where it listened last, for pairing strings
     devices/NAME.pem        when it was paired, and its certificate; no secret
     revoked                 digests of certificates that are let in no more, a line each
 
@@ -189,20 +189,19 @@ class PairingStore:
         """Hears when a device may have been paired or revoked."""
         return FolderWatch(self._devices)
 
-    def note_listening(self, address: str) -> None:
-        """Remember where the remote listens."""
+    def note_listening(self, *addresses: str) -> None:
+        """Remember where the remote listens, one address for each of its processes."""
         private_folder(self.folder)
-        write_private(self.folder / "listening", address.encode())
+        write_private(self.folder / "listening", ",".join(addresses).encode())
 
-    def listened(self) -> tuple[str, int] | None:
-        """Host and port where the remote listened last."""
-        noted = read_private(self.folder / "listening")
-        if noted is None:
-            return None
+    def listened(self) -> list[tuple[str, int]]:
+        """Hosts and ports where the remote's processes listened last; empty: not known."""
+        noted = read_private(self.folder / "listening") or b""
         try:
-            return parse_address(noted.decode("ascii", "replace").strip())
+            text = noted.decode("ascii", "replace").strip()
+            return [parse_address(one) for one in text.split(",")] if text else []
         except PairingError:
-            return None
+            return []
 
     def _files(self) -> list[Path]:
         try:

@@ -24,12 +24,14 @@ from remote_proxy.jobs.device_texts import DeviceTexts
 from remote_proxy.jobs.services import Services
 from remote_proxy.origin.client import Origin, OriginConfig
 from remote_proxy.plugged_in import load_plugins
+from remote_proxy.processes.member import SAYS, with_parent
 from remote_proxy.promises.plugged_drivers import PluggedDrivers
 from remote_proxy.reach.certificates import NoRoots, client_context, has_roots
 from remote_proxy.reach.guard import Guard
 from remote_proxy.reach.limits import Devices, Limits
 from remote_proxy.server import NotLoopback, RemoteServer
 from remote_proxy.shared_pairings import SharedPairings
+from remote_proxy.shared_usage import SharedUsage
 from remote_proxy.statistics import ClusterWork, SharedWork
 from remote_proxy.status.pages import status_pages
 from remote_proxy.store.opening import MEMORY, open_store
@@ -112,16 +114,21 @@ class ServerSettings(Protocol):
 
 
 @asynccontextmanager
-async def serving(settings: ServerSettings) -> AsyncIterator[str]:
+async def serving(
+    settings: ServerSettings, *, beside: Sequence[int] | None = None
+) -> AsyncIterator[str]:
     """Listen and serve while the block lasts; gives the address. Raises OSError, PairingError.
 
-    OSError for plug-ins that can't be had, too.
+    OSError for plug-ins that can't be had, too. `beside`: where other processes of this remote
+    proxy listen (processes/); None: it is the only one.
     """
     host, _, port = settings.listen.rpartition(":")
     try:
         guard = Guard(settings.allow)
     except ValueError as error:
         raise OSError(f"remote.allow: {error}") from error
+    for other in beside or ():
+        guard.listens(other)
     limits = Limits(
         requests=settings.max_requests,
         requests_per_minute=settings.max_requests_per_minute,
@@ -185,9 +192,13 @@ async def serving(settings: ServerSettings) -> AsyncIterator[str]:
         if paired is not None and settings.udp:
             await _listen_udp(server, *listening.address, paired)
         address = format_address(*listening.address)
-        tasks = [asyncio.create_task(_watch(paired, server, pairings, address))]
+        if paired is not None and beside is None:
+            pairings.note_listening(address)
+        tasks = [asyncio.create_task(_watch(paired, server, alone=beside is None))]
         if paired is not None and isinstance(store, ValkeyStore):
             tasks.append(asyncio.create_task(SharedPairings(pairings, store).run()))
+        if limits.bytes_per_day and isinstance(store, ValkeyStore):
+            tasks.append(asyncio.create_task(SharedUsage(services.devices, store).run()))
         try:
             async with listening:
                 yield address
@@ -308,24 +319,21 @@ async def _listen_udp(server: RemoteServer, host: str, port: int, paired: Paired
         _log.warning("devices can come over TCP only", why=str(error))
 
 
-async def _watch(
-    paired: PairedDevices | None, server: RemoteServer, store: PairingStore, address: str
-) -> None:
+async def _watch(paired: PairedDevices | None, server: RemoteServer, *, alone: bool) -> None:
     """Let devices in as they are paired, end the sessions of revoked ones; until cancelled."""
     if paired is None:
         return
-    store.note_listening(address)
-    if not paired.security.devices:
+    if alone and not paired.security.devices:
         print("no device is paired yet: run sluice pair", file=sys.stderr)
     await paired.watch(lambda: server.end_unknown(paired.security))
 
 
-async def run(settings: ServerSettings) -> None:
+async def run(settings: ServerSettings, *, beside: Sequence[int] | None = None) -> None:
     """Listen and serve until cancelled. Prints one line when ready.
 
-    Raises OSError, PairingError.
+    `beside`: as for `serving`; such a process ends with its parent. Raises OSError, PairingError.
     """
-    async with serving(settings) as address:
-        print(f"listening on {address}", flush=True)
+    async with serving(settings, beside=beside) as address:
+        print(f"{SAYS}{address}", flush=True)
         ready(f"serves devices at {address}")
-        await asyncio.Event().wait()
+        await (asyncio.Event().wait() if beside is None else with_parent())

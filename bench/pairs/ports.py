@@ -16,13 +16,13 @@ _FIRST: Final = 10_000
 _TRIES: Final = 200
 
 
-def free_port() -> int:
+def free_port(*, row: int = 1) -> int:
     """One that is free for TCP and for UDP, and that no outgoing connection is given meanwhile.
 
-    Raises OSError if there is none.
+    So are the ports behind it, `row` in all. Raises OSError if there is none.
     """
-    for port in random.sample(range(_FIRST, max(_FIRST + _TRIES, _ephemeral())), _TRIES):
-        if _is_free(port):
+    for port in random.sample(range(_FIRST, max(_FIRST + _TRIES, _ephemeral() - row)), _TRIES):
+        if all(_is_free(one) for one in range(port, port + row)):
             return port
     raise OSError(f"no free port from {_FIRST} to {_ephemeral()} on {HOST}")
 

@@ -47,7 +47,7 @@ class Spent:
 def spent(process: int) -> Spent:
     """By the process of that id. Raises FileNotFoundError when it is gone."""
     own, children = _times(process)
-    for child in _descendants(process):
+    for child in descendants(process):
         try:
             children += sum(_times(child))
         except FileNotFoundError:  # it has just ended, and its parent has counted it, or will
@@ -71,7 +71,8 @@ def _times(process: int) -> tuple[float, float]:
     return own, waited
 
 
-def _descendants(process: int) -> list[int]:
+def descendants(process: int) -> list[int]:
+    """Ids of all processes that it has started, and of those that they have."""
     found = []
     for task in Path(f"/proc/{process}/task").iterdir():
         try:
@@ -81,7 +82,7 @@ def _descendants(process: int) -> list[int]:
         for child in children:
             found.append(child)
             try:
-                found += _descendants(child)
+                found += descendants(child)
             except FileNotFoundError:
                 continue
     return found

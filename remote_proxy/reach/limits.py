@@ -108,7 +108,20 @@ class Usage:
         self._made = 0
         self._refused = 0
         self._bytes = 0
+        self._elsewhere = 0
+        """Bytes of the same day that others have moved for it."""
         self._day_began: float | None = None
+
+    def moved(self, *, now: float) -> int:
+        """Bytes of its day that have passed here."""
+        self._new_day(now)
+        return self._bytes
+
+    def elsewhere(self, amount: int, *, left: float, now: float) -> None:
+        """Other remotes have moved so many bytes for it in a day that ends in `left` seconds."""
+        self._new_day(now)
+        self._elsewhere = amount
+        self._day_began = now + left - DAY
 
     @property
     def idle(self) -> bool:
@@ -138,13 +151,13 @@ class Usage:
             self._day_began = now
         self._bytes += amount
         # The last byte that is allowed ends nothing.
-        return self._bytes_exceeded(now) if self._bytes > self._limits.bytes_per_day else None
+        return self._bytes_exceeded(now) if self._all > self._limits.bytes_per_day else None
 
     def spare(self, *, now: float) -> int:
         """How many requests that nobody asked for may begin."""
         limits = self._limits
         self._new_day(now)
-        if limits.bytes_per_day and self._bytes >= NEAR * limits.bytes_per_day:
+        if limits.bytes_per_day and self._all >= NEAR * limits.bytes_per_day:
             return 0
         spare = [UNLIMITED]
         if limits.requests:
@@ -157,9 +170,12 @@ class Usage:
     def statistics(self, *, now: float) -> UsageStatistics:
         """Counts for logs and tests."""
         self._new_day(now)
-        return UsageStatistics(
-            self._requests, self._tunnels, self._made, self._refused, self._bytes
-        )
+        return UsageStatistics(self._requests, self._tunnels, self._made, self._refused, self._all)
+
+    @property
+    def _all(self) -> int:
+        """Bytes of its day, wherever they passed."""
+        return self._bytes + self._elsewhere
 
     def _exceeded(self, now: float, *, tunnel: bool) -> Exceeded | None:
         limits = self._limits
@@ -191,13 +207,13 @@ class Usage:
 
     def _bytes_exceeded(self, now: float) -> Exceeded | None:
         self._new_day(now)
-        if not self._limits.bytes_per_day or self._bytes < self._limits.bytes_per_day:
+        if not self._limits.bytes_per_day or self._all < self._limits.bytes_per_day:
             return None
         assert self._day_began is not None
         rest = self._day_began + DAY - now
         return Exceeded(
             HTTPStatus.TOO_MANY_REQUESTS,
-            f"has moved {self._bytes / 1e6:,.1f} MB within a day",
+            f"has moved {self._all / 1e6:,.1f} MB within a day",
             "max_bytes_per_day",
             f"It may go on in {in_words(rest)}.",
             math.ceil(rest),
@@ -205,7 +221,7 @@ class Usage:
 
     def _new_day(self, now: float) -> None:
         if self._day_began is not None and now >= self._day_began + DAY:
-            self._bytes, self._day_began = 0, None
+            self._bytes, self._elsewhere, self._day_began = 0, 0, None
 
 
 class Devices:
@@ -219,6 +235,10 @@ class Devices:
     def known(self) -> int:
         """How many are remembered."""
         return len(self._known)
+
+    def each(self) -> list[tuple[str, Usage]]:
+        """All that are remembered, by name."""
+        return list(self._known.items())
 
     def of(self, device: str) -> Usage:
         """The usage of the device by this name."""

@@ -24,6 +24,9 @@ REST: Final = 2.0
 CONNECTIONS: Final = 16
 _PREFIX: Final = b"sluice:"
 _CLAIM: Final = b"sluice:claim:"
+_COUNT: Final = b"sluice:count:"
+_DIGITS: Final = 20
+"""Of a count that can be one."""
 _log = structlog.get_logger("sluice.remote")
 T = TypeVar("T")
 
@@ -89,6 +92,32 @@ class ValkeyStore:
 
     async def claimed(self, key: bytes) -> bool:
         return bool(await self._ask(lambda: self._client.exists(_CLAIM + key), 0))
+
+    async def tell(
+        self, key: bytes, who: str, count: int, *, seconds: float
+    ) -> tuple[dict[str, int], float] | None:
+        """What each has counted under that name, and the seconds until all of it is forgotten,
+        `seconds` after the first; None: nobody knows. Whoever has counted nothing only asks."""
+
+        async def asked() -> list[Any]:
+            pipe = self._client.pipeline(transaction=True)
+            if count:
+                pipe.hset(_COUNT + key, who, count)
+                pipe.pexpire(_COUNT + key, int(1000 * seconds), nx=True)
+            pipe.hgetall(_COUNT + key)
+            pipe.pttl(_COUNT + key)
+            found: list[Any] = await pipe.execute()
+            return found
+
+        found: list[Any] = await self._ask(asked, [])
+        if not found:
+            return None
+        counts = {
+            one.decode("ascii", "replace"): int(said)
+            for one, said in found[-2].items()
+            if said.isdigit() and len(said) < _DIGITS
+        }
+        return counts, max(0.0, found[-1] / 1000)
 
     async def close(self) -> None:
         await self._client.aclose(close_connection_pool=True)

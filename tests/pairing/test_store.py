@@ -16,6 +16,7 @@ from pairing.identity import device_identity
 from pairing.invitation import Invitation, parse
 from pairing.kept import keep, kept
 from pairing.store import MAX_PAIRED, PairingStore
+from setting_values import Processes
 
 NOW = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -169,6 +170,7 @@ def test_a_device_keeps_its_latest_pairing(tmp_path: Path) -> None:
 class Settings:
     def __init__(self, folder: Path, *, listen: str = "127.0.0.1:8119", address: str = "") -> None:
         self.listen, self.address, self.state = listen, address, str(folder)
+        self.processes: Processes = 1
 
 
 def test_the_command_prints_one_string_and_lists_and_revokes(tmp_path: Path) -> None:
@@ -225,6 +227,52 @@ def test_an_address_that_no_device_reaches_makes_no_string(
         command.pair(settings, "", out=out.append, notice=out.append)
     assert not out
     assert PairingStore(tmp_path).devices() == ([], [])
+
+
+def strings(settings: Settings, count: int = 60) -> list[str]:
+    """Addresses of so many strings, in order."""
+    out: list[str] = []
+    for _ in range(count):
+        command.pair(settings, "", out=out.append, notice=lambda _: None)
+    return [parse(one).address for one in out]
+
+
+@pytest.mark.parametrize(
+    ("address", "noted", "processes", "found"),
+    [
+        ("", ["192.0.2.1:7", "192.0.2.1:8"], 1, ("192.0.2.1:{}", "7 8")),
+        ("", [], 2, ("192.0.2.9:{}", "8119 8120")),
+        ("a.example:7", [], 3, ("a.example:{}", "7 8 9")),
+        ("a.example:7", ["127.0.0.1:7", "127.0.0.1:8"], 1, ("a.example:{}", "7 8")),
+        ("a.example:7", ["127.0.0.1:7"], 8, ("a.example:{}", "7")),
+    ],
+)
+def test_a_string_names_all_processes_from_any_of_them_on(
+    tmp_path: Path, address: str, noted: list[str], processes: Processes, found: tuple[str, str]
+) -> None:
+    settings = Settings(tmp_path, listen="192.0.2.9:8119", address=address)
+    settings.processes = processes
+    if noted:
+        PairingStore(tmp_path).note_listening(*noted)
+    form, ports = found
+    places = [form.format(port) for port in ports.split()]
+    turned = {",".join(places[n:] + places[:n]) for n in range(len(places))}
+    assert set(strings(settings)) == turned
+
+
+def test_a_string_names_processes_of_all_machines_and_no_more_than_it_may(tmp_path: Path) -> None:
+    settings = Settings(tmp_path, address="a.example:10,b.example:20,c.example:30")
+    settings.processes = 64
+    for one in strings(settings, 20):
+        hosts = [address.partition(":")[0] for address in one.split(",")]
+        assert hosts == ["a.example"] * 2 + ["b.example"] * 2 + ["c.example"] * 2
+
+
+def test_processes_beyond_the_last_port_make_no_string(tmp_path: Path) -> None:
+    settings = Settings(tmp_path, address="a.example:65535")
+    settings.processes = 2
+    with pytest.raises(PairingError, match="no ports from 65535"):
+        strings(settings, 1)
 
 
 def test_all_addresses_are_none_so_one_is_guessed(tmp_path: Path) -> None:

@@ -64,6 +64,21 @@ def test_bytes_of_a_day() -> None:
     assert usage.statistics(now=50.0 + DAY).bytes_today == 0
 
 
+def test_bytes_of_a_day_count_wherever_they_passed() -> None:
+    usage = Usage(Limits(bytes_per_day=1000))
+    assert usage.spend(300, now=100.0) is None
+    usage.elsewhere(600, left=500.0, now=110.0)
+    assert usage.moved(now=110.0) == 300
+    assert usage.statistics(now=110.0).bytes_today == 900
+    assert usage.spare(now=110.0) == 0
+    assert usage.spend(100, now=120.0) is None
+    exceeded = usage.spend(1, now=130.0)
+    assert exceeded is not None
+    assert exceeded.retry == 480  # the day ends for all at once
+    assert usage.begin(now=611.0) is None
+    assert usage.statistics(now=611.0).bytes_today == 0
+
+
 def test_what_nobody_asked_for_stops_first() -> None:
     usage = Usage(Limits(requests=8, requests_per_minute=100, bytes_per_day=1000))
     assert usage.spare(now=0.0) == 6

@@ -69,7 +69,7 @@ def test_with_security_it_has_an_identity_and_says_where_it_listens(
         await asyncio.sleep(0)
         store = PairingStore(tmp_path)
         assert store.used
-        assert store.listened() == (host, port)
+        assert store.listened() == [(host, port)]
 
     served(settings(tmp_path, security="tls"), go)
     assert "no device is paired yet: run sluice pair" in capsys.readouterr().err

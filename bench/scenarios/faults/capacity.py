@@ -4,6 +4,7 @@
     download  how much of a fast link one gets, of what it gets directly
     pages     a page on a slow and on a fast link; the same page for another device
     stores    what it costs to keep answers for others, in memory and in a Valkey
+    processes how many more pages two processes serve than one
     evenly    a hundred devices that begin a page each within a minute
     at once   the same, all in one moment
     idle      fifty devices that do nothing
@@ -18,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from bench.capacity import bulk, crowd, download, idle, pages
+from bench.capacity import bulk, crowd, download, idle, pages, processes
 from bench.pairs.valkey_server import SERVER
 from bench.reports.report import Check
 from bench.scenarios.pages.page_load import SITE
@@ -28,7 +29,10 @@ from emulation.worlds.cables import NoBackend
 SLOW: Final = "384k"
 FAST: Final = "20M"
 BROAD: Final = "100M"
-PARTS: Final = ("bulk", "download", "pages", "stores", "evenly", "at once", "idle")
+PARTS: Final = (
+    *("bulk", "download", "pages", "stores", "processes"),
+    *("evenly", "at once", "idle"),
+)
 MINUTE: Final = 60.0
 GOALS: Final[Mapping[str, tuple[str, float]]] = {
     "remote_s_gb tcp": ("s/GB", 4.8),
@@ -47,6 +51,8 @@ GOALS: Final[Mapping[str, tuple[str, float]]] = {
 """At most. Processor seconds are those of a core that does the fixed work as REFERENCE has it."""
 LEAST: Final = 0.9
 """Of what a download gets directly."""
+MORE: Final = 1.5
+"""Pages a second of two processes, of one's."""
 REFERENCE: Final = 0.124
 """Seconds a gigabyte of the fixed work takes where the goals were set (two shared cores)."""
 
@@ -82,6 +88,8 @@ async def run(
             tell(await pages.run(folder, profile(name), runs=runs))
     if "stores" in parts and SERVER is not None:
         tell(await pages.stores(folder, profile(SLOW), runs=runs))
+    if "processes" in parts:
+        tell(await processes.run(folder, runs=runs))
     for name, spread in (("evenly", MINUTE), ("at once", 0.0)):
         if name in parts:
             tell(await crowd.run(folder, profile(SLOW), devices=devices, spread=spread, name=name))
@@ -116,6 +124,11 @@ def judge(rows: Sequence[Mapping[str, Any]]) -> dict[str, Check]:
                 for where, name in (("memory", "memory"), ("Valkey", "valkey")):
                     cost = row[f"remote_{name}"] / row["remote_none"]
                     found[f"with a store in {where} / without"] = cost
+            case "processes":
+                more = row["two_of_one"]
+                checks["pages a second of two processes"] = Check(
+                    more, "of one's", f"at least {MORE:g}", more >= MORE
+                )
             case "idle":
                 found |= {name: row[name] for name in GOALS if name in row}
             case name:

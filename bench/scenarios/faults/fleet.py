@@ -1,9 +1,10 @@
 """Does a fleet lose anything when one part after the other of it is killed?
 
-Two remotes behind HAProxy with one identity, one store and a Dask cluster; devices of this process,
-each behind a link of its own. First all load the same page: its origin is asked once, its pictures
-are made once. Then each loads pages of its own, some of which all load, and in the middle a worker,
-the scheduler, the store and a remote are killed, one after the other, none of which comes back.
+Two remotes of two processes behind HAProxy with one identity, one store and a Dask cluster; devices
+of this process, each behind a link of its own. First all load the same page: its origin is asked
+once, its pictures are made once. Then each loads pages of its own, some of which all load, and in
+the middle a worker, the scheduler, the store and a remote are killed, one after the other, none of
+which comes back.
 """
 
 from __future__ import annotations
@@ -37,10 +38,12 @@ from bench.pairs import haproxy
 from bench.pairs.dask_cluster import dask_cluster
 from bench.pairs.ports import HOST, free_port
 from bench.pairs.processes import named_command, text
+from bench.pairs.processor_time import descendants
 from bench.pairs.valkey_server import MISSING, SERVER, valkey
 from bench.reports.report import Check
 from bench.scenarios.entry import ARTICLE
 from emulation.lines.profiles import Profile, profile
+from pairing.invitation import Invitation
 from pairing.store import PairingStore
 
 DEVICES: Final = 50
@@ -53,6 +56,8 @@ KILLED_AT: Final = 0.3
 LIMIT: Final = 120.0
 """Seconds for a page."""
 REMOTES: Final = 2
+PROCESSES: Final = 2
+"""Of each."""
 WORKERS: Final = 2
 _FIGURE: Final = re.compile(r"^sluice_remote_(cluster_jobs_total\{where=\"\w+\"\}) (\S+)$", re.M)
 
@@ -163,6 +168,47 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+@dataclass(frozen=True, slots=True)
+class _Remote:
+    """One machine's command, with its processes."""
+
+    process: int
+    addresses: Sequence[Address]
+    statuses: Sequence[str]
+
+    async def kill(self) -> None:
+        """All of it in one moment, as a machine goes."""
+        for one in (self.process, *descendants(self.process)):
+            os.kill(one, signal.SIGKILL)
+
+
+@asynccontextmanager
+async def _remote(state: Path, store: str, scheduler: str, devices: int) -> AsyncIterator[_Remote]:
+    first = free_port(row=PROCESSES)
+    environment = {
+        "SLUICE_REMOTE_STATUS": f"{HOST}:{first}",
+        "SLUICE_REMOTE_STORE": store,
+        "SLUICE_REMOTE_DASK": scheduler,
+        "SLUICE_REMOTE_DEVICES": str(devices),
+        "SLUICE_REMOTE_STATE": str(state),
+        "SLUICE_REMOTE_PROCESSES": str(PROCESSES),
+    }
+    arguments = ("--listen=127.0.0.1:0", "--allow=127.0.0.0/8")
+    async with named_command("remote", *arguments, environment=environment) as (_, process):
+        statuses = [f"{HOST}:{first + number}" for number in range(PROCESSES)]
+        yield _Remote(process, PairingStore(state).listened(), statuses)
+
+
+def _states(folder: Path, devices: int) -> tuple[list[Path], list[Invitation]]:
+    """A state folder for each remote, of one identity, that all know the same devices."""
+    states = [folder / f"remote{number}" for number in range(REMOTES)]
+    pairings = PairingStore(states[0])
+    known = [pairings.pair(f"d{n}", host=HOST, port=1) for n in range(devices)]
+    for state in states[1:]:
+        shutil.copytree(states[0], state)
+    return states, known
+
+
 @asynccontextmanager
 async def _fleet(page: Path, link: Profile, devices: int) -> AsyncIterator[_Fleet]:
     origin = _Origin(page)
@@ -171,43 +217,25 @@ async def _fleet(page: Path, link: Profile, devices: int) -> AsyncIterator[_Flee
         at = await ends.enter_async_context(origin.serving())
         store = await ends.enter_async_context(valkey(folder))
         cluster = await ends.enter_async_context(dask_cluster(folder, workers=WORKERS))
-        states = [folder / f"remote{number}" for number in range(REMOTES)]
-        pairings = PairingStore(states[0])
-        known = [pairings.pair(f"d{n}", host=HOST, port=1) for n in range(devices)]
-        for state in states[1:]:
-            shutil.copytree(states[0], state)
-        statuses, addresses, processes = [], [], []
-        for state in states:
-            statuses.append(f"{HOST}:{free_port()}")
-            environment = {
-                "SLUICE_REMOTE_STATUS": statuses[-1],
-                "SLUICE_REMOTE_STORE": store.url,
-                "SLUICE_REMOTE_DASK": cluster.address,
-                "SLUICE_REMOTE_DEVICES": str(devices),
-                "SLUICE_REMOTE_STATE": str(state),
-            }
-            arguments = ("--listen=127.0.0.1:0", "--allow=127.0.0.0/8")
-            address, process = await ends.enter_async_context(
-                named_command("remote", *arguments, environment=environment)
-            )
-            addresses.append(address)
-            processes.append(process)
+        states, known = _states(folder, devices)
+        remotes = [
+            await ends.enter_async_context(_remote(state, store.url, cluster.address, devices))
+            for state in states
+        ]
+        addresses = [address for remote in remotes for address in remote.addresses]
         front = await ends.enter_async_context(haproxy.haproxy(addresses, folder))
         links = await ends.enter_async_context(lines(devices, front, link))
         ports = [
             await ends.enter_async_context(device_at(at_link, invitation))
             for at_link, invitation in zip(links, known, strict=True)
         ]
-
-        async def kill_a_remote() -> None:
-            os.kill(processes[0], signal.SIGKILL)
-
         victims = {
             "worker": lambda: cluster.kill(cluster.workers[0]),
             "scheduler": lambda: cluster.kill(cluster.scheduler),
             "store": store.kill,
-            "remote": kill_a_remote,
+            "remote": remotes[0].kill,
         }
+        statuses = [status for remote in remotes for status in remote.statuses]
         yield _Fleet(origin, at, page, ports, statuses, victims)
 
 

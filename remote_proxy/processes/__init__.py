@@ -1,0 +1,1 @@
+"""Several remote proxies on one machine as one command: started, watched, started again."""
