@@ -24,6 +24,7 @@ from remote_proxy.jobs.device_texts import DeviceTexts
 from remote_proxy.jobs.services import Services
 from remote_proxy.origin.client import Origin, OriginConfig
 from remote_proxy.plugged_in import load_plugins
+from remote_proxy.processes.group import note_listening
 from remote_proxy.processes.member import SAYS, with_parent
 from remote_proxy.promises.plugged_drivers import PluggedDrivers
 from remote_proxy.reach.certificates import NoRoots, client_context, has_roots
@@ -193,7 +194,7 @@ async def serving(
             await _listen_udp(server, *listening.address, paired)
         address = format_address(*listening.address)
         if paired is not None and beside is None:
-            pairings.note_listening(address)
+            note_listening(pairings, address)
         tasks = [asyncio.create_task(_watch(paired, server, alone=beside is None))]
         if paired is not None and isinstance(store, ValkeyStore):
             tasks.append(asyncio.create_task(SharedPairings(pairings, store).run()))

@@ -18,6 +18,7 @@ from typing import Final, Protocol
 
 import structlog
 
+from pairing.errors import PairingError
 from pairing.store import PairingStore
 from remote_proxy.processes.member import SAYS, SILENT, run_member
 from remote_proxy.processes.places import ListeningPlace, others, places
@@ -112,6 +113,14 @@ class ProcessGroup:
             listening([self._listening[one] for one in sorted(self._listening)])
 
 
+def note_listening(pairings: PairingStore, *addresses: str) -> None:
+    """For `sluice pair`, which can be told it as well: nothing ends where it can't be written."""
+    try:
+        pairings.note_listening(*addresses)
+    except PairingError as error:
+        _log.warning("sluice pair will not know the address", error=str(error))
+
+
 async def run(settings: GroupSettings, command: Sequence[str], count: int) -> None:
     """`count` processes until cancelled. Prints a line for each when all are ready.
 
@@ -125,7 +134,7 @@ async def run(settings: GroupSettings, command: Sequence[str], count: int) -> No
     def listening(addresses: list[str]) -> None:
         if settings.security == "tls":
             pairings = PairingStore(Path(settings.state))
-            pairings.note_listening(*addresses)
+            note_listening(pairings, *addresses)
             if not pairings.devices()[0]:
                 print("no device is paired yet: run sluice pair", file=sys.stderr)
         for address in addresses:

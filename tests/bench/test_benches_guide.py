@@ -48,6 +48,12 @@ def test_the_scenario_runs_and_gives_the_same_each_time(
 
 def test_every_command_of_the_guide_names_a_scenario() -> None:
     names = re.findall(r"python -m bench ([a-z][a-z0-9-]*)", GUIDE.read_text())
-    known = {entry.name for entry in registry.SCENARIOS} | {"list", "all", "compare", "figures"}
+    known = {entry.name for entry in registry.SCENARIOS} | {
+        "list",
+        "all",
+        "compare",
+        "figures",
+        "link",
+    }
     assert names
     assert set(names) <= known
