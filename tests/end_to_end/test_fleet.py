@@ -162,8 +162,8 @@ def test_what_one_device_had_the_next_has_and_a_store_that_dies_costs_work_alone
 
             await server.kill()
             await second.page(origin)
-            # The style also for who asks for it without its page. The picture may have come from the
-            # page before, which is open still, while the remote asks for it.
+            # The style also for who asks for it without its page. The picture may have come from
+            # the page before, which is open still, while the remote asks for it.
             await until(lambda: origin.counts()["/a.jpg"] == 2)
             assert origin.counts()["/page"] == 2
             assert await second.figure('store_up{store="valkey"}') == 0

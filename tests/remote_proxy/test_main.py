@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from configuration import RemoteSettings
+from pairing.errors import PairingError
 from pairing.store import PairingStore
 from remote_proxy.main import FILES, run, serving
 from tests.watched import run as watched
@@ -76,6 +78,18 @@ def test_with_security_it_has_an_identity_and_says_where_it_listens(
     PairingStore(tmp_path).pair("phone", host="h", port=1)
     served(settings(tmp_path, security="tls"), nothing)
     assert capsys.readouterr().err == ""
+
+
+def test_it_serves_where_it_can_not_note_its_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise PairingError("no space left")
+
+    monkeypatch.setattr(PairingStore, "note_listening", full)
+    with capture_logs() as logs:
+        served(settings(tmp_path, security="tls"), nothing)
+    assert any("sluice pair" in line["event"] for line in logs)
 
 
 @pytest.mark.parametrize("udp", [True, False])
