@@ -36,6 +36,7 @@ mount -o remount,ro,bind root/opt/sluice || exit 3  # whatever a boot tidies up
 cd root
 mount -t proc proc proc && mount --rbind /sys sys && mount --rbind /dev dev || exit 3
 mount -t tmpfs run run || exit 3
+mount -t tmpfs shm dev/shm || exit 3  # RemoveIPC empties it, and this one is in ours
 mount --bind proc/sys proc/sys && mount -o remount,ro,bind proc/sys || exit 3  # every machine's
 if [ $first = yes ]; then  # none of this machine's own services, and nothing of Sluice's
   rm -rf etc/systemd/system/*.wants etc/fstab var/lib/sluice etc/sluice etc/sysusers.d/sluice.conf

@@ -30,6 +30,13 @@ def traces(here: Machine) -> set[str]:
     return set(found.out.split())
 
 
+def state(here: Machine) -> dict[str, str]:
+    """The remote's files, by name, with their digests."""
+    words = ("find", ".", "-type", "f", "-exec", "sha256sum", "{}", "+")
+    found = here.run("env", "-C", "/var/lib/sluice/remote", *words).out
+    return {line[64:].strip().removeprefix("./"): line[:64] for line in found.splitlines()}
+
+
 def test_a_remote_proxy_is_installed_starts_again_with_the_machine_and_goes(here: Machine) -> None:
     before = traces(here)
     done = here.sluice("service", "install", "remote", "--", "--listen", ADDRESS)
@@ -68,14 +75,18 @@ def test_a_remote_proxy_is_installed_starts_again_with_the_machine_and_goes(here
     assert trusted.code == 0, trusted
     assert "/etc/ssl/certs/sluice.pem" in traces(here)
 
-    # One that dies is begun again; so is the machine.
+    # One that dies is begun again, with what it had; so is the machine.
+    kept = state(here)
+    assert "devices/laptop.pem" in kept
     here.run("kill", "-KILL", first)
     here.until("NRestarts", "1")
     here.until("SubState", "running")
     assert here.property("MainPID") not in ("0", first)
+    assert state(here) == kept
     here.stop()
     here.boot()
     here.until("SubState", "running")
+    assert state(here) == kept
 
     # Settings that make no sense are not tried over and over.
     refused = here.sluice("service", "install", "remote", "--", "--listen", "nonsense")
