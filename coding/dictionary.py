@@ -15,6 +15,7 @@ import zstandard
 
 from coding.delta import MAX_DICTIONARY
 from coding.owner import TextOwner
+from web.caching.fields import CacheControl
 from wire.fields import Headers, header
 from wire.origin_request import OriginRequest
 
@@ -106,8 +107,7 @@ class TextGathering:
 def may_keep(request: OriginRequest, status: int, headers: Headers) -> bool:
     """Whether the text of an answer may be kept: neither who asked nor who answered forbids it
     (RFC 9111, 3; 5.2.1.5 and 5.2.2.5)."""
-    said = (header(fields, "cache-control").lower() for fields in (request.headers, headers))
-    forbidden = any("no-store" in one for one in said)
+    forbidden = any("no-store" in CacheControl.of(one) for one in (request.headers, headers))
     return request.method == "GET" and status == 200 and not forbidden
 
 

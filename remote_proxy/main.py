@@ -7,10 +7,10 @@ import contextlib
 import resource
 import shutil
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import structlog
 
@@ -45,6 +45,7 @@ from transcoders.cluster.cluster_makers import ClusterMakers
 from transcoders.make.makers import Makers
 from transcoders.make.registry import MAX_PIXELS, Transcoders
 from transport.link.interface import LinkError
+from transport.tcp.sockets import Listener
 from version import VERSION
 
 FILES: Final = 65_536
@@ -123,27 +124,82 @@ async def serving(
     OSError for plug-ins that can't be had, too. `beside`: where other processes of this remote
     proxy listen (processes/); None: it is the only one.
     """
-    host, _, port = settings.listen.rpartition(":")
+    guard = _guard(settings.allow, beside or ())
+    pairings = PairingStore(Path(settings.state))
+    paired = PairedDevices(pairings) if settings.security == "tls" else None
+    _may_open_files()
+    async with AsyncExitStack() as ends:
+        origin = await ends.enter_async_context(_origin(settings, guard))
+        store, cluster = _open_store(settings, ends), _cluster(settings)
+        services = _services(settings, origin, store, cluster)
+        ends.push_async_callback(services.close)
+        server = _server(settings, services)
+        ends.push_async_callback(server.close)
+        await _show_status(settings, server, services, cluster, ends)
+        listening = await _listen(settings, server, paired)
+        address = format_address(*listening.address)
+        if paired is not None and beside is None:
+            note_listening(pairings, address)
+        work = [_watch(paired, server, alone=beside is None)]
+        if paired is not None and isinstance(store, ValkeyStore):
+            work.append(SharedPairings(pairings, store).run())
+        if settings.max_bytes_per_day and isinstance(store, ValkeyStore):
+            whose = pairings.identity().pin if paired is not None else b""
+            work.append(SharedUsage(services.devices, store, whose=whose).run())
+        async with _meanwhile(work), listening:
+            yield address
+
+
+@asynccontextmanager
+async def _meanwhile(work: Sequence[Coroutine[Any, Any, None]]) -> AsyncIterator[None]:
+    """Do it until the block is left."""
+    tasks = [asyncio.create_task(one) for one in work]
     try:
-        guard = Guard(settings.allow)
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _guard(allow: Sequence[str], beside: Sequence[int]) -> Guard:
+    """Raises OSError."""
+    try:
+        guard = Guard(allow)
     except ValueError as error:
         raise OSError(f"remote.allow: {error}") from error
-    for other in beside or ():
+    for other in beside:
         guard.listens(other)
-    limits = Limits(
+    return guard
+
+
+def _limits(settings: ServerSettings) -> Limits:
+    return Limits(
         requests=settings.max_requests,
         requests_per_minute=settings.max_requests_per_minute,
         connections=settings.max_connections,
         bytes_per_day=settings.max_bytes_per_day,
     )
-    pairings = PairingStore(Path(settings.state))
-    paired = PairedDevices(pairings) if settings.security == "tls" else None
+
+
+def _origin(settings: ServerSettings, guard: Guard) -> Origin:
+    """Raises OSError."""
     try:
         tls = client_context(settings.ca_file)
     except NoRoots as error:
         raise OSError(str(error)) from error
     if not has_roots():
         _log.warning("no root certificates here: https sites will fail; install ca-certificates")
+    config = OriginConfig(
+        per_host=settings.max_connections_per_host, total=settings.max_connections
+    )
+    return Origin(config, guard=guard, tls=tls)
+
+
+def _services(
+    settings: ServerSettings, origin: Origin, store: Store | None, cluster: Cluster | None
+) -> Services:
+    """Raises OSError for plug-ins that can't be had."""
     try:
         plugged = load_plugins(
             schedulers=settings.schedulers,
@@ -152,61 +208,49 @@ async def serving(
         )
     except LoadError as error:
         raise OSError(str(error)) from error
-    config = OriginConfig(per_host=settings.max_connections_per_host, total=limits.connections)
-    _may_open_files()
-    async with Origin(config, guard=guard, tls=tls) as origin, AsyncExitStack() as ends:
-        store, cluster = _open_store(settings, ends), _cluster(settings)
-        services = Services(
-            origin,
-            Transcoders(
-                workers=settings.workers,
-                shared=settings.shared,
-                plugged=plugged.transcoders,
-                store=store if settings.store != MEMORY else None,  # there they are already
-                makers=_makers(settings, cluster),
-            ),
-            Devices(limits),
-            texts=DeviceTexts(settings.texts),
-            worth=settings.worth,
-            schedulers=plugged.schedulers,
-            drivers=PluggedDrivers(plugged.import_drivers),
-            answers=_shared_answers(store, origin, settings.allow),
-        )
-        ends.push_async_callback(services.close)
-        server = RemoteServer(
-            services,
-            quantum=settings.quantum,
-            memory=settings.memory,
-            congestion=settings.congestion,
-            patience=settings.patience,
-            devices=settings.devices,
-            available=settings.available,
-        )
-        ends.push_async_callback(server.close)
-        await _show_status(settings, server, services, cluster, ends)
-        try:
-            listening = await server.listen(
-                host.strip("[]"), int(port), security=paired.security if paired else None
-            )
-        except (NotLoopback, LinkError) as error:
-            raise OSError(str(error)) from error
-        if paired is not None and settings.udp:
-            await _listen_udp(server, *listening.address, paired)
-        address = format_address(*listening.address)
-        if paired is not None and beside is None:
-            note_listening(pairings, address)
-        tasks = [asyncio.create_task(_watch(paired, server, alone=beside is None))]
-        if paired is not None and isinstance(store, ValkeyStore):
-            tasks.append(asyncio.create_task(SharedPairings(pairings, store).run()))
-        if limits.bytes_per_day and isinstance(store, ValkeyStore):
-            tasks.append(asyncio.create_task(SharedUsage(services.devices, store).run()))
-        try:
-            async with listening:
-                yield address
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+    return Services(
+        origin,
+        Transcoders(
+            workers=settings.workers,
+            shared=settings.shared,
+            plugged=plugged.transcoders,
+            store=store if settings.store != MEMORY else None,  # there they are already
+            makers=_makers(settings, cluster),
+        ),
+        Devices(_limits(settings)),
+        texts=DeviceTexts(settings.texts),
+        worth=settings.worth,
+        schedulers=plugged.schedulers,
+        drivers=PluggedDrivers(plugged.import_drivers),
+        answers=_shared_answers(store, origin, settings.allow),
+    )
+
+
+def _server(settings: ServerSettings, services: Services) -> RemoteServer:
+    return RemoteServer(
+        services,
+        quantum=settings.quantum,
+        memory=settings.memory,
+        congestion=settings.congestion,
+        patience=settings.patience,
+        devices=settings.devices,
+        available=settings.available,
+    )
+
+
+async def _listen(
+    settings: ServerSettings, server: RemoteServer, paired: PairedDevices | None
+) -> Listener:
+    """Over TCP, and over UDP if it may. Raises OSError."""
+    host, _, port = settings.listen.rpartition(":")
+    security = paired.security if paired is not None else None
+    try:
+        listening = await server.listen(host.strip("[]"), int(port), security=security)
+    except (NotLoopback, LinkError) as error:
+        raise OSError(str(error)) from error
+    if paired is not None and settings.udp:
+        await _listen_udp(server, *listening.address, paired)
+    return listening
 
 
 def _open_store(settings: ServerSettings, ends: AsyncExitStack) -> Store | None:

@@ -31,9 +31,16 @@ class SharedUsage:
     """One remote's part of it."""
 
     def __init__(
-        self, devices: Devices, counts: SharedCounts, *, now: Callable[[], float] | None = None
+        self,
+        devices: Devices,
+        counts: SharedCounts,
+        *,
+        whose: bytes = b"",
+        now: Callable[[], float] | None = None,
     ) -> None:
-        """`now`: seconds as whoever counts has them; the loop's unless given."""
+        """`whose`: tells these remotes' devices from those of others with the same names in one
+        store. `now`: seconds as whoever counts has them; the loop's unless given."""
+        self._whose = whose
         self._devices = devices
         self._counts = counts
         self._now = now or asyncio.get_running_loop().time
@@ -54,14 +61,14 @@ class SharedUsage:
             moved = usage.moved(now=now)
             if usage.idle and self._told.get(device, 0) == moved:
                 continue
-            key = name("usage 1", device)
+            key = name("usage 1", self._whose, device)
             found = await self._counts.tell(key, self._own, moved, seconds=DAY)
             if found is None:
                 return
             self._told[device] = moved
             counts, left = found
             others = sum(count for one, count in counts.items() if one != self._own)
-            if counts:
+            if counts and left:
                 usage.elsewhere(others, left=left, now=now)
         known = {device for device, _ in self._devices.each()}
         self._told = {device: moved for device, moved in self._told.items() if device in known}

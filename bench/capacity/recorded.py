@@ -11,13 +11,14 @@ is asked slowly.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from bench.origins import scripted
 from bench.origins.endpoint import PageAccess, no_link
 from bench.origins.site import Address
+from bench.pairs.pair import Tap
 from bench.pairs.processes import text
 from configuration import LocalSettings
 from local_proxy.dialling.dialer import Dialer
@@ -26,7 +27,7 @@ from local_proxy.main import LocalProxy
 from pairing.identity import device_identity
 from pairing.invitation import Invitation
 from policies.builtin.default import Default
-from transport.link.interface import Inbox, Link, LinkError, LinkStatistics, Outbox
+from transport.link.interface import Link, LinkError
 from transport.tcp.security import ClientSecurity
 from wire.frames import PADDING, Control, Data
 
@@ -55,53 +56,25 @@ class Recording:
     pages: int
 
 
-class _Recorder:
+class _Recorder(Tap):
     """A link, whose session's words are noted."""
 
     def __init__(self, link: Link) -> None:
-        self._link = link
-        self._outbox: Outbox | None = None
-        self._inbox: Inbox | None = None
-        self.said: list[Said] = []
+        super().__init__(link)
+        self.words: list[Said] = []
         self.ended = 0
         self.heard_at = 0.0
 
-    def start(
-        self, outbox: Outbox, inbox: Inbox, *, competes: Callable[[], bool] = lambda: True
-    ) -> None:
-        self._outbox, self._inbox = outbox, inbox
-        self._link.start(self, self, competes=competes)
-
-    def wake(self) -> None:
-        self._link.wake()
-
-    def close(self, error: LinkError | None = None) -> None:
-        self._link.close(error)
-
-    def statistics(self) -> LinkStatistics:
-        return self._link.statistics()
-
-    @property
-    def quantum(self) -> int:
-        assert self._outbox is not None
-        return self._outbox.quantum
-
     def next_frame(self, *, now: float, urgent: bool) -> Data | Control | None:
-        assert self._outbox is not None
-        frame = self._outbox.next_frame(now=now, urgent=urgent)
+        frame = super().next_frame(now=now, urgent=urgent)
         if frame is not None:
-            self.said.append(Said(frame, self.ended))
+            self.words.append(Said(frame, self.ended))
         return frame
 
     def frames_received(self, frames: Sequence[Data | Control], *, now: float) -> None:
-        assert self._inbox is not None
         self.ended += _endings(frames)
         self.heard_at = now
-        self._inbox.frames_received(frames, now=now)
-
-    def link_closed(self, error: LinkError | None) -> None:
-        assert self._inbox is not None
-        self._inbox.link_closed(error)
+        super().frames_received(frames, now=now)
 
 
 class SpokenAgain:
@@ -192,7 +165,7 @@ async def record(
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
     (recorder,) = recorders
-    return Recording(recorder.said, recorder.ended, len(visits))
+    return Recording(recorder.words, recorder.ended, len(visits))
 
 
 async def replayed(at: Address, invitation: Invitation, recording: Recording) -> int:

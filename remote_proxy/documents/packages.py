@@ -26,6 +26,7 @@ from remote_proxy.documents.fetch import Ask, Gathering
 from remote_proxy.documents.spool import Spool
 from remote_proxy.jobs.job import Job
 from remote_proxy.origin.client import ForwardedRequest, Origin, OriginResponse
+from remote_proxy.origin.response_fields import no_transform
 from transcoders.make.registry import Transcoders
 from transcoders.work.workers import Workers
 from wire import messages as m
@@ -179,10 +180,7 @@ async def _directory(gathering: Gathering) -> Directory:
 def _is_to_be_left(headers: Headers) -> bool:
     """Whether it is to be put away (RFC 6266, 4.2), or not to be changed (RFC 9111, 5.2.2.6)."""
     disposition = header(headers, "content-disposition").partition(";")[0].strip().lower()
-    return (
-        disposition not in ("", "inline")
-        or "no-transform" in header(headers, "cache-control").lower()
-    )
+    return disposition not in ("", "inline") or no_transform(headers)
 
 
 def _may_be_document(url: str, headers: Headers) -> bool:

@@ -67,9 +67,10 @@ class ProcessGroup:
         self._all: Callable[[list[str]], None] | None = None
 
     async def run(self, listening: Callable[[list[str]], None]) -> None:
-        """Until cancelled; then all have ended. Raises NotStarted, OSError.
+        """Until cancelled; then all have ended. Raises NotStarted, OSError, whatever `listening`
+        does.
 
-        `listening` is told all addresses once all of them listen.
+        It is told all addresses once all of them listen.
         """
         self._all = listening
         with TemporaryDirectory(prefix="sluice-remote-") as folder:
@@ -78,7 +79,7 @@ class ProcessGroup:
                     for number in range(len(self._places)):
                         tasks.create_task(self._keep(number, Path(folder) / str(number)))
             except ExceptionGroup as errors:
-                raise errors.exceptions[0] from None
+                raise _first(errors) from None
 
     async def _keep(self, number: int, signs: Path) -> None:
         clock, pause = asyncio.get_running_loop().time, PAUSE
@@ -111,6 +112,12 @@ class ProcessGroup:
         if self._all is not None and len(self._listening) == len(self._places):
             listening, self._all = self._all, None
             listening([self._listening[one] for one in sorted(self._listening)])
+
+
+def _first(error: Exception) -> Exception:
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 def note_listening(pairings: PairingStore, *addresses: str) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from pairing.errors import PairingError
 from remote_proxy.processes.group import NotStarted, ProcessGroup
 from remote_proxy.processes.places import ListeningPlace, others, places
 from tests.watched import run, until
@@ -145,6 +146,20 @@ def test_one_that_ends_as_it_starts_ends_all_with_its_own_code() -> None:
         with pytest.raises(NotStarted, match="process 2 of 2") as error:
             await group.listens()
         assert error.value.code == 3
+        assert children() == before
+
+    go(work)
+
+
+def test_who_can_not_be_told_ends_all_with_its_own_error() -> None:
+    def listening(_: list[str]) -> None:
+        raise PairingError("no place left")
+
+    async def work() -> None:
+        before = children()
+        group = ProcessGroup([sys.executable, "-I", "-c", WAITS], [ANY, ANY])
+        with pytest.raises(PairingError, match="no place left"):
+            await group.run(listening)
         assert children() == before
 
     go(work)

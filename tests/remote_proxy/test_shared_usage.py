@@ -26,6 +26,7 @@ class Told:
 
     clock: Clock
     there: bool = True
+    endless: bool = False
     kept: dict[bytes, tuple[dict[str, int], float]] = field(default_factory=dict)
 
     async def tell(
@@ -39,14 +40,14 @@ class Told:
         if count:
             counts[who] = count
             self.kept[key] = counts, ends
-        return dict(counts), ends - self.clock.now
+        return dict(counts), 0.0 if self.endless else ends - self.clock.now
 
 
 class Remote:
-    def __init__(self, told: Told) -> None:
+    def __init__(self, told: Told, whose: bytes = b"ours") -> None:
         self._clock = told.clock
         self.devices = Devices(Limits(bytes_per_day=1000))
-        self.shared = SharedUsage(self.devices, told, now=lambda: self._clock.now)
+        self.shared = SharedUsage(self.devices, told, whose=whose, now=lambda: self._clock.now)
 
     def moves(self, amount: int) -> bool:
         """Whether it may."""
@@ -95,6 +96,26 @@ def test_the_day_is_one_for_all() -> None:
     for remote in (one, other):
         remote.look()
     assert other.counted == 1
+
+
+def test_another_owner_s_device_of_that_name_in_the_same_store_is_another() -> None:
+    _, told, one, _ = three()
+    stranger = Remote(told, b"theirs")
+    one.moves(900)
+    one.look()
+    stranger.moves(1)
+    stranger.look()
+    assert stranger.counted == 1
+
+
+def test_a_store_that_knows_no_end_of_the_day_renews_nothing() -> None:
+    _, told, one, other = three()
+    one.moves(600)
+    one.look()
+    told.endless = True
+    other.moves(100)
+    other.look()
+    assert other.counted == 100
 
 
 def test_a_remote_that_starts_again_has_what_it_had_counted() -> None:

@@ -18,6 +18,8 @@ from wire.fields import Fields, header
 MOST: Final = float(1 << 31)
 """Seconds that stand for any more (RFC 9111, 1.2.2)."""
 _ESCAPED: Final = re.compile(r"\\.", re.DOTALL)
+_WORD: Final = re.compile(r"[a-z0-9_-]+")
+_KEEPING: Final = frozenset(("no-cache", "no-store", "no-transform", "private"))
 _MONTHS: Final = (
     *("jan", "feb", "mar", "apr", "may", "jun"),
     *("jul", "aug", "sep", "oct", "nov", "dec"),
@@ -47,13 +49,21 @@ class CacheControl:
 
     @classmethod
     def of(cls, fields: Fields) -> CacheControl:
-        """Read the directives of all lines. Anything can be read."""
+        """Read the directives of all lines. Anything can be read.
+
+        Those that keep something from being shared count wherever they stand outside of quotes:
+        who writes `private; max-age=60` means it.
+        """
         found: dict[str, str | None] = {}
-        for item in _items(header(fields, "cache-control")):
+        parts = _ESCAPED.sub("_", header(fields, "cache-control")).split('"')
+        for item in _items(parts):
             name, equals, argument = item.partition("=")
             name, said = name.strip().lower(), argument if equals else None
             if name and (name not in found or _seconds(said) < _seconds(found[name])):
                 found[name] = said
+        for word in _WORD.findall(_unquoted(parts).lower()):
+            if word in _KEEPING:
+                found.setdefault(word, None)
         return cls(found)
 
     def __contains__(self, name: str) -> bool:
@@ -92,9 +102,13 @@ def date(fields: Fields, name: str, *, now: float) -> float | None:
     return at if at <= now + _HALF * _YEAR else float(calendar.timegm((when[0] - 100, *when[1:])))
 
 
-def _items(text: str) -> list[str]:
-    """Cut at the commas that are not in quotes; each step looks at a character once."""
-    parts = _ESCAPED.sub("_", text).split('"')
+def _unquoted(parts: list[str]) -> str:
+    """All that is not in quotes, of a text cut at them; what has no end is in none."""
+    return " ".join([*parts[::2], *([] if len(parts) % 2 else parts[-1:])])
+
+
+def _items(parts: list[str]) -> list[str]:
+    """A text that was cut at its quotes, cut at the commas that are in none."""
     return '"'.join(
         part.replace(",", ";") if at % 2 else part for at, part in enumerate(parts)
     ).split(",")

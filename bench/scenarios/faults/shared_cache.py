@@ -126,35 +126,43 @@ async def _node(suite: Path, *arguments: str, environment: dict[str, str] | None
     return out
 
 
+@asynccontextmanager
+async def _suite_origin(suite: Path, folder: Path) -> AsyncIterator[Address]:
+    """The suite's own server. Raises OSError."""
+    port = free_port()
+    numbered = folder / "numbered.mjs"
+    numbered.write_text(_NUMBERED)
+    served = {
+        "npm_config_protocol": "http",
+        "npm_config_port": str(port),
+        "npm_config_pidfile": str(folder / "pid"),
+    }
+    variables = (f"{name}={value}" for name, value in served.items())
+    script = str(suite / "test-engine/server/server.mjs")
+    command = ("env", *variables, "node", "--import", str(numbered), script)
+    async with program(*command, port=port, folder=folder) as origin:
+        yield origin
+
+
+@asynccontextmanager
+async def _pair(folder: Path) -> AsyncIterator[Address]:
+    """Both proxies, with a store in memory: where browsers ask. Raises OSError."""
+    loopback = ("--listen=127.0.0.1:0", "--security=none")
+    stored = {"SLUICE_REMOTE_STORE": "memory", "SLUICE_REMOTE_STATE": str(folder / "remote")}
+    kept = {"SLUICE_LOCAL_STATE": str(folder / "local")}
+    far = named_command("remote", *loopback, "--allow=127.0.0.0/8", environment=stored)
+    async with far as (remote, _):
+        near = named_command("local", *loopback, f"--remote={text(remote)}", environment=kept)
+        async with near as (local, _):
+            yield local
+
+
 async def _results(suite: Path) -> list[dict[str, Any]]:
+    """A row for each of its tests that ran. Raises OSError."""
     async with AsyncExitStack() as ends:
         folder = Path(ends.enter_context(TemporaryDirectory()))
-        port, loopback = free_port(), ("--listen=127.0.0.1:0", "--security=none")
-        served = {
-            "npm_config_protocol": "http",
-            "npm_config_port": str(port),
-            "npm_config_pidfile": str(folder / "pid"),
-        }
-        numbered = folder / "numbered.mjs"
-        numbered.write_text(_NUMBERED)
-        node = ("node", "--import", str(numbered))
-        server = ("env", *(f"{name}={value}" for name, value in served.items()), *node)
-        origin = await ends.enter_async_context(
-            program(
-                *(*server, str(suite / "test-engine/server/server.mjs")), port=port, folder=folder
-            )
-        )
-        stored = {
-            "SLUICE_REMOTE_STORE": "memory",
-            "SLUICE_REMOTE_STATE": str(folder / "remote"),
-        }
-        remote, _ = await ends.enter_async_context(
-            named_command("remote", *loopback, "--allow=127.0.0.0/8", environment=stored)
-        )
-        kept = {"SLUICE_LOCAL_STATE": str(folder / "local")}
-        local, _ = await ends.enter_async_context(
-            named_command("local", *loopback, f"--remote={text(remote)}", environment=kept)
-        )
+        origin = await ends.enter_async_context(_suite_origin(suite, folder))
+        local = await ends.enter_async_context(_pair(folder))
         front = await ends.enter_async_context(_front(local, origin))
         asked = {"npm_config_base": f"http://{text(front)}", "npm_package_config_id": ""}
         results = folder / "results.json"

@@ -57,6 +57,35 @@ def test_lines_are_one_list() -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("max-age=60; private", {"private"}),
+        ("private; max-age=60", {"private"}),
+        ("max-age=60 No-Store", {"no-store"}),
+        ("no-store private", {"no-store", "private"}),
+        ("public\tno-transform", {"no-transform"}),
+        ('extension="no end, private', {"private"}),
+        ('private", no-store', {"private", "no-store"}),
+        ('extension="private, no-store", max-age=1', set()),
+        ('extension="a\\"b, private", public', set()),
+        ("x-private, no-stores, private-ish=1", set()),
+        ('no-cache="set-cookie"; private', {"no-cache", "private"}),
+    ],
+)
+def test_what_keeps_an_answer_from_others_is_read_however_it_is_written(
+    line: str, named: set[str]
+) -> None:
+    found = control(line)
+    assert {one for one in ("no-cache", "no-store", "no-transform", "private") if one in found} == (
+        named
+    )
+
+
+def test_an_argument_that_is_written_as_it_should_be_stays() -> None:
+    assert control('no-cache="set-cookie", max-age=5').arguments["no-cache"] == '"set-cookie"'
+
+
+@pytest.mark.parametrize(
     ("values", "seconds"),
     [
         ([], 0.0),
