@@ -5,9 +5,9 @@ them reach. Certificates that were let in, and those that were revoked, are two 
 any two of them merge to the same, in whatever order they meet. A certificate that was revoked is
 never let in again, for a device that is paired anew has another.
 
-What lies there is sealed with a key that follows from the remotes' own identity: who can read or
-write that place and has no identity learns nothing, and lets nobody in. He can put back what was
-there before; what a remote has in its files that takes nothing from.
+What lies there is sealed (sealing.py): who can read or write that place and has no identity lets
+nobody in. He can put back what was there before; what a remote has in its files that takes nothing
+from.
 
 Pure. It knows neither files nor stores.
 """
@@ -20,21 +20,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import msgspec
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    load_pem_private_key,
-)
 
 from pairing.identity import Identity
+from pairing.sealing import IdentitySeal, seal_of
 
-NONCE: Final = 12
-"""Bytes, of which no two are alike (RFC 8439, 2.8)."""
 MOST_REVOKED: Final = 100_000
 """Revocations that are remembered: a hundred times as many as devices can be paired."""
 _PURPOSE: Final = b"sluice pairings of several remotes 1"
@@ -91,26 +80,25 @@ def merged(one: Pairings, other: Pairings) -> Pairings:
     return Pairings(frozenset(devices.values()), frozenset(sorted(revoked)[:MOST_REVOKED]))
 
 
-def exchange_key(identity: Identity) -> bytes:
-    """The key with which remotes of that identity seal what they tell each other."""
-    key = load_pem_private_key(identity.pem, password=None)
-    secret = key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
-    return HKDF(algorithm=SHA256(), length=32, salt=None, info=_PURPOSE).derive(secret)
+def exchange_seal(identity: Identity) -> IdentitySeal:
+    """The seal with which remotes of that identity tell each other."""
+    return seal_of(identity, _PURPOSE)
 
 
-def sealed(pairings: Pairings, key: bytes, nonce: bytes) -> bytes:
+def sealed(pairings: Pairings, seal: IdentitySeal, nonce: bytes) -> bytes:
     """For the others. `nonce`: NONCE random bytes."""
     devices = sorted((one.certificate, one.name, one.paired) for one in pairings.devices)
-    data = _WRITER.encode(_Form(devices, sorted(pairings.revoked)))
-    return nonce + ChaCha20Poly1305(key).encrypt(nonce, data, _PURPOSE)
+    return seal.seal(_WRITER.encode(_Form(devices, sorted(pairings.revoked))), nonce)
 
 
-def opened(data: bytes, key: bytes) -> Pairings | None:
-    """What others have sealed; None: nobody with that key has."""
+def opened(data: bytes, seal: IdentitySeal) -> Pairings | None:
+    """What others have sealed; None: nobody with that seal has."""
+    found = seal.open(data)
+    if found is None:
+        return None
     try:
-        found = ChaCha20Poly1305(key).decrypt(data[:NONCE], data[NONCE:], _PURPOSE)
         form = _READER.decode(found)
-    except (InvalidTag, ValueError, msgspec.MsgspecError):
+    except msgspec.MsgspecError:
         return None
     return merged(_pairings(form.devices, form.revoked), Pairings())
 

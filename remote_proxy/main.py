@@ -31,8 +31,9 @@ from remote_proxy.reach.certificates import NoRoots, client_context, has_roots
 from remote_proxy.reach.guard import Guard
 from remote_proxy.reach.limits import Devices, Limits
 from remote_proxy.server import NotLoopback, RemoteServer
-from remote_proxy.shared_pairings import SharedPairings
-from remote_proxy.shared_usage import SharedUsage
+from remote_proxy.sharing.pairings import SharedPairings
+from remote_proxy.sharing.texts import SharedTexts
+from remote_proxy.sharing.usage import SharedUsage
 from remote_proxy.statistics import ClusterWork, SharedWork
 from remote_proxy.status.pages import status_pages
 from remote_proxy.store.opening import MEMORY, open_store
@@ -131,7 +132,8 @@ async def serving(
     async with AsyncExitStack() as ends:
         origin = await ends.enter_async_context(_origin(settings, guard))
         store, cluster = _open_store(settings, ends), _cluster(settings)
-        services = _services(settings, origin, store, cluster)
+        texts = DeviceTexts(settings.texts, elsewhere=_shared_texts(pairings, paired, store))
+        services = _services(settings, origin, store, cluster, texts)
         ends.push_async_callback(services.close)
         server = _server(settings, services)
         ends.push_async_callback(server.close)
@@ -197,7 +199,11 @@ def _origin(settings: ServerSettings, guard: Guard) -> Origin:
 
 
 def _services(
-    settings: ServerSettings, origin: Origin, store: Store | None, cluster: Cluster | None
+    settings: ServerSettings,
+    origin: Origin,
+    store: Store | None,
+    cluster: Cluster | None,
+    texts: DeviceTexts,
 ) -> Services:
     """Raises OSError for plug-ins that can't be had."""
     try:
@@ -218,7 +224,7 @@ def _services(
             makers=_makers(settings, cluster),
         ),
         Devices(_limits(settings)),
-        texts=DeviceTexts(settings.texts),
+        texts=texts,
         worth=settings.worth,
         schedulers=plugged.schedulers,
         drivers=PluggedDrivers(plugged.import_drivers),
@@ -297,6 +303,15 @@ def _shared_answers(
     if store is None:
         return None
     return SharedAnswers(origin, AnswerRecords(store, allowed=" ".join(sorted(allow))))
+
+
+def _shared_texts(
+    pairings: PairingStore, paired: PairedDevices | None, store: Store | None
+) -> SharedTexts | None:
+    """None: no device proves who it is, or no other remote could ask for them."""
+    if paired is None or not isinstance(store, ValkeyStore):
+        return None
+    return SharedTexts(store, pairings.identity())
 
 
 async def _show_status(

@@ -124,6 +124,7 @@ class RemoteSession:
         self.texts = SessionTexts(
             *(services.texts, lambda: self.device),
             wanted=lambda: self.accepts(abilities.DICTIONARIES),
+            proven=peer.id if peer is not None else "",
         )
         self.playing = Playing(self.obedience.guarantees)
         self._news = DeviceNews(

@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from redis.asyncio import Redis
+
 SERVER = next(
     filter(None, map(shutil.which, ("valkey-server", "redis-server", "redis-check-rdb"))), None
 )
@@ -41,6 +43,12 @@ class ValkeyServer:
         while not await self._answers():
             assert self._process.returncode is None, "the store ended at once"
             await asyncio.sleep(0.02)
+
+    async def count(self) -> int:
+        """How many names it has."""
+        async with Redis.from_url(self.url) as client:
+            found: int = await client.dbsize()
+            return found
 
     async def kill(self) -> None:
         if self._process is not None and self._process.returncode is None:

@@ -75,6 +75,7 @@ class Services:
         """End the work."""
         if self.answers is not None:
             await self.answers.close()
+        await self.texts.close()
         await self.drivers.close()
         await self.rush.close()
         await self.transcoders.close()

@@ -67,7 +67,10 @@ class TextWork:
         """Choose how it is coded; the body, of which a first part may have been looked at."""
         if self._texts.keeps(self._job, response.status, headers):
             self._gathering = TextGathering()
-        found = self._texts.nearest(self._job, self._media) if response.status == 200 else []
+        found = []
+        if response.status == 200:
+            await self._texts.gathered(self._job.document)
+            found = self._texts.nearest(self._job, self._media)
         near = [(one, text) for one in found if (text := one.text()) is not None]
         if not near:
             return body

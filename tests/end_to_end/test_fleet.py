@@ -6,6 +6,8 @@ The store is a real one, of Debian's packages. What it loses, or that it dies, c
 from __future__ import annotations
 
 import asyncio
+import base64
+import json
 import os
 import random
 import re
@@ -202,6 +204,15 @@ def test_a_day_s_bytes_count_at_all_remotes(tmp_path: Path) -> None:
     run(go(), timeout=180)
 
 
+async def holds(store: ValkeyServer, names: int) -> None:
+    """Until it has so many."""
+    for _ in range(300):
+        if await store.count() >= names:
+            return
+        await asyncio.sleep(0.1)
+    raise AssertionError(f"the store has {await store.count()} names")
+
+
 async def refused(browser: Browser, url: str) -> bool:
     """Whether pages come no more, soon."""
     for _ in range(100):
@@ -226,7 +237,8 @@ def test_who_is_paired_with_one_remote_is_known_to_all_and_goes_on_at_another(
     async def go() -> None:
         origin = FakeOrigin()
         origin.paths["/slow"] = slowly
-        origin.serve("/page", b"words")
+        page = b"<!doctype html>" + base64.b64encode(random.Random(2).randbytes(30_000))
+        origin.serve("/page", page + b"words")
         async with AsyncExitStack() as ends:
             store = await ends.enter_async_context(valkey(tmp_path))
             await ends.enter_async_context(origin.running())
@@ -253,6 +265,8 @@ def test_who_is_paired_with_one_remote_is_known_to_all_and_goes_on_at_another(
                 named_command("local", "--listen=127.0.0.1:0", environment=own)
             )
             browser = Browser(local)
+            assert (await browser.navigate(f"{origin.base}/page")).body.endswith(b"words")
+            await holds(store, 3)  # the page's text, who is paired, that none share its answer
             async with browser.open(f"{origin.base}/slow") as answer:
                 got = bytearray(await anext(answer.stream))
                 os.kill(first_process, signal.SIGKILL)
@@ -264,6 +278,8 @@ def test_who_is_paired_with_one_remote_is_known_to_all_and_goes_on_at_another(
             began = loop.time()
             assert (await browser.navigate(f"{origin.base}/page")).body.endswith(b"words")
             assert loop.time() - began < 10  # it does not knock at the dead one first
+            said = json.loads((await browser.get("http://sluice.local/status.json")).body)
+            assert said["texts"]["spared"] > 35_000  # the second remote has what the first one sent
             PairingStore(states[1]).revoke("phone")
             await until(lambda: not PairingStore(states[1]).devices()[0])
             assert await refused(browser, f"{origin.base}/page")

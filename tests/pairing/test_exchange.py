@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 
 from pairing.errors import PairingError
 from pairing.exchange import (
-    NONCE,
     PairedDevice,
     Pairings,
-    exchange_key,
+    exchange_seal,
     id_of,
     merged,
     opened,
     sealed,
 )
 from pairing.identity import new_identity
+from pairing.sealing import NONCE, IdentitySeal
 from pairing.store import PairingStore
 
-KEY = bytes(range(32))
+SEAL = IdentitySeal(bytes(range(32)), b"tests")
 DEVICES = st.builds(
     PairedDevice,
     st.sampled_from([b"a", b"b", b"c", b"d"]),
@@ -51,32 +51,32 @@ def test_in_whatever_order_they_meet_they_know_the_same(
 @given(KNOWN)
 def test_what_is_sealed_is_read_by_whoever_has_the_key(known: Pairings) -> None:
     clean = merged(known, Pairings())
-    data = sealed(clean, KEY, bytes(NONCE))
-    assert opened(data, KEY) == clean
-    assert opened(data, bytes(32)) is None
+    data = sealed(clean, SEAL, bytes(NONCE))
+    assert opened(data, SEAL) == clean
+    assert opened(data, IdentitySeal(bytes(32), b"tests")) is None
     assert b"phone" not in data
 
 
 @given(st.binary(max_size=200))
 def test_anything_else_is_nobodys(data: bytes) -> None:
-    assert opened(data, KEY) is None
-    whole = sealed(Pairings(), KEY, bytes(NONCE))
-    assert opened(whole + data, KEY) is None or not data
+    assert opened(data, SEAL) is None
+    whole = sealed(Pairings(), SEAL, bytes(NONCE))
+    assert opened(whole + data, SEAL) is None or not data
 
 
 def test_each_changed_byte_is_noticed() -> None:
-    data = bytearray(sealed(Pairings(revoked=frozenset({"x"})), KEY, bytes(NONCE)))
+    data = bytearray(sealed(Pairings(revoked=frozenset({"x"})), SEAL, bytes(NONCE)))
     for at in range(len(data)):
         changed = bytearray(data)
         changed[at] ^= 1
-        assert opened(bytes(changed), KEY) is None
+        assert opened(bytes(changed), SEAL) is None
 
 
 def test_a_key_is_its_identitys() -> None:
     one, other = new_identity(), new_identity()
-    assert exchange_key(one) == exchange_key(one)
-    assert exchange_key(one) != exchange_key(other)
-    assert len(exchange_key(one)) == 32
+    assert exchange_seal(one).key == exchange_seal(one).key
+    assert exchange_seal(one).key != exchange_seal(other).key
+    assert len(exchange_seal(one).key) == 32
 
 
 def store(folder: Path) -> PairingStore:

@@ -94,7 +94,7 @@ def test_one_device_takes_a_part_and_all_take_no_more_than_there_is() -> None:
         session = remote.session(device)
         for number in range(50):
             session.keep(text(str(number), url=f"{PAGE}/{number}"))
-            assert remote.texts.bytes <= 40_000
+            assert remote.texts.used <= 40_000
         assert 0 < remote.texts.of(device).bytes <= 40_000 // SHARE
     assert len(remote.texts.of("h"))
     assert not len(remote.texts.of("a")), "it was away for longest"

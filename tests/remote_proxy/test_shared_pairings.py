@@ -12,7 +12,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from pairing.store import PairingStore
-from remote_proxy.shared_pairings import SharedPairings
+from remote_proxy.sharing.pairings import SharedPairings
 from remote_proxy.store.memory import MemoryStore
 from remote_proxy.store.store import StoreStatistics
 

@@ -10,7 +10,7 @@ import pytest
 
 from bench.pairs.valkey_server import MISSING, SERVER, valkey
 from remote_proxy.reach.limits import DAY, Devices, Limits
-from remote_proxy.shared_usage import SharedUsage
+from remote_proxy.sharing.usage import SharedUsage
 from remote_proxy.store.valkey import ValkeyStore
 from tests.watched import run
 

@@ -13,7 +13,8 @@ from typing import Final
 import structlog
 
 from pairing.errors import PairingError
-from pairing.exchange import NONCE, Pairings, exchange_key, merged, opened, sealed
+from pairing.exchange import Pairings, exchange_seal, merged, opened, sealed
+from pairing.sealing import NONCE
 from pairing.store import PairingStore
 from remote_proxy.store.store import Store, name
 
@@ -32,7 +33,7 @@ class SharedPairings:
         identity = pairings.identity()
         self._pairings = pairings
         self._store = store
-        self._key = exchange_key(identity)
+        self._seal = exchange_seal(identity)
         self._place = name("pairings 1", identity.pin)
         self._seen: tuple[object, bytes | None] | None = None
         """The files and what was in the store, at the last look."""
@@ -58,7 +59,7 @@ class SharedPairings:
         now = (self._pairings.revision(), there)
         if now == self._seen:
             return
-        theirs = opened(there, self._key) if there is not None else None
+        theirs = opened(there, self._seal) if there is not None else None
         if there is not None and theirs is None:
             _log.warning("the store has pairings that none of our remotes has put there")
         ours = self._pairings.pairings()
@@ -66,6 +67,6 @@ class SharedPairings:
         if both != ours:
             self._pairings.take(both)
         if both != theirs:
-            there = sealed(both, self._key, secrets.token_bytes(NONCE))
+            there = sealed(both, self._seal, secrets.token_bytes(NONCE))
             await self._store.put(self._place, there, seconds=_KEPT)
         self._seen = (self._pairings.revision(), there)

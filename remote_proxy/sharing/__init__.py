@@ -1,0 +1,1 @@
+"""Tells the remotes that share a store what each of them knows of their devices."""
