@@ -57,6 +57,8 @@ class PolicyStatistics:
     """Seconds of the longest reaction."""
     waiting: int
     """Events it has still to hear."""
+    rules: tuple[Rule, ...] = ()
+    """Of the plan in force, its own; where two speak of the same, the later policy's holds."""
 
 
 class PolicyRuntime:
@@ -146,6 +148,7 @@ class PolicyRuntime:
                 refused=slot.refused,
                 slowest=slot.slowest,
                 waiting=self._queue.waiting_for(slot),
+                rules=self._host.rules_of(slot),
             )
             for slot in self._host.slots
         )

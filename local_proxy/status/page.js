@@ -150,12 +150,25 @@ function showNode(node, name, titles) {
   return made;
 }
 
+const unfolded = new Set();
+
+function showRules({ name, rules, more_rules: more }) {
+  const made = make("details", "help", make("summary", "", `${rules.length + more} ${rules.length + more === 1 ? "rule" : "rules"} in force`));
+  made.open = unfolded.has(name);
+  made.addEventListener("toggle", () => (made.open ? unfolded.add(name) : unfolded.delete(name)));
+  const lines = rules.map((rule) => make("li", "", rule));
+  if (more) lines.push(make("li", "empty", `and ${more} more`));
+  made.append(make("ol", "rules", ...lines));
+  return made;
+}
+
 function showPolicy(policy) {
   const line = make("div", "line", make("span", "name", policy.name),
     make("span", policy.on ? "tag" : "tag off", policy.on ? "on" : "off"));
   const facts = `${policy.reactions} events, ${policy.commands} commands${policy.refused ? `, ${policy.refused} refused` : ""}, slowest ${timeText(policy.slowest)}`;
   const made = make("li", "", line, make("p", "note", facts));
   if (policy.why_off) made.append(make("p", "why", policy.why_off));
+  if (policy.rules.length) made.append(showRules(policy));
   return made;
 }
 

@@ -190,6 +190,10 @@ class PolicyStatus(msgspec.Struct, frozen=True, kw_only=True):
     commands: int = 0
     refused: int = 0
     slowest: float = 0.0
+    rules: list[str] = []
+    """What of the plan in force is its own, in order; a later one wins."""
+    more_rules: int = 0
+    """That are not listed."""
 
 
 class Problem(msgspec.Struct, frozen=True):

@@ -13,6 +13,7 @@ from local_proxy.status.snapshot import (
     PicturesStatus,
     PolicyStatus,
 )
+from policies.api.plan import described
 from policies.api.view import SessionView
 from wire.tree_row import STATES, TreeRow
 
@@ -20,6 +21,8 @@ MAX_COMPONENTS: Final = 200
 """Listed of one document."""
 MAX_DOCUMENTS: Final = 50
 """The ones opened last."""
+MAX_RULES: Final = 50
+"""Listed of one policy."""
 PICTURES: Final[Mapping[str, str]] = {
     "slow": "coarse first: they would be waited for",
     "unmeasured": "coarse first: the link was not measured yet",
@@ -118,6 +121,8 @@ def policies(statistics: Iterable[PolicyStatistics]) -> list[PolicyStatus]:
             commands=policy.commands,
             refused=policy.refused,
             slowest=policy.slowest,
+            rules=[described(rule) for rule in policy.rules[:MAX_RULES]],
+            more_rules=max(len(policy.rules) - MAX_RULES, 0),
         )
         for policy in statistics
     ]

@@ -160,6 +160,19 @@ def resolve(rules: Iterable[Rule], *, front: int | None) -> tuple[Rule, ...]:
     return tuple(resolved)
 
 
+def described(rule: Rule) -> str:
+    """A rule as a line for whoever writes policies: what it is about, and what becomes of that."""
+    about: list[str] = []
+    becomes: list[str] = []
+    for name in rule.__struct_fields__:
+        value = getattr(rule, name)
+        if value is None:
+            continue
+        said = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+        (becomes if name in _DEFAULTS else about).append(f"{name}={said}")
+    return f"{' '.join(about) or 'everything'}: {' '.join(becomes) or 'nothing'}"
+
+
 def to_wire(rules: Iterable[Rule]) -> list[dict[str, Any]]:
     """The rules as wire.messages.SetPlan carries them; what is not said costs nothing."""
     return [msgspec.to_builtins(rule) for rule in rules]

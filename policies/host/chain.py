@@ -146,6 +146,10 @@ class PolicyHost:
             self._resolved_of = (*asked, resolve(asked[0], front=asked[1]))
         return self._resolved_of[2]
 
+    def rules_of(self, slot: PolicySlot) -> tuple[Rule, ...]:
+        """What of the plan is that policy's, as it said it."""
+        return self._settings.rules_of(slot.index)
+
     def view(self, *, now: float) -> SessionView:
         settings = self._settings
         return self._model.view(

@@ -196,6 +196,10 @@ class StandingCommands:
         plans = {**self._plans, owner: rules}
         return tuple(rule for one in sorted(plans) for rule in plans[one])
 
+    def rules_of(self, owner: int) -> tuple[Rule, ...]:
+        """One policy's plan, as it said it."""
+        return self._plans.get(owner, ())
+
     def plans(self) -> list[tuple[int, SetPlan]]:
         """Each policy's plan, and whose it is."""
         return [(owner, SetPlan(self._plans[owner])) for owner in sorted(self._plans)]

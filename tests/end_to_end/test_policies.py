@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,9 @@ def test_a_plan_can_stop_pictures_at_low(tmp_path: Path) -> None:
             assert 0 < found.carried < len(PHOTO.read_bytes()) / 4
             plain = await both.client.get(origin.base + "/a.jpg")
             assert plain.body == PHOTO.read_bytes()
+            shown = json.loads((await both.client.get("http://sluice.local/status.json")).body)
+            rules = {one["name"]: one["rules"] for one in shown["policies"]}
+            assert rules["mine"] == ["kind=image: level=low"]
 
     run(go())
 

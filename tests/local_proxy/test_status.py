@@ -35,6 +35,7 @@ from local_proxy.status.snapshot import (
     StatusSnapshot,
 )
 from policies.api import DocumentOpened, Event, Kind, Progress, SessionOpened, SkeletonGrew, Use
+from policies.api.plan import Rule
 from policies.builtin.default import Default
 from policies.testing import replay
 from remote_proxy.jobs.economy import AdaptationReason
@@ -327,6 +328,10 @@ def test_summary_lists_what_policies_see() -> None:
     assert (oldest.components[0].level, oldest.components[0].length) == ("low", 700)
     statistics = PolicyStatistics("p", False, "broke", 3, 2, 1, 0.5, 0)
     assert summary.policies([statistics, replace(statistics, on=True, why_off="")])[0].why_off
+    many = replace(statistics, rules=tuple(Rule(tier=n) for n in range(52)))
+    (listed,) = summary.policies([many])
+    assert listed.rules[:2] == ["everything: tier=0", "everything: tier=1"]
+    assert (len(listed.rules), listed.more_rules) == (50, 2)
 
 
 def test_what_was_decided_about_pictures_is_said_to_people_and_to_programs() -> None:

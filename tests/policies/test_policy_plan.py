@@ -14,6 +14,7 @@ from policies.api.plan import (
     Rule,
     Subject,
     decide,
+    described,
     from_wire,
     resolve,
     to_wire,
@@ -123,3 +124,18 @@ def test_rules_from_the_wire_are_checked(wire: list[Any]) -> None:
 
 def test_what_is_not_said_costs_nothing() -> None:
     assert to_wire([Rule(kind=Kind.IMAGE, level="none")]) == [{"kind": "image", "level": "none"}]
+
+
+@pytest.mark.parametrize(
+    ("rule", "line"),
+    [
+        (Rule(kind=Kind.IMAGE, level="none"), "kind=image: level=none"),
+        (Rule(document="back", use=Use.BACKGROUND, tier=2), "use=background document=back: tier=2"),
+        (Rule(components=(3, 4), fetch="ask"), "components=3,4: fetch=ask"),
+        (Rule(at_least=9, within=2.5, untouched=False), "at_least=9: untouched=False within=2.5"),
+        (Rule(fit_layout=True), "everything: fit_layout=True"),
+        (Rule(kind=Kind.FONT), "kind=font: nothing"),
+    ],
+)
+def test_a_rule_is_a_line_to_read(rule: Rule, line: str) -> None:
+    assert described(rule) == line
