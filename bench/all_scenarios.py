@@ -140,12 +140,11 @@ async def _end(child: asyncio.subprocess.Process) -> None:
     if child.returncode is not None:
         return
     child.send_signal(signal.SIGINT)
-    try:
-        async with asyncio.timeout(FAREWELL):
-            await child.wait()
-    except TimeoutError:
+    ended = asyncio.ensure_future(child.wait())
+    await asyncio.wait([ended], timeout=FAREWELL)
+    if not ended.done():
         os.killpg(child.pid, signal.SIGKILL)
-        await child.wait()
+    await ended
 
 
 def _told(ended: _Ended, folder: Path) -> str:

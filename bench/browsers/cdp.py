@@ -332,9 +332,8 @@ async def _drain(process: asyncio.subprocess.Process, words: deque[str]) -> None
 
 async def _end(process: asyncio.subprocess.Process) -> None:
     """Let Chromium leave by itself, then end its process group, renderers and all."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(3):
-            await process.wait()
+    ended = asyncio.ensure_future(process.wait())
+    await asyncio.wait([ended], timeout=3)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    await process.wait()
+    await ended

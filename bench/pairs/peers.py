@@ -286,12 +286,11 @@ async def _drain(pipe: asyncio.StreamReader | None, words: bytearray) -> None:
 async def _end(process: asyncio.subprocess.Process) -> None:
     with contextlib.suppress(ProcessLookupError):
         process.terminate()
-    try:
-        async with asyncio.timeout(_END_AFTER):
-            await process.wait()
-    except TimeoutError:
+    ended = asyncio.ensure_future(process.wait())
+    await asyncio.wait([ended], timeout=_END_AFTER)
+    if not ended.done():
         process.kill()
-        await process.wait()
+    await ended
 
 
 def peers(names: Sequence[str], *, ca_file: Path | None = None) -> list[Peer]:

@@ -52,12 +52,11 @@ async def program(*command: str, port: int, folder: Path) -> AsyncIterator[Addre
     finally:
         with contextlib.suppress(ProcessLookupError):
             process.terminate()
-        try:
-            async with asyncio.timeout(_END_AFTER):
-                await process.wait()
-        except TimeoutError:
+        ended = asyncio.ensure_future(process.wait())
+        await asyncio.wait([ended], timeout=_END_AFTER)
+        if not ended.done():
             process.kill()
-            await process.wait()
+        await ended
 
 
 @asynccontextmanager
@@ -112,11 +111,15 @@ async def _end_session(number: int, watch: int, port: int) -> None:
     for how in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(number, how)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_END_AFTER):
-                await _readable(watch)
-                await _refusing(port)
-                return
+        ended = asyncio.ensure_future(_gone(watch, port))
+        if (await asyncio.wait([ended], timeout=_END_AFTER))[0]:
+            return
+        ended.cancel()
+
+
+async def _gone(watch: int, port: int) -> None:
+    await _readable(watch)
+    await _refusing(port)
 
 
 async def _refusing(port: int) -> None:

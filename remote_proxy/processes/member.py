@@ -110,9 +110,9 @@ async def _end(process: Process) -> None:
         return
     with contextlib.suppress(ProcessLookupError):
         process.terminate()
-        try:
-            async with asyncio.timeout(ENDING):
-                await process.wait()
-        except TimeoutError:
-            process.kill()
-            await process.wait()
+    ended = asyncio.ensure_future(process.wait())
+    # In a task that is being cancelled asyncio.timeout raises no TimeoutError before Python 3.11.4.
+    await asyncio.wait([ended], timeout=ENDING)
+    if not ended.done():
+        process.kill()
+    await ended

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
 import ssl
 from collections.abc import AsyncIterator
@@ -54,6 +55,8 @@ async def tls_through(
         await writer.start_tls(context, server_hostname=name)
     except BaseException:
         writer.transport.abort()
+        with contextlib.suppress(OSError):  # asyncio may have it logged by chance else
+            await writer.wait_closed()
         raise
     return reader, writer
 

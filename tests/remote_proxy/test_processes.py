@@ -31,11 +31,7 @@ print(f"listening on {host}:{listener.getsockname()[1]}", flush=True)
 """
 WAITS = PROGRAM + "sys.stdin.read()\n"
 DEAF = (
-    PROGRAM
-    + """
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
-signal.pause()
-"""
+    "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + PROGRAM + "signal.pause()\n"
 )
 BAD = "import sys\nif '--status=h:9' in sys.argv: sys.exit(3)\n" + WAITS
 ALIVE = (
