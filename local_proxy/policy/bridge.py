@@ -239,6 +239,7 @@ class Bridge:
     def document_closed(self, document: int) -> None:
         """A document's window is gone."""
         self._components.close(document)
+        self._overview.closed(document)
         self._hear(e.DocumentClosed(document))
 
     def component_requested(self, component: Component) -> None:
@@ -296,6 +297,10 @@ class Bridge:
         """A sound or film of the page plays, or none."""
         self._documents.looked_at(document, now=self._now())
         self._hear(e.PlayingChanged(document, on))
+
+    def titled(self, document: int, title: str) -> None:
+        """What the page calls itself."""
+        self._overview.titled(document, title)
 
     def closed(self, document: int) -> None:
         """The page was left for good."""

@@ -79,6 +79,8 @@ class Overview:
         self._crossed_before = 0
         """Bytes of all their packets."""
         self._problems: deque[tuple[float, str]] = deque(maxlen=PROBLEMS)
+        self._titles: dict[int, str] = {}
+        """Of documents that are open."""
 
     def carried(self, component: Component, amount: int) -> None:
         """Bytes of a component came over the link; `amount` 0: something else about it changed."""
@@ -101,6 +103,17 @@ class Overview:
         """A document, for the chart's legend."""
         self.history.record(document, 0, now=self._now())
         self.history.label(document, url)
+
+    def titled(self, document: int, title: str) -> None:
+        """What an open document calls itself; of any other, it is not kept."""
+        words = " ".join(title.split())
+        if words and document in self._runtime.view.documents:
+            self._titles[document] = words
+            self.history.label(document, words)
+
+    def closed(self, document: int) -> None:
+        """It is open no more."""
+        self._titles.pop(document, None)
 
     def problem(self, text: str) -> None:
         """Something went wrong that people may want to know."""
@@ -157,7 +170,7 @@ class Overview:
             savings=ShownSavings(origin_bytes=self._origin_bytes, link_bytes=self._link_bytes),
             texts=self._texts(),
             pictures=summary.pictures(session.words.decisions) if session is not None else [],
-            documents=summary.documents(view),
+            documents=summary.documents(view, self._titles),
             tree=summary.tree(session.words.tree.rows) if session is not None else None,
             tree_age=now - session.words.tree.drawn_at
             if session and session.words.tree.rows

@@ -7,6 +7,7 @@ const chart = new Chart(at("chart"));
 const pathChart = new Chart(at("paths-chart"), "path");
 
 const shortly = (url) => url.replace(/^https?:\/\//, "");
+const fileOf = (url) => url.split(/[?#]/)[0].split("/").pop() || shortly(url);
 
 function make(tag, className, ...children) {
   const made = document.createElement(tag);
@@ -198,7 +199,8 @@ function show(status) {
   at("documents").replaceChildren(...(documents.length ? documents.map(showDocument) : none("p", "No document is open.")));
   at("pictures").replaceChildren(...pictures.map(({ count, text }) =>
     make("li", "note", `${count} ${count === 1 ? "picture" : "pictures"} ${text}`)));
-  const titles = Object.fromEntries(documents.map((doc) => [String(doc.id), doc.title || shortly(doc.url)]));
+  const titles = Object.fromEntries(documents.flatMap((doc) => [
+    [String(doc.id), doc.title || shortly(doc.url)], ...doc.components.filter(({ id }) => id !== doc.id).map(({ id, url }) => [String(id), fileOf(url)])]));
   at("tree").replaceChildren(...(tree ? [make("ul", "", showNode(tree, "link", titles)), make("p", "note", `As it was ${timeText(status.tree_age)} ago.`)]
     : none("p", "The remote proxy has not sent it yet.")));
   at("policies").replaceChildren(...(policies.length ? policies.map(showPolicy) : none("li", "None.")));

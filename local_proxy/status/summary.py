@@ -34,8 +34,8 @@ PICTURES: Final[Mapping[str, str]] = {
 """What the remote proxy's reasons mean."""
 
 
-def documents(view: SessionView) -> list[DocumentStatus]:
-    """Open documents, the newest first."""
+def documents(view: SessionView, titles: Mapping[int, str]) -> list[DocumentStatus]:
+    """Open documents, the newest first. `titles`: what some of them call themselves."""
     listed = []
     for document in list(view.documents.values())[: -MAX_DOCUMENTS - 1 : -1]:
         parts = list(view.parts(document.id))
@@ -43,6 +43,7 @@ def documents(view: SessionView) -> list[DocumentStatus]:
             DocumentStatus(
                 id=document.id,
                 url=document.url,
+                title=titles.get(document.id, ""),
                 application=document.application,
                 front=document.id == view.front,
                 received=sum(part.received for part in parts),

@@ -14,6 +14,8 @@ from wire.messages import MAX_URL
 
 MAX_BEACON: Final = 65536
 """Bytes; what sendBeacon itself allows (Fetch, 4.6)."""
+MAX_TITLE: Final = 200
+"""Characters, as the driver counts them or more."""
 MAX_PICTURES: Final = 256
 """Pictures named in one beacon; the driver sends the rest in the next."""
 
@@ -45,6 +47,9 @@ class Tracker(Protocol):
     def plays(self, document: int, on: bool) -> None:
         """A sound or film of the page is being played, or none."""
 
+    def titled(self, document: int, title: str) -> None:
+        """What the page calls itself, or anything that a script of it wants to be read."""
+
     def closed(self, document: int) -> None:
         """The page has been left and will not come back."""
 
@@ -68,6 +73,7 @@ class Beacon(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     )
     m: bool | None = None
     """A sound or film plays."""
+    t: Annotated[str, msgspec.Meta(max_length=MAX_TITLE)] | None = None
     c: bool = False
 
 
@@ -98,5 +104,7 @@ def report(beacon: Beacon, *, document: int, tracker: Tracker) -> None:
         tracker.in_view(document, beacon.i)
     if beacon.m is not None:
         tracker.plays(document, beacon.m)
+    if beacon.t is not None:
+        tracker.titled(document, beacon.t)
     if beacon.c:
         tracker.closed(document)

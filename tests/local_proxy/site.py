@@ -84,6 +84,9 @@ class Quiet:
     def layout(self, document: int, sizes: dict[str, tuple[int, int]]) -> None:
         self.heard.append(("layout", document, dict(sizes)))
 
+    def titled(self, document: int, title: str) -> None:
+        self.heard.append(("titled", document, title))
+
     def plays(self, document: int, on: bool) -> None:
         self.heard.append(("plays", document, on))
 

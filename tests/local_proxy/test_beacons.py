@@ -28,7 +28,7 @@ def test_beacons() -> None:
             return response.status
 
         assert await send(b'{"v":true,"f":fal', b'se,"p":"http://a/x"}') == 204
-        assert await send(b'{"p":"","i":["u"],"l":{"u":[3,4]},"m":true,"c":true}') == 204
+        assert await send(b'{"p":"","i":["u"],"l":{"u":[3,4]},"m":true,"t":"News","c":true}') == 204
         assert await send(b"x" * 70000) == 400
         assert world.tracker.heard == [
             ("visible", 1, True),
@@ -38,6 +38,7 @@ def test_beacons() -> None:
             ("layout", 1, {"u": (3, 4)}),
             ("in_view", 1, ("u",)),
             ("plays", 1, True),
+            ("titled", 1, "News"),
             ("closed", 1),
         ]
         assert world.export.statistics().bad_beacons == 1
@@ -54,6 +55,8 @@ def test_beacons() -> None:
         b'{"x":1}',
         b'{"v":1}',
         b'{"m":1}',
+        b'{"t":1}',
+        b'{"t":"' + b"x" * 201 + b'"}',
         b'{"p":5}',
         b'{"i":[1]}',
         b'{"l":{"u":[-1,2]}}',

@@ -321,7 +321,8 @@ def test_summary_lists_what_policies_see() -> None:
         (2, Progress(2, 70, "low", length=700)),
         (3, DocumentOpened(3, "http://other/")),
     ]
-    newest, oldest = summary.documents(replay(Default(), recording).view)
+    newest, oldest = summary.documents(replay(Default(), recording).view, {3: "Other"})
+    assert (newest.title, oldest.title) == ("Other", "")
     assert (newest.id, newest.front, newest.weight) == (3, True, 4.0)
     assert (oldest.front, oldest.scheduler, oldest.received) == (False, "low_fidelity_first", 70)
     assert (len(oldest.components), oldest.more) == (200, 50)

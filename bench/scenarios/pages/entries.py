@@ -85,6 +85,13 @@ ENTRIES: Final = (
         quick={"page": ARTICLE},
     ),
     Scenario(
+        "own-pages",
+        "what the status page shows while pages load, pictured on a phone and a laptop",
+        "bench.scenarios.pages.own_pages",
+        takes=40,
+        quick_takes=40,
+    ),
+    Scenario(
         "start",
         "how soon the first answer of a session is there, and one after a minute of rest",
         "bench.scenarios.pages.start",

@@ -354,6 +354,15 @@
     open();
     fill();
   };
+  // For its user's own status page; a frame's is not the page's.
+  let titled = "";
+  const entitle = () => {
+    const { title } = document;
+    if (window.top !== window || title === titled || typeof title !== "string") return;
+    titled = title;
+    news.t = title.slice(0, 200);
+    soon();
+  };
   let begun = 0;
   const begin = () => {
     if (!begun) return;
@@ -399,4 +408,6 @@
   send();
   begun = later(begin, LET_LOAD);
   listen(window, "load", begin);
+  listen(document, "DOMContentLoaded", entitle);
+  listen(window, "load", entitle);
 })();
