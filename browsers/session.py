@@ -15,7 +15,7 @@ from browsers.proxy import Proxy
 from local_proxy.commands.status import NoAnswer, offer
 from local_proxy.serving import composed
 from local_proxy.settings import ProxySettings
-from local_proxy.status.setup import Offer
+from local_proxy.status.offer import Offer
 from pairing.errors import PairingError
 
 _ANY: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}

@@ -20,7 +20,7 @@ from browsers.launch import NICKNAME, is_root
 from local_proxy.front.tls.authority import PUBLIC, Authority, AuthorityError
 from local_proxy.kept.sqlite_file import Unavailable
 from local_proxy.kept.store import LocalStore
-from local_proxy.status.setup import fingerprint
+from local_proxy.status.offer import fingerprint
 
 SYSTEM: Final = Path("/usr/local/share/ca-certificates")
 """Debian's folder for a machine's own authorities (update-ca-certificates(8))."""

@@ -1,1 +1,1 @@
-"""Rules of the web platform that both proxies keep: what a page may fetch, what is one site."""
+"""Rules of the web platform that both proxies keep, and the templates of our own pages."""

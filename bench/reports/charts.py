@@ -1,22 +1,28 @@
-"""Charts as inline SVG: curves and stacked bands over time. Pure; colours are the page's style."""
+"""Draws charts: curves and stacked bands over time. Pure."""
 
 from __future__ import annotations
 
-import html
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
+from bench.reports.drawing import (
+    SIZE,
+    TONES,
+    Drawing,
+    DrawnPath,
+    DrawnWords,
+    LegendKey,
+    Shape,
+    grid,
+)
 from bench.reports.exhibits import Bands, Curve, Curves, Mark, Points
 
-SIZE: Final = (720, 270)
 _LEFT, _TOP, _RIGHT, _BOTTOM = 52, 20, 14, 34
 _MARK_ROWS: Final = 3
 """Rows above a chart that the labels of its marks take turns in."""
 _MARKS_TOP: Final = 14 * _MARK_ROWS + 8
-TONES: Final = 7
-"""Colours that the style has."""
 
 
 def steps(most: float, *, about: int) -> list[float]:
@@ -42,62 +48,58 @@ class Scale:
         height = SIZE[1] - self._top - _BOTTOM
         return self._top + height * (1 - min(value / self._most, 1.0))
 
-    def frame(self, unit: str) -> str:
+    def frame(self, unit: str) -> Iterator[Shape]:
         """Grid and axes."""
-        parts = []
         for value in steps(self._most, about=4):
             y = self.y(value)
-            parts.append(f'<path class=grid d="M{_LEFT} {y:.1f}H{SIZE[0] - _RIGHT}"/>')
-            parts.append(f'<text x="{_LEFT - 7}" y="{y + 4:.1f}" text-anchor=end>{value:g}</text>')
-        parts.append(f'<text x="{_LEFT - 7}" y="12" text-anchor=end>{unit}</text>')
+            yield grid(f"M{_LEFT} {y:.1f}H{SIZE[0] - _RIGHT}")
+            yield DrawnWords(f"{_LEFT - 7}", f"{y + 4:.1f}", f"{value:g}", "end")
+        yield DrawnWords(f"{_LEFT - 7}", "12", unit, "end")
         for at in steps(self._end, about=6):
-            label = f'y="{SIZE[1] - 12}" text-anchor=middle>{at:g} s'
-            parts.append(f'<text x="{self.x(at):.1f}" {label}</text>')
-        return "".join(parts)
+            yield DrawnWords(f"{self.x(at):.1f}", f"{SIZE[1] - 12}", f"{at:g} s", "middle")
 
-    def mark(self, mark: Mark, number: int) -> str:
+    def mark(self, mark: Mark, number: int) -> Iterator[Shape]:
         """A dotted line with its label above the chart."""
         x, y = self.x(mark.at), 12 + 14 * (number % _MARK_ROWS)
         left = x > SIZE[0] * 0.75
-        return (
-            f'<path class=mark d="M{x:.1f} {y + 3}V{SIZE[1] - _BOTTOM}"/>'
-            f'<text class=said x="{x + (-4 if left else 4):.1f}" y="{y}" '
-            f"text-anchor={'end' if left else 'start'}>{html.escape(mark.label)}</text>"
-        )
+        yield DrawnPath("mark", f"M{x:.1f} {y + 3}V{SIZE[1] - _BOTTOM}")
+        side = f"{x + (-4 if left else 4):.1f}"
+        yield DrawnWords(side, f"{y}", mark.label, "end" if left else "start", "said")
 
 
-def curves(chart: Curves) -> str:
+def curves(chart: Curves) -> Drawing:
     """Steps over time, and their legend."""
     end = max((at for line in chart.lines for at, _ in line.points), default=1.0)
     scale = Scale(end=end, most=chart.most, marked=bool(chart.marks))
-    parts = [scale.frame(html.escape(chart.unit))]
+    shapes = list(scale.frame(chart.unit))
     for line in chart.lines:
-        style = f'class="line t{line.tone % TONES}" stroke-dasharray="{line.dash}"'
-        title = f"<title>{html.escape(line.label)}</title>"
-        parts.append(f'<path {style} d="{_steps(line.points, scale)}">{title}</path>')
-    parts += [scale.mark(mark, number) for number, mark in enumerate(chart.marks)]
-    return framed(chart.title, parts, _line_legend(chart.lines))
+        style = f"line t{line.tone % TONES}"
+        shapes.append(DrawnPath(style, _steps(line.points, scale), line.dash, line.label))
+    for number, mark in enumerate(chart.marks):
+        shapes += scale.mark(mark, number)
+    legend = [LegendKey(one.label, one.tone % TONES, True, one.dash) for one in chart.lines]
+    return Drawing(chart.title, shapes, legend)
 
 
-def bands(chart: Bands) -> str:
+def bands(chart: Bands) -> Drawing:
     """One band upon the other, and their legend."""
     end = max((at for band in chart.bands for at, _ in band.points), default=1.0)
     scale = Scale(end=end, most=chart.most, marked=bool(chart.marks))
     times = sorted({at for band in chart.bands for at, _ in band.points})
     below = [0.0] * len(times)
-    parts = []
+    shapes: list[Shape] = []
     for band in chart.bands:
         above = [
             low + value for low, value in zip(below, _sampled(band.points, times), strict=True)
         ]
         top, bottom = (list(zip(times, edge, strict=True)) for edge in (above, below))
         path = f"{_steps(top, scale)}L{_backwards(bottom, scale)}Z"
-        title = f"<title>{html.escape(band.label)}</title>"
-        parts.append(f'<path class="band t{band.tone % TONES}" d="{path}">{title}</path>')
+        shapes.append(DrawnPath(f"band t{band.tone % TONES}", path, title=band.label))
         below = above
-    parts.append(scale.frame(html.escape(chart.unit)))
-    parts += [scale.mark(mark, number) for number, mark in enumerate(chart.marks)]
-    return framed(chart.title, parts, band_legend(chart.bands))
+    shapes += scale.frame(chart.unit)
+    for number, mark in enumerate(chart.marks):
+        shapes += scale.mark(mark, number)
+    return Drawing(chart.title, shapes, band_legend(chart.bands))
 
 
 def _sampled(points: Points, times: Sequence[float]) -> Iterable[float]:
@@ -124,29 +126,6 @@ def _backwards(points: Points, scale: Scale) -> str:
     return path
 
 
-def framed(title: str, parts: Iterable[str], legend: str, *, height: float = SIZE[1]) -> str:
-    """A picture with its title and legend."""
-    label = html.escape(title)
-    return (
-        f"<figure><figcaption>{label}</figcaption><div class=scroll tabindex=0>"
-        f'<svg viewBox="0 0 {SIZE[0]} {height:g}" role=img aria-label="{label}">{"".join(parts)}'
-        f"</svg></div>{legend}</figure>"
-    )
-
-
-def _line_legend(lines: Sequence[Curve]) -> str:
-    items = "".join(
-        f'<span><svg viewBox="0 0 32 8" aria-hidden=true><path class="line t{line.tone % TONES}" '
-        f'stroke-dasharray="{line.dash}" d="M0 4H32"/></svg>{html.escape(line.label)}</span>'
-        for line in lines
-    )
-    return f"<p class=legend>{items}</p>"
-
-
-def band_legend(lines: Sequence[Curve]) -> str:
+def band_legend(lines: Sequence[Curve]) -> list[LegendKey]:
     """What the colours are."""
-    items = "".join(
-        f"<span><i class=t{band.tone % TONES}></i>{html.escape(band.label)}</span>"
-        for band in lines
-    )
-    return f"<p class=legend>{items}</p>"
+    return [LegendKey(line.label, line.tone % TONES) for line in lines]

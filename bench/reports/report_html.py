@@ -1,24 +1,25 @@
 """Reports as one HTML document that needs nothing from outside and no script.
 
 Pure but for reading its own template. Knows a report's JSON form and exhibits, of one scenario or
-of many; knows nothing of measuring.
+of many; knows nothing of measuring. Puts together what the document says, as text and numbers;
+report.html writes them as HTML.
 """
 
 from __future__ import annotations
 
-import html
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
-from importlib import resources
-from string import Template
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 from zlib import crc32
 
 import msgspec
 
 from bench.pages.page_result import marked
-from bench.reports import charts, svg_arrows, svg_bars
+from bench.reports import arrows, bars, charts
+from bench.reports.drawing import TONES, Drawing
 from bench.reports.exhibits import Arrows, Bands, Bars, Curves, Exhibit, Film
+from web.templates import template
 
 Data = Mapping[str, Any]
 Section = tuple[Data, Sequence[Exhibit]]
@@ -45,22 +46,131 @@ PACES: Final = ((1, "as it was"), (4, "4 times as fast"))
 _MOST_ROWS: Final = 60
 """Of a table of runs; the JSON has them all."""
 _MOST_COLUMNS: Final = 9
+_PAGE: Final = template(__package__, "report.html")
+
+
+@dataclass(frozen=True, slots=True)
+class _Tile:
+    """A scenario at a glance."""
+
+    kind: str
+    name: str
+    reached: int
+    all: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Goal:
+    """A goal, and what was reached of it."""
+
+    kind: str
+    name: str
+    value: str
+    goal: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Bar:
+    """One peer's times as a bar."""
+
+    label: str
+    tone: int
+    width: str = ""
+    """Of the widest, percent; empty: it has no median."""
+    said: str = "never"
+    spread: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Figures in rows that begin with their heads."""
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    left_out: int = 0
+    """Rows that are in the JSON alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Visit:
+    """One visit to a page: each time of TIMES with the peers' bars, and the traffic."""
+
+    name: str
+    groups: Sequence[tuple[str, Sequence[_Bar]]]
+    traffic: _Table
+
+
+@dataclass(frozen=True, slots=True)
+class _Screen:
+    """One side of a film that is played."""
+
+    label: str
+    shots: Sequence[tuple[str, str, str]]
+    """The animation's name, when it begins in percent of the cycle, and the picture."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Film:
+    """A film to be played, where it has screens, and its strip."""
+
+    number: str
+    cycle: str
+    end: str
+    screens: Sequence[_Screen]
+    times: Sequence[str]
+    rows: Sequence[tuple[str, Sequence[tuple[str, str]]]]
+    """Each peer with its pictures, each with its time; empty: nothing was on the screen yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A film or a drawing."""
+
+    film: _Film | None = None
+    drawing: Drawing | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _PageLoads:
+    """A page's exhibits and its visits."""
+
+    name: str
+    exhibits: Sequence[_Shown]
+    visits: Sequence[_Visit]
+
+
+@dataclass(frozen=True, slots=True)
+class _Scenario:
+    """A section of the document."""
+
+    name: str
+    title: str
+    link: str
+    notes: Sequence[str]
+    goals: Sequence[_Goal]
+    pages: Sequence[_PageLoads]
+    exhibits: Sequence[_Shown]
+    """Those that belong to no page."""
+    runs: _Table | None
 
 
 def page(sections: Sequence[Section], *, title: str = "", failed: Sequence[str] = ()) -> str:
     """The document. `failed`: what could not run at all, in words."""
     first = sections[0][0] if sections else {}
-    many = len(sections) != 1 or bool(failed)
-    template = Template(resources.files(__package__).joinpath("report.html").read_text())
-    return template.substitute(
-        title=html.escape(title or _title(first)),
+    return _PAGE.render(
+        title=title or _title(first),
         subtitle=_subtitle(sections),
-        tally=_tally(sections, failed) if many else "",
-        sections="".join(_section(data, shown, many=many) for data, shown in sections),
-        meanings=_meanings(sections),
-        commands="".join(_command(data) for data, _ in sections),
-        commit=html.escape(first.get("commit") or "unknown"),
-        machine=html.escape(first.get("machine", "")),
+        many=len(sections) != 1 or bool(failed),
+        tiles=[_tile(data) for data, _ in sections],
+        failed=failed,
+        sections=[_section(data, shown) for data, shown in sections],
+        meanings=[(head, said) for head, _, said in TIMES]
+        if any(_is_page_loads(data["runs"]) for data, _ in sections)
+        else [],
+        paces=PACES,
+        commands=[data["command"] for data, _ in sections],
+        commit=first.get("commit") or "unknown",
+        machine=first.get("machine", ""),
     )
 
 
@@ -76,48 +186,35 @@ def _subtitle(sections: Sequence[Section]) -> str:
     doubtful = sum(bool(check["ok"] and check.get("doubtful")) for check in checks)
     words += [f"{doubtful} of these in doubt: the emulated link was late"] if doubtful else []
     words += ["link: " + ", ".join(links)] if links else []
-    return html.escape("; ".join(words))
+    return "; ".join(words)
 
 
-def _tally(sections: Sequence[Section], failed: Sequence[str]) -> str:
-    """One tile a scenario, which leads to it."""
-    tiles = []
-    for data, _ in sections:
-        checks = data["checks"].values()
-        reached = sum(check["ok"] for check in checks)
-        kind = "ok" if reached == len(checks) else "short"
-        name = html.escape(data["scenario"])
-        tiles.append(
-            f'<a class="tile {kind}" href="#{name}"><b>{name}</b>{reached}/{len(checks)}</a>'
-        )
-    words = "".join(f"<li class=short>{html.escape(text)}</li>" for text in failed)
-    return f"<nav class=tiles>{''.join(tiles)}</nav>" + (
-        f"<ul class=checks>{words}</ul>" if words else ""
+def _tile(data: Data) -> _Tile:
+    checks = data["checks"].values()
+    reached = sum(check["ok"] for check in checks)
+    kind = "ok" if reached == len(checks) else "short"
+    return _Tile(kind, data["scenario"], reached, len(checks))
+
+
+def _section(data: Data, shown: Sequence[Exhibit]) -> _Scenario:
+    loads = _is_page_loads(data["runs"])
+    pages = list(_pages(data["runs"], shown)) if loads else []
+    left = [one for one in shown if not any(_is_of(one, page.name) for page in pages)]
+    return _Scenario(
+        name=data["scenario"],
+        title=_title(data),
+        link=data["profile"],
+        notes=data["notes"],
+        goals=[_goal(name, check) for name, check in data["checks"].items()],
+        pages=pages,
+        exhibits=[_exhibit(one) for one in left],
+        runs=None if loads else _runs(data["runs"]),
     )
 
 
-def _section(data: Data, shown: Sequence[Exhibit], *, many: bool) -> str:
-    name = html.escape(data["scenario"])
-    head = f"<h2 id={name}>{html.escape(_title(data))}</h2>" if many else ""
-    about = f"<p class=soft>Link: {html.escape(data['profile'])}</p>" if data["profile"] else ""
-    notes = "".join(f"<p>{html.escape(note)}</p>" for note in data["notes"])
-    parts = [head, about if many else "", notes, _checks(data["checks"])]
-    if _is_page_loads(data["runs"]):
-        parts += _pages(data["runs"], shown)
-    else:
-        parts += [_exhibit(one) for one in shown]
-        parts.append(_runs(data["runs"]))
-    return f"<section>{''.join(parts)}</section>"
-
-
-def _checks(checks: Mapping[str, Mapping[str, Any]]) -> str:
-    rows = "".join(
-        f"<li class={_kind(check)}><span>{html.escape(name)}</span>"
-        f"<b>{html.escape(_text(check['value']))} {html.escape(check['unit'])}</b>"
-        f"<small>{html.escape(str(check['goal']))}</small></li>"
-        for name, check in checks.items()
-    )
-    return f"<ul class=checks>{rows}</ul>" if rows else ""
+def _goal(name: str, check: Mapping[str, Any]) -> _Goal:
+    value = f"{_text(check['value'])} {check['unit']}"
+    return _Goal(_kind(check), name, value, str(check["goal"]))
 
 
 def _kind(check: Mapping[str, Any]) -> str:
@@ -130,121 +227,90 @@ def _is_page_loads(runs: Sequence[Data]) -> bool:
     return bool(runs) and all({"page", "peer", "painted_s"} <= set(run) for run in runs)
 
 
-def _pages(runs: Sequence[Data], shown: Sequence[Exhibit]) -> Iterable[str]:
-    """Each page with its films and figures; then what belongs to none."""
-    pages = list(dict.fromkeys(run["page"] for run in runs))
+def _pages(runs: Sequence[Data], shown: Sequence[Exhibit]) -> Iterator[_PageLoads]:
+    """Each page with its films and figures."""
     left = list(shown)
-    for name in pages:
-        own = [one for one in left if one.title == name or one.title.endswith(f" of {name}")]
+    for name in dict.fromkeys(run["page"] for run in runs):
+        own = [one for one in left if _is_of(one, name)]
         left = [one for one in left if one not in own]
-        yield f"<h3>{html.escape(name)}</h3>"
-        yield "".join(_exhibit(one) for one in own)
         of_page = [run for run in runs if run["page"] == name]
-        for visit in dict.fromkeys(run.get("visit", "") for run in of_page):
-            yield f"<p class=visit>{html.escape(visit)}</p>" if visit else ""
-            yield _bars([run for run in of_page if run.get("visit", "") == visit])
-    yield "".join(_exhibit(one) for one in left)
+        visits = [
+            _visit(visit, [run for run in of_page if run.get("visit", "") == visit])
+            for visit in dict.fromkeys(run.get("visit", "") for run in of_page)
+        ]
+        yield _PageLoads(name, [_exhibit(one) for one in own], visits)
 
 
-def _exhibit(exhibit: Exhibit) -> str:
+def _is_of(exhibit: Exhibit, page_name: str) -> bool:
+    return exhibit.title == page_name or exhibit.title.endswith(f" of {page_name}")
+
+
+def _exhibit(exhibit: Exhibit) -> _Shown:
     match exhibit:
         case Film():
-            return _film(exhibit)
+            return _Shown(film=_film(exhibit))
         case Curves():
-            return charts.curves(exhibit)
+            return _Shown(drawing=charts.curves(exhibit))
         case Bands():
-            return charts.bands(exhibit)
+            return _Shown(drawing=charts.bands(exhibit))
         case Bars():
-            return svg_bars.bars(exhibit)
+            return _Shown(drawing=bars.bars(exhibit))
         case Arrows():
-            return svg_arrows.arrows(exhibit)
+            return _Shown(drawing=arrows.arrows(exhibit))
 
 
-def _film(film: Film) -> str:
-    return f"{_player(film)}{_strip(film)}"
-
-
-def _player(film: Film) -> str:
-    """All sides in step, as they were: styles alone move it, at each reader's wish."""
+def _film(film: Film) -> _Film:
     number = f"{crc32(msgspec.json.encode(film)):08x}"
     end = film.times[-1] if film.times else 0.0
-    if not end or not all(row.shots for row in film.rows):
-        return ""
-    cycle, rules, screens = HELD * end, [], []
+    times = [_seconds(at) for at in film.times]
+    rows = [(row.label, list(zip(times, row.frames, strict=True))) for row in film.rows]
+    screens = _screens(film, number, end) if end and all(row.shots for row in film.rows) else []
+    return _Film(number, f"{HELD * end:.2f}", _seconds(end), screens, times, rows)
+
+
+def _screens(film: Film, number: str, end: float) -> list[_Screen]:
+    """All sides in step, as they were: styles alone move them, at each reader's wish."""
+    screens = []
     for side, row in enumerate(film.rows):
-        label, images = html.escape(row.label), []
-        for shot, (at, frame) in enumerate(row.shots):
-            name = f"f{number}-{side}-{shot}"
-            begun = min(99.9, 100 * at / cycle)
-            rules.append(f"@keyframes {name}{{0%{{opacity:0}}{begun:.2f}%{{opacity:1}}}}")
-            images.append(f'<img alt="" src="{frame}" style="animation-name:{name}">')
-        screens.append(
-            f'<figure><div class=screen role=img aria-label="{label}, loading">{"".join(images)}'
-            f"</div><figcaption>{label}</figcaption></figure>"
-        )
-    paces = "".join(
-        f'<input type=radio name=pace{number} id=pace{number}-{pace} class="pace x{pace}"'
-        f"{' checked' if pace == 1 else ''}><label for=pace{number}-{pace}>{words}</label>"
-        for pace, words in PACES
-    )
-    return (
-        f"<style>{''.join(rules)}</style>"
-        f'<div class=player style="--cycle:{cycle:.2f}s">'
-        f"<input type=checkbox id=play{number} class=play><label for=play{number}>"
-        f"<span>Play</span><span>Stop</span></label>{paces}"
-        f"<div class=screens>{''.join(screens)}</div>"
-        f"<div class=clock><u></u><small>0 s</small><small>{_seconds(end)} s</small></div></div>"
-    )
+        shots = [
+            (f"f{number}-{side}-{shot}", f"{min(99.9, 100 * at / (HELD * end)):.2f}", frame)
+            for shot, (at, frame) in enumerate(row.shots)
+        ]
+        screens.append(_Screen(row.label, shots))
+    return screens
 
 
-def _strip(film: Film) -> str:
-    heads = "".join(f"<th scope=col>{_seconds(at)} s</th>" for at in film.times)
-    rows = [f"<tr><th></th>{heads}</tr>"]
-    for row in film.rows:
-        label, cells = html.escape(row.label), []
-        for at, frame in zip(film.times, row.frames, strict=True):
-            alt = f"{label} after {_seconds(at)} seconds"
-            shown = f'<img alt="{alt}" src="{frame}">' if frame else "<i></i>"
-            cells.append(f"<td>{shown}</td>")
-        rows.append(f"<tr><th scope=row>{label}</th>{''.join(cells)}</tr>")
-    return f"<div class=scroll tabindex=0><table class=film>{''.join(rows)}</table></div>"
-
-
-def _bars(runs: Sequence[Data]) -> str:
+def _visit(name: str, runs: Sequence[Data]) -> _Visit:
     """Medians of each time as bars, with the range of the runs; then what crossed the link."""
     peers = list(dict.fromkeys(run["peer"] for run in runs))
     late = {peer: any(run.get("late") for run in runs if run["peer"] == peer) for peer in peers}
     groups = []
-    for head, name, _ in TIMES:
-        values = {p: [r.get(name) for r in runs if r["peer"] == p] for p in peers}
+    for head, field, _ in TIMES:
+        values = {p: [r.get(field) for r in runs if r["peer"] == p] for p in peers}
         known = [value for row in values.values() for value in row if value is not None]
         if known:
-            bars = "".join(
+            of_peers = [
                 _bar(number, marked(peer, late[peer]), values[peer], most=max(known))
                 for number, peer in enumerate(peers)
-            )
-            groups.append(f"<div class=group><h4>{head}</h4>{bars}</div>")
-    return f"<div class=bars>{''.join(groups)}</div>{_traffic(runs, peers)}"
+            ]
+            groups.append((head, of_peers))
+    return _Visit(name, groups, _traffic(runs, peers))
 
 
-def _bar(number: int, peer: str, values: Sequence[float | None], *, most: float) -> str:
+def _bar(number: int, peer: str, values: Sequence[float | None], *, most: float) -> _Bar:
     known = [value for value in values if value is not None]
-    label = html.escape(peer)
+    tone = number % TONES
     if len(known) < len(values) or not known:
-        return f"<div class=bar><span>{label}</span><i></i><b>never</b></div>"
+        return _Bar(peer, tone)
     median = statistics.median(known)
-    spread = f" <small>{_seconds(min(known))}-{_seconds(max(known))}</small>" if known[1:] else ""
-    return (
-        f"<div class=bar><span>{label}</span><i><u class=t{number % charts.TONES} "
-        f'style="width:{100 * median / (most or 1):.1f}%"></u></i>'
-        f"<b>{_seconds(median)} s{spread}</b></div>"
-    )
+    spread = f"{_seconds(min(known))}-{_seconds(max(known))}" if known[1:] else ""
+    return _Bar(peer, tone, f"{100 * median / (most or 1):.1f}", f"{_seconds(median)} s", spread)
 
 
-def _traffic(runs: Sequence[Data], peers: Sequence[str]) -> str:
+def _traffic(runs: Sequence[Data], peers: Sequence[str]) -> _Table:
     heads = ("", "runs", "kB down", "kB up", "connections", "browser's own")
     rows = [[peer, *_counts([run for run in runs if run["peer"] == peer])] for peer in peers]
-    return _table(heads, rows)
+    return _Table(heads, rows)
 
 
 def _counts(runs: Sequence[Data]) -> list[str]:
@@ -262,7 +328,7 @@ def _counts(runs: Sequence[Data]) -> list[str]:
     ]
 
 
-def _runs(runs: Sequence[Data]) -> str:
+def _runs(runs: Sequence[Data]) -> _Table | None:
     """Runs of any form: a table of what is a plain value in them."""
     plain: dict[str, None] = {}
     for run in runs:
@@ -270,35 +336,9 @@ def _runs(runs: Sequence[Data]) -> str:
     columns = list(plain)[:_MOST_COLUMNS]
     rows = [[_text(run.get(name)) for name in columns] for run in runs[:_MOST_ROWS]]
     if not columns:
-        return ""
+        return None
     heads = [name.replace("_", " ") for name in columns]
-    more = f"<p class=soft>{len(runs) - _MOST_ROWS} more in the JSON.</p>"
-    return _table(heads, rows) + (more if len(runs) > _MOST_ROWS else "")
-
-
-def _table(heads: Iterable[str], rows: Iterable[Sequence[str]]) -> str:
-    head = "".join(f"<th scope=col>{html.escape(text)}</th>" for text in heads)
-    body = "".join(
-        f"<tr><th scope=row>{html.escape(row[0])}</th>"
-        f"{''.join(f'<td>{html.escape(cell)}</td>' for cell in row[1:])}</tr>"
-        for row in rows
-    )
-    table = f"<table class=figures><tr>{head}</tr>{body}</table>"
-    return f"<div class=scroll tabindex=0>{table}</div>"
-
-
-def _meanings(sections: Sequence[Section]) -> str:
-    if not any(_is_page_loads(data["runs"]) for data, _ in sections):
-        return ""
-    rows = "".join(f"<dt>{head}</dt><dd>{html.escape(said)}</dd>" for head, _, said in TIMES)
-    return (
-        f"<h2>What the figures mean</h2><dl>{rows}<dt>browser's own</dt>"
-        "<dd>requests that Chromium made for itself through the proxy; not the page's</dd></dl>"
-    )
-
-
-def _command(data: Data) -> str:
-    return f"<code>{html.escape(data['command'])}</code>"
+    return _Table(heads, rows, left_out=len(runs) - len(rows))
 
 
 def _seconds(value: float) -> str:

@@ -13,7 +13,7 @@ import msgspec
 from local_proxy.front.owner import FIELD, key
 from local_proxy.front.users import FOLDER, user_listening
 from local_proxy.kept.threads import USERS
-from local_proxy.status.setup import Offer
+from local_proxy.status.offer import Offer
 from local_proxy.status.snapshot import (
     DocumentStatus,
     ShownBudget,

@@ -5,10 +5,13 @@ Must not know: who asks, which HTTP version, or why; the caller says it in one s
 
 from __future__ import annotations
 
-from html import escape
 from http import HTTPStatus
+from typing import Final
 
 from local_proxy.http.model import Response
+from web.templates import template
+
+_PAGE: Final = template(__package__, "error_page.html")
 
 
 def phrase(status: int) -> str:
@@ -26,11 +29,7 @@ def error_page(status: int, reason: str, *, retry: int = 0) -> Response:
     nobody knows. It is known of a device's limits by time (remote_proxy/reach/limits.py), and while
     the link is down, when link_down.py answers; not of an origin that took too long, nor of a limit
     that ends with another request."""
-    title = escape(f"{status} {phrase(status)}".strip())
-    text = (
-        f"<!doctype html><meta charset=utf-8><title>{title}</title>"
-        f"<h1>{title}</h1><p>{escape(reason)}</p><hr><p>Sluice</p>\n"
-    )
+    text = _PAGE.render(title=f"{status} {phrase(status)}".strip(), reason=reason)
     return Response(
         status,
         [

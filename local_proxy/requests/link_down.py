@@ -6,36 +6,36 @@ navigations get a line of text. Pure.
 
 from __future__ import annotations
 
-from html import escape
-from importlib.resources import files
-from string import Template
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from local_proxy.http.model import Request, Response
+from web.templates import template
 from wire.fields import header
 
 RETRY: Final = 5
 """Seconds between two attempts. Nothing crosses the link for one."""
 
-_PAGE: Final = Template(files(__package__).joinpath("link_down.html").read_text("utf-8"))
+_PAGE: Final = template(__package__, "link_down.html")
 
 
 class _Words(NamedTuple):
-    """What the page says, in HTML. REMOTE: the remote proxy's address."""
+    """Holds what the page says. REMOTE: the remote proxy's address."""
 
     heading: str
     why: str
-    hints: str
+    hints: tuple[str, ...]
 
 
-_UPDATED: Final = "<li>Nothing is wrong with the line, and the pairing stays as it is.</li>"
+_UPDATED: Final = ("Nothing is wrong with the line, and the pairing stays as it is.",)
 _WORDS: Final = {
     "": _Words(
         "The link is down",
         "This device can’t reach its remote proxy",
-        "<li>Is this device online? Check the modem, the antenna or the Wi-Fi.</li>\n"
-        "<li>Is the remote proxy running? Its address is REMOTE.</li>",
+        (
+            "Is this device online? Check the modem, the antenna or the Wi-Fi.",
+            "Is the remote proxy running? Its address is REMOTE.",
+        ),
     ),
     "device": _Words(
         "Update Sluice on this device",
@@ -74,13 +74,13 @@ def link_down(
         kind = ("content-type", "text/plain; charset=utf-8")
         return Response(504, [kind, *headers], text.encode())
     words = _WORDS[update]
-    page = _PAGE.substitute(
+    page = _PAGE.render(
         heading=words.heading,
-        why=words.why.replace("REMOTE", escape(remote)),
-        hints=words.hints.replace("REMOTE", escape(remote)),
+        why=words.why.replace("REMOTE", remote),
+        hints=[hint.replace("REMOTE", remote) for hint in words.hints],
         retry=retry,
-        host=escape(urlsplit(request.url).netloc or request.url),
-        reason=escape(reason or "nothing"),
+        host=urlsplit(request.url).netloc or request.url,
+        reason=reason or "nothing",
         since="" if seconds is None else f"The link broke {_ago(seconds)} ago.",
     )
     policy = (

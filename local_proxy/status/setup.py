@@ -6,14 +6,9 @@ browser fetches its PAC file before it has a proxy.
 
 from __future__ import annotations
 
-import hashlib
 import ipaddress
 import socket
-import ssl
 from collections.abc import Sequence
-from html import escape
-from importlib.resources import files
-from string import Template
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -21,22 +16,14 @@ import msgspec
 
 from local_proxy.http.model import Request
 from local_proxy.status import pac
+from local_proxy.status.offer import Offer, der, fingerprint
+from web.templates import template
 
 HOST: Final = "sluice.local"
 PLACES: Final = ("/setup", "/setup.json", "/proxy.pac", "/ca.pem", "/ca.crt")
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 _DEFAULT_PORT: Final = {"http": 80, "https": 443}
-
-
-class Offer(msgspec.Struct, frozen=True):
-    """/setup.json: what a program must know to use the proxy."""
-
-    certificate: str | None = None
-    """The authority to trust, PEM; None: https passes through untouched."""
-    secure: bool = False
-    """The proxy speaks TLS at the port of its plain listener."""
-    private: list[str] = []
-    """Private hosts and networks that it reaches, as in [local]."""
+_PAGE: Final = template(__package__, "setup.html")
 
 
 class Setup:
@@ -56,7 +43,6 @@ class Setup:
         """Where the proxy listens, for clients of whom it isn't known where they reached it."""
         self._pem = certificate_pem
         self._secure = secure
-        self._page = Template(files(__package__).joinpath("setup.html").read_text("utf-8"))
 
     def answer(self, path: str, request: Request) -> tuple[bytes, str] | None:
         """Body and content type; None: there is nothing at this path."""
@@ -79,27 +65,20 @@ class Setup:
         if path == "/ca.pem":
             return self._pem, "application/x-pem-file"
         if path == "/ca.crt":  # in DER: phones and Windows offer to install what is of this type
-            return _der(self._pem), "application/x-x509-ca-cert"
+            return der(self._pem), "application/x-x509-ca-cert"
         return None
 
     def _instructions(self, request: Request) -> str:
         address = address_of(request, default=self.address)
         host, _, port = address.rpartition(":")
-        return self._page.substitute(
-            address=escape(address),
-            host=escape(host.strip("[]")),
-            port=escape(port),
+        return _PAGE.render(
+            address=address,
+            host=host.strip("[]"),
+            port=port,
             fingerprint="" if self._pem is None else fingerprint(self._pem),
-            https="" if self._pem is not None else "hidden",
-            tunnels="hidden" if self._pem is not None else "",
-            loopback="" if _is_loopback(host) else "hidden",
-            private=escape(", ".join(self._private) or "none"),
+            loopback=_is_loopback(host),
+            private=", ".join(self._private) or "none",
         )
-
-
-def fingerprint(certificate_pem: bytes) -> str:
-    """SHA-256 of the certificate as people compare it: AB:CD:..."""
-    return hashlib.sha256(_der(certificate_pem)).digest().hex(":").upper()
 
 
 def is_own(request: Request) -> bool:
@@ -140,7 +119,3 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host in ("localhost", HOST)
-
-
-def _der(certificate_pem: bytes) -> bytes:
-    return ssl.PEM_cert_to_DER_cert(certificate_pem.decode("ascii"))

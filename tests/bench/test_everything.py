@@ -32,7 +32,7 @@ def test_one_that_cannot_run_leaves_the_others_reports(tmp_path: Path) -> None:
     assert len(whole["failed"]) == 1
     assert {one.verdict for one in compare(whole, whole)} == {"same"}
     page = (tmp_path / "index.html").read_text()
-    assert "no scenario &#x27;absent&#x27;" in page
+    assert "no scenario &#39;absent&#39;" in page
     assert json.loads((tmp_path / "transcode" / "report.json").read_text())["runs"]
 
 

@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from bench.reports import exhibits, svg_arrows, svg_bars
-from bench.reports.charts import bands, steps
+from bench.reports import exhibits
+from bench.reports.arrows import arrows
+from bench.reports.bars import bars
+from bench.reports.charts import bands, curves, steps
+from bench.reports.drawing import Drawing, DrawnBox, DrawnPath, DrawnWords
 from bench.reports.exhibits import (
     SHOTS,
     Arrow,
@@ -30,11 +33,11 @@ from tests.bench.loads import both, frame, load
 def test_exhibits_survive_json_and_show_a_film_and_curves_of_each_page() -> None:
     shown = of_loads(both())
     assert exhibits.decode(exhibits.encode(shown)) == shown
-    film, curves = shown
+    film, shares = shown
     assert isinstance(film, Film)
-    assert isinstance(curves, Curves)
+    assert isinstance(shares, Curves)
     assert [row.label for row in film.rows] == ["direct", "sluice"]
-    assert curves.lines[3].points == [(0.0, 0.0), (2.0, 100.0), (12.0, 100.0)]
+    assert shares.lines[3].points == [(0.0, 0.0), (2.0, 100.0), (12.0, 100.0)]
 
 
 def test_a_film_is_played_by_what_was_on_the_screen_when() -> None:
@@ -51,6 +54,14 @@ def test_a_film_is_played_by_what_was_on_the_screen_when() -> None:
     assert len(film.rows[0].shots) <= SHOTS
 
 
+def paths(drawn: Drawing) -> list[DrawnPath]:
+    return [one for one in drawn.shapes if isinstance(one, DrawnPath)]
+
+
+def words(drawn: Drawing) -> list[str]:
+    return [one.words for one in drawn.shapes if isinstance(one, DrawnWords)]
+
+
 def stack() -> Bands:
     points = [(0.0, 10.0), (0.5, 30.0), (1.0, 0.0)]
     lines = [Curve("<first>", points), Curve("second", [(0.0, 20.0), (0.5, 5.0), (1.0, 0.0)], 1)]
@@ -59,9 +70,20 @@ def stack() -> Bands:
 
 def test_bands_lie_upon_each_other_and_close() -> None:
     drawn = bands(stack())
-    assert drawn.count('<path class="band') == drawn.count("Z") == 2
-    assert "&lt;first&gt;" in drawn
-    assert ">back</text>" in drawn
+    closed = [one for one in paths(drawn) if one.steps.endswith("Z")]
+    assert [one.style for one in closed] == ["band t0", "band t1"]
+    assert [one.title for one in closed] == [one.label for one in drawn.legend]
+    assert closed[0].title == "<first>"
+    assert "back" in words(drawn)
+
+
+def test_a_curve_has_its_dashes_in_the_legend_too() -> None:
+    line = Curve("late", [(0.0, 0.0), (2.0, 50.0), (4.0, 100.0)], 8, "6 4")
+    drawn = curves(Curves("Pictures", "%", [line], 100.0))
+    (path,) = [one for one in paths(drawn) if one.title]
+    assert (path.style, path.dash) == ("line t1", "6 4")
+    assert path.steps == "M52.0 236.0H379.0V128.0H706.0V20.0"
+    assert [(one.label, one.dash, one.line) for one in drawn.legend] == [("late", "6 4", True)]
 
 
 def groups() -> Bars:
@@ -75,19 +97,21 @@ def passed() -> Arrows:
 
 
 def test_bars_are_as_high_as_their_values_and_none_where_there_is_none() -> None:
-    drawn = svg_bars.bars(groups())
-    heights = [float(found) for found in re.findall(r'height="([\d.]+)">', drawn)]
+    drawn = bars(groups())
+    boxes = [one for one in drawn.shapes if isinstance(one, DrawnBox)]
+    heights = [float(one.height) for one in boxes]
     assert heights == pytest.approx([0.9 * 216, 0.5 * 216, 0.25 * 216], abs=0.1)
-    assert "&lt;ours&gt;: 0.9" in drawn and "heavy &amp; long" in drawn
-    assert drawn.count("band t6") == 1
+    assert [one.style for one in boxes] == ["band t0", "band t0", "band t6"]
+    assert boxes[0].title == "<ours>: 0.9"
+    assert "heavy & long" in words(drawn)
 
 
 def test_arrows_lead_downwards_from_the_sender_to_the_receiver() -> None:
-    drawn = svg_arrows.arrows(passed())
-    ends = re.findall(r'd="M200 ([\d.]+)L400 ([\d.]+)M', drawn)
+    drawn = arrows(passed())
+    ways = " ".join(one.steps for one in paths(drawn))
+    ends = re.findall(r"M200 ([\d.]+)L400 ([\d.]+)M", ways)
     assert [[float(one) for one in pair] for pair in ends] == [[24, 47], [70, 116]]
-    assert "12.000 delivered &lt;2&gt;" in drawn
-    assert "sent 11.000" in drawn and "12.500 dropped" in drawn
+    assert {"12.000 delivered <2>", "sent 11.000", "12.500 dropped"} <= set(words(drawn))
     kept = [groups(), passed()]
     assert exhibits.decode(exhibits.encode(kept)) == kept
 

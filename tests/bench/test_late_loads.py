@@ -98,7 +98,7 @@ def test_a_clear_lead_is_no_matter_of_doubt_and_a_small_one_is() -> None:
     assert not any(check.doubtful for check in checks(punctual).values())
     made = report(scenario="demo", profile="", runs=close, checks=checks(close))
     assert made["checks"][sooner]["doubtful"]
-    assert "class=doubt" in page_html([(made, [])])
+    assert '<li class="doubt">' in page_html([(made, [])])
 
 
 def test_the_verdict_says_how_much_sooner_and_how_far_to_trust_that() -> None:

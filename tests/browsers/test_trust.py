@@ -13,7 +13,7 @@ from browsers.launch import NICKNAME
 from browsers.trust import StorePlaces, Task, carry_out
 from local_proxy.front.tls.authority import PUBLIC, Authority
 from local_proxy.kept.store import LocalStore
-from local_proxy.status.setup import fingerprint
+from local_proxy.status.offer import fingerprint
 
 needs_certutil = pytest.mark.skipif(
     shutil.which("certutil") is None, reason="no certutil on this machine (libnss3-tools)"

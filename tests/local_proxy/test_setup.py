@@ -15,9 +15,10 @@ import pytest
 from local_proxy.front.http1.front import Http1Front
 from local_proxy.front.tls.authority import Authority
 from local_proxy.http.model import Duplex, Request, Response
+from local_proxy.status.offer import fingerprint
 from local_proxy.status.pac import PrivateError
 from local_proxy.status.page import StatusPage
-from local_proxy.status.setup import Setup, address_of, fingerprint, is_own
+from local_proxy.status.setup import Setup, address_of, is_own
 from tests.local_proxy.test_status import status
 from wire.fields import header
 

@@ -15,7 +15,6 @@ import secrets
 import sys
 from collections import deque
 from collections.abc import Awaitable, Callable
-from html import escape
 from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qs, urlsplit
@@ -23,6 +22,7 @@ from urllib.parse import parse_qs, urlsplit
 import structlog
 
 from local_proxy.http.model import Request, Response
+from web.templates import template
 from wire.fields import Headers, header
 
 PATH: Final = "/documents/open/"
@@ -47,11 +47,9 @@ _HEADERS: Final[Headers] = [
     ("x-content-type-options", "nosniff"),
     ("x-frame-options", "DENY"),
 ]  # fmt: skip
-_STYLE: Final = (
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:40em;margin:3em auto;padding:0 1em}"
-    # A page that puts this under a pointer about to press gets no press of it.
-    "button{font:inherit;animation:wait 1s steps(1)}@keyframes wait{from{visibility:hidden}}"
-)
+_QUESTION: Final = template(__package__, "launch_question.html")
+_STATE: Final = template(__package__, "launch_state.html")
+_REFUSAL: Final = template(__package__, "launch_refusal.html")
 _log = structlog.get_logger("sluice.local")
 
 Start = Callable[[str], Awaitable[asyncio.subprocess.Process]]
@@ -141,14 +139,8 @@ class Launching:
         self._secrets[key] = secret
         while len(self._secrets) > MAX_SECRETS:
             del self._secrets[next(iter(self._secrets))]
-        host = escape(urlsplit(url).netloc)
-        return _page(
-            200,
-            f"<h1>Open {escape(name)}?</h1><p>It comes from <b>{host}</b> and opens in the office "
-            "program of this device, with its text first.</p>"
-            f'<form method=post><input type=hidden name=secret value="{secret}">'
-            "<button>Open it</button></form>",
-        )
+        host = urlsplit(url).netloc
+        return _page(200, _QUESTION.render(name=name, host=host, secret=secret))
 
     def _is_pressed(self, key: str, request: Request, body: bytes) -> bool:
         parts = urlsplit(request.url)
@@ -191,15 +183,13 @@ def _state(run: StartedProgram) -> Response:
     title = "It is opening" if run.code is None else "It has ended"
     if run.code:
         title = "It could not be opened"
-    lines = f"<pre>{escape(chr(10).join(run.lines))}</pre>"
-    refresh = f'<meta http-equiv=refresh content="{REFRESH}">' if run.code is None else ""
-    return _page(200, f"{refresh}<h1>{title}</h1>{lines}")
+    refresh = REFRESH if run.code is None else None
+    return _page(200, _STATE.render(title=title, lines="\n".join(run.lines), refresh=refresh))
 
 
 def _said(status: int, text: str) -> Response:
-    return _page(status, f"<p>{escape(text)}</p>")
+    return _page(status, _REFUSAL.render(text=text))
 
 
-def _page(status: int, inner: str) -> Response:
-    text = f"<!doctype html><meta charset=utf-8><title>Sluice</title><style>{_STYLE}</style>{inner}"
+def _page(status: int, text: str) -> Response:
     return Response(status, list(_HEADERS), text.encode())

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from html import escape
-from importlib.resources import files
-from string import Template
 from typing import Final
-from urllib.parse import urlsplit
 
 from local_proxy.documents.incoming_document import IncomingDocument
 from office.outline import DocumentKind
+from web.templates import template, verbatim
 
-_PAGE: Final = Template(files(__package__).joinpath("page.html").read_text("utf-8"))
-_SCRIPT: Final = files(__package__).joinpath("preview.js").read_text("utf-8")
-_STYLE: Final = files(__package__).joinpath("preview.css").read_text("utf-8")
+_PAGE: Final = template(__package__, "page.html")
+_SCRIPT: Final = verbatim(__package__, "preview.js")
+_STYLE: Final = verbatim(__package__, "preview.css")
 _DECKS: Final = (DocumentKind.PPTX, DocumentKind.ODP)
 
 
@@ -22,21 +19,14 @@ def page(incoming: IncomingDocument, *, base: str, launch: str, nonce: str) -> s
     kind = incoming.outline.kind
     deck = kind in _DECKS
     sheet = kind in (DocumentKind.XLSX, DocumentKind.ODS)
-    count = len(incoming.outline.pages) if deck or sheet else 1
-    classes = "slide" if deck else "sheet" if sheet else "flow"
-    return _PAGE.substitute(
-        name=escape(incoming.name),
-        host=escape(urlsplit(incoming.url).netloc),
-        base=escape(base),
-        launch=f'<a href="{escape(launch)}" target="_blank">open in LibreOffice</a>'
-        if launch
-        else "",
+    return _PAGE.render(
+        name=incoming.name,
+        base=base,
+        launch=launch,
         size=f"{incoming.length / 1e6:.1f} MB",
-        pages="".join(
-            f'<section class="{classes}" data-p="{number}"></section>'
-            for number in range(1, count + 1)
-        ),
-        nonce=escape(nonce),
+        classes="slide" if deck else "sheet" if sheet else "flow",
+        count=len(incoming.outline.pages) if deck or sheet else 1,
+        nonce=nonce,
         style=_STYLE,
         script=_SCRIPT,
     )
