@@ -90,6 +90,7 @@ ENTRIES: Final = (
         "bench.scenarios.pages.own_pages",
         takes=40,
         quick_takes=40,
+        slow=True,
     ),
     Scenario(
         "start",
