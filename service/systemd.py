@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -172,6 +172,12 @@ def _words(done: subprocess.CompletedProcess[str]) -> str:
     return " ".join((done.stderr or done.stdout).split())
 
 
+def runs_remote(root: Path = Path("/")) -> bool:
+    """Is a remote proxy installed as the machine's own service?"""
+    name = Service("remote", "system", ()).name
+    return (root / SYSTEM_UNITS.relative_to("/") / name).exists()
+
+
 def program() -> tuple[str, ...]:
     """How this very program is started: its Python, and itself, by whole paths. Where these lead
     is looked at before a unit names them. Raises ServiceError."""
@@ -179,6 +185,16 @@ def program() -> tuple[str, ...]:
     if not Path(found).exists():
         raise ServiceError(f"{sys.argv[0]} is not found any more")
     return sys.executable, str(Path(found).absolute())
+
+
+def pairing_line(
+    command: Sequence[str], name: str = "NAME", *, environ: Mapping[str, str] = os.environ
+) -> str:
+    """How a device of the machine's own remote is paired by root, who may have come by sudo: a
+    machine need not have it. `command`: the program."""
+    become = f"sudo -u {USER}" if environ.get("SUDO_USER") else f"runuser -u {USER} --"
+    words = " ".join((*command, "pair", name))
+    return f"{become} {words} --state {HOME}/remote --address HOST:PORT"
 
 
 def hints(service: Service) -> list[str]:
@@ -190,8 +206,7 @@ def hints(service: Service) -> list[str]:
         ]
     if service.scope == "user":
         return ["pair devices as ever: sluice pair NAME --address HOST:PORT"]
-    start = " ".join(service.command)
     return [
-        f"pair devices: sudo -u {USER} {start} pair NAME --state {HOME}/remote --address HOST:PORT",
+        f"pair devices: {pairing_line(service.command)}",
         "its words: journalctl -u sluice-remote",
     ]

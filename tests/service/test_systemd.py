@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from service.systemd import ServiceError, Systemd, hints, run_command
+from service.systemd import ServiceError, Systemd, hints, pairing_line, run_command, runs_remote
 from service.units import Service
 
 COMMAND = ("/usr/bin/sluice",)
@@ -105,7 +105,9 @@ def test_a_program_that_the_services_user_can_not_read_is_refused(tmp_path: Path
 def test_the_machines_own_has_a_user_which_goes_with_it(tmp_path: Path) -> None:
     answers = Manager()
     systemd = Systemd("system", say=lambda _: None, run=answers, root=tmp_path)
+    assert not runs_remote(tmp_path)
     systemd.install(Service("remote", "system", ("/usr/bin/env",)))
+    assert runs_remote(tmp_path)
     assert answers.ran[0] == f"systemd-sysusers {tmp_path}/etc/sysusers.d/sluice.conf"
     assert "sluice" in (tmp_path / "etc/sysusers.d/sluice.conf").read_text()
     assert systemd.remove("remote")
@@ -134,7 +136,16 @@ def test_the_real_systemctl_enables_it(tmp_path: Path) -> None:
     assert not wanted.is_symlink()
 
 
+def test_devices_are_paired_as_the_services_user_with_sudo_only_by_who_came_with_it() -> None:
+    rest = "/usr/bin/sluice pair tablet --state /var/lib/sluice/remote --address HOST:PORT"
+    command = ("/usr/bin/sluice",)
+    assert pairing_line(command, "tablet", environ={}) == f"runuser -u sluice -- {rest}"
+    by_sudo = {"SUDO_USER": "alice"}
+    assert pairing_line(command, "tablet", environ=by_sudo) == f"sudo -u sluice {rest}"
+
+
 def test_people_are_told_what_comes_next() -> None:
-    assert any("sudo -u sluice" in line for line in hints(Service("remote", "system", COMMAND)))
+    (line, _) = hints(Service("remote", "system", COMMAND))
+    assert f"-u sluice {'' if 'sudo' in line else '-- '}{' '.join(COMMAND)} pair NAME" in line
     assert any("sluice status" in line for line in hints(Service("local", "user", COMMAND)))
     assert any("sluice pair" in line for line in hints(SERVICE))
