@@ -8,7 +8,7 @@ RUNS := $(VENV)/.runs
 STAMP := $(VENV)/.installed
 # What `sluice` itself needs is there; and what tests, lint and types need besides.
 
-.PHONY: help install demo test check lint types coverage bench bench-peers bench-netem smoke lock system system-demo clean
+.PHONY: help install demo test check lint types coverage bench bench-peers bench-netem fresh-machine image smoke lock system system-demo clean
 
 help:  ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -46,6 +46,20 @@ bench-netem: $(STAMP) system  ## link checks and page loads through the real tc 
 	@command -v linux.uml >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends user-mode-linux >/dev/null; } \
 	  || echo "not here: user-mode-linux (as root: apt-get install user-mode-linux)"
 	$(BIN)/python -m bench netem
+
+FRESH ?=
+
+fresh-machine: $(RUNS)  ## a bare Debian 12 through install, upgrade, boot, uninstall, container (as root); FRESH='--parts walk'
+	@sh scripts/system-packages machine
+	$(BIN)/python -m bench fresh-machine $(FRESH)
+
+BUILDAH ?= buildah
+BASE ?= debian:12-slim
+IMAGE ?= localhost/sluice-remote
+
+image:  ## the remote as a container image (docs/container.md); BASE: a Debian 12
+	$(BUILDAH) build --format docker --isolation chroot --build-arg BASE=$(BASE) --ignorefile .dockerignore \
+	  --file packaging/Containerfile --tag $(IMAGE) .
 
 smoke: $(STAMP) system  ## benches in virtual time, and whole page loads over no slow link
 	$(BIN)/python -m bench all --virtual --quick --report bench-report/virtual
