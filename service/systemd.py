@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from service.removal import prune
 from service.units import HOME, USER, Role, Scope, Service, sysusers
 
 Say = Callable[[str], None]
@@ -96,6 +97,8 @@ class Systemd:
         self._systemctl("daemon-reload")
         if self.scope == "system":
             self._unlink(self.root / SYSUSERS.relative_to("/"))
+        elif role == "remote":
+            self.say("unless other services of yours run without a login: loginctl disable-linger")
         return True
 
     def forget_user(self) -> None:
@@ -152,6 +155,7 @@ class Systemd:
         self.say(f"remove {path}")
         if not self.dry_run:
             path.unlink(missing_ok=True)
+            prune(path.parent, below=self.home if self.scope == "user" else self.root / "etc")
 
     def _check_reach(self, command: Sequence[str]) -> None:
         """The machine's proxy runs as another user, who must be able to read the program."""

@@ -72,7 +72,7 @@ class Walk:
             self._until_listening("8119", "old-remote")
             string = self._must(PROGRAM, "pair", "laptop", "--address", ADDRESS).out.strip()
             # The string comes by standard input, as people paste it.
-            line = f"echo '{string}' | exec {PROGRAM} local --pair -"
+            line = f"echo '{string}' | {{ {self._congestion()}exec {PROGRAM} local --pair -; }}"
             self._start("old-local", "alice", "sh", "-c", line)
             self._until_linked("alice", "the previous release: a device is paired and connects")
         with self._journal.step("the previous release: a page, a file, a switch"):
@@ -193,6 +193,16 @@ class Walk:
         self._journal.require("make install", done.code == 0, said=done)
         # What nobody of Sluice's installed is compiled where it lies: it is of the clone.
 
+    def _congestion(self) -> str:
+        """What 0.1.0 must be told where the system lets nobody but root have cubic."""
+        kernel = "/proc/sys/net/ipv4/tcp_"
+        allowed = self._must("cat", f"{kernel}allowed_congestion_control").out.split()
+        if "cubic" in allowed:
+            return ""
+        own = self._must("cat", f"{kernel}congestion_control").out.strip()
+        self._journal.note(f"no cubic for who is not root here: the local proxy is told {own}")
+        return f"SLUICE_LOCAL_CONGESTION={own}; export SLUICE_LOCAL_CONGESTION; "
+
     def _pairing_line(self) -> str:
         """The line that the service's installation has named."""
         said = self._machine.run(PROGRAM, "service", "install", "remote", "--dry-run").errors
@@ -246,8 +256,10 @@ class Walk:
     def _until_linked(self, user: str, what: str) -> None:
         def linked() -> CommandResult:
             done = self._as(user, PROGRAM, "status", "--proxy", USERS[user])
-            up = f"link to {ADDRESS}: up for" in done.out
-            return CommandResult(0 if up else done.code or 1, done.out, done.errors)
+            if f"link to {ADDRESS}: up for" in done.out:
+                return CommandResult(0, done.out, done.errors)
+            words = self._machine.run("journalctl", "-n", "15", "--no-pager", "-o", "cat").out
+            return CommandResult(1, done.out + done.errors, words)
 
         self._until(what, linked)
 
