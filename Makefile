@@ -79,7 +79,7 @@ test: $(STAMP) system  ## all tests
 lock: $(RUNS)  ## requirements.lock anew: newest versions, with digests
 	@$(PYTHON) -m venv .peers/lock && .peers/lock/bin/pip install --quiet pip-tools
 	@.peers/lock/bin/pip-compile --quiet --upgrade --generate-hashes --no-emit-index-url --no-emit-trusted-host \
-	  --no-emit-find-links --no-emit-options --strip-extras --no-annotate --no-header -o .peers/lock/found pyproject.toml
+	  --no-emit-find-links --no-emit-options --strip-extras --no-annotate --no-header -o .peers/lock/found pyproject.toml scripts/lock.in
 	@{ head -1 requirements.lock; cat .peers/lock/found; } > .peers/lock/new && mv .peers/lock/new requirements.lock
 
 bench-peers: $(STAMP)  ## other people's proxies, to compare ours with

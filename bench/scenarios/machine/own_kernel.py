@@ -30,7 +30,7 @@ After={UNIT}
 Type=oneshot
 ExecStart=sh -c 'systemctl show {UNIT} -p ActiveState -p StatusText -p Result >/{REPORT}'
 ExecStart=sh -c 'journalctl -u {UNIT} -n 20 --no-pager -o cat >>/{REPORT}'
-ExecStart=sh -c 'uname -r >>/{REPORT}; sync'
+ExecStart=sh -c 'uname -sr >>/{REPORT}; sync'
 ExecStopPost=systemctl poweroff --force --force
 """
 _WANTS: Final = "etc/systemd/system/multi-user.target.wants"
@@ -65,4 +65,6 @@ def _boot(root: Path, when: str, journal: Journal) -> None:
         found = str(error)
     report.unlink(missing_ok=True)
     well = "ActiveState=active" in found
+    if well:
+        journal.note(found.strip().splitlines()[-1])
     journal.check(f"after {when} with its own kernel the remote serves", well, said=found)
