@@ -26,7 +26,7 @@ from emulation.worlds import netns
 ROOT: Final = Path(__file__).resolve().parents[3]
 BASE: Final = "localhost/debian:12"
 IMAGE: Final = "localhost/sluice-remote"
-TOOLS: Final = ("buildah", "podman", "ip")
+TOOLS: Final = ("buildah", "podman", "crun", "ip")
 ADDRESS: Final = "127.0.0.1:8119"
 ORIGIN: Final = "http://127.0.0.1:8000"
 VISITOR: Final = Path(__file__).with_name("visitor.py")
@@ -38,6 +38,14 @@ BUILD: Final = 1800.0
 END_WITHIN: Final = 5.0
 """Seconds from the signal to the end."""
 NARROW: Final = ("--read-only", "--read-only-tmpfs=false", "--cap-drop=all")
+LIMITS: Final = ("--ulimit=nofile=4096:4096", "--ulimit=nproc=4096:4096")
+"""Within what any root may set; podman's own want the right to raise them."""
+_KEEPER: Final = """
+if [ ! -e /sys/fs/cgroup/cgroup.controllers ]; then
+  umount -R /sys/fs/cgroup; mount -t cgroup2 none /sys/fs/cgroup
+fi
+echo; exec cat
+"""
 NO_PRIVILEGES: Final = "--security-opt=no-new-privileges"
 
 
@@ -45,32 +53,64 @@ def missing() -> str:
     """Say why no image can be built or run here; empty: nothing is known against it."""
     lacking = [name for name in TOOLS if shutil.which(name) is None]
     if lacking:
-        return f"{', '.join(lacking)} (as root: apt-get install buildah podman iproute2)"
+        return f"{', '.join(lacking)} (as root: apt-get install buildah podman crun iproute2)"
     return ""
 
 
 class Containers:
-    """Runs buildah and podman on storage of their own."""
+    """Runs buildah and podman with storage, and a mount namespace, of their own.
+
+    What they mount is gone with the namespace. It has control groups of version 2 alone: crun takes
+    no others, and this machine may have both.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._storage = (
-            *("--root", str(folder / "storage"), "--runroot", str(folder / "run")),
-            *("--storage-driver", "vfs"),
-        )
+        self._keeper = subprocess.Popen(
+            ["unshare", "--mount", "--cgroup", "sh", "-c", _KEEPER],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        assert self._keeper.stdout is not None
+        self._keeper.stdout.readline()  # all is mounted now
+        self._places = ("--root", str(folder / "storage"), "--runroot", str(folder / "run"))
+        self._driver = "overlay" if self._layers() else "vfs"
+
+    def _layers(self) -> bool:
+        """Whether this file system can be the lower one of others; else each image is copied."""
+        probe = self.folder / "probe"
+        names = [probe / name for name in ("lower", "upper", "work", "merged")]
+        for name in names:
+            name.mkdir(parents=True)
+        lower, upper, work, merged = map(str, names)
+        options = f"lowerdir={lower},upperdir={upper},workdir={work}"
+        return self.inside("mount", "-t", "overlay", "-o", options, "probe", merged).code == 0
+
+    def inside(self, *command: str, patience: float = BUILD) -> CommandResult:
+        """Run a command in the mount namespace."""
+        enter = ("nsenter", "-t", str(self._keeper.pid), "-m", "-C", "-w")
+        return run(*enter, *command, patience=patience)
 
     @property
     def buildah(self) -> str:
         """The words that `make image` begins its command with."""
-        return " ".join(("buildah", *self._storage))
+        return " ".join(("buildah", *self._places, "--storage-driver", self._driver))
 
     def build(self, *words: str) -> CommandResult:
-        return run("buildah", *self._storage, *words)
+        return self.inside(*self.buildah.split(), *words)
 
     def podman(self, *words: str, patience: float = PATIENCE) -> CommandResult:
-        cgroups = ("--cgroup-manager", "cgroupfs", "--events-backend", "file")
-        places = ("--tmpdir", str(self.folder / "tmp"))
-        return run("podman", *self._storage, *cgroups, *places, *words, patience=patience)
+        return self.inside(
+            *("podman", *self._places, "--storage-driver", self._driver),
+            *("--cgroup-manager", "cgroupfs", "--events-backend", "file"),
+            *("--runtime", "crun", "--tmpdir", str(self.folder / "tmp"), *words),
+            patience=patience,
+        )
+
+    def end(self) -> None:
+        """End all of it; the folder's files stay."""
+        self.podman("rm", "--all", "--force", "--time=0")
+        self._keeper.kill()
+        self._keeper.communicate()
 
 
 def run(*command: str, patience: float = BUILD, given: str = "") -> CommandResult:
@@ -86,15 +126,14 @@ def check(base: Path, site: Path, folder: Path, journal: Journal) -> None:
 
     Raises WalkStopped.
     """
-    containers = Containers(folder)
-    try:
-        _build(containers, base, journal)
-        with _network() as network:
+    folder.mkdir()
+    with _network() as network:
+        containers = Containers(folder)
+        try:
+            _build(containers, base, journal)
             _Run(containers, network, site, journal).check()
-    finally:
-        containers.podman("rm", "--all", "--force", "--time=0")
-        containers.build("rm", "--all")
-        run("umount", "--quiet", str(folder / "storage" / "vfs"))
+        finally:
+            containers.end()
 
 
 def _build(containers: Containers, base: Path, journal: Journal) -> None:
@@ -102,12 +141,12 @@ def _build(containers: Containers, base: Path, journal: Journal) -> None:
         made = containers.build("from", "--name=base", "scratch")
         mounted = containers.build("mount", "base")
         journal.require("buildah has a container", mounted.code == 0, said=f"{made}\n{mounted}")
-        run("cp", "-a", f"{base}/.", mounted.out.strip())
+        containers.inside("cp", "-a", f"{base}/.", mounted.out.strip())
         containers.build("umount", "base")
         done = containers.build("commit", "--rm", "base", BASE)
         journal.require("the bare Debian is an image", done.code == 0, said=done)
     with journal.step("make image"):
-        done = run(
+        done = containers.inside(
             *("make", "-C", str(ROOT), "image", f"BUILDAH={containers.buildah}"),
             *(f"BASE={BASE}", f"IMAGE={IMAGE}"),
         )
@@ -144,7 +183,7 @@ class _Run:
     def check(self) -> None:
         with self._journal.step("podman run, sluice pair, a page"):
             self._start("first")
-            self._is_narrow("first")
+            self._looks_narrow("first")
             said = self._containers.podman(
                 "exec", "first", "sluice", "pair", "laptop", "--address", ADDRESS
             )
@@ -175,7 +214,8 @@ class _Run:
 
     def _start(self, name: str) -> None:
         done = self._containers.podman(
-            *("run", "--detach", "--name", name, *NARROW, NO_PRIVILEGES),
+            *("run", "--detach", "--name", name, *NARROW, NO_PRIVILEGES, *LIMITS),
+            *("--health-interval", "disable"),  # its timer is systemd's: this asks by itself
             *("--network", f"ns:/run/netns/{self._network}", "--cgroups=disabled"),
             *("--volume", "sluice:/var/lib/sluice", "--env", "SLUICE_REMOTE_ALLOW=127.0.0.0/8"),
             IMAGE,
@@ -191,7 +231,7 @@ class _Run:
         jpegtran = self._containers.podman("exec", name, "sh", "-c", "command -v jpegtran")
         self._journal.check("it has jpegtran", jpegtran.code == 0, said=jpegtran)
 
-    def _is_narrow(self, name: str) -> None:
+    def _looks_narrow(self, name: str) -> None:
         seen = self._containers.podman(
             "exec", name, "sh", "-c", "id -u; grep CapEff /proc/1/status; touch /opt/x /tmp/x"
         )
