@@ -42,7 +42,7 @@ def pair(
     here = Path(found.state)
     usual = here == state_directory(os.environ) / "remote"
     if state is None and usual and not PairingStore(here).used and runs_remote():
-        line = pairing_line(program(), name or "NAME")
+        line = pairing_line(program(), name or "NAME", found.address or "HOST:PORT")
         notice(f"this machine's remote is its service, whose devices are paired by root: {line}")
         notice(f"to pair with one of your own, before its first start: --state {here}")
         raise typer.Exit(REFUSED)
