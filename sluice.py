@@ -368,7 +368,7 @@ def uninstall(
     for trace in traces(places) if not dry_run else []:
         trace.remove()
         prune(trace.folder.parent, below=Path.home())
-    if runs_remote():
+    if runs_remote() and not system:
         typer.echo("the machine's own remote stays, as root: sluice uninstall --system")
     typer.echo("the program itself: pipx uninstall sluice-proxy, or remove its folder")
 

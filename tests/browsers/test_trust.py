@@ -10,7 +10,6 @@ import pytest
 
 from browsers import nss, trust
 from browsers.launch import NICKNAME
-from browsers import trust
 from browsers.trust import StorePlaces, Task, carry_out
 from local_proxy.front.tls.authority import PUBLIC, Authority
 from local_proxy.kept.store import LocalStore
