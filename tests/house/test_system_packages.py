@@ -43,7 +43,7 @@ def test_tests_need_what_the_demo_needs_and_more(tmp_path: Path) -> None:
 
 def test_a_fresh_machine_needs_what_makes_boots_and_contains_one(tmp_path: Path) -> None:
     packages = wanted(tmp_path, "machine")
-    assert {"debootstrap", "buildah", "podman", "crun", "user-mode-linux"} <= packages
+    assert {"buildah", "podman", "crun", "user-mode-linux"} <= packages
     assert not packages & {"chromium", "firefox-esr"}
 
 
