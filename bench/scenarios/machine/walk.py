@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from bench.scenarios.machine import leftovers
 from bench.scenarios.machine.debian import environment
-from bench.scenarios.machine.journal import Journal, WalkStopped
+from bench.scenarios.machine.journal import Journal
 from emulation.machines.booted import BootedMachine, CommandResult
 
 CLONE: Final = "/opt/sluice"
@@ -94,16 +94,17 @@ class Walk:
         with self._journal.step("git pull && make install"):
             self._must("git", "-C", CLONE, "pull", "--quiet")
             self._install()
-        with self._journal.step("the remote's pairings are taken along"):
-            self._machine.run("mkdir", "-p", "/etc/sluice")
-            self._machine.run("mv", "/root/.config/sluice/sluice.toml", "/etc/sluice/")
-            self._must("install", "-d", "-m", "700", "/var/lib/sluice")
-            self._must("mv", "/root/.local/share/sluice/remote", "/var/lib/sluice/")
         with self._journal.step("sluice service install remote -- --listen 0.0.0.0:8119"):
+            self._machine.run("mkdir", "-p", "/etc/sluice")
+            self._must("mv", "/root/.config/sluice/sluice.toml", "/etc/sluice/")
             done = self._machine.run(
-                PROGRAM, "service", "install", "remote", "--", "--listen", "0.0.0.0:8119"
+                *(PROGRAM, "service", "install", "remote", "--", "--listen", "0.0.0.0:8119")
             )
             self._journal.require("the remote is the machine's service", done.code == 0, said=done)
+        with self._journal.step("the pairings of the remote that ran by hand"):
+            line = self._said("to take them along: ", done.errors)
+            taken = self._machine.run("sh", "-c", line)
+            self._journal.require("are taken along", taken.code == 0, said=f"{line}\n{taken}")
         with self._journal.step("sluice service install local"):
             done = self._as("alice", PROGRAM, "service", "install", "local")
             self._journal.require(
@@ -206,11 +207,13 @@ class Walk:
     def _pairing_line(self) -> str:
         """The line that the service's installation has named."""
         said = self._machine.run(PROGRAM, "service", "install", "remote", "--dry-run").errors
-        for line in said.splitlines():
-            _, found, command = line.partition("pair devices: ")
-            if found:
-                return command
-        raise WalkStopped(f"no line names how devices are paired: {said}")
+        return self._said("pair devices: ", said)
+
+    def _said(self, before: str, words: str) -> str:
+        """The command that was named so. Raises WalkStopped."""
+        found = next((line for line in words.splitlines() if before in line), "")
+        self._journal.require(f"a line says how: {before}...", bool(found), said=words)
+        return found.partition(before)[2]
 
     def _log_in(self) -> None:
         """Have a session for each user, as a login has."""
