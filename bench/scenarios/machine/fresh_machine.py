@@ -72,6 +72,7 @@ def _walk(
     walk.previous_release(commit)
     walk.upgrade()
     walk.another_device()
+    walk.trust()
     walk.reboot()
     if "kernel" in parts:
         if why := own_kernel.missing():

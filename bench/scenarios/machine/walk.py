@@ -35,6 +35,7 @@ PATIENCE: Final = 90.0
 """Seconds until a link is up, or a proxy answers."""
 INSTALL: Final = 900.0
 """Seconds for `make install`, which fetches packages."""
+_NEEDS_ROOT: Final = "needs root: "
 VISITOR: Final = Path(__file__).with_name("visitor.py").read_text()
 
 
@@ -145,6 +146,14 @@ class Walk:
                 "a second user has a local proxy as well", done.code == 0, said=done
             )
 
+    def trust(self) -> None:
+        """Have the system trust a device's authority, by the line that `sluice trust` names."""
+        with self._journal.step("sluice trust"):
+            said = self._logged_in("alice", f"{PROGRAM} trust")
+            done = self._as_root(self._said(_NEEDS_ROOT, said.out))
+            there = self._machine.run("test", "-e", "/etc/ssl/certs/sluice.pem").code == 0
+            self._journal.check("the system trusts the authority", there, said=f"{said}\n{done}")
+
     def reboot(self) -> None:
         """Pull its plug, and boot it again."""
         with self._journal.step("reboot"):
@@ -166,8 +175,10 @@ class Walk:
         """`sluice uninstall` by each who has it; what is left of it."""
         with self._journal.step("sluice uninstall"):
             for user in USERS:
-                done = self._as(user, PROGRAM, "uninstall", "--yes")
+                done = self._logged_in(user, f"{PROGRAM} uninstall --yes")
                 self._journal.check(f"{user} uninstalls", done.code == 0, said=done)
+                if _NEEDS_ROOT in done.out:
+                    self._as_root(self._said(_NEEDS_ROOT, done.out))
             done = self._machine.run(PROGRAM, "uninstall", "--system", "--yes")
             self._journal.check("root uninstalls", done.code == 0, said=done)
             left = leftovers.leftovers(self._before, self._files())
@@ -291,6 +302,14 @@ class Walk:
         number = self._number(user)
         places = (f"HOME=/home/{user}", f"XDG_RUNTIME_DIR=/run/user/{number}")
         return self._machine.run("runuser", "-u", user, "--", "env", *places, *command, given=given)
+
+    def _logged_in(self, user: str, line: str) -> CommandResult:
+        """A line in a login's shell, with the PATH that Debian gives it."""
+        return self._machine.run("runuser", "-l", user, "-c", line)
+
+    def _as_root(self, line: str) -> CommandResult:
+        """A line for sudo, in root's shell: a bare Debian has no sudo."""
+        return self._machine.run("sh", "-c", line.replace("sudo ", ""))
 
     def _number(self, user: str) -> str:
         return self._must("id", "-u", user).out.strip()
