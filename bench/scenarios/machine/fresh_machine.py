@@ -20,7 +20,7 @@ from bench.scenarios.machine import debian, image, own_kernel, releases
 from bench.scenarios.machine.journal import Journal, WalkStopped
 from bench.scenarios.machine.walk import FILE, PAGE, SITE, SOURCE, Walk
 from emulation.machines import booted
-from emulation.machines.booted import BootedMachine
+from emulation.machines.booted import BootedMachine, NoBoot
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 PARTS: Final = ("walk", "kernel", "image")
@@ -58,6 +58,8 @@ def run(
                     left = _walk(Walk(machine, journal, wanted), machine, journal, commit, parts)
             if "image" in parts:
                 _image(folder, cache or CACHE, journal)
+        except (OSError, NoBoot, subprocess.TimeoutExpired) as error:
+            journal.check("it goes on to its end", False, said=error)
         except WalkStopped:
             journal.note("it ended there: what comes after that was not tried")
     more = {"from": commit, "left": left}
