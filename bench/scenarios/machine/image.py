@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -44,8 +44,12 @@ _KEEPER: Final = """
 if [ ! -e /sys/fs/cgroup/cgroup.controllers ]; then
   umount -R /sys/fs/cgroup; mount -t cgroup2 none /sys/fs/cgroup
 fi
+mkdir -p {elsewhere}
+for folder in /dev/shm {elsewhere}; do mount -t tmpfs tmpfs $folder; done
 echo; exec cat
 """
+ELSEWHERE: Final = ("/var/lib/containers", "/run/crun")
+"""Where podman and crun write whatever they are told."""
 NO_PRIVILEGES: Final = "--security-opt=no-new-privileges"
 
 
@@ -67,7 +71,8 @@ class Containers:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._keeper = subprocess.Popen(
-            ["unshare", "--mount", "--cgroup", "sh", "-c", _KEEPER],
+            ["unshare", "--mount", "--cgroup", "sh", "-c",
+             _KEEPER.format(elsewhere=" ".join(ELSEWHERE))],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         assert self._keeper.stdout is not None
@@ -111,6 +116,9 @@ class Containers:
         self.podman("rm", "--all", "--force", "--time=0")
         self._keeper.kill()
         self._keeper.communicate()
+        for name in ELSEWHERE:
+            with suppress(OSError):
+                Path(name).rmdir()  # something is in it, if somebody else has containers
 
 
 def run(*command: str, patience: float = BUILD, given: str = "") -> CommandResult:
