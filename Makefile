@@ -8,7 +8,7 @@ RUNS := $(VENV)/.runs
 STAMP := $(VENV)/.installed
 # What `sluice` itself needs is there; and what tests, lint and types need besides.
 
-.PHONY: help install demo test check lint types coverage bench bench-peers bench-netem smoke lock system system-demo clean
+.PHONY: help install demo test check lint types coverage bench bench-peers bench-netem fresh-machine image smoke lock system system-demo clean
 
 help:  ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -47,6 +47,20 @@ bench-netem: $(STAMP) system  ## link checks and page loads through the real tc 
 	  || echo "not here: user-mode-linux (as root: apt-get install user-mode-linux)"
 	$(BIN)/python -m bench netem
 
+FRESH ?=
+
+fresh-machine: $(RUNS)  ## a bare Debian 12 through install, upgrade, boot, uninstall, container (as root); FRESH='--parts walk'
+	@sh scripts/system-packages machine
+	$(BIN)/python -m bench fresh-machine $(FRESH)
+
+BUILDAH ?= buildah
+BASE ?= debian:12-slim
+IMAGE ?= localhost/sluice-remote
+
+image:  ## the remote as a container image (docs/container.md); BASE: a Debian 12
+	$(BUILDAH) build --format docker --isolation chroot --build-arg BASE=$(BASE) --ignorefile .dockerignore \
+	  --file packaging/Containerfile --tag $(IMAGE) .
+
 smoke: $(STAMP) system  ## benches in virtual time, and whole page loads over no slow link
 	$(BIN)/python -m bench all --virtual --quick --report bench-report/virtual
 	$(BIN)/python -m bench browse --profile fast --page demo/site/article --runs 1
@@ -65,7 +79,7 @@ test: $(STAMP) system  ## all tests
 lock: $(RUNS)  ## requirements.lock anew: newest versions, with digests
 	@$(PYTHON) -m venv .peers/lock && .peers/lock/bin/pip install --quiet pip-tools
 	@.peers/lock/bin/pip-compile --quiet --upgrade --generate-hashes --no-emit-index-url --no-emit-trusted-host \
-	  --no-emit-find-links --no-emit-options --strip-extras --no-annotate --no-header -o .peers/lock/found pyproject.toml
+	  --no-emit-find-links --no-emit-options --strip-extras --no-annotate --no-header -o .peers/lock/found pyproject.toml scripts/lock.in
 	@{ head -1 requirements.lock; cat .peers/lock/found; } > .peers/lock/new && mv .peers/lock/new requirements.lock
 
 bench-peers: $(STAMP)  ## other people's proxies, to compare ours with

@@ -32,7 +32,7 @@ from cli.service import app as service_app
 from cli.service import take_away
 from cli.settings import address, settings
 from configuration import LocalSettings, RemoteSettings, user_file
-from service.systemd import program
+from service.systemd import program, runs_remote
 from setting_values import how_many, split_address
 from version import VERSION
 
@@ -345,7 +345,7 @@ def uninstall(
 ) -> None:
     """Take away all that Sluice has left: services, trust, keys, pairings, history, settings."""
     from browsers.trust import run as trust_run
-    from service.removal import traces
+    from service.removal import prune, traces
     from service.units import HOME, SETTINGS
 
     state = Path(settings(config, {}).local.state)
@@ -367,6 +367,9 @@ def uninstall(
         raise typer.Exit(FAILED)
     for trace in traces(places) if not dry_run else []:
         trace.remove()
+        prune(trace.folder.parent, below=Path.home())
+    if runs_remote() and not system:
+        typer.echo("the machine's own remote stays, as root: sluice uninstall --system")
     typer.echo("the program itself: pipx uninstall sluice-proxy, or remove its folder")
 
 

@@ -53,6 +53,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--scale", type=float, help="part of the full sizes, for a quick look")
     parser.add_argument("--quantum", type=int, help="bytes, by hand; else fitted to the link")
     parser.add_argument("--browser", choices=("chromium", "firefox"), help="in which pages open")
+    parser.add_argument("--parts", type=_words, help="separated by commas; which there are it says")
+    parser.add_argument("--from", dest="release", metavar="REF", help="of fresh-machine: a commit")
+    parser.add_argument(
+        "--cache", type=Path, metavar="DIR", help="what is slow to make stays there"
+    )
     parser.add_argument("--https", action="store_true", default=None, help="pages come over https")
     parser.add_argument("--http1", action="store_true", default=None, help="browser without HTTP/2")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
@@ -85,6 +90,9 @@ def _offered(arguments: argparse.Namespace) -> dict[str, Any]:
         "quantum": arguments.quantum,
         "plot": arguments.plot,
         "browser": arguments.browser,
+        "parts": arguments.parts,
+        "release": arguments.release,
+        "cache": arguments.cache,
         "https": arguments.https,
         "http1": arguments.http1,
     }

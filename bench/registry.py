@@ -16,6 +16,7 @@ from bench.scenarios.faults import entries as faults
 from bench.scenarios.hats import entries as hats
 from bench.scenarios.imtcp import entries as imtcp
 from bench.scenarios.links import entries as links
+from bench.scenarios.machine import entries as machine
 from bench.scenarios.monitor import entries as monitor
 from bench.scenarios.office import entries as office
 from bench.scenarios.pages import entries as pages
@@ -33,6 +34,7 @@ SCENARIOS: Final = (
     *imtcp.ENTRIES,
     *rcp.ENTRIES,
     *faults.ENTRIES,
+    *machine.ENTRIES,
 )
 
 

@@ -21,6 +21,7 @@ _NAMES: Final = {
     "profile_name": "profile",
     "peer_names": "peers",
     "policies": "policy",
+    "release": "from",
 }
 """Names that `run` may have for an option beside its own: what is offered under both is one."""
 

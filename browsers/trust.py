@@ -24,6 +24,8 @@ from local_proxy.status.offer import fingerprint
 
 SYSTEM: Final = Path("/usr/local/share/ca-certificates")
 """Debian's folder for a machine's own authorities (update-ca-certificates(8))."""
+ADMINISTRATION: Final = "/usr/local/sbin:/usr/sbin:/sbin"
+"""Folders of root's programs, which Debian's users don't have in their PATH."""
 _FIREFOX: Final = (
     *(".mozilla/firefox", ".config/mozilla/firefox", ".librewolf"),
     "snap/firefox/common/.mozilla/firefox",
@@ -144,7 +146,10 @@ def _store(task: Task, store: Path) -> str:
 def _system(task: Task, places: StorePlaces) -> bool:
     """The system's store, which curl, wget, Python and others read; False: it failed."""
     target = places.system / "sluice.crt"
-    if not places.system.is_dir() or shutil.which(places.update[0]) is None:
+    program = shutil.which(
+        places.update[0], path=f"{os.environ.get('PATH', os.defpath)}:{ADMINISTRATION}"
+    )
+    if not places.system.is_dir() or program is None:
         task.say("System: there is no update-ca-certificates here; left alone")
         return True
     there = target.read_bytes() if target.exists() else None
@@ -162,11 +167,10 @@ def _system(task: Task, places: StorePlaces) -> bool:
         update = " ".join((*places.update, *(["--fresh"] if task.remove else [])))
         task.say(f"System: needs root: sudo {change} && sudo {update}")
         return True
-    return _change_system(task, places, target)
+    return _change_system(task, (program, *places.update[1:]), target)
 
 
-def _change_system(task: Task, places: StorePlaces, target: Path) -> bool:
-    update = places.update
+def _change_system(task: Task, update: tuple[str, ...], target: Path) -> bool:
     try:
         if task.remove:
             target.unlink()
@@ -180,7 +184,7 @@ def _change_system(task: Task, places: StorePlaces, target: Path) -> bool:
         return False
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip()
-        task.say(f"System: {places.update[0]} failed: {said}")
+        task.say(f"System: {update[0]} failed: {said}")
         return False
     task.say(f"System ({target}): {'removed' if task.remove else 'added'}")
     return True

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
@@ -10,6 +12,8 @@ import typer
 from cli.command import REFUSED, notice
 from cli.options import ConfigFile, State
 from cli.settings import settings
+from configuration import state_directory
+from service.systemd import pairing_line, program, runs_remote
 
 
 def pair(
@@ -32,8 +36,16 @@ def pair(
     """On the remote's machine: make a device and print the string that pairs it."""
     from pairing import command
     from pairing.errors import PairingError
+    from pairing.store import PairingStore
 
     found = settings(config, {"remote": {"address": address, "state": state}}).remote
+    here = Path(found.state)
+    usual = here == state_directory(os.environ) / "remote"
+    if state is None and usual and not PairingStore(here).used and runs_remote():
+        line = pairing_line(program(), name or "NAME", found.address or "HOST:PORT")
+        notice(f"this machine's remote is its service, whose devices are paired by root: {line}")
+        notice(f"to pair with one of your own, before its first start: --state {here}")
+        raise typer.Exit(REFUSED)
     try:
         if revoke is not None:
             command.revoke(found, revoke, notice=notice)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
 
 from cli.command import FAILED, REFUSED, notice
 from cli.options import DryRun
+from configuration import state_directory
+from service import takeover
 from service.systemd import ServiceError, Systemd, hints, program
 from service.units import Role, Scope, Service
 
@@ -62,6 +65,17 @@ def install(
         notice(f"{service.name} runs: {manager.state(which.role)}")
     for line in hints(service):
         notice(line)
+    before = takeover.by_hand(_states()) if service.scope == "system" else None
+    if before is not None:
+        notice(f"{before} has the pairings of a remote that ran by hand; the service has none yet")
+        notice(f"to take them along: {takeover.line(before)}")
+
+
+def _states() -> list[Path]:
+    """Where whoever asks has kept a remote's state: root, and who has become root by sudo."""
+    user = os.environ.get("SUDO_USER", "")
+    own = state_directory(os.environ)
+    return [own, Path(f"~{user}").expanduser() / ".local/share" / own.name] if user else [own]
 
 
 @app.command()

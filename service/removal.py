@@ -20,6 +20,8 @@ OWN: Final = (
     "sluice.toml",
 )
 """Names in the folders of state and settings."""
+FOLDER: Final = "sluice"
+"""Their own name, unless a setting gives them another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,18 @@ class Trace:
             self.folder.rmdir()
 
 
+def prune(folder: Path, *, below: Path) -> None:
+    """Remove a folder and those around it, up to `below`, as far as nothing is in them."""
+    while folder != below and folder.is_relative_to(below):
+        try:
+            folder.rmdir()
+        except FileNotFoundError:
+            pass
+        except OSError:
+            return  # something is in it, or it is not ours to remove
+        folder = folder.parent
+
+
 def traces(places: Iterable[tuple[Path, str]]) -> list[Trace]:
     """What is there of it: folders, and what each holds. Raises OSError."""
     found = []
@@ -57,7 +71,7 @@ def traces(places: Iterable[tuple[Path, str]]) -> list[Trace]:
         here = sorted(folder.iterdir())
         own = tuple(one for one in here if any(fnmatch(one.name, name) for name in OWN))
         found.append(Trace(folder, what, own, tuple(one for one in here if one not in own)))
-    return [one for one in found if one.own]
+    return [one for one in found if one.own or (not one.others and one.folder.name == FOLDER)]
 
 
 def _size(path: Path) -> int:

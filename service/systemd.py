@@ -10,11 +10,12 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from service.removal import prune
 from service.units import HOME, USER, Role, Scope, Service, sysusers
 
 Say = Callable[[str], None]
@@ -23,6 +24,9 @@ SYSTEM_UNITS: Final = Path("/etc/systemd/system")
 SYSUSERS: Final = Path("/etc/sysusers.d/sluice.conf")
 _PATIENCE: Final = 150.0
 """Seconds that systemd is given: a start may take as long as TimeoutStartSec."""
+_ADMINISTRATION: Final = "/usr/local/sbin:/usr/sbin:/sbin"
+_UNREACHED: Final = "Failed to connect to bus"
+"""systemctl's words where no manager runs."""
 _LINES: Final = "8"
 """Of the journal, that are shown where a proxy does not start."""
 
@@ -31,12 +35,25 @@ class ServiceError(Exception):
     """It could not be done; the text says why, and what to do."""
 
 
+class Unreached(ServiceError):
+    """The manager is not there, or can't be reached."""
+
+
+def surroundings(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment of commands: root's programs are found by who came with `su`, and a user's
+    manager that runs is reached by who has not logged in."""
+    found = {"XDG_RUNTIME_DIR": f"/run/user/{os.geteuid()}", **environ}
+    found["PATH"] = f"{environ.get('PATH', os.defpath)}:{_ADMINISTRATION}"
+    return found
+
+
 def run_command(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
     """A command of the system, and its words. Raises ServiceError if it is not there or hangs."""
     try:
         return subprocess.run(
-            command, capture_output=True, text=True, timeout=_PATIENCE, check=False
-        )
+            command, capture_output=True, text=True, timeout=_PATIENCE, check=False,
+            env=surroundings(os.environ),
+        )  # fmt: skip
     except FileNotFoundError as error:
         raise ServiceError(
             f"{command[0]} is not on this machine, which does not run systemd"
@@ -76,10 +93,14 @@ class Systemd:
             self._write(self.root / SYSUSERS.relative_to("/"), sysusers())
             self._do("systemd-sysusers", str(self.root / SYSUSERS.relative_to("/")))
         self._write(self.folder() / service.name, text)
-        self._systemctl("daemon-reload")
+        try:
+            self._systemctl("daemon-reload")
+        except Unreached:
+            self._unlink(self.folder() / service.name)
+            raise
         self._systemctl("enable", service.name)
         if self.scope == "user" and service.role == "remote":
-            self._do("loginctl", "enable-linger")  # else it ends when its user logs out
+            self._linger()
         try:
             self._systemctl("restart", service.name)
         except ServiceError as error:
@@ -91,11 +112,17 @@ class Systemd:
         unit = self.folder() / name
         if not unit.exists():
             return False
-        self._systemctl("disable", "--now", name)
-        self._unlink(unit)
-        self._systemctl("daemon-reload")
+        try:
+            self._systemctl("disable", "--now", name)
+            self._unlink(unit)
+            self._systemctl("daemon-reload")
+        except Unreached:  # none of it runs then: what is left are files
+            self._do("env", "SYSTEMD_OFFLINE=1", *self._command(), "disable", name)
+            self._unlink(unit)
         if self.scope == "system":
             self._unlink(self.root / SYSUSERS.relative_to("/"))
+        elif role == "remote":
+            self.say("unless other services of yours run without a login: loginctl disable-linger")
         return True
 
     def forget_user(self) -> None:
@@ -128,8 +155,26 @@ class Systemd:
         if self.dry_run:
             return
         done = self.run(command)
+        if done.returncode != 0 and _UNREACHED in _words(done):
+            raise Unreached(f"{' '.join(command)}: {_words(done)}{self._advice()}")
         if done.returncode != 0:
             raise ServiceError(f"{' '.join(command)}: {_words(done)}")
+
+    def _advice(self) -> str:
+        """What whoever reaches no manager can do."""
+        if self.scope == "system":
+            return ""
+        return (
+            ". No manager of your services runs: log in as yourself (su and sudo start none), or, "
+            "as root: loginctl enable-linger USER"
+        )
+
+    def _linger(self) -> None:
+        """Have it run on when its user logs out, if that may be."""
+        try:
+            self._do("loginctl", "enable-linger")
+        except ServiceError as error:
+            self.say(f"{error}: it ends at logout, unless root does: loginctl enable-linger USER")
 
     def _journal(self, name: str) -> str:
         user = [] if self.scope == "system" else ["--user"]
@@ -152,6 +197,7 @@ class Systemd:
         self.say(f"remove {path}")
         if not self.dry_run:
             path.unlink(missing_ok=True)
+            prune(path.parent, below=self.home if self.scope == "user" else self.root / "etc")
 
     def _check_reach(self, command: Sequence[str]) -> None:
         """The machine's proxy runs as another user, who must be able to read the program."""
@@ -172,6 +218,12 @@ def _words(done: subprocess.CompletedProcess[str]) -> str:
     return " ".join((done.stderr or done.stdout).split())
 
 
+def runs_remote(root: Path = Path("/")) -> bool:
+    """Is a remote proxy installed as the machine's own service?"""
+    name = Service("remote", "system", ()).name
+    return (root / SYSTEM_UNITS.relative_to("/") / name).exists()
+
+
 def program() -> tuple[str, ...]:
     """How this very program is started: its Python, and itself, by whole paths. Where these lead
     is looked at before a unit names them. Raises ServiceError."""
@@ -179,6 +231,20 @@ def program() -> tuple[str, ...]:
     if not Path(found).exists():
         raise ServiceError(f"{sys.argv[0]} is not found any more")
     return sys.executable, str(Path(found).absolute())
+
+
+def pairing_line(
+    command: Sequence[str],
+    name: str = "NAME",
+    address: str = "HOST:PORT",
+    *,
+    environ: Mapping[str, str] = os.environ,
+) -> str:
+    """How a device of the machine's own remote is paired by root, who may have come by sudo: a
+    machine need not have it. `command`: the program."""
+    become = f"sudo -u {USER}" if environ.get("SUDO_USER") else f"runuser -u {USER} --"
+    words = " ".join((*command, "pair", name))
+    return f"{become} {words} --state {HOME}/remote --address {address}"
 
 
 def hints(service: Service) -> list[str]:
@@ -190,8 +256,7 @@ def hints(service: Service) -> list[str]:
         ]
     if service.scope == "user":
         return ["pair devices as ever: sluice pair NAME --address HOST:PORT"]
-    start = " ".join(service.command)
     return [
-        f"pair devices: sudo -u {USER} {start} pair NAME --state {HOME}/remote --address HOST:PORT",
+        f"pair devices: {pairing_line(service.command)}",
         "its words: journalctl -u sluice-remote",
     ]

@@ -85,6 +85,19 @@ async def run(
             raise NoKernel(f"user-mode Linux ended before the command did:\n{last}") from error
 
 
+async def boot(root: Path, init: str, *, patience: float = PATIENCE) -> list[str]:
+    """Boot it on other files than this machine's, with `init`, until that ends it; what it said.
+
+    Unlike `run` it changes those files alone. Raises NoKernel.
+    """
+    if shutil.which(KERNEL) is None:
+        raise NoKernel(missing())
+    with TemporaryDirectory(prefix="sluice-uml-") as name:
+        return await _booted(
+            Path(init), lambda _: None, home=Path(name), root=root, patience=patience
+        )
+
+
 def _init(
     command: Sequence[str], folder: Path, status: Path, environment: Mapping[str, str]
 ) -> str:
@@ -114,13 +127,27 @@ def _modules() -> list[str]:
     return [found[name] for name in LOADED]
 
 
-async def _booted(init: Path, say: Callable[[str], None], *, home: Path) -> list[str]:
+async def _booted(
+    init: Path,
+    say: Callable[[str], None],
+    *,
+    home: Path,
+    root: Path = Path("/"),
+    patience: float = PATIENCE,
+) -> list[str]:
     """Until it has ended; the kernel's own lines."""
     reading, writing = os.pipe()
     try:
         process = await asyncio.create_subprocess_exec(
-            *(KERNEL, f"mem={MEMORY}", "rootfstype=hostfs", "rootflags=/", "rw", f"init={init}"),
-            *("con=null", "con0=null,fd:1", f"con1=null,fd:{writing}", f"uml_dir={home}", "quiet"),
+            *(KERNEL, f"mem={MEMORY}", "rootfstype=hostfs", f"rootflags={root}", "rw"),
+            *(
+                f"init={init}",
+                "con=null",
+                "con0=null,fd:1",
+                f"con1=null,fd:{writing}",
+                f"uml_dir={home}",
+                "quiet",
+            ),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
@@ -131,13 +158,13 @@ async def _booted(init: Path, say: Callable[[str], None], *, home: Path) -> list
     try:
         assert process.stdout is not None
         words: list[str] = []
-        async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
+        async with asyncio.timeout(patience), asyncio.TaskGroup() as tasks:
             tasks.create_task(_lines(await _reader(reading), say))
             tasks.create_task(_lines(process.stdout, words.append))
             await process.wait()
         return words
     except TimeoutError as error:
-        raise NoKernel(f"the command has not ended within {PATIENCE:.0f} s") from error
+        raise NoKernel(f"the command has not ended within {patience:.0f} s") from error
     finally:
         with contextlib.suppress(ProcessLookupError):
             process.kill()  # its own processes are its threads, as far as this kernel knows

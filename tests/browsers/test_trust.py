@@ -136,6 +136,21 @@ def test_without_root_the_commands_are_named(authority: Authority, tmp_path: Pat
     ]
 
 
+def test_a_program_of_roots_is_found_by_who_has_no_such_folder_in_the_path(
+    authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a login of Debian's has none."""
+    folder = tmp_path / "sbin"
+    folder.mkdir()
+    update = folder / "update-trust"
+    update.write_text(f"#!/bin/sh\necho updated >> {tmp_path}/updates\n")
+    update.chmod(0o755)
+    monkeypatch.setattr(trust, "ADMINISTRATION", str(folder))
+    task = Task(authority.certificate_pem, authority.certificate_path, say=lambda _: None)
+    carry_out(task, StorePlaces(tmp_path, system=tmp_path, update=("update-trust",), root=True))
+    assert (tmp_path / "updates").read_text() == "updated\n"
+
+
 def test_sudo_is_turned_away_and_nothing_is_made_to_look(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

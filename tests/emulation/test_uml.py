@@ -99,3 +99,15 @@ def test_it_boots_on_this_machine_s_files_and_has_netem(tmp_path: Path) -> None:
     )
     assert code == 0, said
     assert said[-1] == "why: none"
+
+
+def test_other_files_are_booted_with_an_init_of_their_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    standing_in(tmp_path, monkeypatch, "import sys\nprint(*sys.argv[1:], sep='\\n')")
+    said = asyncio.run(kernel.boot(tmp_path / "root", "/sbin/init"))
+    assert f"rootflags={tmp_path / 'root'}" in said
+    assert "init=/sbin/init" in said
+    monkeypatch.setattr(kernel, "KERNEL", "no-such-kernel")
+    with pytest.raises(kernel.NoKernel, match="apt-get install"):
+        asyncio.run(kernel.boot(tmp_path / "root", "/sbin/init"))

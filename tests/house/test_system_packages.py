@@ -41,6 +41,12 @@ def test_tests_need_what_the_demo_needs_and_more(tmp_path: Path) -> None:
     assert {"chromium", "firefox-esr", "libreoffice-impress", "xvfb", "curl"} <= packages
 
 
+def test_a_fresh_machine_needs_what_makes_boots_and_contains_one(tmp_path: Path) -> None:
+    packages = wanted(tmp_path, "machine")
+    assert {"buildah", "podman", "crun", "user-mode-linux"} <= packages
+    assert not packages & {"chromium", "firefox-esr"}
+
+
 def test_each_target_installs_for_its_own_purpose() -> None:
     makefile = (ROOT / "Makefile").read_text()
     needs = dict(re.findall(r"^(demo|test): (.*?)  ##", makefile, re.M))

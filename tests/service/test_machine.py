@@ -7,22 +7,23 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.service.machine import PATIENCE, SLUICE, Machine, NoMachine, machine
+from emulation.machines.booted import PATIENCE, BootedMachine, NoBoot
+from tests.service.machine import SLUICE, machine
 
 UNIT = "sluice-remote.service"
 ADDRESS = "127.0.0.1:8119"
 
 
 @pytest.fixture(scope="module")
-def here() -> Iterator[Machine]:
+def here() -> Iterator[BootedMachine]:
     try:
         with machine() as one:
             yield one
-    except NoMachine as error:
+    except NoBoot as error:
         pytest.skip(f"no machine boots here: {error}")
 
 
-def traces(here: Machine) -> set[str]:
+def traces(here: BootedMachine) -> set[str]:
     """Whatever has its name."""
     found = here.run(
         "find", "/etc", "/var/lib", "/root/.local", "/root/.config", "-name", "*sluice*"
@@ -30,32 +31,37 @@ def traces(here: Machine) -> set[str]:
     return set(found.out.split())
 
 
-def state(here: Machine) -> dict[str, str]:
+def state(here: BootedMachine) -> dict[str, str]:
     """The remote's files, by name, with their digests."""
     words = ("find", ".", "-type", "f", "-exec", "sha256sum", "{}", "+")
     found = here.run("env", "-C", "/var/lib/sluice/remote", *words).out
     return {line[64:].strip().removeprefix("./"): line[:64] for line in found.splitlines()}
 
 
-def test_a_remote_proxy_is_installed_starts_again_with_the_machine_and_goes(here: Machine) -> None:
+def test_a_remote_proxy_is_installed_starts_again_with_the_machine_and_goes(
+    here: BootedMachine,
+) -> None:
     before = traces(here)
-    done = here.sluice("service", "install", "remote", "--", "--listen", ADDRESS)
+    done = here.run(*SLUICE, "service", "install", "remote", "--", "--listen", ADDRESS)
     assert done.code == 0, done.errors
     assert f"active (running), serves devices at {ADDRESS}" in done.errors
     assert (
         f"remote (system): active (running), serves devices at {ADDRESS}"
-        in here.sluice("service", "status").out
+        in here.run(*SLUICE, "service", "status").out
     )
-    assert here.property("User") == "sluice"
+    assert here.property("User", UNIT) == "sluice"
 
     # It runs as nobody else, sees no homes, and may write its state alone.
-    first = here.property("MainPID")
+    first = here.property("MainPID", UNIT)
     status = here.run("cat", f"/proc/{first}/status").out
     assert "NoNewPrivs:\t1" in status
     assert "CapEff:\t0000000000000000" in status
     assert here.run("stat", "-c", "%U", "/var/lib/sluice/remote/identity.pem").out == "sluice\n"
 
-    # A device is paired, connects, and is served.
+    # A device is paired, connects, and is served. Root's own pairings would be of no use.
+    own = here.run(*SLUICE, "pair", "laptop", "--address", ADDRESS)
+    assert own.code == 2
+    assert f"runuser -u sluice -- {' '.join(SLUICE)} pair laptop" in own.errors
     paired = here.run(
         *("runuser", "-u", "sluice", "--", *SLUICE, "pair", "laptop"),
         *("--state", "/var/lib/sluice/remote", "--address", ADDRESS),
@@ -66,12 +72,12 @@ def test_a_remote_proxy_is_installed_starts_again_with_the_machine_and_goes(here
         *("--pair", paired.out.strip()),
     )
     end = time.monotonic() + PATIENCE
-    while f"link to {ADDRESS}: up for" not in (shown := here.sluice("status").out):
+    while f"link to {ADDRESS}: up for" not in (shown := here.run(*SLUICE, "status").out):
         assert time.monotonic() < end, shown
         time.sleep(0.5)
 
     # Its authority is trusted, by the system as well.
-    trusted = here.sluice("trust")
+    trusted = here.run(*SLUICE, "trust")
     assert trusted.code == 0, trusted
     assert "/etc/ssl/certs/sluice.pem" in traces(here)
 
@@ -79,23 +85,23 @@ def test_a_remote_proxy_is_installed_starts_again_with_the_machine_and_goes(here
     kept = state(here)
     assert "devices/laptop.pem" in kept
     here.run("kill", "-KILL", first)
-    here.until("NRestarts", "1")
-    here.until("SubState", "running")
-    assert here.property("MainPID") not in ("0", first)
+    here.until("NRestarts", "1", UNIT)
+    here.until("SubState", "running", UNIT)
+    assert here.property("MainPID", UNIT) not in ("0", first)
     assert state(here) == kept
     here.stop()
     here.boot()
-    here.until("SubState", "running")
+    here.until("SubState", "running", UNIT)
     assert state(here) == kept
 
     # Settings that make no sense are not tried over and over.
-    refused = here.sluice("service", "install", "remote", "--", "--listen", "nonsense")
+    refused = here.run(*SLUICE, "service", "install", "remote", "--", "--listen", "nonsense")
     assert refused.code == 1
     assert "nonsense" in refused.errors
-    assert here.property("NRestarts") == "0"
+    assert here.property("NRestarts", UNIT) == "0"
 
-    gone = here.sluice("uninstall", "--system", "--yes")
+    gone = here.run(*SLUICE, "uninstall", "--system", "--yes")
     assert gone.code == 0, gone.errors
-    assert here.property("LoadState") == "not-found"
+    assert here.property("LoadState", UNIT) == "not-found"
     assert here.run("id", "sluice").code != 0
     assert traces(here) == before

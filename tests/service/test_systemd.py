@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from service.systemd import ServiceError, Systemd, hints, run_command
+from service.systemd import (
+    ServiceError,
+    Systemd,
+    hints,
+    pairing_line,
+    run_command,
+    runs_remote,
+    surroundings,
+)
 from service.units import Service
 
 COMMAND = ("/usr/bin/sluice",)
@@ -19,15 +27,16 @@ SERVICE = Service("remote", "user", COMMAND, ("--listen", "0.0.0.0:8119"))
 class Manager:
     """Answers commands as systemd would, and notes them."""
 
-    def __init__(self, *, fails: str = "", says: str = "") -> None:
+    def __init__(self, *, fails: str = "", says: str = "", why: str = "no") -> None:
         self.ran: list[str] = []
         self._fails = fails
+        self._why = why
         self._says = says
 
     def __call__(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
         self.ran.append(" ".join(command))
         code = 1 if self._fails and self._fails in self.ran[-1] else 0
-        words = "Failed to connect to bus" if code else ""
+        words = self._why if code else ""
         return subprocess.CompletedProcess(list(command), code, self._says, words)
 
 
@@ -72,12 +81,45 @@ def test_a_dry_run_touches_nothing_and_says_all(tmp_path: Path) -> None:
 
 
 def test_what_systemd_says_against_it_is_said(tmp_path: Path) -> None:
-    with pytest.raises(ServiceError, match="daemon-reload: Failed to connect to bus"):
+    with pytest.raises(ServiceError, match="daemon-reload: no"):
         manager(tmp_path, Manager(fails="daemon-reload")).install(SERVICE)
     with pytest.raises(ServiceError, match=r"(?s)restart.*the address is in use"):
         manager(tmp_path, Manager(fails="restart", says="the address is in use")).install(SERVICE)
     systemd = manager(tmp_path, Manager(fails="show"))
-    assert systemd.state("remote") == "Failed to connect to bus"
+    assert systemd.state("remote") == "no"
+
+
+UNREACHED = "Failed to connect to bus: No medium found"
+
+
+def test_where_no_manager_runs_nothing_is_left_and_people_are_told_how_to_have_one(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(ServiceError, match=r"No medium found\. No manager.*enable-linger USER"):
+        manager(tmp_path, Manager(fails="systemctl", why=UNREACHED)).install(SERVICE)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_left_of_it_is_taken_away_without_its_manager(tmp_path: Path) -> None:
+    manager(tmp_path, Manager()).install(SERVICE)
+    gone = Manager(fails="systemctl --user disable --now", why=UNREACHED)
+    assert manager(tmp_path, gone).remove("remote")
+    assert gone.ran[-1] == "env SYSTEMD_OFFLINE=1 systemctl --user disable sluice-remote.service"
+    assert not list(tmp_path.iterdir())
+
+
+def test_who_may_not_linger_has_it_all_the_same(tmp_path: Path) -> None:
+    answers, said = Manager(fails="enable-linger", why="Access denied"), list[str]()
+    Systemd("user", say=said.append, run=answers, home=tmp_path).install(SERVICE)
+    assert any("Access denied: it ends at logout, unless root" in line for line in said)
+    assert answers.ran[-1] == "systemctl --user restart sluice-remote.service"
+
+
+def test_commands_are_found_and_managers_reached_by_who_came_with_su() -> None:
+    found = surroundings({"PATH": "/usr/bin", "HOME": "/home/alice"})
+    assert found["PATH"] == "/usr/bin:/usr/local/sbin:/usr/sbin:/sbin"
+    assert found["XDG_RUNTIME_DIR"].startswith("/run/user/")
+    assert surroundings({"XDG_RUNTIME_DIR": "/run/mine"})["XDG_RUNTIME_DIR"] == "/run/mine"
 
 
 def test_words_that_no_unit_can_have_are_refused(tmp_path: Path) -> None:
@@ -105,14 +147,15 @@ def test_a_program_that_the_services_user_can_not_read_is_refused(tmp_path: Path
 def test_the_machines_own_has_a_user_which_goes_with_it(tmp_path: Path) -> None:
     answers = Manager()
     systemd = Systemd("system", say=lambda _: None, run=answers, root=tmp_path)
+    assert not runs_remote(tmp_path)
     systemd.install(Service("remote", "system", ("/usr/bin/env",)))
+    assert runs_remote(tmp_path)
     assert answers.ran[0] == f"systemd-sysusers {tmp_path}/etc/sysusers.d/sluice.conf"
     assert "sluice" in (tmp_path / "etc/sysusers.d/sluice.conf").read_text()
     assert systemd.remove("remote")
     systemd.forget_user()
     assert answers.ran[-1] == "userdel sluice"
-    assert not list(tmp_path.rglob("*.service"))
-    assert not list(tmp_path.rglob("*.conf"))
+    assert not list((tmp_path / "etc").iterdir())  # the folders that it made are gone as well
 
 
 @pytest.mark.skipif(shutil.which("systemctl") is None, reason="no systemd on this machine")
@@ -134,7 +177,16 @@ def test_the_real_systemctl_enables_it(tmp_path: Path) -> None:
     assert not wanted.is_symlink()
 
 
+def test_devices_are_paired_as_the_services_user_with_sudo_only_by_who_came_with_it() -> None:
+    rest = "/usr/bin/sluice pair tablet --state /var/lib/sluice/remote --address HOST:PORT"
+    command = ("/usr/bin/sluice",)
+    assert pairing_line(command, "tablet", environ={}) == f"runuser -u sluice -- {rest}"
+    by_sudo = {"SUDO_USER": "alice"}
+    assert pairing_line(command, "tablet", environ=by_sudo) == f"sudo -u sluice {rest}"
+
+
 def test_people_are_told_what_comes_next() -> None:
-    assert any("sudo -u sluice" in line for line in hints(Service("remote", "system", COMMAND)))
+    (line, _) = hints(Service("remote", "system", COMMAND))
+    assert f"-u sluice {'' if 'sudo' in line else '-- '}{' '.join(COMMAND)} pair NAME" in line
     assert any("sluice status" in line for line in hints(Service("local", "user", COMMAND)))
     assert any("sluice pair" in line for line in hints(SERVICE))
