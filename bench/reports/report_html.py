@@ -7,9 +7,11 @@ report.html writes them as HTML.
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Final
 from zlib import crc32
 
@@ -46,6 +48,10 @@ PACES: Final = ((1, "as it was"), (4, "4 times as fast"))
 _MOST_ROWS: Final = 60
 """Of a table of runs; the JSON has them all."""
 _MOST_COLUMNS: Final = 9
+_NUMBER: Final = r"\s*(-?\d+(?:\.\d+)?)"
+_MOST: Final = re.compile(f"(?:at most|below|<=?){_NUMBER}")
+_LEAST: Final = re.compile(f"(?:at least|more than|>=?){_NUMBER}")
+_AROUND: Final = re.compile(rf"{_NUMBER} (\+-|to){_NUMBER}")
 _PAGE: Final = template(__package__, "report.html")
 
 
@@ -67,6 +73,8 @@ class _Goal:
     name: str
     value: str
     goal: str
+    width: str = ""
+    """Of its gauge, percent: what the goal allows is the half. Empty: it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,8 +221,34 @@ def _section(data: Data, shown: Sequence[Exhibit]) -> _Scenario:
 
 
 def _goal(name: str, check: Mapping[str, Any]) -> _Goal:
-    value = f"{_text(check['value'])} {check['unit']}"
-    return _Goal(_kind(check), name, value, str(check["goal"]))
+    value, goal = f"{_text(check['value'])} {check['unit']}", str(check["goal"])
+    share = share_of_goal(check["value"], goal)
+    width = "" if share is None else f"{min(50 * share, 100.0):.0f}"
+    return _Goal(_kind(check), name, value, goal, width)
+
+
+def share_of_goal(value: object, goal: str) -> float | None:
+    """How much of what its goal allows a figure takes: 1 is all of it, more is too much. Where at
+    least so much is wanted it is the other way round, so less is always better. None: one of the
+    two is no number."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    if found := _AROUND.match(goal):
+        middle, off = float(found[1]), float(found[3])
+        if found[2] == "to":
+            middle, off = (middle + off) / 2, (off - middle) / 2
+        return _share(abs(value - middle), off)
+    if found := _MOST.match(goal):
+        return _share(value, float(found[1]))
+    if found := _LEAST.match(goal):
+        return _share(float(found[1]), value)
+    return _share(value, 0.0) if goal in ("none", "0") else None
+
+
+def _share(value: float, of: float) -> float | None:
+    if value < 0 or of < 0:
+        return None
+    return value / of if of else (inf if value else 0.0)
 
 
 def _kind(check: Mapping[str, Any]) -> str:

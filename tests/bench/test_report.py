@@ -20,6 +20,7 @@ from bench.pages.traffic import Traffic, counted
 from bench.reports.exhibits import film_times, frame_at, of_loads
 from bench.reports.report import Check, comparable, medians, seconds, table, write
 from bench.reports.report_html import page as page_html
+from bench.reports.report_html import share_of_goal
 from bench.scenarios.pages.page_load import checks
 from bench.scenarios.pages.two_documents import checks as two_checks
 from emulation.lines.profiles import profile, profiles
@@ -289,3 +290,47 @@ def test_a_frame_that_shows_something_is_a_paint_whatever_the_browser_says(
 
 def test_where_nothing_was_painted_there_is_no_first_paint() -> None:
     assert earliest_paint(None, []) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "goal", "share"),
+    [
+        (5.0, "<= 10 s", 0.5),
+        (0.2, "at most 0.1", 2.0),
+        (3, "below 4", 0.75),
+        (0.5, "< 0.4 (the best other)", 1.25),
+        (4.0, ">= 2", 0.5),
+        (1.0, "at least 2.0", 2.0),
+        (2000, "more than 1000", 0.5),
+        (0.0, "> 1", float("inf")),
+        (1.02, "1 +- 0.05", 0.4),
+        (0.9, "0.9 to 1.1", 1.0),
+        (0, "none", 0.0),
+        (3, "none", float("inf")),
+        (0, "0", 0.0),
+        (0.0, "at most 0", 0.0),
+        (3, "all", None),
+        ("> 10 s", "<= 2 s", None),
+        (None, "<= 2", None),
+        (True, "<= 2", None),
+        (-1.0, "<= 2", None),
+    ],
+)
+def test_a_figure_takes_a_share_of_what_its_goal_allows(
+    value: object, goal: str, share: float | None
+) -> None:
+    found = share_of_goal(value, goal)
+    assert found == share or found == pytest.approx(share)
+
+
+def test_each_goal_with_a_number_has_a_gauge_whose_half_it_allows() -> None:
+    made = data(both())
+    made["checks"] = {
+        "soon": {"value": 5.0, "unit": "s", "goal": "<= 10 s", "ok": True},
+        "late": {"value": 50.0, "unit": "s", "goal": "<= 10 s", "ok": False},
+        "said": {"value": "yes", "unit": "", "goal": "yes", "ok": True},
+    }
+    html = page_html([(made, [])])
+    gauges = html.split("<ul class=checks>")[1].split("</ul>")[0]
+    assert gauges.count("class=gauge") == 2
+    assert gauges.count('style="width:25%"') == gauges.count('style="width:100%"') == 1
