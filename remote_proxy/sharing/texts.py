@@ -36,13 +36,18 @@ class SharedTexts:
 
     def keep(self, device: str, text: Dictionary) -> None:
         """Put it there, while others go on. `device`: SHA-256 of its certificate."""
+        if len(self._writing) >= MAX_WRITING:
+            return
         data = self._of(device).seal(stored(text), secrets.token_bytes(NONCE))
         self._write(self._store.put(self._place(device, text.name), data, seconds=KEPT))
 
     def forget(self, device: str, names: Iterable[bytes]) -> None:
-        """Take those away."""
-        for one in names:
-            self._write(self._store.forget(self._place(device, one)))
+        """Take those away, however many."""
+        self._write(self._take_away([self._place(device, one) for one in names]))
+
+    async def _take_away(self, places: Iterable[bytes]) -> None:
+        for place in places:
+            await self._store.forget(place)
 
     async def find(self, device: str, names: Collection[bytes]) -> list[Dictionary]:
         """Look for those; the ones that are there come back."""
@@ -68,9 +73,6 @@ class SharedTexts:
         return name("text 1", self._pin, device, text)
 
     def _write(self, work: Coroutine[Any, Any, None]) -> None:
-        if len(self._writing) >= MAX_WRITING:
-            work.close()
-            return
         task = asyncio.create_task(work)
         self._writing.add(task)
         task.add_done_callback(self._writing.discard)

@@ -191,6 +191,24 @@ def test_what_its_origin_clears_is_cleared_there_too() -> None:
     with_store(go)
 
 
+def test_all_that_an_origin_clears_is_cleared_while_the_store_is_slow() -> None:
+    async def go(store: CountedStore) -> None:
+        shared = SharedTexts(store, IDENTITY)
+        texts = [text(str(number)) for number in range(2 * MAX_WRITING)]
+        for one in texts:
+            shared.keep(PHONE, one)
+            await asyncio.sleep(0)
+        await until(lambda: len(store.values) == len(texts))
+        store.open.clear()
+        for number in range(MAX_WRITING):
+            shared.keep(TABLET, text(f"more {number}"))
+        shared.forget(PHONE, [one.name for one in texts])
+        await until(lambda: store.values == [])
+        await shared.close()
+
+    with_store(go)
+
+
 def test_writing_is_bounded_and_ends_with_the_remote() -> None:
     async def go(store: CountedStore) -> None:
         store.open.clear()
