@@ -65,7 +65,8 @@ from transport.link.interface import LinkError
 from transport.paths.budget import byte_size
 from transport.paths.interfaces import Change, InterfaceWatch
 from transport.paths.terms import BACKGROUND
-from wire.messages import Hold, Raise
+from wire import abilities
+from wire.messages import AskedFor, Hold, Raise
 
 DAY: Final = "*"
 """The name under which the day's budget is kept, beside those of interfaces."""
@@ -103,7 +104,11 @@ class LocalProxy:
         clients = Clients(settings.listen, settings.allow_clients)
         loop = asyncio.get_running_loop()
         self.promises = PromiseKeeper(
-            self._urge, release=self._release, unwanted=self._unwanted, later=loop.call_later
+            self._urge,
+            awaited=self._awaited,
+            release=self._release,
+            unwanted=self._unwanted,
+            later=loop.call_later,
         )
         self.caches = BrowserCaches()
         self.components = Components()
@@ -378,6 +383,11 @@ class LocalProxy:
         session = self.uplink.session
         if session is not None:
             session.say(Raise(component.id, URGENT))
+
+    def _awaited(self, component: Component) -> None:
+        session = self.uplink.session
+        if session is not None and session.remote_accepts(abilities.ASKED_FOR):
+            session.say(AskedFor(component.id))
 
     def _unwanted(self, component: Component) -> None:
         self.uplink.abandon(component)

@@ -57,6 +57,7 @@ ACCEPTS: Final = (
     abilities.SIMILAR,
     abilities.RESERVES,
     abilities.GIVES_WAY,
+    abilities.ASKED_FOR,
 )
 _log = structlog.get_logger("sluice.remote")
 

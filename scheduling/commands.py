@@ -21,14 +21,13 @@ from hats.tree.errors import HatsError, SchedulerError
 from policies.api.plan import Decision, PlanError, StopLevel, Subject
 from scheduling.deadlines import Deadlines, Missed
 from scheduling.guarantees import Guarantees
+from scheduling.places import place
 from scheduling.plan import Plan
 from scheduling.timely import Timely
 from scheduling.tree import Tree
 from wire import messages as m
 from wire.skeleton import LEVELS, Kind, Use
 
-MAX_PARTS: Final = 1 << 20
-"""Of one document, far above what is ever promised: the distance between two tiers."""
 MIN_QUANTUM: Final = 64
 MAX_QUANTUM: Final = 16_384
 """Bytes that a policy may set; 0 leaves the choice to the session."""
@@ -40,8 +39,9 @@ SETTINGS: Final = (
     m.Raise,
     m.Reserve,
     m.GiveWay,
+    m.AskedFor,
 )
-"""What policies command of schedulers and plans."""
+"""What is said of schedulers, plans and places in the tree."""
 _log = structlog.get_logger("sluice.remote")
 
 
@@ -93,7 +93,7 @@ class Obedience:
 
     def place(self, one: Placeable, kind: Kind) -> int:
         """Its place among its siblings: by the plan's tiers, then in document order."""
-        return self._plan.decide_on(_subject(one, kind)).tier * MAX_PARTS + one.order
+        return place(self._plan.decide_on(_subject(one, kind)).tier, one.order)
 
     def forget(self, component: int) -> None:
         """It has left."""
@@ -126,6 +126,8 @@ class Obedience:
                     self._set_plan(rules)
                 case m.Raise():
                     self.move(message)
+                case m.AskedFor(component):
+                    self._tree.go_next(component)
                 case m.GiveWay(path, on):
                     self._tree.give_way(tuple(path), on=on)
                 case m.Reserve(path, wanted, delay):

@@ -18,6 +18,7 @@ from hats.tree.node import NO_MARK, Node
 from hats.tree.rules import check_quantum, check_weight
 from scheduling.giving_way import GivingWay
 from scheduling.level_limits import LevelLimits
+from scheduling.places import AwaitedPlaces
 from scheduling.promised import PromisedLeaves
 from scheduling.standing_rules import ANY, MAX_NAMES, Pattern, StandingRules
 from wire.applications import TUNNELS, Application
@@ -51,6 +52,7 @@ class Tree:
             appointments=self.promised.appointments,
             reservations=self.promised.reservations,
         )
+        self._awaited = AwaitedPlaces()
         self._leaves: dict[int, Node] = {}
         self._holds: dict[int, set[Hold]] = {}
         self._wanted: set[int] = set()
@@ -262,6 +264,12 @@ class Tree:
         leaf = self.find_leaf(component)
         if leaf is not None:
             self.hierarchy.set_priority(leaf, max(-MAX_URGENCY, min(priority, MAX_URGENCY)))
+
+    def go_next(self, component: int) -> None:
+        """A browser waits for it: it goes to the front of its like; ignored when it has left."""
+        leaf = self.find_leaf(component)
+        if leaf is not None:
+            self.hierarchy.set_order(leaf, self._awaited.next(leaf.order))
 
     def set_deadline(self, component: int, deadline: float | None, *, priority: int = 0) -> None:
         """By when it is to be there, seconds on the loop's clock; None: no time. It goes before

@@ -55,6 +55,8 @@ RESERVES: Final = "reserves"
 (policies.api.plan, Rule.steady); the device that does is told by Guaranteed what becomes of it."""
 GIVES_WAY: Final = "gives-way"
 """The remote that accepts it obeys GiveWay."""
+ASKED_FOR: Final = "asked-for"
+"""The remote that accepts it is told by AskedFor what browsers ask for before it is there."""
 SIMILAR: Final = "similar"
 """The remote that accepts it obeys rules that want pictures alike (policies.api.plan,
 Rule.similar)."""

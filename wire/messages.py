@@ -256,6 +256,13 @@ class GiveWay(Message, tag=29, frozen=True):
     on: bool = True
 
 
+class AskedFor(Message, tag=30, frozen=True):
+    """A browser waits for a component of which nothing is here: among its like it goes next, behind
+    those that were waited for before. Only for who accepts it (ASKED_FOR)."""
+
+    component: int
+
+
 # -- remote to local -------------------------------------------------------------------------
 
 
@@ -458,7 +465,7 @@ _Any = (
     | SetScheduler | SetWeight | SetQuantum | SetPlan | Raise | Hold | Fetch | Growing | Head
     | Levels | Skeleton | Failed | Hint | Trailers | Packed | Expired | TooSoon
     | Package | Notice | Decisions | Carries | Leaves | Contended | Refused | LookAtTree | TreeDrawn
-    | Reserve | GiveWay
+    | Reserve | GiveWay | AskedFor
     | Guaranteed
 )  # fmt: skip
 COMMANDS: Final = (

@@ -76,7 +76,7 @@ _FROM: Final[dict[Side, tuple[type[m.Message], ...]]] = {
     Side.LOCAL: (
         *_BOTH, m.Request, m.Cancel, m.CloseDocument, m.SetScheduler, m.SetWeight, m.SetQuantum,
         m.SetPlan, m.Fetch, m.Raise, m.Hold, m.Growing, m.LookAtTree, m.Reserve,
-        m.GiveWay,
+        m.GiveWay, m.AskedFor,
     ),
     Side.REMOTE: (
         *_BOTH, m.Head, m.Levels, m.Skeleton, m.Failed, m.Hint, m.Trailers, m.Expired, m.TooSoon,

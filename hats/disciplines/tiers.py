@@ -7,6 +7,7 @@
     2     script                                                           it may write more text
     3     pictures up to their first mark; small pictures without marks    every picture coarse
     4     fonts; other small things                                        little, and it shows
+          pictures of one mark, that is whole and not small                nothing of them is shown
     5     pictures up to their second mark                                 every picture good
     6     pictures without marks, media and other things that are not small
     7...  pictures up to their third mark, their fourth ...                the last refinements
@@ -58,6 +59,8 @@ class TierTable:
     """Must have an entry `other`, for all kinds it does not name."""
     levels: tuple[int, ...] = _LEVELS
     """Tier by how many marks a leaf has passed; beyond the last, one more for each mark."""
+    whole: int = 4
+    """Of pictures that have nothing before their only mark."""
     unrefined: frozenset[str] = frozenset(("text", "style", "script", "tunnel"))
     """Kinds whose marks, if they have any, don't count."""
 
@@ -65,6 +68,8 @@ class TierTable:
         """The tier of the next byte that the leaf would send; smaller goes first."""
         if leaf.marks and leaf.kind not in self.unrefined:
             reached, last = leaf.level_reached, len(self.levels) - 1
+            if len(leaf.marks) == 1 and not reached and leaf.marks[0] >= self.small:
+                return self.whole
             return self.levels[reached] if reached <= last else self.levels[last] + reached - last
         tiers = self.kinds.get(leaf.kind)
         if tiers is None:

@@ -69,16 +69,20 @@ class PromiseKeeper:
         self,
         urge: Callable[[Component], None],
         *,
+        awaited: Callable[[Component], None],
         release: Callable[[Component], None],
         unwanted: Callable[[Component], None],
         later: Callable[[float, Callable[[], None]], object],
     ) -> None:
         """`urge`: a browser asks whether what it holds is still good, so the head is wanted now.
 
+        `awaited`: a browser waits for it, and nothing of it is here.
+
         `release`: the body of a promise that was withheld is wanted; `unwanted`: it never will be.
         `later` calls something after so many seconds.
         """
         self._urge = urge
+        self._awaited = awaited
         self._release = release
         self._unwanted = unwanted
         self._later = later
@@ -129,6 +133,8 @@ class PromiseKeeper:
         verdict = self._judge(promised, request, whose, now)
         if verdict.use and not _conditional(request):
             self._let_go(component)
+        if verdict.use and component.head is None:
+            self._awaited(component)
         if verdict.use and not verdict.final:
             if component.head is None and _conditional(request):
                 self._urge(component)

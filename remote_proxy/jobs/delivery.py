@@ -124,10 +124,12 @@ class Delivery:
             self._way.open(self._kind or Kind.OTHER).finish()
         elif compressible(content_type) and response.status != 206:
             await self._text(response, content_type)
-        elif self._may_have_levels(content_type, response):
+        elif not self._may_have_levels(content_type, response):
+            await self._as_it_is(response, content_type, b"")
+        elif self._worth_adapting(response.length):
             await self._picture(response, content_type)
         else:
-            await self._as_it_is(response, content_type, b"")
+            await self._as_it_is(response, content_type, b"", soon=True)
 
     def _may_have_levels(self, content_type: str, response: OriginResponse) -> bool:
         return (
@@ -136,7 +138,6 @@ class Delivery:
             and response.status == 200
             and content_type.startswith("image/")
             and not self._decision(Kind.IMAGE, response.length).untouched
-            and self._worth_adapting(response.length)
             and not no_transform(response.headers)
             and not no_transform(self.job.request.headers)
             and not header(response.headers, "content-encoding")
@@ -267,6 +268,7 @@ class Delivery:
         if picture is None:
             self._way.head(response, response.headers, length=len(data))
             outgoing = self._way.open(Kind.IMAGE)
+            self._mark_whole(len(data))
             outgoing.write(self._rest.after(data))
         else:
             picture = picture if steps else alone(picture)
@@ -344,6 +346,15 @@ class Delivery:
             ends={level.name: max(0, level.end - there) for level in picture.levels},
         )
 
+    def _mark_whole(self, size: int) -> None:
+        """Tell the tree that a picture of which nothing is shown goes on to be all there, before
+        others that are shown become finer. For one that the link carries at once: while it is
+        waited for its request holds one of the six connections of a browser, and keeps it from
+        asking for what is here."""
+        end = size - self._rest.skip
+        if end > 0:
+            self._way.mark([end], [end], ends={LEVELS[-1]: end})
+
     def _may_come_in_steps(self) -> bool:
         """Whether an answer may end before the picture is final: its client says so, or the
         document shows it, and scripts that made it do not wait to read its pixels."""
@@ -364,14 +375,19 @@ class Delivery:
     def _takes_one_level(self) -> bool:
         return bool(self.job.request.takes & m.Takes.LEVEL)
 
-    async def _as_it_is(self, response: OriginResponse, content_type: str, begun: bytes) -> None:
-        """The origin's bytes, untouched; `begun` were read already."""
+    async def _as_it_is(
+        self, response: OriginResponse, content_type: str, begun: bytes, *, soon: bool = False
+    ) -> None:
+        """The origin's bytes, untouched; `begun` were read already. `soon`: a picture that the link
+        carries at once."""
         self._way.head(response, response.headers, length=response.length)
         kind = self._kind or kind_of(content_type)
         outgoing = self._way.open(kind)
         if response.length is not None:
             there = min(self._rest.skip, response.length)
             self._sender.tree.hierarchy.set_size(outgoing.leaf, response.length - there)
+            if soon:
+                self._mark_whole(response.length)
         outgoing.write(self._rest.after(begun))
         url = self.job.request.url
         listener = self._sender.playing.listen(self.job.component, url, kind, response.headers)

@@ -79,7 +79,10 @@ class PictureWork:
         size, sender = len(self._data), self._sender
         if low is not None and self._bounded:
             ahead = sender.ahead - size  # it is itself among what is gathered
-            if not sender.economy.refines(size, ahead=ahead, rate=sender.expected):
+            work, saves = self._transcoders.expected(self._data)
+            if not sender.economy.refines(
+                size, ahead=ahead, rate=sender.expected, work=work, saves=saves
+            ):
                 return as_it_is(self._data, low)
         made = await self._in_time(
             self._finish_behind_texts(low), lambda: sender.queued + size, shown=low is not None

@@ -8,7 +8,7 @@ from hats.disciplines.fifo import Fifo
 from hats.disciplines.in_order import InOrder
 from hats.disciplines.low_fidelity_first import LowFidelityFirst
 from hats.disciplines.text_first import TextFirst
-from hats.disciplines.tiers import DEFAULT, TierTable
+from hats.disciplines.tiers import DEFAULT, SMALL, TierTable
 from hats.disciplines.wf2q_plus import WF2QPlus
 from hats.tree.errors import SchedulerError
 from hats.tree.invariants import check
@@ -54,6 +54,16 @@ def test_the_tiers_of_a_page() -> None:
         tree.leaf(name, Q, kind=kind, size=size)
     picture(tree, "scans")
     assert tree.serve() == ("css,html,js,icon,scans,font,feed,odd,scans,photo,film,scans,scans")
+
+
+def test_a_whole_picture_is_behind_all_coarse_ones_and_before_any_is_finer() -> None:
+    tree = Tree(LowFidelityFirst(), InOrder, InOrder)
+    tree.leaf("whole", SMALL, marks=(SMALL,))
+    for name in ("A", "B"):
+        picture(tree, name)
+    served = tree.serve().split(",")
+    quanta = -(-SMALL // Q)
+    assert served[: 3 + quanta] == ["A", "B", *["whole"] * quanta, "A"]
 
 
 def test_an_image_of_unknown_size_is_small_until_it_is_not() -> None:

@@ -233,7 +233,9 @@ def nothing(*what: object) -> None: ...
 def test_what_the_remote_tells_people_is_on_the_page_and_no_longer_than_that() -> None:
     async def main() -> None:
         async with overview() as at:
-            promises = PromiseKeeper(nothing, release=nothing, unwanted=nothing, later=nothing)
+            promises = PromiseKeeper(
+                *(nothing,), awaited=nothing, release=nothing, unwanted=nothing, later=nothing
+            )
             bridge = Bridge(
                 Components(), promises, BrowserCaches(), DocumentEvents(), now=lambda: 0.0
             )

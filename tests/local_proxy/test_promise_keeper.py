@@ -28,11 +28,13 @@ class Kept:
 
     def __init__(self) -> None:
         self.urged: list[int] = []
+        self.awaited: list[int] = []
         self.released: list[int] = []
         self.unwanted: list[int] = []
         self.later: list[tuple[float, Callable[[], None]]] = []
         self.keeper = PromiseKeeper(
             lambda one: self.urged.append(one.id),
+            awaited=lambda one: self.awaited.append(one.id),
             release=lambda one: self.released.append(one.id),
             unwanted=lambda one: self.unwanted.append(one.id),
             later=lambda seconds, what: self.later.append((seconds, what)),
@@ -275,3 +277,16 @@ def test_whoever_makes_the_origins_bytes_waits_for_all_of_it() -> None:
             await origin_bytes.whole(failing)
 
     run(main())
+
+
+@pytest.mark.parametrize("headed", [False, True])
+def test_what_is_not_here_when_it_is_asked_for_is_said(headed: bool) -> None:
+    async def go() -> None:
+        kept = Kept()
+        one = kept.promise(headed=headed)
+        finding = asyncio.create_task(kept.find())
+        await asyncio.sleep(0)
+        assert kept.awaited == ([] if headed else [one.id])
+        finding.cancel()
+
+    asyncio.run(go())

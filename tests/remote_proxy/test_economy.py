@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remote_proxy.jobs.economy import LEAST, PAGE, UNMEASURED, WORTH, AdaptationReason, Economy
+from remote_proxy.jobs.economy import (
+    LEAST,
+    LONG,
+    PAGE,
+    TWICE,
+    UNMEASURED,
+    WORTH,
+    AdaptationReason,
+    Economy,
+)
 
 MODEM, DSL, BROADBAND, FIBRE = 56e3 / 8, 1.6e6 / 8, 20e6 / 8, 100e6 / 8
 
@@ -21,6 +30,8 @@ MODEM, DSL, BROADBAND, FIBRE = 56e3 / 8, 1.6e6 / 8, 20e6 / 8, 100e6 / 8
         (30_000, 0, DSL, True),  # others will follow
         (150_000, 0, BROADBAND, False),
         (150_000, 400_000, BROADBAND, True),  # would be waited for behind others
+        (30_000, 3_000_000, BROADBAND, False),  # so would it, but is no sooner shown twice
+        (30_000, 6_000_000, BROADBAND, True),  # for seconds
         (2_000_000, 0, FIBRE, False),
     ],
 )
@@ -31,20 +42,23 @@ def test_what_would_be_here_at_once_is_left_alone(
 
 
 @pytest.mark.parametrize(
-    ("size", "ahead", "rate", "refines"),
+    ("size", "ahead", "rate", "work", "refines"),
     [
-        (30_000, 0, None, True),
-        (30_000, 0, DSL, True),  # a page of such takes seconds
-        (40_000, 300_000, 5e6 / 8, False),
-        (40_000, 3_000_000, 5e6 / 8, True),  # waited for behind many others
-        (2_000_000, 0, BROADBAND, False),
+        (30_000, 0, None, 9.0, True),
+        (30_000, 0, DSL, 0.008, True),  # a page of such takes seconds
+        (30_000, 0, DSL, 0.02, False),  # on a machine that is too slow, or busy
+        (40_000, 300_000, 2e6 / 8, 0.01, True),
+        (40_000, 100_000, 5e6 / 8, 0.0, False),
+        (40_000, 3_000_000, 5e6 / 8, 0.007, True),  # waited for behind many others
+        (40_000, 3_000_000, 5e6 / 8, 0.01, False),  # so is the work
+        (2_000_000, 0, BROADBAND, 0.0, False),
     ],
 )
-def test_steps_between_are_for_who_would_wait_a_second(
-    size: int, ahead: int, rate: float | None, refines: bool
+def test_finer_levels_are_for_who_would_wait_a_second_and_where_they_end_sooner(
+    size: int, ahead: int, rate: float | None, work: float, refines: bool
 ) -> None:
     economy = Economy()
-    assert economy.refines(size, ahead=ahead, rate=rate) is refines
+    assert economy.refines(size, ahead=ahead, rate=rate, work=work, saves=0.06) is refines
     assert economy.counts() == ({} if refines else {AdaptationReason.WHOLE: 1})
 
 
@@ -70,9 +84,9 @@ def test_another_price_moves_the_line() -> None:
 def test_work_gets_the_time_that_the_link_needs_anyhow(size: int, ahead: int, rate: float) -> None:
     economy = Economy()
     assert economy.patience(ahead + size, rate=rate, shown=True) >= LEAST
-    assert economy.adapts(size, ahead=ahead, rate=rate) is (
-        (max(ahead, PAGE) + size) / rate >= WORTH
-    )
+    waits = (max(ahead, PAGE) + size) / rate
+    here_at_once = waits < WORTH or (waits < LONG * WORTH and size / rate < TWICE * WORTH)
+    assert economy.adapts(size, ahead=ahead, rate=rate) is not here_at_once
     assert economy.patience(size, rate=None, shown=False) == inf
     assert economy.patience(size, rate=None, shown=True) == UNMEASURED
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import pytest
 
 from policies.api.plan import Rule, to_wire
-from scheduling.commands import MAX_PARTS, Obedience
+from scheduling.commands import Obedience
+from scheduling.places import MAX_PARTS
 from scheduling.plan import Plan
 from scheduling.tree import Tree
 from wire import messages as m

@@ -248,6 +248,7 @@ EXAMPLES: list[m.Message] = [
     m.Refused(3, "no scheduler is called so"),
     m.Reserve(["browser", "7"], 62_500.0, 2.0),
     m.GiveWay(["browser", "7"], False),
+    m.AskedFor(7),
     m.Guaranteed(["browser", "7", "12"], 62_500.0, held=True),
     m.TreeDrawn([TreeRow(1, "7", 2, "image", 1.0, 9, "the plan", leaf=True)]),
     m.Package(1, 90, 70, "pptx", 1, 2, [Slice(Kind.TEXT, [0, 70], [1, 1])]),

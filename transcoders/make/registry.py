@@ -22,7 +22,7 @@ from plugins.switch import PluginSwitch
 from transcoders.formats.sniff import Format, animated, declared_picture, dimensions, sniff
 from transcoders.make.low import Low, as_it_is
 from transcoders.make.made import LIMIT, Made
-from transcoders.make.makers import Makers
+from transcoders.make.makers import SAVES, Makers
 from transcoders.make.plugged import PictureMaker, PluggedTranscoders
 from transcoders.make.results import ResultStore, SharedResults
 from transcoders.picture import Picture, PictureOptions, Unfit, up_to
@@ -101,6 +101,14 @@ class Transcoders:
         if length is not None and not min_bytes <= length <= self._max_bytes:
             return False
         return self._plugged.wants(content_type, head) or self._ours(content_type, head)
+
+    def expected(self, data: bytes) -> tuple[float, float]:
+        """Seconds that finer levels of a picture will take here, once its turn has come, and the
+        share of its bytes that they save."""
+        kind = sniff(data)
+        if kind is None:
+            return 0.0, 0.0
+        return self._makers.times.expected(kind.value, len(data)), SAVES.get(kind, 0.0)
 
     def _ours(self, content_type: str, head: bytes) -> bool:
         """Whether the built-in makers may know what to do."""

@@ -15,6 +15,7 @@
   const TRIES = 3;
   const LATER = 5000; // milliseconds until a broken event channel is tried again
   const KEPT_AT_ONCE = 2;
+  const REST = 300; // milliseconds without finer levels until the browser is to keep what is final
   // Bytes of pixels from which Chromium may decode off the drawing thread and show a blank meanwhile
   // (kMinImageSizeToCheckerBytes). It does so for decoding=async alone where one image follows
   // another, and such levels are decoded first. Others are not: from an image decoded in full
@@ -174,6 +175,19 @@
   const apply = () => {
     const found = table();
     for (let i = 0; i < pictures.length; i++) ruleFor(pictures[i], found);
+    beyond(found);
+  };
+
+  // The same for one address alone: a page of hundreds of pictures has a finer level for each.
+  const applyTo = (url) => {
+    const found = table();
+    for (let i = 0; i < pictures.length; i++) {
+      if (plain(pictures[i].currentSrc) === url) ruleFor(pictures[i], found);
+    }
+    if (!found[url]) apply();
+  };
+
+  const beyond = (found) => {
     for (const url in shown) if (!found[url]) return searchShadows(document, found);
     for (const url in left) if (!found[url]) return searchShadows(document, found);
   };
@@ -208,7 +222,7 @@
       if (!overtaken(url, job)) {
         const { id, level, nth } = job;
         shown[url] = { id, level, nth, href: image.src, width: image.naturalWidth, image };
-        apply();
+        applyTo(url);
         if (job.keep) final[url] = job;
       }
     } catch {
@@ -232,7 +246,7 @@
         if (viewed[url]) { next = url; break; }
         next ??= url;
       }
-      if (next === null) return fill();
+      if (next === null) return fillSoon();
       const job = queue[next];
       delete queue[next];
       active++;
@@ -352,7 +366,7 @@
     send();
     if (!on) return shut();
     open();
-    fill();
+    fillSoon();
   };
   // For its user's own status page; a frame's is not the page's.
   let titled = "";

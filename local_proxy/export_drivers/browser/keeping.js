@@ -5,6 +5,7 @@
   // visit finds it (browser_copies.py).
   const final = table(); // address -> {id, keep}
   let storing = 0;
+  let filling = 0;
 
   const credentials = (url, cors) => {
     if (!cors) return "include";
@@ -40,6 +41,12 @@
     } catch {}
     storing--;
     fill();
+  };
+
+  // Each costs the browser as much as a picture that somebody waits for.
+  const fillSoon = () => {
+    if (filling) cancel(filling);
+    filling = later(() => { filling = 0; fill(); }, REST);
   };
 
   const fill = () => {
