@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from emulation.memory.virtual_time import VirtualTimeLoop, run
-from remote_proxy.jobs.rush import LATE, LOOK, MOST, Rush
+from remote_proxy.jobs.rush import AT_ONCE, LATE, LOOK, MOST, Rush
 
 
 def loop() -> VirtualTimeLoop:
@@ -49,6 +49,29 @@ def test_nobody_waits_while_the_loop_is_in_time() -> None:
             assert await waits(rush) < LATE
             await working
             assert not rush.waited
+
+    run(go())
+
+
+def test_a_hundred_that_come_at_once_leave_the_loop_to_the_text() -> None:
+    """None of them makes it late, and all together do."""
+    each = 0.0006
+
+    async def go() -> None:
+        rush = Rush()
+
+        async def picture() -> None:
+            await rush.over("device")
+            loop().work(each)
+
+        with text(rush):
+            pictures = [asyncio.ensure_future(picture()) for _ in range(120)]
+            began = loop().time()
+            for _ in range(5):
+                await asyncio.sleep(0)
+            assert each <= loop().time() - began <= AT_ONCE * each
+            await asyncio.gather(*pictures)
+            assert loop().time() - began < 0.2
 
     run(go())
 
