@@ -51,6 +51,24 @@ def test_a_link_that_has_become_slower_meanwhile_has_no_queue_of_others() -> Non
     assert found.seconds == 0.0
 
 
+def test_one_that_has_become_much_slower_has_none_either_for_what_follows_is_as_slow() -> None:
+    found = paused()
+    heard(found, 10.2, sent_at=10.0, excess=0.1)  # 1 KB took a tenth of a second instead of 2 ms
+    assert found.seconds == 0.1
+    heard(found, 10.3, sent_at=10.002, excess=0.198)
+    assert found.seconds == 0.0
+    assert not heard(found, 10.5, sent_at=10.3, excess=0.1)
+
+
+def test_what_comes_together_behind_a_queue_of_others_says_that_the_link_is_as_fast_as_ever() -> (
+    None
+):
+    found = paused()
+    heard(found, 10.2, sent_at=10.0, excess=0.1)
+    heard(found, 10.21, sent_at=10.002, excess=0.108)
+    assert heard(found, 10.4, sent_at=10.25, excess=0.1)
+
+
 def test_what_waits_behind_our_own_bytes_says_nothing() -> None:
     found = FoundQueue()
     heard(found, 10.3, sent_at=10.0, excess=0.5)

@@ -268,6 +268,34 @@ def test_after_a_pause_the_path_fills_without_overflowing() -> None:
     assert run(main()) == 0
 
 
+@pytest.mark.parametrize("before", [64_000, 128_000])
+def test_a_long_path_that_has_become_much_faster_in_a_pause_is_filled_within_seconds(
+    before: float,
+) -> None:
+    """A margin that grows by parts of the rate takes 37 s and more."""
+
+    async def main() -> tuple[float, int]:
+        near, far = memory_links(link(before, rtt=0.6, queue=262_144, droptail=True))
+        backlog, watch = Bursts(644), ChunkWatch()
+        backlog.allowance = 10**9
+        near.start(Silent(), watch)
+        far.start(backlog, ChunkWatch())
+        await asyncio.sleep(6.0)
+        backlog.allowance = 0
+        await asyncio.sleep(3.0)
+        far.outgoing.set_rate(10 * before)
+        backlog.allowance = 10**9
+        far.wake()
+        await asyncio.sleep(2.4)
+        had = watch.payload
+        await asyncio.sleep(2.0)
+        return (watch.payload - had) / 2.0, far.outgoing.statistics().dropped
+
+    rate, dropped = run(main())
+    assert rate >= 0.9 * 10 * before
+    assert dropped == 0
+
+
 def test_a_path_that_becomes_longer_is_not_taken_for_a_slower_link() -> None:
     async def main() -> float:
         near, far = memory_links(link(BROADBAND))

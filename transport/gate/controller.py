@@ -10,6 +10,7 @@ blind to what a tunnel or an accelerator buffers, so the receiver reports what a
     start   the cap doubles each round until a whole round is late, or a burst tells the rate
             (of padding, if nobody has asked yet: transport/stream/probe.py)
     rise    the delay sits at its minimum while the cap blocks: the margin grows x2, x4, x8
+    faster  two bursts in a row come much faster than the rate: so is the link
     drop    the delay leaves its band: older maxima are forgotten
     recover far below what was delivered lately, with nothing queued, the cap doubles each round
     share   others keep the queue full: as much is under way as one more TCP would have
@@ -31,6 +32,7 @@ from typing import Final
 
 from monitor.estimate import BandwidthEstimate
 from monitor.progress import ReportedProgress
+from monitor.sensors.burst_rate import BurstRate
 from monitor.sensors.delivered_rate import RateFilter
 from monitor.sensors.path_delay import DelayFilter
 from transport.gate.drains import Drains
@@ -42,6 +44,7 @@ from transport.gate.path_facts import PathFacts
 from transport.gate.queue_watch import QueueVerdict, QueueWatch
 from transport.gate.rate_search import RateSearch
 from transport.gate.report_spacing import REPORT_EVERY, REPORT_EVERY_THIN, THIN
+from transport.gate.rise import Rise
 from transport.gate.sent_log import Ledger
 from transport.gate.statistics import GateStatistics, Phase
 from transport.gate.what_limited import LimitedBy
@@ -62,6 +65,13 @@ _MOST_HELD: Final = 0.05
 """Seconds by which held reports may do so."""
 _URGENT_QUANTA: Final = 4
 """Quanta by which urgent bytes may exceed the cap."""
+_RESTED: Final = 1.0
+"""Seconds without anything under way, or a loop, after which the link may be another one;"""
+_LONG: Final = 0.25
+"""seconds of a least delay above which it takes long until the margin shows that;"""
+_AT_ONCE: Final = 14_480.0
+"""and bytes that go at once then, within the cap: ten segments, as TCP may send when it begins (RFC
+6928) and after a rest (RFC 5681, 4.1)."""
 _ROOM: Final = 0.5
 """Of the cap: where less is under way, and nothing was held back, there was no more to send."""
 _CONTENDING: Final = 2
@@ -97,6 +107,7 @@ class Gate:
         self._delay = DelayFilter()
         self._rate = RateFilter()
         self._search = RateSearch()
+        self._bursts, self._rise = BurstRate(), Rise()
         self.pacer = Pacer()
         """Spaces what it lets go."""
         self._phase = Phase.START
@@ -113,6 +124,8 @@ class Gate:
         self._drops = 0
         self._anew_until = now
         """Two round trips after a pause."""
+        self._at_once = 0.0
+        """Bytes that may still go at once since a rest has ended."""
 
     # -- what happened ------------------------------------------------------------------------
 
@@ -130,6 +143,9 @@ class Gate:
             self._queue.sent_first(now, pause=pause, loop=self._path.loop)
             if pause > self._path.loop:
                 self._anew_until = now + 2 * self._path.loop
+                self._margin.rest()  # else the path fills as fast as it had grown
+            rested = pause > max(_RESTED, self._path.loop) and self._path.window > _LONG
+            self._at_once = _AT_ONCE if rested and not self.contends else 0.0
         if self.streams is not None:
             self.streams.sent(now, nbytes, may_begin=self._is_steady(now), rate=self.rate)
         self._ledger.sent(now, nbytes)
@@ -141,8 +157,9 @@ class Gate:
                     trip = max(self._path.loop, self._path.window)
                     rate = max(rate, _ANEW * self.cap(now) / trip)
             else:
-                rate *= 1 << self._margin.growth
+                rate = max(rate * (1 << self._margin.growth), self._rise.pace)
             self.pacer.sent(now, nbytes, rate=rate, burst=self.margin)
+            self._at_once = max(0.0, self._at_once - nbytes)
 
     def on_report(self, now: float, received: int, clock: int) -> None:
         """The peer's progress: bytes modulo 2^32, clock in CLOCK_TICK modulo 2^24.
@@ -190,6 +207,8 @@ class Gate:
         )
         if repaired:
             self._delay.forget_round()
+            self._bursts.forget()
+            self._rise.repaired()
         if self._phase is Phase.START:
             if self._search.heard(
                 progress,
@@ -255,6 +274,7 @@ class Gate:
         more = self.margin * (1 << self._margin.growth)
         if self._margin.growth and self._path.delivered < self._most_of_late / 2:
             more = max(more, self._path.delivered)  # on a long path a margin is a small part of it
+        more = max(more, self.margin + self._rise.more(self._path.delivered))
         return self._path.delivered + more + self._path.unheard_of
 
     @property
@@ -351,6 +371,10 @@ class Gate:
             self._share(now, progress)
             return
         self._watch_queue(now, progress)
+        burst = self._bursts.add(progress, excess=self._path.excess)
+        faster = self._rise.heard(now, burst, rate=self.rate, loop=self._path.loop)
+        if faster:
+            self._believe(now, faster)
         if self._path.delivered >= self._most_of_late or now > self._most_at + _LATE:
             self._most_of_late, self._most_at = self._path.delivered, now
         most = self._rate.most_delivered()
@@ -421,6 +445,15 @@ class Gate:
         self._rate.forget_before(self._rate.clock - span)
         self._path.delivered = self._rate.delivered(self._delay.window)
         self._level_since = now + self._delay.window / 2
+        if self._rise.slower(now, loop=self._path.loop):
+            self._most_of_late = self._path.delivered
+
+    def _believe(self, now: float, rate: float) -> None:
+        """The link has become faster: what is sent from now on fills it."""
+        self._margin.calm()
+        self._path.delivered = rate * self._path.window
+        self._limits.resumed_at = now
+        self._level_since = now + self._path.loop
 
     def _accept_longer_path(self, now: float) -> None:
         """Nothing of ours is queued, yet the delay stays: another route at the old rate."""
@@ -440,7 +473,9 @@ class Gate:
     def _paced(self, nbytes: int) -> tuple[int, float]:
         """For how many bytes there must be room, and from when on; a stream has its own times."""
         due = None if self.streams is None else self.streams.due
-        return (nbytes, self.pacer.time()) if due is None else (-nbytes, due)
+        if due is not None:
+            return -nbytes, due
+        return nbytes, float("-inf") if self._at_once else self.pacer.time()
 
     def _is_steady(self, now: float) -> bool:
         """Whether more waits than may go, and nothing else is tried out."""

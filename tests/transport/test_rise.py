@@ -1,0 +1,81 @@
+"""A link that seems faster is believed to be when a second burst says the same."""
+
+from __future__ import annotations
+
+from monitor.sensors.burst_rate import BurstSample
+from transport.gate.rise import Rise
+
+RATE, LOOP = 100_000.0, 0.5
+FASTER = 800_000.0
+
+
+def heard(rise: Rise, now: float, *, rate: float = FASTER, sent_at: float | None = None) -> float:
+    sent_at = now - LOOP if sent_at is None else sent_at
+    return rise.heard(now, BurstSample(rate, sent_at), rate=RATE, loop=LOOP)
+
+
+def believed(rise: Rise, now: float) -> bool:
+    """Whether two bursts in a row are."""
+    heard(rise, now)
+    return heard(rise, now + LOOP + 0.01) == FASTER
+
+
+def test_a_first_burst_calls_for_a_second_that_is_short_and_faster() -> None:
+    rise = Rise()
+    assert rise.more(50_000) == 0 == rise.pace
+    assert heard(rise, 10.0) == 0
+    assert rise.pace == 2 * FASTER
+    assert rise.more(50_000) == 12_000
+    assert rise.more(9_000) == 9_000, "no more than the path is known to hold"
+
+
+def test_only_what_left_after_the_first_was_heard_of_is_a_second() -> None:
+    rise = Rise()
+    heard(rise, 10.0)
+    assert heard(rise, 10.1) == 0
+    assert heard(rise, 10.6, rate=700_000) == 700_000
+    assert rise.pace == 0, "there is nothing more to be tried"
+
+
+def test_a_second_burst_that_is_as_slow_as_ever_ends_it() -> None:
+    rise = Rise()
+    heard(rise, 10.0)
+    assert heard(rise, 10.6, rate=RATE) == 0
+    assert heard(rise, 11.3, rate=RATE) == 0
+    assert rise.pace == 0
+    assert heard(rise, 11.4) == 0, "it is a first one again"
+
+
+def test_a_little_more_is_left_to_the_margin() -> None:
+    rise = Rise()
+    heard(rise, 10.0, rate=1.4 * RATE)
+    assert rise.pace == 0
+
+
+def test_who_is_refuted_believes_nothing_for_a_while_and_longer_each_time() -> None:
+    rise = Rise()
+    assert believed(rise, 10.0)
+    assert rise.slower(11.0, loop=LOOP)
+    assert not believed(rise, 35.0)
+    assert believed(rise, 45.0)
+    assert rise.slower(46.0, loop=LOOP)
+    assert not believed(rise, 95.0)
+    assert believed(rise, 110.0)
+
+
+def test_a_fade_long_afterwards_refutes_nothing() -> None:
+    rise = Rise()
+    assert believed(rise, 10.0)
+    assert not rise.slower(14.0, loop=LOOP)
+    assert believed(rise, 15.0)
+
+
+def test_where_bytes_are_lost_bursts_are_not_believed() -> None:
+    rise = Rise()
+    heard(rise, 10.0)
+    rise.repaired()
+    assert rise.pace == 0
+    assert not believed(rise, 100.0), "a rest makes no line better"
+    for _ in range(1000):
+        rise.heard(101.0, None, rate=RATE, loop=LOOP)
+    assert believed(rise, 110.0)
