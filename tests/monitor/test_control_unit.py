@@ -152,6 +152,37 @@ def test_streams_that_lack_packets_need_more_of_them_and_those_that_do_not_fewer
     assert sender.unit.stored == 3
 
 
+def test_a_packet_that_comes_when_its_time_is_over_is_no_streams() -> None:
+    sender = made()
+    sender.keep_busy(10.0)
+    assert sender.unit.stored == 2
+    sender.until(sender.now + 2.0)
+    sender.unit.forget()
+    before = sender.unit.failures
+    sender.come(2)  # two of five, and the third one too late
+    sender.until(sender.now + 0.001)
+    assert sender.unit.state is State.SEND
+    sender.now += 0.5
+    sender.come(1)
+    assert sender.unit.failures == before + 1
+    assert sender.unit.stored == 3
+
+
+def test_a_slow_stream_never_holds_up_more_than_a_second_streams_packets() -> None:
+    sender = made()
+    sender.keep_busy(5.0)
+    bursts: list[int] = []
+    for _ in range(40):  # others fill the path in front of every stream: less and less is found
+        sender.free_at = max(sender.free_at, sender.now) + 0.03
+        before = sender.number
+        sender.until(sender.now + 0.1, heard=lambda _: sender.come(1))
+        bursts += [
+            len([one for one in range(before, sender.number) if sender.left[one] == at])
+            for at in {sender.left[one] for one in range(before, sender.number)}
+        ]
+    assert max(bursts) <= 2 * sender.unit.count
+
+
 def test_a_stream_that_lost_a_packet_is_sent_again() -> None:
     sender = made()
     sender.come(5)
