@@ -195,14 +195,17 @@ class SackFlow:
         eln: bool = False,
         sender: SackSender | None = None,
         every: int = 2,
+        overhead: Callable[[], float] | None = None,
     ) -> None:
         """`eln`: the last hop tells the receiver, which tells the sender. `every`: segments to an
-        acknowledgement."""
+        acknowledgement. `overhead`: seconds that the sending host takes before it sends what it
+        may, drawn anew each time, as ns-2's `overhead_`; None: none."""
         self.sender, self.receiver = sender or SackSender(), SackReceiver(every=every)
         self._events, self._down, self._up = events, down, up
         self._timer = Alarm(events, self._time_out)
         self._delayed = Alarm(events, self._acknowledge)
         self._eln = self._corrupted if eln else None
+        self._overhead, self._busy = overhead, False
         self.acknowledgements = 0
 
     @property
@@ -222,9 +225,23 @@ class SackFlow:
         self._send()
 
     def _send(self) -> None:
-        for segment in self.sender.to_send(self._events.now):
-            self._leave(segment)
+        """The host sends what it may, as soon as it comes to it."""
         self._timer.set(self.sender.timer)
+        if self._overhead is None:
+            self._send_now()
+        elif not self._busy:
+            self._busy = True
+            self._events.at(self._events.now + self._overhead(), self._send_now)
+
+    def _send_now(self, _: object = None) -> None:
+        self._busy = False
+        self._pass_on(self.sender.to_send(self._events.now))
+        self._timer.set(self.sender.timer)
+
+    def _pass_on(self, segments: Sequence[SackSegment]) -> None:
+        """TCP has these to be sent."""
+        for segment in segments:
+            self._leave(segment)
 
     def _leave(self, segment: SackSegment) -> None:
         self._down.send(PACKET, self._at_receiver, segment, on_lost=self._eln)

@@ -7,7 +7,7 @@ packet's echo, so that the receiver acknowledges each (IV-D.1 has what to do whe
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum
 from itertools import chain
 from math import inf
@@ -20,7 +20,7 @@ from monitor.inline.measurement import InlineMeasurement
 from monitor.inline.modes import (
     EAGER,
     SHARE,
-    background_ceiling,
+    BackgroundWindow,
     full_speed_increase,
     full_speed_reduced,
 )
@@ -44,7 +44,10 @@ class ImTcpSender(SackSender):
     ) -> None:
         """`share`: g; `eagerness`: h."""
         super().__init__()
-        self._mode, self._share, self._eagerness = mode, share, eagerness
+        self._mode, self._eagerness = mode, eagerness
+        self._behind: BackgroundWindow | None = None
+        if mode is Transmission.BACKGROUND:
+            self._behind = BackgroundWindow(packet=PACKET, share=share)
         self._available = 0.0
         self._least = inf
         """Seconds of the shortest round trip."""
@@ -55,6 +58,8 @@ class ImTcpSender(SackSender):
         super().acknowledged(ack, now)
 
     def reduced(self) -> float:
+        if self._behind is not None:
+            self._behind.lost()
         if self._mode is not Transmission.FULL_SPEED or not self._available or self._least == inf:
             return super().reduced()
         return full_speed_reduced(self.window, self._available, self._least, packet=PACKET)
@@ -62,9 +67,17 @@ class ImTcpSender(SackSender):
     def measured(self, available: float) -> None:
         """A result, bytes/second."""
         self._available = available
-        if self._mode is Transmission.BACKGROUND:
-            trip = self.round_trip[0]
-            self.ceiling = background_ceiling(available, trip, packet=PACKET, share=self._share)
+        if self._behind is not None:
+            self._behind.measured(available)
+
+    def on_path(self, packets: int, seconds: float) -> None:
+        """So many packets were acknowledged; the newest one was on its way, there and back, for
+        so long."""
+        if self._behind is not None:
+            self._behind.acknowledged(packets, seconds)
+            self.ceiling = self._behind.packets
+            if self.ceiling < inf:
+                self.threshold = max(self.threshold, self.ceiling)
 
     def increase(self) -> float:
         if self._mode is not Transmission.FULL_SPEED or not self._available:
@@ -91,14 +104,17 @@ class ImTcpFlow(SackFlow):
         share: float = SHARE,
         eagerness: float = EAGER,
         heard: Callable[[float, float], object] = lambda now, available: None,
+        overhead: Callable[[], float] | None = None,
     ) -> None:
         """`pause`: round trips between measurements; `patience`: InlineMeasurement's; `heard`: told
-        of each result, seconds and bytes/second."""
+        of each result, seconds and bytes/second; `overhead`: as a SackFlow has it."""
         self.inline = ImTcpSender(mode, share=share, eagerness=eagerness)
-        super().__init__(events, down, up, sender=self.inline, every=1)
+        super().__init__(events, down, up, sender=self.inline, every=1, overhead=overhead)
         self.unit = ControlUnit(InlineMeasurement(packet=PACKET, patience=patience), pause=pause)
         self._heard = heard
         self._stored: deque[SackSegment] = deque()
+        self._under_way: dict[int, tuple[float, float]] = {}
+        """Of each packet its timestamp, and when it left the buffer."""
         self._release_alarm = Alarm(events, self._release)
         self._pause = pause
         self.inline.on_lost = self._lost
@@ -115,9 +131,8 @@ class ImTcpFlow(SackFlow):
             "failures": self.unit.failures,
         }
 
-    def _send(self) -> None:
-        self._stored += self.sender.to_send(self._events.now)
-        self._timer.set(self.sender.timer)
+    def _pass_on(self, segments: Sequence[SackSegment]) -> None:
+        self._stored += segments
         self._release()
 
     def _release(self) -> None:
@@ -128,6 +143,7 @@ class ImTcpFlow(SackFlow):
             for _ in range(count):
                 segment = stored.popleft()
                 self._leave(segment)
+                self._under_way[segment.number] = segment.sent_at, now
                 unit.left(segment.number, now)
         self._release_alarm.set(unit.wake if stored else None)
 
@@ -138,6 +154,7 @@ class ImTcpFlow(SackFlow):
 
     def _at_sender(self, ack: SackAck) -> None:
         now, first = self._events.now, self.sender.first
+        self._measure_path(ack)
         self.sender.acknowledged(ack, now)
         self.unit.round_trip(*self.sender.round_trip)
         came = [range(first, ack.upto), *(range(*block) for block in ack.blocks)]
@@ -147,3 +164,10 @@ class ImTcpFlow(SackFlow):
                 self.inline.measured(result.available)
                 self._heard(now, result.available)
         self._send()
+
+    def _measure_path(self, ack: SackAck) -> None:
+        """Tells the sender how long the newest packet was under way, if this answers it."""
+        first = self.sender.first
+        left = [self._under_way.pop(number, None) for number in range(first, ack.upto)]
+        if left and left[-1] is not None and left[-1][0] == ack.echo:
+            self.inline.on_path(len(left), self._events.now - left[-1][1])

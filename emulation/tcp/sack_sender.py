@@ -161,10 +161,13 @@ class SackSender:
     def _forward(self, upto: int) -> None:
         self.first = upto
         self.next = max(self.next, upto)
-        del self._sacked[: bisect_left(self._sacked, upto)]
-        del self._lost[: bisect_left(self._lost, upto)]
-        for number in [one for one in self._again if one < upto]:
-            del self._again[number]
+        if self._sacked:
+            del self._sacked[: bisect_left(self._sacked, upto)]
+        if self._lost:
+            del self._lost[: bisect_left(self._lost, upto)]
+        if self._again:
+            for number in [one for one in self._again if one < upto]:
+                del self._again[number]
 
     def _find_lost(self, *, eln: bool) -> None:
         """Segments with three acknowledged ones above them, and retransmissions likewise."""

@@ -9,6 +9,7 @@
 Source: ImTCP, IV-B and IV-C, figure 9. What the paper leaves open, or has misprinted:
 - A stream that fails, for want of packets, makes m larger: "decrement" where it fails would make
   the next one fail as well.
+- A packet of a stream that comes when its time is over is one that lacks: it has another rate.
 - The storing timer runs from the first packet that is stored: what is not there is not delayed.
 - A stream of which a packet is lost has failed too, and is sent again; it says nothing of m.
 - Streams of one measurement follow each other without waiting for what those before have found, as
@@ -35,7 +36,10 @@ LEAST_STORED: Final = 2
 """The least m."""
 SUCCESSES: Final = 2
 """F: measurements in a row whose streams all had their packets, after which m is one less."""
-
+LATE: Final = 1.0
+"""Of the interval before a packet of a stream, by which it may leave later than it is to: then it
+left at half the rate. With .5 a connection over 1.6 Mbit/s stores so much that it gets .976 of
+Reno's throughput instead of .983. A burst may have gaps: it is but a rough beginning."""
 
 OVERDUE: Final = 2.0
 """Retransmission timeouts (RFC 6298) after which a stream is given up,"""
@@ -71,6 +75,12 @@ class _Sent:
         return self.began + self.stream.offsets[len(self.numbers)]
 
     @property
+    def interval(self) -> float:
+        """Seconds that are to lie between its last packet and the next one."""
+        at, offsets = len(self.numbers), self.stream.offsets
+        return offsets[at] - offsets[at - 1] if at else inf
+
+    @property
     def full(self) -> bool:
         return len(self.numbers) == self.stream.count
 
@@ -103,6 +113,8 @@ class ControlUnit:
         self._not_before = -inf
         self._round_trip = self._deviation = 0.0
         self._window = 0
+        self._counted, self._counted_since, self._rate = 0, 0.0, 0.0
+        """Packets that left since then; bytes/second in the round trip before."""
         self.state = State.STORE
         self.wake: float | None = None
         """When `may_leave` is to be asked again, come what may until then; None: no such time."""
@@ -137,6 +149,8 @@ class ControlUnit:
         self._give_up(now)
         if self.state is State.PASS and self._passed(now):
             self._store()
+        if self.state is State.SEND and self._lacks(waiting, now):
+            self._fail()
         if self.state is State.STORE:
             self._stores(waiting, now)
         if self.state is State.SEND:
@@ -148,6 +162,7 @@ class ControlUnit:
 
     def left(self, number: int, now: float) -> None:
         """The packet left; what is sent again has its number again, and is no stream's."""
+        self._count(now)
         leaving = self._leaving
         if leaving is None:
             return
@@ -214,26 +229,44 @@ class ControlUnit:
         else:
             self.wake = over
 
+    def _count(self, now: float) -> None:
+        """How fast packets leave, and come for that: in round trips, one after the other."""
+        if now - self._counted_since >= self._round_trip > 0.0:
+            packets, took = self._counted, now - self._counted_since
+            self._rate = packets * self._measurement.packet / took
+            self._counted, self._counted_since = 0, now
+        self._counted += 1
+
     def _next(self) -> MeasurementStream | None:
         """The stream behind those that are under way; None: the measurement has no more."""
         unheard = sum(one.attempt == self._attempt for one in self._sent)
+        if not unheard and self._rate:
+            self._measurement.at_least(self._rate)
         return self._measurement.ahead(unheard)
 
     def _of_stream(self, waiting: int, now: float) -> int:
-        """SEND STREAM: the packets whose time it is; the stream fails if there is none."""
+        """SEND STREAM: the packets whose time it is."""
         leaving = self._leaving
         assert leaving is not None
-        due = leaving.due
-        if now < due:
-            self.wake = due
+        if now < leaving.due:
+            self.wake = leaving.due
             return 0
+        return min(waiting, 1)
+
+    def _lacks(self, waiting: int, now: float) -> bool:
+        """Whether the packet whose time it is is not there, or came when it was over."""
+        leaving = self._leaving
+        assert leaving is not None
         if not waiting:
-            self._leaving, self._short = None, True
-            self.failures += 1
-            self._least = min(self._least + 1, self.count)
-            self._store()
-            return 0
-        return 1
+            return now >= leaving.due
+        return leaving.stream.covers is not None and now - leaving.due > LATE * leaving.interval
+
+    def _fail(self) -> None:
+        """The stream that was leaving is none: the next one begins with one packet more."""
+        self._leaving, self._short = None, True
+        self.failures += 1
+        self._least = min(self._least + 1, self.count)
+        self._store()
 
     def _passed(self, now: float) -> bool:
         """PASS PACKET: whether the next measurement, or stream, may begin."""
@@ -246,7 +279,7 @@ class ControlUnit:
 
     def _patience(self) -> float:
         """T: seconds for which packets are stored (IV-C.3)."""
-        latest, packet = self._measurement.latest, self._measurement.stream.packet
+        latest, packet = self._measurement.latest, self._measurement.packet
         if latest is not None:
             rate = latest.available
         else:

@@ -28,6 +28,10 @@ PACKETS: Final = 5
 EARLY: Final = 2
 """Streams in a row without a trend after which the slower ones would have none (step 3)."""
 
+SLOWEST: Final = 0.5
+"""Of what arrives, below which nothing is looked for: a slower stream would hold up what TCP sends
+meanwhile, and that would leave as one burst behind it. A search begins there, too (step 1)."""
+
 PATIENCE: Final = 2
 """Results in a row above their ranges after which a burst is sooner than growing by half: nine of
 ten steps of a line's load are found within 7 to 11 measurements then, 29 to 35 without."""
@@ -122,6 +126,16 @@ class InlineMeasurement:
     def begin_at(self, rough: float) -> None:
         """Step 1 without a burst: about so many bytes/second are known to arrive."""
         self._search(SearchRange(rough / 2, rough), rough)
+
+    def at_least(self, arrives: float) -> None:
+        """So many bytes/second of the connection arrive, so that they are available: the present
+        measurement, unless it has begun, looks at half of them and more, and up to all of them."""
+        searched, low = self._range, SLOWEST * arrives
+        if searched is None or self._trends or searched.low >= low:
+            return
+        if searched.high < low:
+            self._history.forget()
+        self._search(SearchRange(low, max(searched.high, arrives)), arrives)
 
     def restart(self) -> None:
         """Find out anew where to begin: this is another path."""

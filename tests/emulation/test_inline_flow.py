@@ -134,6 +134,50 @@ def test_westwood_keeps_what_it_gets_and_knows_its_rate() -> None:
     assert shares[WestwoodSender] > 1.1 * shares[SackSender]
 
 
+@pytest.mark.parametrize("kind", [SackFlow, ImTcpFlow])
+def test_a_host_that_takes_its_time_sends_later_and_all_the_same(
+    kind: type[SackFlow] | type[ImTcpFlow],
+) -> None:
+    line = Line()
+    flow = line.add(lambda *ends: kind(*ends, overhead=lambda: 0.01))
+    line.events.run(0.009)
+    assert line.down.offered == 0
+    line.events.run(0.1)
+    assert line.down.offered >= 10
+    line.events.run(10.0)
+    assert flow.delivered > 0.8 * 9 * RATE
+    assert flow.facts()["timeouts"] == 0
+
+
+@pytest.mark.long
+def test_those_that_measure_share_a_line_and_use_it_as_reno_does() -> None:
+    used = {}
+    for name in ("reno", "measuring"):
+        line = Line(queue=40, rate=4 * RATE)
+        flows = []
+        for number in range(2):
+            draw = random.Random(number)
+            overhead = lambda one=draw: one.uniform(0.0, PACKET / RATE / 4)  # noqa: E731
+            kind = ImTcpFlow if name == "measuring" else None
+            flows.append(
+                line.add(
+                    lambda *ends, take=overhead, kind=kind: (
+                        kind(*ends, overhead=take)
+                        if kind
+                        else SackFlow(*ends, every=1, overhead=take)
+                    ),
+                    at=0.31 * number,
+                )
+            )
+        line.events.run(10.0)
+        before = [flow.delivered for flow in flows]
+        line.events.run(130.0)
+        had = [flow.delivered - one for flow, one in zip(flows, before, strict=True)]
+        used[name] = sum(had)
+        assert sum(had) ** 2 / (2 * sum(one**2 for one in had)) > 0.95
+    assert used["measuring"] > 0.97 * used["reno"]
+
+
 def test_high_speed_is_reno_with_small_windows_and_bolder_with_large_ones() -> None:
     sender = HighSpeedSender()
     sender.window = 38.0

@@ -152,6 +152,33 @@ def test_streams_that_lack_packets_need_more_of_them_and_those_that_do_not_fewer
     assert sender.unit.stored == 3
 
 
+def test_a_packet_that_comes_when_its_time_is_over_is_no_streams() -> None:
+    sender = made()
+    sender.keep_busy(10.0)
+    assert sender.unit.stored == 2
+    sender.until(sender.now + 2.0)
+    sender.unit.forget()
+    before = sender.unit.failures
+    sender.come(2)
+    sender.until(sender.now + 0.001)
+    assert sender.unit.state is State.SEND
+    sender.now += 0.5
+    sender.come(4)  # enough for all five, and too late
+    assert sender.unit.failures == before + 1
+    assert sender.unit.stored == 3
+
+
+def test_a_stream_slower_than_the_connection_does_not_hold_it_up() -> None:
+    sender = made()
+    sender.keep_busy(5.0)
+    sender.until(sender.now + 2.0)
+    sender.unit.forget()
+    sender.measurement.begin_at(CAPACITY / 50)  # as after some results below their ranges
+    sender.waited.clear()
+    sender.keep_busy(5.0)
+    assert max(sender.waited) < 5 * PACKET / (CAPACITY / 2) + 0.1
+
+
 def test_a_stream_that_lost_a_packet_is_sent_again() -> None:
     sender = made()
     sender.come(5)

@@ -90,6 +90,30 @@ def test_a_burst_that_comes_all_at_once_still_gives_a_range() -> None:
     assert measurement.searched is not None and measurement.searched.high == pytest.approx(6e6)
 
 
+def test_nothing_is_looked_for_below_half_of_what_is_known_to_arrive() -> None:
+    measurement = InlineMeasurement(packet=PACKET)
+    for _ in range(4):
+        measured(measurement, 7.5e6)
+    measured(measurement, 0.5e6)
+    measurement.at_least(14e6)
+    searched = measurement.searched
+    assert searched is not None and (searched.low, searched.high) == (7e6, 14e6)
+    measurement.at_least(40e6)
+    searched = measurement.searched
+    assert searched is not None and (searched.low, searched.high) == (20e6, 40e6)
+    measurement.at_least(1e6)
+    assert measurement.searched == searched, "that is less, and says nothing"
+
+
+def test_a_measurement_that_has_begun_goes_on_where_it_looks() -> None:
+    measurement = InlineMeasurement(packet=PACKET)
+    measurement.observed(carried(measurement.stream, CAPACITY))
+    searched = measurement.searched
+    assert measurement.observed(carried(measurement.stream, 7e6)) is None
+    measurement.at_least(40e6)
+    assert measurement.searched == searched
+
+
 def test_streams_of_two_packets_are_refused() -> None:
     with pytest.raises(ValueError, match="no trend"):
         InlineMeasurement(packet=PACKET, count=2)

@@ -74,7 +74,6 @@ ENTRIES: Final = (
         takes=600,
         quick_takes=40,
         quick={"runs": 2, "seconds": 60.0},
-        full={"runs": 6},
         slow=True,
         virtual=True,
     ),
