@@ -117,7 +117,7 @@ def _transfer(kind: str, events: Events, down: Route, up: Route, run: WebRun) ->
 def run(
     *,
     seed: int = 1,
-    runs: int = 4,
+    runs: int = 10,
     seconds: float = 500.0,
     clients: int = CLIENTS,
     say: Callable[[str], None] = print,
