@@ -71,7 +71,9 @@ _LONG: Final = 0.25
 """seconds of a least delay above which it takes long until the margin shows that;"""
 _AT_ONCE: Final = 14_480.0
 """and bytes that go at once then, within the cap: ten segments, as TCP may send when it begins (RFC
-6928) and after a rest (RFC 5681, 4.1)."""
+6928) and after a rest (RFC 5681, 4.1),"""
+_SHORT: Final = 0.25
+"""where they take no more seconds than that: at 56 kbit/s it is two, and what is urgent waits."""
 _ROOM: Final = 0.5
 """Of the cap: where less is under way, and nothing was held back, there was no more to send."""
 _CONTENDING: Final = 2
@@ -145,7 +147,8 @@ class Gate:
                 self._anew_until = now + 2 * self._path.loop
                 self._margin.rest()  # else the path fills as fast as it had grown
             rested = pause > max(_RESTED, self._path.loop) and self._path.window > _LONG
-            self._at_once = _AT_ONCE if rested and not self.contends else 0.0
+            soon = self.rate * _SHORT >= _AT_ONCE
+            self._at_once = _AT_ONCE if rested and soon and not self.contends else 0.0
         if self.streams is not None:
             self.streams.sent(now, nbytes, may_begin=self._is_steady(now), rate=self.rate)
         self._ledger.sent(now, nbytes)
