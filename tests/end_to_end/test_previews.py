@@ -185,7 +185,6 @@ def test_after_a_failure_the_file_is_asked_for_as_it_is() -> None:
 
 
 def test_a_window_that_has_gone_stops_its_document(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(previews, "FIRST", 0.2)
     monkeypatch.setattr(previews, "GRACE", 0.1)
 
     async def main() -> None:
@@ -198,6 +197,7 @@ def test_a_window_that_has_gone_stops_its_document(monkeypatch: pytest.MonkeyPat
             await until(lambda: not remote.sessions[0].statistics().documents)
             gone = await both.client.get(origin.base + base_of(page) + "file")
             assert gone.status == 404
+            monkeypatch.setattr(previews, "FIRST", 0.2)
             await both.browser.navigate(origin.base + "/deck.pptx")  # whose channel never comes
             await until(lambda: not len(both.local.previews))
 

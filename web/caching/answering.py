@@ -22,6 +22,9 @@ _OF_CONTENT: Final = frozenset(
 )
 """Fields of the bytes that are kept: what finds them unchanged does not change these (RFC 9111,
 3.2)."""
+_IMPLIED: Final = ("content-length", "accept-ranges")
+"""Fields of the whole that a part of it does without: that it is one says the second (RFC 9110,
+15.3.7), and servers leave it out."""
 _TAG: Final = re.compile(r'(?:W/)?("[^"]*")|([^\s,"]+)')
 _RANGE: Final = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 
@@ -69,7 +72,7 @@ def part(
     if kept.status != 200:
         return AnsweredPart(kept.status, headers, 0, size)
     if _unchanged(kept, asked, now=now):
-        return AnsweredPart(304, without(headers, _OF_CONTENT), 0, 0)
+        return AnsweredPart(304, without(headers, _OF_CONTENT | {"accept-ranges"}), 0, 0)
     wanted = header(asked, "range").replace(" ", "").lower()
     if whole or not wanted.startswith("bytes=") or not _same(kept, asked):
         return AnsweredPart(200, headers, 0, size)
@@ -78,7 +81,7 @@ def part(
     if start >= end:
         return None
     said = [("content-range", f"bytes {start}-{end - 1}/{size}")]
-    return AnsweredPart(206, [*without(headers, ("content-length",)), *said], start, end)
+    return AnsweredPart(206, [*without(headers, _IMPLIED), *said], start, end)
 
 
 def freshened(kept: AnswerHead, answered: Fields, *, asked: float, now: float) -> AnswerHead:
