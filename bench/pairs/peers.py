@@ -31,7 +31,7 @@ from local_proxy.front.tls.authority import PUBLIC
 from pairing.kept import keep
 from pairing.store import PairingStore
 
-__all__ = ("DirectPeer", "Peer", "SluicePeer", "command", "in_world", "peers", "relay")
+__all__ = ("DirectPeer", "OverRelay", "Peer", "SluicePeer", "command", "in_world", "peers", "relay")
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 LOOPBACK: Final = ("--allow", "127.0.0.0/8")
@@ -91,7 +91,7 @@ async def in_world(
         yield endpoint
 
 
-class _OverRelay(ABC):
+class OverRelay(ABC):
     """A peer's `start`, made of its `over`."""
 
     @abstractmethod
@@ -106,7 +106,7 @@ class _OverRelay(ABC):
             yield endpoint
 
 
-class DirectPeer(_OverRelay):
+class DirectPeer(OverRelay):
     """The browser by itself: HTTP/1.1 over the link."""
 
     name = "direct"
@@ -125,7 +125,7 @@ class DirectPeer(_OverRelay):
         )
 
 
-class SluicePeer(_OverRelay):
+class SluicePeer(OverRelay):
     """The proxy pair of this project, its two proxies as processes with the link between them."""
 
     def __init__(

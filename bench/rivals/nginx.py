@@ -19,10 +19,10 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from bench.origins.endpoint import PageAccess
 from bench.origins.site import GZIP_LEVEL, Address
-from bench.pairs.peers import SITE, relay
-from bench.pairs.ports import HOST, free_port
+from bench.pairs.peers import SITE, OverRelay
+from bench.pairs.ports import free_port
 from bench.rivals.program import find, program
-from emulation.lines.profiles import Profile
+from emulation.worlds.cables import World
 from local_proxy.front.tls.certificates import key_pem, leaf_certificate, root_certificate
 
 _TYPES: Final = {
@@ -62,8 +62,9 @@ def identity(host: str) -> SiteIdentity:
     return SiteIdentity(key_pem(leaf), certificate.public_bytes(Encoding.PEM) + pem, pem)
 
 
-def configuration(*, port: int, folder: Path, site: Path) -> str:
+def configuration(*, address: Address, folder: Path, site: Path) -> str:
     """Serves `site` on TLS with HTTP/2; its own files are in `folder`."""
+    host, port = address
     types = " ".join(f"{kind} {endings};" for kind, endings in _TYPES.items())
     places = " ".join(
         f"{name}_temp_path {folder}/{name};"
@@ -81,7 +82,7 @@ http {{
   gzip on; gzip_vary on; gzip_comp_level {GZIP_LEVEL}; gzip_types {_PACKED};
   expires 1h;
   server {{
-    listen {HOST}:{port} ssl http2;
+    listen {host}:{port} ssl http2;
     ssl_certificate {folder}/chain.pem; ssl_certificate_key {folder}/key.pem;
     ssl_protocols TLSv1.2 TLSv1.3;
     root "{site}";
@@ -90,7 +91,7 @@ http {{
 """
 
 
-class DirectHttp2:
+class DirectHttp2(OverRelay):
     """A peer of bench/pairs/peers.py."""
 
     name = "direct-h2"
@@ -107,26 +108,30 @@ class DirectHttp2:
         return "" if self._executable else "nginx"
 
     @asynccontextmanager
-    async def start(self, origin: Address, profile: Profile) -> AsyncIterator[PageAccess]:
+    async def over(self, world: World, origin: Address) -> AsyncIterator[PageAccess]:
         """The origin stays unused: nginx serves its folder."""
         if self._executable is None:
             raise FileNotFoundError("nginx is not installed: make bench-peers")
         with TemporaryDirectory(prefix="rival-", ignore_cleanup_errors=True) as place:
-            folder, port, own = Path(place), free_port(), identity(SITE)
+            folder, own = Path(place), identity(SITE)
+            listens = world.far.address, free_port()
             (folder / "key.pem").write_bytes(own.key)
             (folder / "chain.pem").write_bytes(own.chain)
             file = folder / "nginx.conf"
-            file.write_text(configuration(port=port, folder=folder, site=self._site))
+            file.write_text(configuration(address=listens, folder=folder, site=self._site))
             command = (self._executable, "-c", str(file), "-e", "stderr")
-            async with (
-                program(*command, port=port, folder=folder) as address,
-                relay(address, profile) as link,
-            ):
+            async with program(
+                *command, port=listens[1], folder=folder, host=world.far
+            ) as address:
+                host, port = await world.reach(address)
                 yield PageAccess(
                     base=f"https://{SITE}/",
-                    statistics=link.statistics,
-                    resolve={SITE: f"{link.address[0]}:{link.address[1]}"},
+                    statistics=world.statistics,
+                    resolve={SITE: f"{host}:{port}"},
                     authority=own.authority,
+                    host=world.near,
+                    backend=world.backend,
+                    rewind=world.rewind,
                 )
 
 

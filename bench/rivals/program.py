@@ -19,6 +19,7 @@ from typing import Final
 from bench.origins.site import Address
 from bench.pairs.bound import bound
 from bench.pairs.ports import HOST
+from emulation.worlds.hosts import HERE, EmulatedHost
 
 START_TIMEOUT: Final = 20.0
 """Seconds until it accepts a connection; Python's own take three on a busy machine."""
@@ -39,16 +40,18 @@ def find(name: str, *, first: Path | None = None) -> str | None:
 
 
 @asynccontextmanager
-async def program(*command: str, port: int, folder: Path) -> AsyncIterator[Address]:
+async def program(
+    *command: str, port: int, folder: Path, host: EmulatedHost = HERE
+) -> AsyncIterator[Address]:
     """Run a server that stays in the foreground; gives its address once it accepts connections.
 
     Its output goes to a file in `folder`. Raises OSError with its last words if it does not start.
     """
     said = folder / "said"
-    process = await _spawn(command, said)
+    process = await _spawn(host.command(*command), said)
     try:
-        await _accepting(port, said, ended=lambda: process.returncode is not None)
-        yield HOST, port
+        await _accepting(port, said, ended=lambda: process.returncode is not None, host=host)
+        yield host.address, port
     finally:
         with contextlib.suppress(ProcessLookupError):
             process.terminate()
@@ -92,17 +95,21 @@ async def _spawn(command: tuple[str, ...], said: Path) -> asyncio.subprocess.Pro
         )
 
 
-async def _accepting(port: int, said: Path, *, ended: Callable[[], bool]) -> None:
+async def _accepting(
+    port: int, said: Path, *, ended: Callable[[], bool], host: EmulatedHost = HERE
+) -> None:
     """Return when something listens there. Raises OSError when nothing will."""
-    end = asyncio.get_running_loop().time() + START_TIMEOUT
-    while not ended() and asyncio.get_running_loop().time() < end:
-        try:
-            _, writer = await asyncio.open_connection(HOST, port)
-        except ConnectionError:
-            await asyncio.sleep(_LOOK_EVERY)
-        else:
-            writer.close()
-            return
+    loop = asyncio.get_running_loop()
+    end = loop.time() + START_TIMEOUT
+    while not ended() and loop.time() < end:
+        with host.new_socket() as caller:
+            caller.setblocking(False)
+            try:
+                await loop.sock_connect(caller, (host.address, port))
+            except ConnectionError:
+                await asyncio.sleep(_LOOK_EVERY)
+            else:
+                return
     raise OSError(_complaint(said))
 
 

@@ -16,13 +16,14 @@ from PIL import Image
 
 from bench.origins.endpoint import PageAccess
 from bench.origins.site import Address, serve
-from bench.pairs.peers import NAMES, peers
+from bench.pairs.peers import NAMES, in_world, peers
 from bench.pairs.ports import free_port
 from bench.rivals import mitmproxy, nginx, squid, ziproxy
 from bench.rivals.forward import ForwardProxy
 from bench.rivals.program import daemon, program
 from bench.rivals.registry import RIVALS, Rival, line_up
 from emulation.lines.profiles import profile
+from emulation.worlds.cables import NoBackend
 
 PAGE = b"<!doctype html><title>x</title><p>" + b"some text " * 400
 SERVER = "import socket,sys,os\ns=socket.create_server(('127.0.0.1',int(sys.argv[1])))\n"
@@ -80,6 +81,25 @@ def test_a_rival_serves_pages_and_is_gone_afterwards(name: str, site: Path) -> N
     assert children() <= before
 
 
+def test_http2_is_measured_over_packets_with_headers_as_the_others_are(site: Path) -> None:
+    http2 = nginx.DirectHttp2(site)
+    if http2.missing:
+        pytest.skip(f"{http2.missing} is not installed: make bench-peers")
+
+    async def go() -> tuple[bytes, str, int]:
+        async with in_world(http2, site, profile("fast"), backend="tun") as endpoint:
+            page = await curl(endpoint, site, "photo.jpg")
+            return page, endpoint.backend, endpoint.statistics().bytes_down
+
+    try:
+        photo, backend, down = asyncio.run(go())
+    except NoBackend as error:
+        pytest.skip(str(error))
+    assert photo == (site / "photo.jpg").read_bytes()
+    assert backend == "tun"
+    assert down > 1.03 * len(photo), "headers are charged"
+
+
 async def curl(endpoint: PageAccess, folder: Path, path: str, *more: str) -> bytes:
     """A page as curl gets it, which believes the endpoint's authority and nobody else."""
     words = [*more, "--compressed", endpoint.base + path]
@@ -92,7 +112,7 @@ async def curl(endpoint: PageAccess, folder: Path, path: str, *more: str) -> byt
         authority.write_bytes(endpoint.authority)
         words += ["--cacert", str(authority)]
     process = await asyncio.create_subprocess_exec(
-        *("curl", "-sS", "--fail", "--max-time", "20", *words),
+        *endpoint.host.command("curl", "-sS", "--fail", "--max-time", "20", *words),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
@@ -125,7 +145,7 @@ def test_nothing_listens_beyond_the_machine(tmp_path: Path) -> None:
     assert f"udp_incoming_address {at}" in lines
     words = mitmproxy.arguments(port=7, folder=tmp_path)
     assert words[:4] == ["--listen-host", at, "--listen-port", "7"]
-    text = nginx.configuration(port=7, folder=tmp_path, site=tmp_path)
+    text = nginx.configuration(address=("127.0.0.1", 7), folder=tmp_path, site=tmp_path)
     listen = [line.strip() for line in text.splitlines() if line.strip().startswith("listen ")]
     assert listen == [f"listen {at}:7 ssl http2;"]
 

@@ -70,9 +70,7 @@ async def _cell(folder: Path, link: str, runs: int, backend: str) -> list[dict[s
         async with contextlib.AsyncExitStack() as stack:
             there: dict[str, PageAccess] = {}
             for one in peers:
-                # A world of network namespaces has no room for nginx's relay.
-                kind = "relay" if isinstance(one, DirectHttp2) else backend
-                world = in_world(one, site, profile(link), backend=kind)
+                world = in_world(one, site, profile(link), backend=backend)
                 there[one.name] = await stack.enter_async_context(world)
             fast = await stack.enter_async_context(
                 in_world(DirectPeer(), site, FAST, backend="relay")
