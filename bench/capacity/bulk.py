@@ -22,7 +22,7 @@ async def run(transport: str, *, size: int = SIZE) -> dict[str, Any]:
     async with (
         bulk_origin.spawn() as origin,
         remote(1) as far,
-        device(far, 0, transport=transport) as (near, _),
+        device(far, 0, transport=transport) as near,
     ):
         url = f"http://{text(origin)}/bytes?size="
         await Download(WARM, rest_at=WARM + 1).run(near.address, f"{url}{WARM}")

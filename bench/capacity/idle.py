@@ -21,7 +21,7 @@ async def run(
     """So many idle devices at a remote, then one device as a process of its own."""
     async with contextlib.AsyncExitStack() as stack:
         far = await stack.enter_async_context(remote(devices + 1))
-        near, _ = await stack.enter_async_context(device(far, devices))
+        near = await stack.enter_async_context(device(far, devices))
         await asyncio.sleep(settling / 2)
         empty = resident(far.process.id)
         addresses = [far.process.address] * devices

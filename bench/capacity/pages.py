@@ -19,7 +19,8 @@ from bench.origins.visits import visits
 from bench.pairs.processor_time import fixed_work
 from bench.pairs.valkey_server import ValkeyServer, valkey
 from emulation.lines.profiles import Profile
-from emulation.relay.relay import Relay
+from emulation.worlds.cables import World
+from emulation.worlds.world import AUTO, emulate
 
 QUIET: Final = 1.0
 """Seconds without a byte on the link after which a page is over."""
@@ -29,21 +30,25 @@ WARM: Final = 1
 """Visits before, so that no start is measured."""
 
 
-async def run(page: Path, link: Profile, *, runs: int) -> dict[str, Any]:
+async def run(page: Path, link: Profile, *, runs: int, backend: str = AUTO) -> dict[str, Any]:
     """Processor seconds a page, medians of so many visits."""
     worth = fixed_work()
     with visits(page, runs + WARM) as folder:
-        async with spawn(folder) as origin, remote(2) as far:
+        async with (
+            emulate(link, backend=backend) as world,
+            spawn(folder, host=world.far) as origin,
+            remote(2, host=world.far) as far,
+        ):
             rows = []
             for number in range(2):
-                async with device(far, number, link=link) as (near, between):
-                    assert between is not None
-                    rows.append(await _loads(far.process, near, between, origin, runs))
+                async with device(far, number, world=world) as near:
+                    rows.append(await _loads(far.process, near, world, origin, runs))
     first, second = rows
     return {
         "part": "pages",
         "page": page.name,
         "link": link.name,
+        "backend": world.backend,
         "fixed_work_s_gb": round(worth, 3),
         **{f"first_{name}": value for name, value in first.items()},
         **{f"second_{name}": value for name, value in second.items()},
@@ -60,11 +65,12 @@ async def stores(page: Path, link: Profile, *, runs: int) -> dict[str, Any]:
             for _ in range(TURNS):
                 for name, store in settings.items():
                     async with (
+                        # A namespace would not reach the server of the store.
+                        emulate(link, backend="relay") as world,
                         remote(1, store=store) as far,
-                        device(far, 0, link=link) as (near, between),
+                        device(far, 0, world=world) as near,
                     ):
-                        assert between is not None
-                        loads = await _loads(far.process, near, between, origin, runs)
+                        loads = await _loads(far.process, near, world, origin, runs)
                         found[name].append(loads["remote"])
                 await _forget(server)
     return {
@@ -83,13 +89,13 @@ async def _forget(server: ValkeyServer) -> None:
 
 
 async def _loads(
-    far: Process, near: Process, between: Relay, origin: Address, runs: int
+    far: Process, near: Process, world: World, origin: Address, runs: int
 ) -> dict[str, float]:
     costs: dict[str, list[float]] = {"remote_loop": [], "remote_children": [], "local": []}
     for visit in range(runs + WARM):
         before = far.spent(), near.spent()
         await scripted.fetch_page(through(near, origin), f"{visit}/index.html", navigates=True)
-        await _quiet(between)
+        await _quiet(world)
         there, here = far.spent() - before[0], near.spent() - before[1]
         if visit >= WARM:
             costs["remote_loop"].append(there.own)
@@ -100,10 +106,10 @@ async def _loads(
     return found | {"remote": round(median(alls), 3)}
 
 
-async def _quiet(between: Relay) -> None:
+async def _quiet(world: World) -> None:
     loop = asyncio.get_running_loop()
-    count, since = between.statistics().bytes_down, loop.time()
+    count, since = world.statistics().bytes_down, loop.time()
     while loop.time() - since < QUIET:
         await asyncio.sleep(0.1)
-        if (now := between.statistics().bytes_down) != count:
+        if (now := world.statistics().bytes_down) != count:
             count, since = now, loop.time()

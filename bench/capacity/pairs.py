@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -14,8 +13,8 @@ from bench.origins.site import Address
 from bench.pairs.peers import LOOPBACK
 from bench.pairs.processes import named_command, text
 from bench.pairs.processor_time import Spent, spent
-from emulation.lines.profiles import Profile
-from emulation.relay.relay import Relay
+from emulation.worlds.cables import World
+from emulation.worlds.hosts import HERE, EmulatedHost
 from pairing.invitation import Invitation
 from pairing.kept import keep
 from pairing.store import PairingStore
@@ -28,6 +27,7 @@ class Process:
     address: Address
     """Of a device: its port for browsers."""
     id: int
+    host: EmulatedHost = HERE
 
     def spent(self) -> Spent:
         """Processor seconds that it has taken until now."""
@@ -43,42 +43,41 @@ class ServedRemote:
 
 
 @asynccontextmanager
-async def remote(devices: int, *, store: str = "") -> AsyncIterator[ServedRemote]:
+async def remote(
+    devices: int, *, store: str = "", host: EmulatedHost = HERE
+) -> AsyncIterator[ServedRemote]:
     """A remote that knows so many devices and serves all at once. `store`: its setting, where
     devices share answers. Raises OSError."""
     with TemporaryDirectory(prefix="sluice-capacity-") as folder:
         pairings = PairingStore(Path(folder))
         known = [pairings.pair(f"d{n}", host="127.0.0.1", port=1) for n in range(devices)]
-        listen = ("--listen=127.0.0.1:0", f"--state={folder}", *LOOPBACK)
+        listen = (f"--listen={host.address}:0", f"--state={folder}", *LOOPBACK)
+        allowed = ("--allow", host.address)
         places = {"SLUICE_REMOTE_DEVICES": str(devices), "SLUICE_REMOTE_STORE": store}
-        async with named_command("remote", *listen, environment=places) as (address, process):
-            yield ServedRemote(Process(address, process), known)
+        async with named_command("remote", *listen, *allowed, environment=places, host=host) as (
+            address,
+            process,
+        ):
+            yield ServedRemote(Process(address, process, host), known)
 
 
 @asynccontextmanager
 async def device(
-    far: ServedRemote, number: int, *, link: Profile | None = None, transport: str = "tcp"
-) -> AsyncIterator[tuple[Process, Relay | None]]:
-    """One of its devices, over a link or over loopback. Raises OSError."""
-    async with contextlib.AsyncExitStack() as stack:
-        folder = Path(stack.enter_context(TemporaryDirectory(prefix="sluice-capacity-")))
+    far: ServedRemote, number: int, *, world: World | None = None, transport: str = "tcp"
+) -> AsyncIterator[Process]:
+    """One of its devices, at the near end of the world whose far end has the remote, or over
+    loopback. Raises OSError."""
+    with TemporaryDirectory(prefix="sluice-capacity-") as name:
+        folder = Path(name)
         keep(folder, far.invitations[number])
-        between = None
-        if link is not None:
-            between = Relay(
-                target=far.process.address,
-                rate_up=link.rate_up,
-                rate_down=link.rate_down,
-                delay=link.delay,
-                queue=link.queue,
-                process=True,
-            )
-            await stack.enter_async_context(between)
-        at = text(between.address if between is not None else far.process.address)
+        host: EmulatedHost = HERE
+        at = far.process.address
+        if world is not None:
+            host, at = world.near, await world.reach(at)
         listen = ("--listen=127.0.0.1:0", f"--state={folder}")
-        dial = (f"--remote={at}", f"--transport={transport}")
-        address, process = await stack.enter_async_context(named_command("local", *listen, *dial))
-        yield Process(address, process), between
+        dial = (f"--remote={text(at)}", f"--transport={transport}")
+        async with named_command("local", *listen, *dial, host=host) as (address, process):
+            yield Process(address, process, host)
 
 
 def through(process: Process, origin: Address) -> PageAccess:
@@ -87,4 +86,5 @@ def through(process: Process, origin: Address) -> PageAccess:
         base=f"http://{text(origin)}/",
         statistics=no_link,
         proxy=f"http://{text(process.address)}",
+        host=process.host,
     )

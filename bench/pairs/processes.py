@@ -11,6 +11,7 @@ from typing import Final
 
 from bench.origins.site import Address
 from bench.pairs.peers import command
+from emulation.worlds.hosts import HERE, EmulatedHost
 
 LOOK_EVERY: Final = 0.2
 """Seconds between two looks at a process's memory."""
@@ -26,11 +27,14 @@ async def proxy(name: str, *more: str) -> AsyncIterator[tuple[Address, int]]:
 
 @contextlib.asynccontextmanager
 async def named_command(
-    name: str, *arguments: str, environment: Mapping[str, str] | None = None
+    name: str,
+    *arguments: str,
+    environment: Mapping[str, str] | None = None,
+    host: EmulatedHost = HERE,
 ) -> AsyncIterator[tuple[Address, int]]:
     """One of the two commands with these arguments: where it listens, and its process id."""
     before = set(_children())
-    async with command(name, *arguments, environment=environment) as address:
+    async with command(name, *arguments, environment=environment, host=host) as address:
         (process,) = set(_children()) - before
         yield address, process
 

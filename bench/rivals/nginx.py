@@ -120,9 +120,7 @@ class DirectHttp2(OverRelay):
             file = folder / "nginx.conf"
             file.write_text(configuration(address=listens, folder=folder, site=self._site))
             command = (self._executable, "-c", str(file), "-e", "stderr")
-            async with program(
-                *command, port=listens[1], folder=folder, host=world.far
-            ) as address:
+            async with program(*command, port=listens[1], folder=folder, host=world.far) as address:
                 host, port = await world.reach(address)
                 yield PageAccess(
                     base=f"https://{SITE}/",

@@ -44,7 +44,7 @@ def test_a_pair_that_has_nothing_to_do_sleeps() -> None:
             pairs = []
             for transport in ("tcp", "atp-udp"):
                 far = await stack.enter_async_context(remote(1))
-                near, _ = await stack.enter_async_context(device(far, 0, transport=transport))
+                near = await stack.enter_async_context(device(far, 0, transport=transport))
                 await load(origin, near.address)
                 pairs.append((far.process, near))
             await asyncio.gather(*(rests(*pair) for pair in pairs))
