@@ -44,6 +44,8 @@ class StandingRules(Generic[T]):
         self._given = 0
         self._standing: set[Pattern] = set()
         """Patterns with "*", and exact ones whose nodes are not there."""
+        self._wild: set[Pattern] = set()
+        """Those with "*"."""
         self._below: dict[Pattern, set[Pattern]] = {}
         """Patterns by what they have but for the last name."""
 
@@ -59,6 +61,8 @@ class StandingRules(Generic[T]):
             if pattern not in self._standing and self.standing >= MAX_RULES:
                 raise SchedulerError(f"more than {MAX_RULES} {self._what} for later nodes")
             self._standing.add(pattern)
+        if ANY in pattern:
+            self._wild.add(pattern)
         self._given += 1
         self._rules[pattern] = self._given, rule
         self._below.setdefault(pattern[:-1], set()).add(pattern)
@@ -73,8 +77,10 @@ class StandingRules(Generic[T]):
         self._standing.discard(path)
         if path in self._rules:
             return self._rules[path][1]
+        if not self._wild:
+            return None
         patterns = product(*((name, ANY) for name in path))
-        found = [self._rules[pattern] for pattern in patterns if pattern in self._rules]
+        found = [self._rules[pattern] for pattern in patterns if pattern in self._wild]
         return max(found, key=lambda rule: rule[0])[1] if found else None
 
     def leave(self, path: Pattern) -> None:
@@ -92,6 +98,7 @@ class StandingRules(Generic[T]):
     def _forget(self, pattern: Pattern) -> None:
         self._rules.pop(pattern, None)
         self._standing.discard(pattern)
+        self._wild.discard(pattern)
         beside = self._below.get(pattern[:-1])
         if beside is not None:
             beside.discard(pattern)

@@ -14,7 +14,8 @@ from scheduling.commands import Obedience
 from scheduling.deadlines import Missed
 from scheduling.tree import Tree
 from transport.link.activity import Activity
-from transport.link.interface import Link
+from transport.link.interface import Link, LinkStatistics
+from transport.link.quantum import Chunks
 from transport.sending.outbox import TreeOutbox
 from wire import messages as m
 
@@ -50,7 +51,9 @@ class Fitting:
     def latency(self, rate: float | None) -> float:
         """Seconds until a byte that is sent now is there: the link's way, and two quanta at `rate`
         bytes/second, one that has begun and one whose last byte is wanted."""
-        way = self._link.statistics().delay or 0.0
+        return self._latency(rate, self._link.statistics().delay or 0.0)
+
+    def _latency(self, rate: float | None, way: float) -> float:
         return way if not rate else way + 2 * self._outbox.quantum / rate
 
     async def run(self, also: Callable[[], None]) -> None:
@@ -60,33 +63,32 @@ class Fitting:
             late = await watch.news(pause=RENEW)
             rate = self._rate()
             now = asyncio.get_running_loop().time()
-            if self._obedience.look(now, rate=rate, latency=self.latency(rate)):
+            link = self._link.statistics()  # once: the kernel is asked for a part of it
+            if self._obedience.look(now, rate=rate, latency=self._latency(rate, link.delay or 0.0)):
                 self._link.wake()  # it may have had nothing to send
             if rate is None:
-                self._raise_quantum()
+                self._raise_quantum(link)
             else:
-                self._fit(rate, late)
+                self._fit(rate, late, link.chunks)
             also()
             # A gate that has just found its link slow lets nothing go while much is under way.
-            moves = self._outbox.payload_sent != sent or self._link.statistics().under_way > 0
+            moves = self._outbox.payload_sent != sent or link.under_way > 0
             sent = self._outbox.payload_sent
             if moves or self._obedience.deadlines or self._obedience.timely:
                 self.activity.happened()  # it goes on by itself
 
-    def _fit(self, rate: float, late: float) -> None:
+    def _fit(self, rate: float, late: float, chunks: Chunks) -> None:
         self._tree.hierarchy.bandwidth_changed(rate)
         now = asyncio.get_running_loop().time()
         for missed in self._obedience.expire(now, rate=rate):
             self._say(expired(missed))
         if not self._obedience.fixed_quantum:
-            chunks = self._link.statistics().chunks
             self._usual = chunks.quantum(rate)
             self._tree.multiplexer.quantum = chunks.quantum(rate, late=late)
 
-    def _raise_quantum(self) -> None:
+    def _raise_quantum(self, statistics: LinkStatistics) -> None:
         """Where sources are slower than the link it is never filled, so never measured; what it
         carries of them says enough not to cut it small."""
-        statistics = self._link.statistics()
         if statistics.outgoing is None or self._obedience.fixed_quantum:
             return
         rate, multiplexer = statistics.outgoing.rate, self._tree.multiplexer
