@@ -12,7 +12,6 @@ from hats.multiplexer import Multiplexer
 from hats.tree.hierarchy import Hierarchy
 from hats.tree.node import Node
 from transport.sending.outgoing import Budget, Introduction, Outgoing
-from wire import abilities
 from wire.frames import Control, Data
 from wire.messages import Message
 from wire.session import Session
@@ -113,7 +112,4 @@ class TreeOutbox:
             del self._by_component[outgoing.component]
             outgoing.close()
             self._behind = outgoing.epilogue
-        last = grant.last and outgoing.epilogue is None
-        peer = self.session.peer
-        told = peer is not None and abilities.PACED in peer.accepts
-        return Data(outgoing.component, data, last, told)
+        return Data(outgoing.component, data, grant.last and outgoing.epilogue is None)
