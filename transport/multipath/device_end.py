@@ -36,6 +36,8 @@ from wire.errors import PeerError
 
 _RECORD: Final = 8
 """Bytes by which the headers of UDP, SPP and a word are more than those of TCP with IP."""
+_GRAIN: Final = 0.001
+"""Seconds; timers are no finer."""
 _OVERDUE: Final = 1.0
 """Seconds without any acknowledgement over the quickest of the paths that owe one."""
 
@@ -60,6 +62,24 @@ class DevicePath:
     doubted: bool = False
     """What goes up over it is not answered, so the engine leaves it alone where it has others."""
     reader: WordReader = field(default_factory=WordReader)
+
+    @property
+    def mute_in(self) -> float | None:
+        """Seconds until it counts as dead if nothing comes, 0 where it does; None: it owes nothing.
+
+        While anything comes over it, an acknowledgement that is late waits behind a queue of data;
+        while something is sent time and again, the patience with the last of it never ends.
+        """
+        unanswered = self.link.unanswered()
+        if not unanswered:
+            return None
+        left = self.link.patience - min(unanswered, self.link.silent())
+        return left if left > _GRAIN else 0.0
+
+    @property
+    def mute(self) -> bool:
+        """It answers no more."""
+        return self.mute_in == 0.0
 
     def pace(self, rate: float) -> None:
         """What goes up leaves at so many bytes/second."""
@@ -113,7 +133,7 @@ class DeviceEnd(MultipathEnd):
                 carried=self._engine.carried(path.number),
                 rate=path.control.rate if isinstance(path.control, BottleneckBased) else 0.0,
                 round_trip=self._trip(path),
-                answers=not path.link.doubtful,
+                answers=not path.mute,
                 quickest=path is quickest,
                 spare=path.spare,
             )
@@ -259,11 +279,12 @@ class DeviceEnd(MultipathEnd):
 
     def _judge(self, path: DevicePath) -> None:
         """Whether it answers."""
-        if path.link.doubtful:
+        mute = path.mute
+        if mute:
             self._engine.doubt(path.number)  # each time: there may be another by now
         elif path.doubted:
             self._engine.trust(path.number)
-        path.doubted = path.link.doubtful
+        path.doubted = mute
 
     def _measure(self, path: DevicePath) -> None:
         """What it is to carry from now on."""
@@ -309,7 +330,7 @@ class DeviceEnd(MultipathEnd):
         paths = [path for path in self._paths.values() if path.link.open]
         return min(
             paths,
-            key=lambda path: (path.link.doubtful, path.spare, self._trip(path)),
+            key=lambda path: (path.mute, path.spare, self._trip(path)),
             default=None,
         )
 
@@ -319,9 +340,9 @@ class DeviceEnd(MultipathEnd):
     def _give_up(self) -> None:
         """What a path owes that answers no more is to go over another."""
         quickest = self._quickest()
-        if quickest is not None and not quickest.link.doubtful:
+        if quickest is not None and not quickest.mute:
             for path in self.paths:
-                if path is not quickest and path.link.doubtful:
+                if path is not quickest and path.mute:
                     self._uplink.give_up(path.number)
 
     def _send(self, now: float) -> None:
@@ -342,7 +363,8 @@ class DeviceEnd(MultipathEnd):
                 due = _first(due, self._carried.next_time() if self._carried else None)
                 break
             path.link.flush()
-        self._call_at(due)
+        waits = [path.mute_in for path in self._paths.values()]
+        self._call_at(_first(due, *(now + wait for wait in waits if wait)))
 
     def _push(self, data: bytes) -> None:
         most = self._size - HEADER

@@ -136,7 +136,7 @@ class R2cpEngine:
         path = self._path(number)
         if not path.retired:
             path.retired = True
-            for begin, end in path.standing.withdraw():
+            for begin, end, _ in path.standing.withdraw():
                 self._stream.pending.put_back(begin, end)
 
     def bound(self, number: int, left: int | None) -> None:
@@ -200,7 +200,7 @@ class R2cpEngine:
                 continue
             window = min(path.asking.window, path.affords * path.asking.size)
             bound = int(min(path.limit + window, buffer.read_upto + buffer.capacity))
-            if wanted := path.standing.take(pending, path.limit, bound):
+            if wanted := path.standing.take(pending, path.limit, bound, now=now):
                 clock = path.pipe.clock - 1  # it takes none: others may overtake it
                 blocks = tuple(Block(clock, *one) for one in wanted)
                 end = max(one.end for one in wanted)
@@ -238,7 +238,7 @@ class R2cpEngine:
         asks = path.pipe.under_way()
         for one in asks:
             path.pipe.cancel(one)
-        for begin, end in path.standing.withdraw():
+        for begin, end, _ in path.standing.withdraw():
             self._stream.pending.put_back(begin, end)
         path.asking.delayed = None
         path.persist.clear()
@@ -331,8 +331,7 @@ class R2cpEngine:
     def _take(self, number: int, path: PipePath, packets: int, now: float) -> list[ByteRange]:
         """Ranges for at most so many segments, behind those that others will bring sooner."""
         buffer, size = self._stream.buffer, path.asking.size
-        others = (path.pipe for other, path in self._paths.ready() if other != number)
-        skip = rank(path.pipe, others, now) if self._ranked else 0
+        skip = self._skip(number, path, now) if self._ranked else 0
         bound = room = buffer.read_upto + buffer.capacity
         if path.limit is not None:
             bound = min(bound, path.limit)
@@ -347,11 +346,19 @@ class R2cpEngine:
             self.active.add(number)
         return taken
 
+    def _skip(self, number: int, path: PipePath, now: float) -> int:
+        """Bytes of those pending that the others will have brought by the time that it could."""
+        others = (
+            (other.pipe, other.standing.size) for one, other in self._paths.ready() if one != number
+        )
+        return rank(path.pipe, others, now)
+
     def _data(self, path: PipePath, segment: DataSegment, now: float) -> None:
         one = path.pipe.find(segment.begin)
-        # What stood has waited for its bytes, and so has what is no ask (any more), perhaps.
-        stood = self._stands if one is None else one.stood
-        self._heard(path, segment.echo, segment.end, fin=segment.fin, now=now, measure=not stood)
+        # What stood has waited for its bytes, and so has what is no ask (any more), or answers an
+        # earlier one for the same bytes, perhaps.
+        waited = self._stands and (one is None or one.stood or segment.echo < one.clock)
+        self._heard(path, segment.echo, segment.end, fin=segment.fin, now=now, measure=not waited)
         if segment.throttled:
             self._senders.limited(path, segment.end, segment.echo, now)
         else:

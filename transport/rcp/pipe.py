@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import inf
 from typing import Final
 
 from transport.spp.congestion.interface import Congestion
@@ -50,8 +51,13 @@ class Ask:
     """Arrivals of what was asked for after it."""
     kept: bool = False
     """The sender keeps it until it is there (standing pulls)."""
-    stood: bool = False
-    """It was kept so: when it comes says nothing of the round trip."""
+    stood_since: float = inf
+    """It was asked for then and kept so: when it comes says nothing of the round trip."""
+
+    @property
+    def stood(self) -> bool:
+        """It was there later than it was asked for."""
+        return self.stood_since < inf
 
 
 class Pipe:
@@ -165,6 +171,10 @@ class Pipe:
                 break
             if one.pulled and not other.pulled:
                 continue  # the sender answers blocks first
+            if echo < other.clock:
+                continue  # that one stood, and was sent before the sender heard of this
+            if other.stood and now < other.stood_since + self.round_trip.smoothed:
+                continue  # the sender may not have heard of it before it gave the others
             other.later += 1
             if other.later == THRESHOLD:  # once, though several answers may come before it is lost
                 lost.append(other)

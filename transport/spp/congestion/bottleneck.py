@@ -104,6 +104,11 @@ class BottleneckBased:
         """Bytes/second that the path has delivered lately; 0: nothing is known."""
         return max(self._rates)
 
+    @property
+    def found(self) -> float:
+        """The same where it is the bottleneck's, as far as is known; 0: it may be more."""
+        return 0.0 if self._search else self.rate
+
     def allowance(self, round_trip: RoundTrip) -> tuple[float, float]:
         self._noise = round_trip.variation
         return max(self._window(), self._search, float(_LEAST * self._segment)), float("inf")
