@@ -75,6 +75,8 @@ def test_a_path_is_left_no_more_than_its_bottleneck_carries() -> None:
 
 def test_a_path_that_has_gone_silent_is_not_waited_for() -> None:
     assert left(pipe(0.5), pipe(0.1, asks=(0.5, 0.6))) == 0
+    assert rank(pipe(0.6), [(known(asks=4), 0)], 1.19) == 20 * SIZE
+    assert rank(pipe(0.6), [(known(asks=4), 0)], 1.21) == 0
 
 
 def test_a_round_trip_that_changes_ranks_what_is_under_way_anew() -> None:

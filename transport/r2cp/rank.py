@@ -31,11 +31,12 @@ def rank(pipe: Pipe, others: Iterable[tuple[Pipe, int]], now: float) -> int:
 
 def _left_to(other: Pipe, stands: int, pipe: Pipe, now: float) -> int:
     control, trip, round_ = other.congestion, pipe.round_trip.smoothed, other.round_trip.smoothed
-    if isinstance(control, BottleneckBased) and control.found:
+    answering = [one for one in other.under_way() if now < one.at + 2 * round_]
+    if isinstance(control, BottleneckBased) and control.found and (answering or other.idle):
         here, asked = control.found * trip, other.in_flight + stands
         return max(0, int(min(here - asked, control.found * (trip - round_))))
     ahead = stands * max(0, int(trip / round_) - 1) if stands else 0
-    for one in other.under_way():
-        if now < one.at + 2 * round_ < now + trip:
+    for one in answering:
+        if one.at + 2 * round_ < now + trip:
             ahead += (one.end - one.begin) * (int((now + trip - one.at) / round_) - 1)
     return ahead
