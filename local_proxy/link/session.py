@@ -47,6 +47,7 @@ ACCEPTS: Final = (
     abilities.REFUSALS,
     abilities.TIMELY,
     abilities.RESERVES,
+    abilities.APART,
 )
 """What every device accepts."""
 MAX_REASON: Final = 500

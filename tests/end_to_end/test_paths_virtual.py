@@ -1,4 +1,4 @@
-"""Pages over two paths at once, in virtual time: no later than over the quicker one alone."""
+"""Pages over two paths at once, in virtual time: sooner than over the quicker one alone."""
 
 from __future__ import annotations
 
@@ -48,12 +48,15 @@ async def _loads(names: Sequence[str]) -> list[PathsLoad]:
     return loads
 
 
-@pytest.mark.parametrize(("other", "painted"), [("384k", 0.78), ("satellite", 1.0)])
-def test_two_paths_are_no_worse_than_the_quicker_one_and_complete_sooner(
-    other: str, painted: float
+@pytest.mark.parametrize(
+    ("other", "first", "painted"), [("384k", 0.75, 0.6), ("satellite", 1.0, 0.65)]
+)
+def test_two_paths_show_a_page_sooner_than_the_quicker_one_and_complete_it_sooner(
+    other: str, first: float, painted: float
 ) -> None:
+    """The first load finds paths whose rates nobody knows."""
     alone, both = run(_loads(["384k"])), run(_loads(["384k", other]))
-    for one, two in zip(alone, both, strict=True):
-        assert two.text <= one.text
-        assert two.painted <= painted * one.painted
-        assert two.complete < 0.6 * one.complete
+    for load, (one, two) in enumerate(zip(alone, both, strict=True)):
+        assert two.text <= one.text * (0.85 if load else 1.0)
+        assert two.painted <= one.painted * (painted if load else first)
+        assert two.complete < 0.56 * one.complete

@@ -14,17 +14,25 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from transport.link.connection import Carried, DeliveryReport
+from transport.link.connection import ApartCarried, Carried, DeliveryReport
 from transport.link.interface import LinkError, PathStatistics
 from transport.link.quantum import PROTECTED_FRAMES, Chunks
 from transport.link.records import ProvenPeer
 from transport.multipath.duty import Duty, Fixed, Meter
 from transport.multipath.end import MultipathEnd
 from transport.multipath.uplink import UplinkSender
-from transport.multipath.words import HEADER, SegmentWord, StreamWord, WordReader
+from transport.multipath.words import (
+    HEADER,
+    GivenWord,
+    KeptWord,
+    LagWord,
+    SegmentWord,
+    StreamWord,
+    WordReader,
+)
 from transport.multipath.words import encode as encode_word
 from transport.r2cp.engine import R2cpEngine
-from transport.rcp.segments import decode, encode
+from transport.rcp.segments import DataSegment, Segment, decode, encode
 from transport.rcp.settings import RcpSettings
 from transport.spp.congestion.bottleneck import BottleneckBased
 from transport.spp.congestion.interface import Congestion
@@ -38,6 +46,8 @@ _RECORD: Final = 8
 """Bytes by which the headers of UDP, SPP and a word are more than those of TCP with IP."""
 _GRAIN: Final = 0.001
 """Seconds; timers are no finer."""
+_NEARLY: Final = 0.2
+"""Of what was said: another by less is not told."""
 _OVERDUE: Final = 1.0
 """Seconds without any acknowledgement over the quickest of the paths that owe one."""
 
@@ -59,6 +69,8 @@ class DevicePath:
     """Nothing, while one that is no spare answers."""
     leaving: bool = False
     """Nothing more; it ends once what it was asked for is here."""
+    lag: LagWord = field(default_factory=lambda: LagWord(0, 0, 0))
+    """What the remote was told of it."""
     doubted: bool = False
     """What goes up over it is not answered, so the engine leaves it alone where it has others."""
     reader: WordReader = field(default_factory=WordReader)
@@ -246,6 +258,7 @@ class DeviceEnd(MultipathEnd):
         if due is not None and due <= now:
             self._engine.on_timer(now)
         self._heard(self._engine.read())
+        self._hear_cells()
         self._request(now)
         self._lose()
         self._give_up()
@@ -255,13 +268,35 @@ class DeviceEnd(MultipathEnd):
         """What has come over one path, and what of ours has arrived."""
         for payload in path.link.received():
             for word in path.reader.feed(payload):
-                if not isinstance(word, SegmentWord):
-                    raise PeerError("the remote pushes nothing")
-                self._engine.received(path.number, decode(word.segment), now)
+                match word:
+                    case SegmentWord(segment):
+                        self._engine.received(path.number, self._whole(segment), now)
+                    case KeptWord(ranges):
+                        self._engine.kept(path.number, ranges)
+                    case GivenWord(ranges):
+                        self._engine.given(path.number, ranges, now)
+                    case _:
+                        raise PeerError("the remote pushes nothing")
         for segment, _ in path.link.segments():
-            self._engine.received(path.number, decode(segment), now)
+            self._engine.received(path.number, self._whole(segment), now)
         for news in path.link.acked():
             self._delivered(path, news)
+
+    def _whole(self, encoded: bytes) -> Segment:
+        segment = decode(encoded)
+        if isinstance(segment, DataSegment) and segment.cell:
+            return segment.padded(self._size)
+        return segment
+
+    def _hear_cells(self) -> None:
+        """What can be read by itself need not wait for what lies before it."""
+        carried = self._carried
+        if carried is None:
+            return
+        for cell in self._engine.cells():
+            if not isinstance(carried, ApartCarried):
+                raise PeerError("the remote sends cells unasked")
+            carried.heard_cell(cell)
 
     def _delivered(self, path: DevicePath, news: Delivered) -> None:
         size = sum(self._uplink.arrived(path.number, number) for number in news.sequences)
@@ -299,6 +334,8 @@ class DeviceEnd(MultipathEnd):
                 path.link.end()
 
     def _request(self, now: float) -> None:
+        if self._engine.apart:
+            self._tell()
         for number, segment in self._engine.requests(now):
             link = self._paths[number].link
             if link.open:
@@ -307,6 +344,18 @@ class DeviceEnd(MultipathEnd):
             link = self._paths[number].link
             if link.open:
                 link.send(encode_word(SegmentWord(encode(request))))
+
+    def _tell(self) -> None:
+        """How far each path lags behind others, and its rate, once they are others than said."""
+        for path in self._paths.values():
+            rate = path.control.found if isinstance(path.control, BottleneckBased) else 0.0
+            behind, void = self._engine.behind(path.number), self._engine.void(path.number)
+            lag, told = LagWord(behind, int(rate), void), path.lag
+            pairs = ((lag.behind, told.behind), (lag.rate, told.rate))
+            news = void != told.void or any(abs(new - old) > old * _NEARLY for new, old in pairs)
+            if path.link.open and news:
+                path.lag = lag
+                path.link.send(encode_word(lag))
 
     def _lose(self) -> None:
         """Paths that are over; with the last one nothing more crosses."""

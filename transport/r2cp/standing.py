@@ -60,6 +60,15 @@ class StandingPulls:
             taken.append(one)
         return taken
 
+    def take_out(self, begin: int, end: int) -> float | None:
+        """These bytes stand no more: since when they did; None: they do not, or not all."""
+        for place, one in enumerate(self._ranges):
+            if one.begin <= begin and end <= one.end:
+                rest = (one._replace(end=begin), one._replace(begin=end))
+                self._ranges[place : place + 1] = [part for part in rest if part.begin < part.end]
+                return one.since
+        return None
+
     def covers(self, begin: int) -> bool:
         """Whether this byte is among them."""
         return any(one.begin <= begin < one.end for one in self._ranges)

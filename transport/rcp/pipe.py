@@ -59,6 +59,11 @@ class Ask:
         """It was there later than it was asked for."""
         return self.stood_since < inf
 
+    def waited(self, echo: int) -> bool:
+        """Whether it may have, where the answer to that request brings it: when it comes says
+        nothing of the round trip."""
+        return self.stood or (self.kept and echo < self.clock)
+
 
 class Pipe:
     """The requests of one receiver to one sender over one path."""
@@ -157,12 +162,14 @@ class Pipe:
         self._newest = self._quiet = now
         self._reminded = False
 
-    def came(self, one: Ask, echo: int, now: float) -> list[Ask]:
-        """An ask was answered (`recv()`). Those that are lost by this, still under way."""
+    def came(self, one: Ask, echo: int, now: float, *, spared: int = 0) -> list[Ask]:
+        """An ask was answered (`recv()`), by a packet that many bytes smaller than was expected.
+        Those that are lost by this, still under way."""
         self._remove(one)
         early = echo < one.clock
-        if not (one.stood or (one.kept and early)):  # of what was kept nobody knows since when
-            self.congestion.acknowledged(one.size, sent_at=one.at, now=now, limited=self._limited)
+        if not one.waited(echo):
+            size = max(0, one.size - spared)
+            self.congestion.acknowledged(size, sent_at=one.at, now=now, limited=self._limited)
         if early:
             return []  # the answer to an earlier request says nothing of what came after that
         lost = []

@@ -35,6 +35,8 @@ class PipeRequests:
         self.size = settings.size
         """Bytes of data in a segment."""
         self.pipe = Pipe(congestion or NewReno(segment=packet), segment=packet)
+        self.whole = False
+        """Each ask ends where a segment does that is counted from the stream's beginning."""
         self.rate = 0
         """Bytes/second that requests tell the sender's timer (5.2.3); 0: none."""
         self.delayed: float | None = None
@@ -91,8 +93,9 @@ class PipeRequests:
         stood = stood_since < inf
         more = self._settings.packet - self._settings.size
         for first, last in ranges:
-            for begin in range(first, last, self.size):
-                end = min(begin + self.size, last)
+            begin = first
+            while begin < last:
+                end = min(begin + self.size - (begin % self.size if self.whole else 0), last)
                 one = self.pipe.ask(
                     begin,
                     end,
@@ -102,6 +105,7 @@ class PipeRequests:
                     now=now,
                 )
                 one.kept, one.stood_since = kept, stood_since
+                begin = end
 
     def say(self, fresh: Sequence[Block], now: float, *, deq: int, upto: int, pull: bool) -> Req:
         """A request with these new blocks and the recent ones."""

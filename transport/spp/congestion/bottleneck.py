@@ -153,6 +153,11 @@ class BottleneckBased:
         if sent_at >= self._round_from:
             self._end_round(now)
 
+    def arrived(self, size: int) -> None:
+        """So many bytes have come of which nobody knows when they left: they count as carried."""
+        self._under_way = max(0, self._under_way - size)
+        self._delivered += size
+
     def lost(self, size: int, *, sent_at: float, now: float) -> None:
         """A search that loses many has gone too far; what is lost otherwise says little."""
         self._under_way = max(0, self._under_way - size)

@@ -1,0 +1,128 @@
+"""Sends cells over one path: what was asked for is kept until there is something for it. Pure.
+
+Each request is a standing pull (HATS, 3.1). The receiver hears of what is kept, so that it waits
+for nothing, and of what was kept and is sent, so that it can miss it; both words must arrive.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from transport.multipath.late_content import LateStream
+from transport.multipath.words import GivenWord, KeptWord
+from transport.rcp.pending import ByteRange
+from transport.rcp.recent_blocks import RecentBlocks
+from transport.rcp.segments import DataSegment, Req
+
+MOST_KEPT: Final = 2_048
+"""Cells; of more the last are forgotten, and asked for again once their time is over."""
+
+_FASTER: Final = 1.25
+"""Times its rate that a path is given: else nobody would see that it carries more."""
+_BURST: Final = 2
+"""Cells that go at once after a pause."""
+_GRAIN: Final = 0.0005
+"""Seconds; timers are no finer."""
+
+
+class CellSender:
+    """One path's sender of a stream that has lost its order."""
+
+    def __init__(self, stream: LateStream) -> None:
+        self.behind = 0
+        """Bytes that other paths bring before what goes over this one is there."""
+        self.rate = 0
+        """Bytes/second that the path carries; 0: not known. What is sent faster waits on its way,
+        and something more urgent may turn up meanwhile."""
+        self.due: float | None = None
+        """When more may go; None: not before there is something, or somebody asks."""
+        self._at = float("-inf")
+        """When the path will have carried what has gone."""
+        self._stream = stream
+        self._clock = -1
+        self._recent = RecentBlocks()
+        self._void = 0
+        self._kept: list[int] = []
+        """Where cells begin that were asked for and are not filled, or not sent,"""
+        self._asked: dict[int, int] = {}
+        """and the clocks of their requests."""
+
+    @property
+    def kept(self) -> int:
+        """Cells that wait."""
+        return len(self._kept)
+
+    def received(self, request: Req, now: float) -> list[DataSegment | KeptWord | GivenWord]:
+        """What follows from a request."""
+        if request.clock <= self._clock:
+            return []
+        self._clock = request.clock
+        asked: list[int] = []
+        said: list[DataSegment | KeptWord | GivenWord] = []
+        for block in self._recent.missing(request.blocks):
+            if block.clock < self._void:
+                continue
+            for begin in self._stream.begins(block.begin, block.end):
+                if self._stream.filled(begin):
+                    said.append(self._segment(begin))
+                elif self._has(begin) or len(self._kept) < MOST_KEPT:
+                    asked.append(begin)
+                    if not self._has(begin):
+                        insort(self._kept, begin)
+                    self._asked[begin] = block.clock
+        said += self.give(now)
+        if kept := [begin for begin in asked if self._has(begin)]:
+            said.append(KeptWord(_ranges(kept, self._stream.size)))
+        return said
+
+    def forget(self, void: int) -> None:
+        """What requests before that clock asked for, others were asked for since."""
+        self._void = max(self._void, void)
+        self._kept = [begin for begin in self._kept if self._asked[begin] >= self._void]
+        self._asked = {begin: self._asked[begin] for begin in self._kept}
+
+    def give(self, now: float) -> list[DataSegment | KeptWord | GivenWord]:
+        """What there is by now for what is kept."""
+        given = list(self._fill(now))
+        if not given:
+            return []
+        segments = [self._segment(begin) for begin in given]
+        return [GivenWord(_ranges(given, self._stream.size)), *segments]
+
+    def _fill(self, now: float) -> Iterator[int]:
+        self.due = None
+        size = self._stream.size
+        while self._kept:
+            begin = self._kept[0]
+            if begin >= self._stream.purged and not self._stream.filled(begin):
+                if self._at > now + _GRAIN:
+                    self.due = self._at
+                    return
+                if not self._stream.fill(begin, self.behind):
+                    self.due = self._stream.stale_at(begin)
+                    return
+                if self.rate:
+                    took = size / (self.rate * _FASTER)
+                    self._at = max(self._at, now - _BURST * took) + took
+            if begin >= self._stream.purged:
+                yield begin
+            del self._kept[0], self._asked[begin]
+
+    def _has(self, begin: int) -> bool:
+        place = bisect_left(self._kept, begin)
+        return place < len(self._kept) and self._kept[place] == begin
+
+    def _segment(self, begin: int) -> DataSegment:
+        return DataSegment(max(0, self._clock), begin, self._stream.cell(begin), cell=True)
+
+
+def _ranges(begins: Iterable[int], size: int) -> tuple[ByteRange, ...]:
+    found: list[ByteRange] = []
+    for begin in begins:
+        if found and found[-1].end == begin:
+            found[-1] = ByteRange(found[-1].begin, begin + size)
+        else:
+            found.append(ByteRange(begin, begin + size))
+    return tuple(found)
