@@ -113,3 +113,17 @@ def test_empty_cells_tell_nothing_of_a_rate() -> None:
     control = one.pipe(0).congestion
     assert isinstance(control, BottleneckBased)
     assert control.rate < 8 * 100 / 0.1
+
+
+def test_a_path_that_rests_brings_nothing_sooner() -> None:
+    """Else what is said would wait for one that nobody asks."""
+    one = engine(0.1, 0.6)
+    assert one.behind(1) > 0
+    one.spare(0, True)
+    assert one.behind(1) == 0
+    one.spare(0, False)
+    one.bound(0, 100)
+    assert one.behind(1) == 0
+    one.bound(0, None)
+    one.retire(0)
+    assert one.behind(1) == 0

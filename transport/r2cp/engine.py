@@ -130,7 +130,11 @@ class R2cpEngine:
 
     def behind(self, number: int) -> int:
         """Bytes that others bring before what goes over that path now is here."""
-        others = (other for one, other in self._paths.ready() if one != number and other.sure)
+        others = (
+            other
+            for one, other in self._paths.ready()
+            if one != number and other.sure and other.affords > 0 and not self._paths.rests(other)
+        )
         return cell_asking.behind(self._path(number), others)
 
     # -- pipes come and go ----------------------------------------------------------------------

@@ -88,14 +88,14 @@ class CellFiller:
         filling.put(after, data)
 
     def _fill_far(self, now: float, filling: _Filling, behind: int) -> None:
-        while (room := filling.builder.room) >= _LEAST and filling.takes(
-            self._encoded, self._behind
-        ):
+        while (room := filling.builder.room) >= _LEAST:
             chosen = self._hear(self._outbox.next_far(now=now, most=room, behind=behind))
-            if not chosen:
+            if chosen and filling.takes(chosen[0].after, self._behind):
+                filling.put(*chosen.pop(0))
+            # Pieces of which one fits, because others lie between that have gone; or none does.
+            self._kept.extend(chosen)
+            if chosen or filling.builder.room == room:
                 return
-            self._kept.extend(chosen[1:])  # some of it has gone before: pieces, of which one fits
-            filling.put(*chosen[0])
 
     def _hear(self, frames: Iterable[Data | Control]) -> list[_Chosen]:
         """Numbers what is said; the data among the frames."""
