@@ -12,8 +12,18 @@ from tests.transport.apart_ends import ApartSink, ApartSource
 from tests.transport.spp_ends import link
 from tests.transport.test_multipath import QUICK, SLOW, run
 from transport.link.interface import LinkError
-from transport.multipath.words import GivenWord, KeptWord, LagWord, StreamWord, encode
+from transport.multipath.words import (
+    GivenWord,
+    KeptWord,
+    LagWord,
+    SegmentWord,
+    StreamWord,
+    encode,
+)
 from transport.rcp.pending import ByteRange
+from transport.rcp.segments import Block, DataSegment, Req
+from transport.rcp.segments import encode as encode_segment
+from transport.rcp.settings import RcpSettings
 from transport.stream.stream_link import StreamLink
 
 FAR = link(name="far", rate_down=250_000, rate_up=60_000, delay=0.3, queue=90_000)
@@ -174,6 +184,48 @@ def test_a_remote_that_breaks_the_rules_loses_its_link(
         await asyncio.sleep(1)
         assert len(world.sink.closed) == 1
         assert world.sink.closed[0] is not None
+        world.paths.close()
+
+    run(play)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_noise_ends_the_link_or_changes_nothing(seed: int) -> None:
+    """Who can seal datagrams is the peer: whatever it says, there is an error or nothing."""
+
+    async def play() -> None:
+        chance = random.Random(seed)
+        world = ApartWorld(seed=seed)
+        world.open(1, chance.randbytes(100_000))
+        await asyncio.sleep(0.5)
+        size = RcpSettings().size
+        for turn in range(150):
+            wire = chance.choice(world.paths.wires)
+            begin = size * chance.randrange(1_000)
+            ranges = (ByteRange(begin, begin + chance.randrange(1, 9 * size)),)
+            word = chance.choice(
+                [
+                    LagWord(chance.randrange(1 << 40), chance.randrange(1 << 40), turn),
+                    SegmentWord(chance.randbytes(20)),
+                ]
+            )
+            if wire.near.open and chance.random() < 0.9:
+                block = Block(1_000 + turn, *ranges[0])
+                pull = Req(1_000 + turn, 0, 0, True, (block,))
+                wire.near.send_segment(encode_segment(pull))
+                wire.near.send(encode(word if chance.random() < 0.05 else LagWord(0, 0, 0)))
+            if wire.far.open:
+                wire.far.send(encode(chance.choice([KeptWord(ranges), GivenWord(ranges)])))
+                data = chance.randbytes(chance.randrange(1, 60)) + b"\1"
+                cell = DataSegment(chance.randrange(3), begin, data, cell=True)
+                if chance.random() < 0.02:
+                    wire.far.send_segment(encode_segment(cell))
+            await asyncio.sleep(0.02)
+        await asyncio.sleep(3)
+        if world.sink.closed or world.said:
+            assert isinstance(world.sink.closed[0], LinkError)
+        else:
+            assert world.sink.bodies == world.source.bodies
         world.paths.close()
 
     run(play)
