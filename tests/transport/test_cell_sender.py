@@ -58,11 +58,10 @@ def test_a_cell_is_filled_when_its_own_path_is_answered() -> None:
     quick, slow = CellSender(world.stream), CellSender(world.stream)
     slow.behind = 3 * SIZE
     assert shown(quick.received(pull(0, 3, 5), 0.0)) == [
-        GivenWord(ranges(3, 5)),
         (3, b"urgent"),
         (5, b"more"),
     ]
-    assert shown(slow.received(pull(0, 1), 0.0)) == [GivenWord(ranges(1)), (1, b"late")]
+    assert shown(slow.received(pull(0, 1), 0.0)) == [(1, b"late")]
 
 
 def test_what_there_is_nothing_for_is_kept_and_goes_as_soon_as_there_is() -> None:
@@ -73,8 +72,26 @@ def test_what_there_is_nothing_for_is_kept_and_goes_as_soon_as_there_is() -> Non
     ]
     assert sender.give(0.1) == []
     world.near.append(b"news")
-    assert shown(sender.give(0.2)) == [GivenWord(ranges(1)), (1, b"news")]
+    assert shown(sender.give(0.2)) == [
+        GivenWord((ByteRange(SIZE, 3 * SIZE),)),
+        (1, b"news"),
+        KeptWord(ranges(2)),
+    ]
     assert sender.kept == 1
+
+
+def test_a_word_is_said_for_several_cells_and_for_none_that_only_waits_its_turn() -> None:
+    world = Tickets()
+    sender = CellSender(world.stream)
+    sender.rate = 100 * SIZE
+    sender.received(pull(0, 1, 2, 3, 4, 5, 6, 7), 0.0)
+    world.near.extend([b"x"] * 9)
+    said = sender.give(1.0)
+    while sender.due is not None:
+        said += sender.give(sender.due)
+    said += sender.received(pull(1, 8, 9), sender.due or 1.0)
+    words = [one for one in said if not isinstance(one, DataSegment)]
+    assert words == [GivenWord((ByteRange(SIZE, 8 * SIZE),))]
 
 
 def test_a_cell_that_was_filled_is_the_same_over_whichever_path() -> None:
@@ -91,11 +108,10 @@ def test_a_path_is_given_little_more_than_it_carries() -> None:
     world.near.extend([b"x"] * 9)
     sender = CellSender(world.stream)
     sender.rate = 100 * SIZE
-    sender.received(pull(0, 1, 2, 3, 4, 5, 6, 7), 0.0)
-    at = [0.0] * (7 - sender.kept)
+    at = [0.0] * len(sender.received(pull(0, 1, 2, 3, 4, 5, 6, 7), 0.0))
     while sender.due is not None:
         now = sender.due
-        at += [now] * (len(sender.give(now)) - 1)
+        at += [now] * len(sender.give(now))
     assert len(at) == 7
     assert at[:2] == [0.0, 0.0]
     assert at[-1] == pytest.approx(4 / 125, abs=1 / 100)
@@ -109,6 +125,7 @@ def test_what_was_asked_of_others_since_is_kept_no_more() -> None:
     sender.forget(4)
     world.near.extend([b"x", b"y"])
     assert shown(sender.give(0.0)) == [GivenWord(ranges(2)), (2, b"x")]
+    assert sender.kept == 0
     assert sender.received(Req(5, 0, 0, True, (Block(3, SIZE, 2 * SIZE),)), 0.0) == []
 
 

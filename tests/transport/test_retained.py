@@ -12,8 +12,8 @@ WORD = b"\x42" + bytes(9)
 
 
 def parted() -> Retained:
-    """Of a stream of 20 bytes in order, the word, and three cells of 100 bytes; the second was
-    filled with nothing, and the third before the first."""
+    """Has sent 10 bytes in order, the word, and three cells of 100 bytes: the second was filled
+    with nothing, and the third before the first."""
     retained = Retained()
     retained.add(b"in order".ljust(10))
     retained.part(WORD)

@@ -1,13 +1,14 @@
 """Sends cells over one path: what was asked for is kept until there is something for it. Pure.
 
-Each request is a standing pull (HATS, 3.1). The receiver hears of what is kept, so that it waits
-for nothing, and of what was kept and is sent, so that it can miss it; both words must arrive.
+Each request is a standing pull (HATS, 3.1). The receiver hears of what is kept because there is
+nothing for it, so that it waits for nothing, and of what was kept and is sent, so that it can miss
+it; both words must arrive.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator
+from bisect import insort
+from collections.abc import Iterable
 from typing import Final
 
 from transport.multipath.late_content import LateStream
@@ -23,6 +24,8 @@ _FASTER: Final = 1.25
 """Times its rate that a path is given: else nobody would see that it carries more."""
 _BURST: Final = 2
 """Cells that go at once after a pause."""
+_TOGETHER: Final = 8
+"""Cells of one word that they are on their way."""
 _GRAIN: Final = 0.0005
 """Seconds; timers are no finer."""
 
@@ -48,6 +51,10 @@ class CellSender:
         """Where cells begin that were asked for and are not filled, or not sent,"""
         self._asked: dict[int, int] = {}
         """and the clocks of their requests."""
+        self._dry = False
+        """There was nothing for the first of them."""
+        self._told: set[int] = set()
+        """Those of them that the receiver knows to be kept."""
 
     @property
     def kept(self) -> int:
@@ -59,7 +66,6 @@ class CellSender:
         if request.clock <= self._clock:
             return []
         self._clock = request.clock
-        asked: list[int] = []
         said: list[DataSegment | KeptWord | GivenWord] = []
         for block in self._recent.missing(request.blocks):
             if block.clock < self._void:
@@ -67,52 +73,60 @@ class CellSender:
             for begin in self._stream.begins(block.begin, block.end):
                 if self._stream.filled(begin):
                     said.append(self._segment(begin))
-                elif self._has(begin) or len(self._kept) < MOST_KEPT:
-                    asked.append(begin)
-                    if not self._has(begin):
+                elif begin in self._asked or len(self._kept) < MOST_KEPT:
+                    if begin not in self._asked:
                         insort(self._kept, begin)
                     self._asked[begin] = block.clock
-        said += self.give(now)
-        if kept := [begin for begin in asked if self._has(begin)]:
-            said.append(KeptWord(_ranges(kept, self._stream.size)))
-        return said
+                    self._told.discard(begin)
+        return [*said, *self.give(now)]
 
     def forget(self, void: int) -> None:
         """What requests before that clock asked for, others were asked for since."""
         self._void = max(self._void, void)
         self._kept = [begin for begin in self._kept if self._asked[begin] >= self._void]
         self._asked = {begin: self._asked[begin] for begin in self._kept}
+        self._told.intersection_update(self._kept)
 
     def give(self, now: float) -> list[DataSegment | KeptWord | GivenWord]:
-        """What there is by now for what is kept."""
-        given = list(self._fill(now))
-        if not given:
-            return []
-        segments = [self._segment(begin) for begin in given]
-        return [GivenWord(_ranges(given, self._stream.size)), *segments]
-
-    def _fill(self, now: float) -> Iterator[int]:
+        """What there is by now for what is kept; and what is kept, once there is nothing."""
+        said: list[DataSegment | KeptWord | GivenWord] = []
         self.due = None
-        size = self._stream.size
         while self._kept:
             begin = self._kept[0]
-            if begin >= self._stream.purged and not self._stream.filled(begin):
-                if self._at > now + _GRAIN:
-                    self.due = self._at
-                    return
-                if not self._stream.fill(begin, self.behind):
-                    self.due = self._stream.stale_at(begin)
-                    return
-                if self.rate:
-                    took = size / (self.rate * _FASTER)
-                    self._at = max(self._at, now - _BURST * took) + took
             if begin >= self._stream.purged:
-                yield begin
+                if not self._stream.filled(begin) and not self._fill(begin, now):
+                    break
+                said += self._given(begin)
+                said.append(self._segment(begin))
             del self._kept[0], self._asked[begin]
+            self._told.discard(begin)
+        if self._kept and self._dry:
+            fresh = [begin for begin in self._kept if begin not in self._told]
+            self._told.update(fresh)
+            said += [KeptWord(_ranges(fresh, self._stream.size))] if fresh else []
+        return said
 
-    def _has(self, begin: int) -> bool:
-        place = bisect_left(self._kept, begin)
-        return place < len(self._kept) and self._kept[place] == begin
+    def _fill(self, begin: int, now: float) -> bool:
+        """Whether there is something for that cell, and it may go now."""
+        self._dry = False
+        if self._at > now + _GRAIN:
+            self.due = self._at
+            return False
+        if not self._stream.fill(begin, self.behind):
+            self._dry, self.due = True, self._stream.stale_at(begin)
+            return False
+        if self.rate:
+            took = self._stream.size / (self.rate * _FASTER)
+            self._at = max(self._at, now - _BURST * took) + took
+        return True
+
+    def _given(self, begin: int) -> list[GivenWord]:
+        """The word that it is on its way, and others that are next: each word is a packet."""
+        if begin not in self._told:
+            return []
+        next_ones = [one for one in self._kept[:_TOGETHER] if one in self._told]
+        self._told.difference_update(next_ones)
+        return [GivenWord(_ranges(next_ones, self._stream.size))]
 
     def _segment(self, begin: int) -> DataSegment:
         return DataSegment(max(0, self._clock), begin, self._stream.cell(begin), cell=True)
