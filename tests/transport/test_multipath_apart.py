@@ -10,7 +10,9 @@ import pytest
 from emulation.memory.memory_paths import MemoryPaths
 from tests.transport.apart_ends import ApartSink, ApartSource
 from tests.transport.spp_ends import link
+from tests.transport.test_last_words import connected
 from tests.transport.test_multipath import QUICK, SLOW, run
+from transport.link.connection import Connection
 from transport.link.interface import LinkError
 from transport.multipath.words import (
     GivenWord,
@@ -25,6 +27,7 @@ from transport.rcp.segments import Block, DataSegment, Req
 from transport.rcp.segments import encode as encode_segment
 from transport.rcp.settings import RcpSettings
 from transport.stream.stream_link import StreamLink
+from transport.tcp.connection import TcpConnection
 
 FAR = link(name="far", rate_down=250_000, rate_up=60_000, delay=0.3, queue=90_000)
 
@@ -52,14 +55,18 @@ class ApartWorld:
         assert self.sink.bodies == self.source.bodies
         assert self.sink.messages == self.source.messages
 
-    def change_over(self, *, seed: int) -> None:
-        """The connection breaks, and another one carries the link on."""
+    def change_over(self, *, seed: int, single: bool = False) -> None:
+        """The connection breaks, and another one carries the link on, `single`: over one path."""
         self.paths.close()
         self.near.lose(LinkError("it broke"))
-        self.paths = MemoryPaths([QUICK, FAR], seed=seed)
+        self.paths = MemoryPaths([QUICK] if single else [QUICK, FAR], seed=seed)
+        self.resume(self.paths.device, self.paths.remote)
+
+    def resume(self, device: Connection, remote: Connection) -> None:
+        """Those carry the link on."""
         received, sent = self.near.release(), self.far.release()
-        self.far.resume(self.paths.remote, received)
-        self.near.resume(self.paths.device, sent)
+        self.far.resume(remote, received)
+        self.near.resume(device, sent)
 
 
 def test_all_comes_and_both_paths_bring_it() -> None:
@@ -150,8 +157,9 @@ def test_cuts_returns_losses_and_newcomers_change_no_byte(seed: int) -> None:
     run(play)
 
 
+@pytest.mark.parametrize("single", [False, True])
 @pytest.mark.parametrize("seed", range(12))
-def test_another_connection_goes_on_where_the_one_before_broke(seed: int) -> None:
+def test_another_connection_goes_on_where_the_one_before_broke(seed: int, single: bool) -> None:
     async def play() -> None:
         chance = random.Random(seed)
         world = ApartWorld(seed=seed)
@@ -161,11 +169,39 @@ def test_another_connection_goes_on_where_the_one_before_broke(seed: int) -> Non
                 world.open(component, chance.randbytes(chance.choice([10, 4_000, 60_000])))
             world.source.say(b"turn %d" % turn)
             await asyncio.sleep(chance.uniform(0.35, 0.9))
-            world.change_over(seed=seed + turn)
+            world.change_over(seed=seed + turn, single=single and turn % 2 == 0)
         await world.settled(within=30)
         world.paths.close()
 
     run(play)
+
+
+def test_tcp_goes_on_where_paths_broke_and_paths_where_that_did() -> None:
+    """In real time: sockets have no other."""
+
+    async def play() -> None:
+        world, chance = ApartWorld(), random.Random(2)
+        for turn in range(2):
+            for component in range(10 * turn + 1, 10 * turn + 6):
+                world.open(component, chance.randbytes(40_000))
+            world.source.say(b"turn %d" % turn)
+            await asyncio.sleep(1.0)
+            world.paths.close()
+            world.near.lose(LinkError("it broke"))
+            near, far = connected()
+            world.resume(TcpConnection(near), TcpConnection(far))
+            if turn:
+                await world.settled(within=10)
+            world.open(10 * turn + 7, chance.randbytes(200_000))
+            await asyncio.sleep(0.01)
+            if not turn:
+                world.near.lose(LinkError("it broke"))
+                world.paths = MemoryPaths([QUICK, FAR], seed=3)
+                world.resume(world.paths.device, world.paths.remote)
+        await world.settled(within=10)
+        world.near.close()
+
+    asyncio.run(play())
 
 
 @pytest.mark.parametrize(
