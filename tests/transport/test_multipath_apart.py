@@ -63,7 +63,7 @@ class ApartWorld:
         self.resume(self.paths.device, self.paths.remote)
 
     def resume(self, device: Connection, remote: Connection) -> None:
-        """Those carry the link on."""
+        """Has the link go on over these two ends."""
         received, sent = self.near.release(), self.far.release()
         self.far.resume(remote, received)
         self.near.resume(device, sent)
