@@ -47,7 +47,6 @@ ACCEPTS: Final = (
     abilities.REFUSALS,
     abilities.TIMELY,
     abilities.RESERVES,
-    abilities.APART,
 )
 """What every device accepts."""
 MAX_REASON: Final = 500

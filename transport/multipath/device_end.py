@@ -14,25 +14,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from transport.link.connection import ApartCarried, Carried, DeliveryReport
+from transport.link.connection import Carried, DeliveryReport
 from transport.link.interface import LinkError, PathStatistics
 from transport.link.quantum import PROTECTED_FRAMES, Chunks
 from transport.link.records import ProvenPeer
 from transport.multipath.duty import Duty, Fixed, Meter
 from transport.multipath.end import MultipathEnd
 from transport.multipath.uplink import UplinkSender
-from transport.multipath.words import (
-    HEADER,
-    GivenWord,
-    KeptWord,
-    LagWord,
-    SegmentWord,
-    StreamWord,
-    WordReader,
-)
+from transport.multipath.words import HEADER, SegmentWord, StreamWord, WordReader
 from transport.multipath.words import encode as encode_word
 from transport.r2cp.engine import R2cpEngine
-from transport.rcp.segments import DataSegment, Segment, decode, encode
+from transport.rcp.segments import decode, encode
 from transport.rcp.settings import RcpSettings
 from transport.spp.congestion.bottleneck import BottleneckBased
 from transport.spp.congestion.interface import Congestion
@@ -44,10 +36,6 @@ from wire.errors import PeerError
 
 _RECORD: Final = 8
 """Bytes by which the headers of UDP, SPP and a word are more than those of TCP with IP."""
-_GRAIN: Final = 0.001
-"""Seconds; timers are no finer."""
-_NEARLY: Final = 0.2
-"""Of what was said: another by less is not told."""
 _OVERDUE: Final = 1.0
 """Seconds without any acknowledgement over the quickest of the paths that owe one."""
 
@@ -69,29 +57,9 @@ class DevicePath:
     """Nothing, while one that is no spare answers."""
     leaving: bool = False
     """Nothing more; it ends once what it was asked for is here."""
-    lag: LagWord = field(default_factory=lambda: LagWord(0, 0, 0))
-    """What the remote was told of it."""
     doubted: bool = False
     """What goes up over it is not answered, so the engine leaves it alone where it has others."""
     reader: WordReader = field(default_factory=WordReader)
-
-    @property
-    def mute_in(self) -> float | None:
-        """Seconds until it counts as dead if nothing comes, 0 where it does; None: it owes nothing.
-
-        While anything comes over it, an acknowledgement that is late waits behind a queue of data;
-        while something is sent time and again, the patience with the last of it never ends.
-        """
-        unanswered = self.link.unanswered()
-        if not unanswered:
-            return None
-        left = self.link.patience - min(unanswered, self.link.silent())
-        return left if left > _GRAIN else 0.0
-
-    @property
-    def mute(self) -> bool:
-        """It answers no more."""
-        return self.mute_in == 0.0
 
     def pace(self, rate: float) -> None:
         """What goes up leaves at so many bytes/second."""
@@ -145,7 +113,7 @@ class DeviceEnd(MultipathEnd):
                 carried=self._engine.carried(path.number),
                 rate=path.control.rate if isinstance(path.control, BottleneckBased) else 0.0,
                 round_trip=self._trip(path),
-                answers=not path.mute,
+                answers=not path.link.doubtful,
                 quickest=path is quickest,
                 spare=path.spare,
             )
@@ -258,7 +226,6 @@ class DeviceEnd(MultipathEnd):
         if due is not None and due <= now:
             self._engine.on_timer(now)
         self._heard(self._engine.read())
-        self._hear_cells()
         self._request(now)
         self._lose()
         self._give_up()
@@ -268,35 +235,13 @@ class DeviceEnd(MultipathEnd):
         """What has come over one path, and what of ours has arrived."""
         for payload in path.link.received():
             for word in path.reader.feed(payload):
-                match word:
-                    case SegmentWord(segment):
-                        self._engine.received(path.number, self._whole(segment), now)
-                    case KeptWord(ranges):
-                        self._engine.kept(path.number, ranges)
-                    case GivenWord(ranges):
-                        self._engine.given(path.number, ranges, now)
-                    case _:
-                        raise PeerError("the remote pushes nothing")
+                if not isinstance(word, SegmentWord):
+                    raise PeerError("the remote pushes nothing")
+                self._engine.received(path.number, decode(word.segment), now)
         for segment, _ in path.link.segments():
-            self._engine.received(path.number, self._whole(segment), now)
+            self._engine.received(path.number, decode(segment), now)
         for news in path.link.acked():
             self._delivered(path, news)
-
-    def _whole(self, encoded: bytes) -> Segment:
-        segment = decode(encoded)
-        if isinstance(segment, DataSegment) and segment.cell:
-            return segment.padded(self._size)
-        return segment
-
-    def _hear_cells(self) -> None:
-        """What can be read by itself need not wait for what lies before it."""
-        carried = self._carried
-        if carried is None:
-            return
-        for cell in self._engine.cells():
-            if not isinstance(carried, ApartCarried):
-                raise PeerError("the remote sends cells unasked")
-            carried.heard_cell(cell)
 
     def _delivered(self, path: DevicePath, news: Delivered) -> None:
         size = sum(self._uplink.arrived(path.number, number) for number in news.sequences)
@@ -314,12 +259,11 @@ class DeviceEnd(MultipathEnd):
 
     def _judge(self, path: DevicePath) -> None:
         """Whether it answers."""
-        mute = path.mute
-        if mute:
+        if path.link.doubtful:
             self._engine.doubt(path.number)  # each time: there may be another by now
         elif path.doubted:
             self._engine.trust(path.number)
-        path.doubted = mute
+        path.doubted = path.link.doubtful
 
     def _measure(self, path: DevicePath) -> None:
         """What it is to carry from now on."""
@@ -334,8 +278,6 @@ class DeviceEnd(MultipathEnd):
                 path.link.end()
 
     def _request(self, now: float) -> None:
-        if self._engine.apart:
-            self._tell()
         for number, segment in self._engine.requests(now):
             link = self._paths[number].link
             if link.open:
@@ -344,18 +286,6 @@ class DeviceEnd(MultipathEnd):
             link = self._paths[number].link
             if link.open:
                 link.send(encode_word(SegmentWord(encode(request))))
-
-    def _tell(self) -> None:
-        """How far each path lags behind others, and its rate, once they are others than said."""
-        for path in self._paths.values():
-            rate = path.control.found if isinstance(path.control, BottleneckBased) else 0.0
-            behind, void = self._engine.behind(path.number), self._engine.void(path.number)
-            lag, told = LagWord(behind, int(rate), void), path.lag
-            pairs = ((lag.behind, told.behind), (lag.rate, told.rate))
-            news = void != told.void or any(abs(new - old) > old * _NEARLY for new, old in pairs)
-            if path.link.open and news:
-                path.lag = lag
-                path.link.send(encode_word(lag))
 
     def _lose(self) -> None:
         """Paths that are over; with the last one nothing more crosses."""
@@ -379,7 +309,7 @@ class DeviceEnd(MultipathEnd):
         paths = [path for path in self._paths.values() if path.link.open]
         return min(
             paths,
-            key=lambda path: (path.mute, path.spare, self._trip(path)),
+            key=lambda path: (path.link.doubtful, path.spare, self._trip(path)),
             default=None,
         )
 
@@ -389,9 +319,9 @@ class DeviceEnd(MultipathEnd):
     def _give_up(self) -> None:
         """What a path owes that answers no more is to go over another."""
         quickest = self._quickest()
-        if quickest is not None and not quickest.mute:
+        if quickest is not None and not quickest.link.doubtful:
             for path in self.paths:
-                if path is not quickest and path.mute:
+                if path is not quickest and path.link.doubtful:
                     self._uplink.give_up(path.number)
 
     def _send(self, now: float) -> None:
@@ -412,8 +342,7 @@ class DeviceEnd(MultipathEnd):
                 due = _first(due, self._carried.next_time() if self._carried else None)
                 break
             path.link.flush()
-        waits = [path.mute_in for path in self._paths.values()]
-        self._call_at(_first(due, *(now + wait for wait in waits if wait)))
+        self._call_at(due)
 
     def _push(self, data: bytes) -> None:
         most = self._size - HEADER

@@ -104,11 +104,6 @@ class BottleneckBased:
         """Bytes/second that the path has delivered lately; 0: nothing is known."""
         return max(self._rates)
 
-    @property
-    def found(self) -> float:
-        """The same where it is the bottleneck's, as far as is known; 0: it may be more."""
-        return 0.0 if self._search else self.rate
-
     def allowance(self, round_trip: RoundTrip) -> tuple[float, float]:
         self._noise = round_trip.variation
         return max(self._window(), self._search, float(_LEAST * self._segment)), float("inf")
@@ -152,11 +147,6 @@ class BottleneckBased:
         self._watch_others(NewsOfArrival(size, sent_at, now), trip, waited=waited, limited=limited)
         if sent_at >= self._round_from:
             self._end_round(now)
-
-    def arrived(self, size: int) -> None:
-        """So many bytes have come of which nobody knows when they left: they count as carried."""
-        self._under_way = max(0, self._under_way - size)
-        self._delivered += size
 
     def lost(self, size: int, *, sent_at: float, now: float) -> None:
         """A search that loses many has gone too far; what is lost otherwise says little."""
