@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final, cast
 
 _HIGH: Final = 65536
@@ -143,7 +144,8 @@ class ClientSocket(asyncio.Protocol):
         assert self._transport is not None
         if not self.lost and not self._transport.is_closing():
             self._transport.write(last)
-            self._transport.write_eof()
+            with suppress(OSError):  # a reset of which the loop has not heard yet
+                self._transport.write_eof()
 
     def close(self, last: bytes = b"") -> None:
         """Close when what was written, and these last bytes, have gone out."""

@@ -41,9 +41,15 @@ READ = """(async () => {
       "in Cache Storage": async () => { await cache.add(path); return cache.match(path); },
     };
     for (const way in ways) {
-      const answer = await ways[way]();
-      const told = ["etag", "content-type"].map((name) => answer.headers.get(name));
-      read[path + " " + way] = [await digest(await answer.arrayBuffer()), ...told];
+      let had = "no answer";
+      try {
+        const answer = await ways[way]();
+        had = "no body";
+        const told = ["etag", "content-type"].map((name) => answer.headers.get(name));
+        read[path + " " + way] = [await digest(await answer.arrayBuffer()), ...told];
+      } catch (error) {
+        throw Error(`${path} ${way}, ${had}: ${error}`);
+      }
     }
     read[path + " by XMLHttpRequest"] = await new Promise((done) => {
       const asked = new XMLHttpRequest();
