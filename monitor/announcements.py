@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from monitor.estimate import BandwidthEstimate
+from monitor.slower_rate import SlowerRate
 
 CHANGE: Final = 0.1
 """Of the rate, from which on it is news."""
@@ -30,6 +31,10 @@ STANDS: Final = 0.5
 """so it is told once it has stood for so many seconds, and no more of it than has stood."""
 FADES: Final = 120.0
 """Seconds of rest after which what was measured is a guess."""
+SEEN_FOR: Final = 2.0
+"""Seconds for which what is seen of a link stands against what is said of it."""
+SEEN_SURE: Final = 0.75
+"""Confidence in that: the sender knows better, and later."""
 LEAST_SURE: Final = 0.1
 """Of the confidence that it had."""
 SIZE: Final = 24
@@ -95,19 +100,32 @@ class Announcements:
 
 
 class ToldBandwidth:
-    """What the other end of a link has said of it, as it is to be believed later on."""
+    """What the other end of a link has said of it, as it is to be believed later on, and what is
+    seen of it meanwhile."""
 
     def __init__(self, source: str = "gate") -> None:
         self._source = source
         self._told: BandwidthEstimate | None = None
+        self._seen: BandwidthEstimate | None = None
+        self._slower = SlowerRate()
 
     def hear(self, rate: float, confidence: float, now: float) -> None:
         """It was said now: bytes/second, and how sure, 0 to 1."""
-        self._told = BandwidthEstimate(rate, now, confidence, self._source)
+        self._told, self._seen = BandwidthEstimate(rate, now, confidence, self._source), None
+
+    def arrived(self, nbytes: int, *, paced: bool, now: float) -> None:
+        """So many bytes came, `paced` ones sent no slower than the link is said to carry: they tell
+        of a fade sooner than what is said of it, which is queued behind them."""
+        self._slower.arrived(nbytes, paced=paced, now=now)
+        slower = None if self._told is None else self._slower.rate(self._told.rate)
+        if slower is not None:
+            self._seen = BandwidthEstimate(slower, now, SEEN_SURE, "arrivals")
 
     def at(self, now: float) -> BandwidthEstimate | None:
         """The same as far as it can be believed now: the rate stands, what is sure fades."""
-        told = self._told
+        told, seen = self._told, self._seen
+        if seen is not None and now - seen.at < SEEN_FOR:
+            return seen
         if told is None:
             return None
         sure = told.confidence * max(LEAST_SURE, 1.0 - (now - told.at) / FADES)

@@ -4,13 +4,14 @@ A frame opens with one byte: two bits of type, the rest flags. Fields follow onl
 says that they can't be inferred, so that the usual frame, a full quantum of another component
 than the frame before, costs 4 bytes (HATS, section 4.2, measured 12).
 
-    DATA     00 S F L ...   [component u24 unless S] [length u16 unless F] payload
+    DATA     00 S F L P ..  [component u24 unless S] [length u16 unless F] payload
     CONTROL  01 ........    length u16, payload (one encoded message; none: the link ends here)
     REPORT   10 ........    received u32, clock u24: the receiver's progress
     QUANTUM  11 ........    size u16: what F means in the DATA frames that follow
 
 S: the same component as the DATA frame before. F: the payload is exactly one quantum long.
-L: the component's last bytes. All integers are big-endian.
+L: the component's last bytes. P: it was sent no slower, behind the DATA frame before, than the
+link is said to carry; only who accepts it is told. All integers are big-endian.
 
 This module knows bytes and limits; it does not know what a component or a message means.
 """
@@ -31,7 +32,8 @@ _TYPE_MASK: Final = 0xC0
 _SAME: Final = 0x20
 _FULL: Final = 0x10
 _LAST: Final = 0x08
-_DATA_UNUSED: Final = 0x07
+_PACED: Final = 0x04
+_DATA_UNUSED: Final = 0x03
 
 PADDING: Final = 0
 """No component has this number: its bytes are nobody's, and say what the link carries."""
@@ -53,11 +55,16 @@ _REPORT_FIELDS = struct.Struct(">BIHB")
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Bytes of one component, at most one quantum of them; `last` ends the component."""
+    """Bytes of one component, at most one quantum of them; `last` ends the component.
+
+    `paced`: sent no slower, behind the one before, than the link is said to carry. Who chooses a
+    quantum says whether the peer is to be told, who sends it whether it is so.
+    """
 
     component: int
     payload: bytes
     last: bool = False
+    paced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +121,7 @@ class FrameWriter:
         component, length = frame.component, len(frame.payload)
         if not 0 <= component <= MAX_COMPONENT or length > MAX_PAYLOAD:
             raise LocalError(f"component {component} with {length} bytes does not fit a frame")
-        flags = _DATA | (_LAST if frame.last else 0)
+        flags = _DATA | (_LAST if frame.last else 0) | (_PACED if frame.paced else 0)
         full = 0 < length == self._quantum
         if component == self._component:
             flags |= _SAME
@@ -224,4 +231,5 @@ class FrameReader:
         if len(buffer) < end:
             return None
         self._component = component
-        return Data(component, buffer[at:end], bool(flags & _LAST)), end
+        payload = buffer[at:end]
+        return Data(component, payload, bool(flags & _LAST), bool(flags & _PACED)), end

@@ -47,6 +47,7 @@ ACCEPTS: Final = (
     abilities.REFUSALS,
     abilities.TIMELY,
     abilities.RESERVES,
+    abilities.PACED,
 )
 """What every device accepts."""
 MAX_REASON: Final = 500
@@ -302,6 +303,10 @@ class LocalSession:
                 else:
                     message, headers = self.session.receive(frame.payload)
                     self.words.hear(message, headers)
+            data = [frame for frame in frames if isinstance(frame, Data)]
+            if data:
+                nbytes = sum(len(frame.payload) for frame in data)
+                self.words.bandwidth.arrived(nbytes, paced=all(one.paced for one in data), now=now)
         except NoCommonVersion as error:
             self._link.close(_other_version(error))
         except WireError as error:

@@ -123,8 +123,9 @@ def test_a_tour_is_that_of_its_seed() -> None:
     assert len(one.messages) == 30 and len(one.files) == 2
 
 
-def test_a_fade_after_a_rest_is_heard_of_soon() -> None:
-    link = profile("384k")
+@pytest.mark.parametrize("name", ["384k", "satellite"])
+def test_a_fade_after_a_rest_is_heard_of_soon(name: str) -> None:
+    link = profile(name)
     pages = StepPages.of(link.rate_down)
     made = prepared([pages.before, pages.after])
     step = stepped(link, pages, made, factor=0.1, rest=60.0)

@@ -13,6 +13,7 @@ from monitor.announcements import (
     EVERY,
     FADES,
     LUMP,
+    SEEN_FOR,
     SHARE,
     SIZE,
     STANDS,
@@ -117,6 +118,38 @@ def test_what_was_told_is_believed_less_and_less_but_never_lower() -> None:
     assert [one.rate for one in ages if one is not None] == [FAST] * 4
     sure = [one.confidence for one in ages if one is not None]
     assert sure == sorted(sure, reverse=True) and sure[0] == 1.0 and sure[-1] == pytest.approx(0.1)
+
+
+def fade(told: ToldBandwidth, since: float) -> float:
+    """Three quanta that were sent as fast as the link is said to carry come in half a second; the
+    last at the time that it gives."""
+    for n in range(3):
+        told.arrived(int(FAST / 40), paced=n > 0, now=since + n / 4)
+    return since + 0.5
+
+
+def test_what_is_seen_stands_for_a_while_against_what_was_said_and_no_longer() -> None:
+    told = ToldBandwidth()
+    told.hear(FAST, 1.0, 10.0)
+    at = fade(told, 11.0)
+    seen, later = told.at(at + SEEN_FOR - 0.1), told.at(at + SEEN_FOR)
+    assert seen is not None and later is not None
+    assert (seen.rate, seen.source) == (pytest.approx(FAST / 10, rel=0.01), "arrivals")
+    assert later.rate == FAST
+
+
+def test_what_is_said_after_it_was_seen_counts() -> None:
+    told = ToldBandwidth()
+    told.hear(FAST, 1.0, 10.0)
+    at = fade(told, 11.0)
+    told.hear(FAST / 8, 1.0, at)
+    now = told.at(at)
+    assert now is not None and now.rate == FAST / 8
+
+
+def test_nothing_is_seen_of_a_link_of_which_nothing_was_said() -> None:
+    told = ToldBandwidth()
+    assert told.at(fade(told, 11.0)) is None
 
 
 def test_what_was_told_is_not_lately_for_long() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,7 @@ from hats.tree.hierarchy import Hierarchy
 from transport.sending.incoming import Incoming, StreamCut
 from transport.sending.outbox import TreeOutbox
 from transport.sending.outgoing import HIGH_WATER, Budget, Outgoing
+from wire import abilities
 from wire import messages as m
 from wire.credit import INITIAL
 from wire.errors import PeerError
@@ -24,7 +26,9 @@ from wire.session import Session, Side
 class Bench:
     """An outbox over a tree with one round-robin node, past the hello."""
 
-    def __init__(self, *, quantum: int = 100, memory: int = 1 << 20) -> None:
+    def __init__(
+        self, *, quantum: int = 100, memory: int = 1 << 20, accepts: Sequence[str] = ()
+    ) -> None:
         self.hierarchy = Hierarchy(root=create("round_robin"))
         self.budget = Budget(memory)
         self.session = Session(Side.REMOTE, agent="test")
@@ -34,7 +38,7 @@ class Bench:
             self.session, self.hierarchy, multiplexer, self.budget, wake=self.wake
         )
         assert self.session.next_control() is not None
-        self.session.receive(m.encode(m.Hello([1])))
+        self.session.receive(m.encode(m.Hello([1], accepts=list(accepts))))
 
     def wake(self) -> None:
         self.wakes += 1
@@ -84,6 +88,14 @@ def test_round_robin_by_quantum() -> None:
         outgoing.finish()
     order = ",".join(str(f.component) for f in bench.frames() if isinstance(f, Data))
     assert order == "1,2,1,2,1,2"
+
+
+def test_quanta_may_be_marked_for_who_accepts_it_alone() -> None:
+    for accepts in ([], [abilities.PACED]):
+        bench = Bench(accepts=accepts)
+        bench.open(2).write(b"x")
+        frames = bench.frames()
+        assert [one.paced for one in frames if isinstance(one, Data)] == [bool(accepts)]
 
 
 def test_control_goes_first_and_alone_when_urgent() -> None:

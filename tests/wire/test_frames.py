@@ -21,7 +21,7 @@ from wire.frames import (
 
 payloads = st.binary(max_size=600)
 frames = st.one_of(
-    st.builds(Data, st.integers(0, MAX_COMPONENT), payloads, st.booleans()),
+    st.builds(Data, st.integers(0, MAX_COMPONENT), payloads, st.booleans(), st.booleans()),
     st.builds(Data, st.integers(0, 3), st.sampled_from([b"", b"x" * 256]), st.booleans()),
     st.builds(Control, payloads),
     st.builds(Report, st.integers(0, 2**32 - 1), st.integers(0, 2**24 - 1)),
@@ -88,6 +88,7 @@ def test_header_sizes() -> None:
     writer.quantum(4)
     assert len(writer.encode(Data(9, b"1234"))) == 4 + 4
     assert len(writer.encode(Data(9, b"1234"))) == 1 + 4
+    assert len(writer.encode(Data(9, b"1234", paced=True))) == 1 + 4
     assert len(writer.encode(Data(9, b"123"))) == 3 + 3
     assert len(writer.encode(Data(8, b"123"))) == MAX_HEADER + 3
     assert len(writer.encode(Report(1, 1))) == 8

@@ -12,6 +12,7 @@ from hats.multiplexer import Multiplexer
 from hats.tree.hierarchy import Hierarchy
 from hats.tree.node import Node
 from transport.sending.outgoing import Budget, Introduction, Outgoing
+from wire import abilities
 from wire.frames import Control, Data
 from wire.messages import Message
 from wire.session import Session
@@ -112,4 +113,7 @@ class TreeOutbox:
             del self._by_component[outgoing.component]
             outgoing.close()
             self._behind = outgoing.epilogue
-        return Data(outgoing.component, data, grant.last and outgoing.epilogue is None)
+        last = grant.last and outgoing.epilogue is None
+        peer = self.session.peer
+        told = peer is not None and abilities.PACED in peer.accepts
+        return Data(outgoing.component, data, last, told)

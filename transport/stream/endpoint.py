@@ -35,6 +35,7 @@ from transport.link.quantum import Chunks
 from transport.stream.long_run import Run
 from transport.stream.probe import RESUMED, Probe
 from transport.stream.retained import Retained
+from transport.stream.sent_pace import REPLAYED, SentPace, unmarked
 from wire.errors import PeerError
 from wire.frames import CLOCK_TICK, END, PADDING, Control, Data, FrameReader, FrameWriter, Report
 
@@ -82,9 +83,11 @@ class Endpoint:
         self._reporting = True
         """The ends report to each other; else the connection knows what has arrived."""
         self._outbox = outbox
+        self._pace = SentPace()
         self._run = Run()
         self._retained = Retained()
         self._resumed_from = 0
+        self._replayed_until = float("-inf")
         self._asked_at = now
         """Bytes that the peer had when the present connection began."""
         self._replayed = 0
@@ -165,7 +168,7 @@ class Endpoint:
             elif isinstance(frame, Data) and frame.component == PADDING:
                 self._padding_received += len(frame.payload)
             else:
-                frames.append(frame)
+                frames.append(unmarked(frame) if now < self._replayed_until else frame)
                 self._spoken_to = True
         self._reports_received += len(reports)
         for report in reports if len(reports) < _MANY or self.gate.starting else reports[-1:]:
@@ -218,6 +221,7 @@ class Endpoint:
         """A new connection; the peer has `received` bytes of ours. Raises PeerError if not."""
         self._replayed += self._retained.rewind(received)
         self._resumed_from = received
+        self._replayed_until = now + REPLAYED
         self.gate = self._gate(now, self._outbox.quantum)
         self._reporting = True
         self._probe = Probe(RESUMED)
@@ -343,14 +347,17 @@ class Endpoint:
         ends a lasting run (transport/stream/long_run.py).
         """
         frames, turned = b"", False
+        known = not (self.gate.open or self.gate.starting)
+        self._pace.begins(now, self.gate.rate if known else 0.0)
         while len(frames) < self.gate.quantum - quantum // 2:
             frame = self._outbox.next_frame(now=now, urgent=False)
             if frame is None:
                 break
-            frames += self._encoded(frame, quantum)
+            frames += self._encoded(self._pace.marked(frame), quantum)
             turned |= self._run.sent(now, frame)
             if isinstance(frame, Data) and (turned or (frame.last and len(frames) > quantum // 2)):
                 break
+        self._pace.ends(now, len(frames))
         return frames
 
     def _padding(self, now: float) -> bytes:
