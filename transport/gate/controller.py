@@ -399,7 +399,9 @@ class Gate:
         path, limited = self._path, self._limits.gate
         if limited:
             self._rate.forget_before(self._rate.clock - path.loop)
-            path.delivered = self._rate.delivered(path.window)
+            share = self._rate.delivered(path.window)
+            # In less than a window of sending less arrives than the share is.
+            path.delivered = share if self._limits.full(path) else max(share, path.delivered)
         contention = self._queue.contention
         if contention.heard(
             now,
