@@ -2,8 +2,9 @@
 
 monitor/sensors/dispersion.py does so of the one burst that a session begins with. Here bursts come
 as they come: whatever was sent within much less time than it took to arrive has left the slowest
-link back to back. A rate over a whole round trip shows a faster link only to who sends as fast all
-the time; a burst of 10 ms shows it at once.
+link back to back. What came as fast as it was sent tells the least that the link carries. A rate
+over a whole round trip shows a faster link only to who sends as fast all the time; a burst of 10 ms
+shows it at once, and so do two quanta of a short answer.
 
 Pure.
 """
@@ -16,10 +17,10 @@ from typing import Final, NamedTuple
 from monitor.progress import ReportedProgress
 
 SPAN: Final = 0.010
-"""Seconds a burst must take at the receiver: shorter ones measure its scheduler."""
+"""Seconds a burst must take: shorter ones measure the receiver's scheduler, or the sender's."""
 _REPORTS: Final = 3
-_DRAWN_OUT: Final = 1.0
-"""Times longer at the receiver than at the sender: the link, not the sender, set the pace."""
+_OF_TWO: Final = 0.050
+"""Seconds that one of two reports must take: what delays a single one is little beside it."""
 _EMPTY: Final = 0.005
 """Seconds of queue before its first byte at most: behind others' bytes it tells of their share."""
 _KEPT: Final = 64
@@ -30,7 +31,7 @@ class BurstSample(NamedTuple):
     """What a burst told."""
 
     rate: float
-    """Bytes/second."""
+    """Bytes/second that the link carried, at least."""
     sent_at: float
     """Before its first byte left, seconds."""
 
@@ -61,7 +62,8 @@ class BurstRate:
         while len(points) > 1 and points[1].clock <= clock - SPAN:
             points.popleft()
         first = points[0]
-        there, here = clock - first.clock, progress.sent_at - first.sent_at
-        if len(points) < _REPORTS or there < max(SPAN, _DRAWN_OUT * here) or first.excess > _EMPTY:
+        span = max(clock - first.clock, progress.sent_at - first.sent_at)
+        least = SPAN if len(points) >= _REPORTS else _OF_TWO
+        if len(points) < 2 or span < least or first.excess > _EMPTY:
             return None
-        return BurstSample((progress.received - first.received) / there, first.sent_at)
+        return BurstSample((progress.received - first.received) / span, first.sent_at)

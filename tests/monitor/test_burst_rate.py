@@ -33,12 +33,21 @@ def test_what_goes_at_once_tells_the_rate_as_soon_as_it_has_taken_long_enough() 
         assert sample.sent_at == 10.0
 
 
-def test_what_comes_closer_together_than_it_was_sent_tells_nothing() -> None:
-    assert burst(BurstRate(), apart=0.005, sent_apart=0.006) == 6 * [None]
+def test_what_comes_closer_together_than_it_was_sent_tells_no_more_than_that_pace() -> None:
+    told = burst(BurstRate(), apart=0.001, sent_apart=0.006)
+    assert told[:2] == [None, None]
+    for sample in told[2:]:
+        assert sample is not None
+        assert sample.rate == pytest.approx(1_000 / 0.006)
 
 
-def test_two_reports_are_no_burst_however_long_it_took() -> None:
+def test_two_reports_tell_something_if_what_delays_one_of_them_is_little_beside_it() -> None:
     assert burst(BurstRate(), apart=0.02) == 6 * [None]
+    told = burst(BurstRate(), apart=0.06, sent_apart=0.04)
+    assert told[0] is None
+    for sample in told[1:]:
+        assert sample is not None
+        assert sample.rate == pytest.approx(1_000 / 0.06)
 
 
 def test_of_what_waits_behind_others_bytes_it_is_not_known_how_fast_the_link_is() -> None:
