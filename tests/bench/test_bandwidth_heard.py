@@ -161,6 +161,19 @@ def test_modal_loses_no_picture(seed: int) -> None:
     assert end.pictures
 
 
+@pytest.mark.parametrize(
+    "seed",
+    [
+        100059,  # a round trip of .5 s, taken for a hundredth of its rate
+        100676,  # the same, which others seem to fill
+    ],
+)
+def test_modal_hears_by_texts_alone_that_a_long_line_is_fast(seed: int) -> None:
+    end = ModalWorld().play(ModalSequence.drawn(seed))
+    assert end.ok, end.as_json()
+    assert (end.pages or 20) <= 4
+
+
 def test_a_cut_line_can_be_dialled_once_it_is_there_again() -> None:
     async def go() -> int:
         model = LinkModel(rate_up=20_000, rate_down=100_000, delay=0.05)

@@ -69,3 +69,10 @@ def test_what_is_smaller_than_usual_would_have_taken_longer() -> None:
     path = facts(rate=10_000.0)
     small = ReportedProgress(5000, 400, 1.0, 1.0, 400, 400, 1.05)
     assert path.smaller(small) == pytest.approx((QUANTUM - 400) / 10_000.0)
+
+
+def test_on_a_shared_link_a_small_packet_is_no_sooner_than_at_the_rate_of_the_link() -> None:
+    path = facts(rate=10_000.0)
+    small = ReportedProgress(50_000, 400, 1.0, 1.0, 400, 400, 1.05)
+    assert path.smaller(small, most=4_000.0) == pytest.approx((QUANTUM - 400) / 40_000.0)
+    assert path.smaller(small, most=500.0) == path.smaller(small)

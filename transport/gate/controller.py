@@ -194,7 +194,7 @@ class Gate:
             now,
             loop=now - sent_at,
             one_way=progress.arrived_at - sent_at,
-            smaller=self._path.smaller(progress),
+            smaller=self._path.smaller(progress, most=self._most_of_late if self.contends else 0.0),
             steady=self._is_level(now),
             noise=min(_MOST_NOISE, self._path.serialisation / 2 + 2 * held),  # parts: half as often
             held=_MOST_HELD,  # the cap has what the way back does to most reports

@@ -84,6 +84,11 @@ class PathFacts:
         """Seconds that the link takes for a quantum; 0 while its rate is unknown."""
         return self.quantum / self.rate if self.rate else 0.0
 
-    def smaller(self, progress: ReportedProgress) -> float:
-        """Seconds by which it would have taken longer, had it been as large as is usual."""
-        return self._margin.smaller(progress, rate=self.rate, quantum=self.quantum)
+    def smaller(self, progress: ReportedProgress, *, most: float = 0.0) -> float:
+        """Seconds by which it would have taken longer, had it been as large as is usual.
+
+        `most`: bytes that the link has carried within a window, if that is more than is delivered
+        now: a share of a link is less than what a single packet goes at.
+        """
+        rate = max(self.delivered, most) / self._delay.window
+        return self._margin.smaller(progress, rate=rate, quantum=self.quantum)
