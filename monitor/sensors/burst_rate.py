@@ -21,6 +21,8 @@ SPAN: Final = 0.010
 _REPORTS: Final = 3
 _OF_TWO: Final = 0.050
 """Seconds that one of two reports must take: what delays a single one is little beside it."""
+_DRAWN_OUT: Final = 1.5
+"""Times longer at the receiver than at the sender: the link, not the sender, set the pace."""
 _EMPTY: Final = 0.005
 """Seconds of queue before its first byte at most: behind others' bytes it tells of their share."""
 _KEPT: Final = 64
@@ -34,6 +36,8 @@ class BurstSample(NamedTuple):
     """Bytes/second that the link carried, at least."""
     sent_at: float
     """Before its first byte left, seconds."""
+    drawn_out: bool
+    """It carried no more: what came had been sent in much less time."""
 
 
 class _Point(NamedTuple):
@@ -62,8 +66,10 @@ class BurstRate:
         while len(points) > 1 and points[1].clock <= clock - SPAN:
             points.popleft()
         first = points[0]
-        span = max(clock - first.clock, progress.sent_at - first.sent_at)
+        there, here = clock - first.clock, progress.sent_at - first.sent_at
+        span = max(there, here)
         least = SPAN if len(points) >= _REPORTS else _OF_TWO
         if len(points) < 2 or span < least or first.excess > _EMPTY:
             return None
-        return BurstSample((progress.received - first.received) / span, first.sent_at)
+        rate = (progress.received - first.received) / span
+        return BurstSample(rate, first.sent_at, there >= _DRAWN_OUT * here)

@@ -31,6 +31,7 @@ def test_what_goes_at_once_tells_the_rate_as_soon_as_it_has_taken_long_enough() 
         assert sample is not None
         assert sample.rate == pytest.approx(200_000)
         assert sample.sent_at == 10.0
+        assert sample.drawn_out
 
 
 def test_what_comes_closer_together_than_it_was_sent_tells_no_more_than_that_pace() -> None:
@@ -39,6 +40,7 @@ def test_what_comes_closer_together_than_it_was_sent_tells_no_more_than_that_pac
     for sample in told[2:]:
         assert sample is not None
         assert sample.rate == pytest.approx(1_000 / 0.006)
+        assert not sample.drawn_out
 
 
 def test_two_reports_tell_something_if_what_delays_one_of_them_is_little_beside_it() -> None:

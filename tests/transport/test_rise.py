@@ -11,7 +11,7 @@ FASTER = 800_000.0
 
 def heard(rise: Rise, now: float, *, rate: float = FASTER, sent_at: float | None = None) -> float:
     sent_at = now - LOOP if sent_at is None else sent_at
-    return rise.heard(now, BurstSample(rate, sent_at), rate=RATE, loop=LOOP)
+    return rise.heard(now, BurstSample(rate, sent_at, drawn_out=True), rate=RATE, loop=LOOP)
 
 
 def believed(rise: Rise, now: float) -> bool:
@@ -70,12 +70,42 @@ def test_a_fade_long_afterwards_refutes_nothing() -> None:
     assert believed(rise, 15.0)
 
 
-def test_where_bytes_are_lost_bursts_are_not_believed() -> None:
+def test_where_bytes_are_lost_no_second_burst_goes_on_purpose() -> None:
     rise = Rise()
     heard(rise, 10.0)
     rise.repaired()
-    assert rise.pace == 0
-    assert not believed(rise, 100.0), "a rest makes no line better"
+    assert heard(rise, 10.6) == 0, "what was seen before it says nothing"
+    assert (rise.pace, rise.more(50_000)) == (0, 0)
+    assert heard(rise, 11.2) == FASTER, "one that went anyway tells the same"
+    heard(rise, 100.0)
+    assert rise.pace == 0, "a rest makes no line better"
     for _ in range(1000):
         rise.heard(101.0, None, rate=RATE, loop=LOOP)
-    assert believed(rise, 110.0)
+    heard(rise, 200.0)
+    assert rise.pace
+
+
+def test_a_burst_that_no_second_one_followed_is_remembered_for_a_minute() -> None:
+    rise = Rise()
+    heard(rise, 10.0)
+    assert rise.heard(14.0, None, rate=RATE, loop=LOOP) == 0
+    assert rise.pace == 0, "a page has no more to send"
+    assert heard(rise, 60.0, rate=2 * FASTER) == FASTER, "what both of them say"
+    heard(rise, 100.0)
+    assert heard(rise, 161.0) == 0, "that was long ago"
+
+
+def test_what_was_remembered_is_forgotten_where_the_link_has_become_slower() -> None:
+    rise = Rise()
+    heard(rise, 10.0)
+    rise.heard(14.0, None, rate=RATE, loop=LOOP)
+    rise.slower(15.0, loop=LOOP)
+    assert heard(rise, 20.0) == 0
+
+
+def test_what_was_sent_slowly_says_nothing_of_what_was_remembered() -> None:
+    rise = Rise()
+    heard(rise, 10.0)
+    slow = BurstSample(RATE, 19.5, drawn_out=False)
+    assert rise.heard(20.0, slow, rate=RATE, loop=LOOP) == 0
+    assert heard(rise, 30.0) == FASTER

@@ -24,10 +24,12 @@ _AHEAD: Final = 2.0
 """and times that rate, at which it goes: who goes as fast as a link carries sees no faster one. So
 half of it is queued at most, which is less than a margin."""
 _PATIENCE: Final = 2.5
-"""Loops until what a burst says is old: the second one goes at once."""
+"""Loops until what a burst says is old: the second one goes at once,"""
+_REMEMBERED: Final = 60.0
+"""or, where there was nothing more to send, seconds: what both say counts."""
 _REPAIRED: Final = 1000
-"""Reports after a loss, 5 s of use at least, in which nothing is believed: where bytes are lost now
-and then a burst costs more of them than it tells."""
+"""Reports after a loss, 5 s of use at least, in which no second burst goes on purpose: where bytes
+are lost now and then it costs more of them than it tells."""
 _REFUTED: Final = 4.0
 """Loops, or"""
 _SOON: Final = 1.0
@@ -45,6 +47,8 @@ class Rise:
         self._seen = 0.0
         """Bytes/second, as the first burst said; 0: none has."""
         self._seen_at = float("-inf")
+        self._once = 0.0
+        """Bytes/second, as a burst said then that no second one followed; 0: there is none."""
         self._believed_at = float("-inf")
         self._wary, self._wary_until = _WARY, float("-inf")
         self._unsure = 0
@@ -53,37 +57,44 @@ class Rise:
     @property
     def pace(self) -> float:
         """Bytes/second at which the second burst goes; 0: there is none."""
-        return _AHEAD * self._seen
+        return 0.0 if self._unsure else _AHEAD * self._seen
 
     def more(self, delivered: float) -> float:
         """Bytes of the second burst, that may be under way beyond the cap: no more than the path is
         known to hold, `delivered`."""
-        return min(_SECOND * self._seen, delivered)
+        return 0.0 if self._unsure else min(_SECOND * self._seen, delivered)
 
     def heard(self, now: float, burst: BurstSample | None, *, rate: float, loop: float) -> float:
         """A report came `loop` seconds after what it tells of had left; `rate` is known so far.
         Bytes/second that the link carries now; 0: it is as it was."""
-        if now > self._seen_at + _PATIENCE * loop:
-            self._seen = 0.0
+        if self._seen and now > self._seen_at + _PATIENCE * loop:
+            self._once, self._seen = self._seen, 0.0
+        if now > self._seen_at + _REMEMBERED:
+            self._once = 0.0
         self._unsure = max(0, self._unsure - 1)
-        if burst is None or burst.rate < _FASTER * rate or now < self._wary_until or self._unsure:
+        if burst is None or now < self._wary_until:
             return 0.0
+        if burst.rate < _FASTER * rate:
+            if burst.drawn_out and burst.sent_at >= self._seen_at:
+                self._seen = self._once = 0.0
+            return 0.0
+        if burst.sent_at >= self._seen_at and (self._seen or self._once > _FASTER * rate):
+            rate = burst.rate if self._seen else min(self._once, burst.rate)
+            self._seen, self._once, self._believed_at = 0.0, 0.0, now
+            return rate
         if not self._seen:
-            self._seen, self._seen_at = burst.rate, now
-        elif burst.sent_at >= self._seen_at:
-            self._seen, self._believed_at = 0.0, now
-            return burst.rate
-        else:
-            self._seen = max(self._seen, burst.rate)
+            self._seen_at = now
+        self._seen = max(self._seen, burst.rate)
         return 0.0
 
     def repaired(self) -> None:
         """Bytes have come that had waited behind a lost one."""
-        self._seen, self._unsure = 0.0, _REPAIRED
+        self._seen, self._once = 0.0, 0.0
+        self._unsure = _REPAIRED
 
     def slower(self, now: float, *, loop: float) -> bool:
         """The link has become slower. Whether it had not become faster."""
-        self._seen = 0.0
+        self._seen = self._once = 0.0
         if now > self._believed_at + max(_SOON, _REFUTED * loop):
             return False
         self._believed_at = float("-inf")
