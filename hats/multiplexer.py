@@ -11,7 +11,7 @@ from typing import NamedTuple
 from hats.appointments import Appointments
 from hats.reservations import Reservations
 from hats.tree.hierarchy import DEFAULT_QUANTUM, Hierarchy
-from hats.tree.node import Node
+from hats.tree.node import NO_MARK, Node
 from hats.tree.rules import check_quantum
 
 
@@ -23,6 +23,16 @@ class Grant(NamedTuple):
     """Bytes; 0 only with `last`."""
     last: bool
     """Nothing follows: the leaf has left the tree."""
+
+
+class FarChoice(NamedTuple):
+    """What may go a longer way, because others have more urgent bytes to bring meanwhile."""
+
+    leaf: Node
+    skip: int
+    """Bytes of its backlog that are left to others."""
+    length: int
+    """Bytes behind these that may go."""
 
 
 class Multiplexer:
@@ -60,28 +70,36 @@ class Multiplexer:
         before = self._appointments.first() is not None or self._reservations.pending
         return self._tree.root.ready or before
 
-    def next_quantum(self, now: float) -> Grant | None:
-        """Whose data goes next: at most a quantum, at most its backlog, up to a fidelity mark.
+    def next_quantum(self, now: float, most: int = NO_MARK) -> Grant | None:
+        """Whose data goes next: at most a quantum, at most its backlog, up to a fidelity mark, and
+        at most so many bytes.
 
         None if no leaf has data that it may send. `now` is seconds on any clock of the caller's.
         """
         if self._unsettled:
             self._tree.settle()
         if self._reservations:
-            grant = self._next(now)
+            grant = self._next(now, most)
             if grant is not None:
                 self._reservations.sent(grant.leaf, grant.length, now)
             return grant
-        return self._next(now)
+        return self._next(now, most)
 
-    def _next(self, now: float) -> Grant | None:
+    def grant(self, leaf: Node, length: int, now: float) -> Grant:
+        """So many bytes of a leaf go now, which somebody else has chosen."""
+        grant = Grant(leaf, length, self._tree.sent(leaf, length, now=now))
+        if self._reservations:
+            self._reservations.sent(leaf, length, now)
+        return grant
+
+    def _next(self, now: float, most: int) -> Grant | None:
         tree = self._tree
         appointed = self._appointments.first() if self._appointments else None
         node = tree.root
         if not node.ready:
             before = self._reservations.due(now, None) if self._reservations else None
             first = before if before is not None else appointed
-            return None if first is None else self._keep(first, now)
+            return None if first is None else self._keep(first, now, most)
         quantum = tree.quantum
         while (scheduler := node.scheduler) is not None:
             if node.quantum is not None:
@@ -90,20 +108,21 @@ class Multiplexer:
         if self._reservations:
             reserved = self._reservations.due(now, node)
             if reserved is not None:
-                return self._keep(reserved, now)
+                return self._keep(reserved, now, most)
         if appointed is not None and node.kind not in self._appointments.behind:
-            return self._keep(appointed, now)
+            return self._keep(appointed, now, most)
         if node.quantum is not None:
             quantum = node.quantum
-        length = min(quantum, node.backlog, min(node.next_mark, node.limit) - node.sent)
+        length = min(quantum, most, node.backlog, min(node.next_mark, node.limit) - node.sent)
         return Grant(node, length, tree.sent(node, length, now=now))
 
-    def _keep(self, leaf: Node, now: float) -> Grant:
+    def _keep(self, leaf: Node, now: float, most: int) -> Grant:
         """The next quantum is of a leaf that was promised a time or a rate."""
         tree, length = self._tree, 0
         if leaf.backlog:
             end = min(leaf.next_mark, leaf.limit)
-            length = min(quantum_of(leaf) or tree.quantum, leaf.backlog, end - leaf.sent)
+            quantum = min(quantum_of(leaf) or tree.quantum, most)
+            length = min(quantum, leaf.backlog, end - leaf.sent)
         return Grant(leaf, length, tree.sent(leaf, length, now=now))
 
 

@@ -32,6 +32,7 @@ from remote_proxy.request_ids import RequestIds
 from remote_proxy.running import Deliveries
 from remote_proxy.statistics import SessionStatistics
 from scheduling.commands import SETTINGS, Obedience
+from scheduling.long_way import LongWay
 from scheduling.plan import Plan
 from scheduling.tree import Tree
 from transport.link.interface import Link, LinkError, PeerFault
@@ -106,6 +107,7 @@ class RemoteSession:
             self.tree.multiplexer,
             self.budget,
             wake=self._wake,
+            far=LongWay(self.tree.hierarchy).choose,
         )
         self._loop = asyncio.get_running_loop()
         self._link_rate = LinkRate(link, self._loop.time)

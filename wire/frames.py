@@ -8,6 +8,8 @@ than the frame before, costs 4 bytes (HATS, section 4.2, measured 12).
     CONTROL  01 ........    length u16, payload (one encoded message; none: the link ends here)
     REPORT   10 ........    received u32, clock u24: the receiver's progress
     QUANTUM  11 ........    size u16: what F means in the DATA frames that follow
+    CELL     01 .....1      length u16, a cell (transport/stream/cell.py)
+    APART    01 ....1.      all that follows on this connection is cells in no order
 
 S: the same component as the DATA frame before. F: the payload is exactly one quantum long.
 L: the component's last bytes. P: it was sent no slower, behind the DATA frame before, than the
@@ -29,6 +31,8 @@ _CONTROL: Final = 0x40
 _REPORT: Final = 0x80
 _QUANTUM: Final = 0xC0
 _TYPE_MASK: Final = 0xC0
+_CELL: Final = 0x41
+_APART: Final = 0x42
 _SAME: Final = 0x20
 _FULL: Final = 0x10
 _LAST: Final = 0x08
@@ -47,6 +51,8 @@ CLOCK_MODULUS: Final = 1 << 24
 CLOCK_TICK: Final = 1e-4
 """Seconds: unit of a report's clock, which wraps every 28 minutes."""
 
+_APART_BYTE: Final = bytes((_APART,))
+
 _COMPONENT_LENGTH = struct.Struct(">BHBH")
 _LENGTH = struct.Struct(">BH")
 _COMPONENT = struct.Struct(">BHB")
@@ -64,6 +70,8 @@ class Data:
     component: int
     payload: bytes
     last: bool = False
+    offset: int = -1
+    """Where in the component they begin; -1: behind those that went before (it does not cross)."""
     paced: bool = False
 
 
@@ -72,6 +80,9 @@ class Control:
     """One encoded control message (wire/messages.py)."""
 
     payload: bytes
+    behind: tuple[int, int] | None = None
+    """A component, and so many bytes of it, that are to be read first wherever they travel (it does
+    not cross)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +93,19 @@ class Report:
     clock: int
 
 
-Frame = Data | Control | Report
+@dataclass(frozen=True, slots=True)
+class CellFrame:
+    """A cell in a stream that has an order."""
+
+    cell: bytes
+
+
+Frame = Data | Control | Report | CellFrame
 
 END: Final = Control(b"")
 """The sender closes the link on purpose: a connection that ends without it broke."""
+APART: Final = CellFrame(b"")
+"""What follows on this connection has no order (a single byte, so that no part of it can be)."""
 
 
 class FrameWriter:
@@ -112,6 +132,10 @@ class FrameWriter:
             if len(frame.payload) > MAX_PAYLOAD:
                 raise LocalError(f"control message of {len(frame.payload)} bytes")
             return _LENGTH.pack(_CONTROL, len(frame.payload)) + frame.payload
+        if isinstance(frame, CellFrame):
+            if len(frame.cell) > MAX_PAYLOAD:
+                raise LocalError(f"a cell of {len(frame.cell)} bytes")
+            return _LENGTH.pack(_CELL, len(frame.cell)) + frame.cell if frame.cell else _APART_BYTE
         clock = frame.clock % CLOCK_MODULUS
         return _REPORT_FIELDS.pack(
             _REPORT, frame.received % RECEIVED_MODULUS, clock >> 8, clock & 0xFF
@@ -176,6 +200,8 @@ class FrameReader:
             frame, at = parsed
             if frame is not None:
                 frames.append(frame)
+            if frame is APART:
+                at = len(buffer)  # what follows is read elsewhere
         self._buffer = buffer[at:]
         return frames
 
@@ -184,7 +210,9 @@ class FrameReader:
         kind = buffer[at] & _TYPE_MASK
         if kind == _DATA:
             return self._parse_data(buffer, at)
-        if buffer[at] != kind:
+        if buffer[at] == _APART:
+            return APART, at + 1
+        if buffer[at] != kind and buffer[at] != _CELL:
             raise PeerError(f"unknown frame 0x{buffer[at]:02x}")
         if kind == _REPORT:
             if len(buffer) - at < _REPORT_FIELDS.size:
@@ -195,6 +223,7 @@ class FrameReader:
             return None
         _, length = _LENGTH.unpack_from(buffer, at)
         at += _LENGTH.size
+        cell = kind == _CONTROL and buffer[at - _LENGTH.size] == _CELL
         if kind == _QUANTUM:
             if not length:
                 raise PeerError("a quantum of 0 bytes")
@@ -203,7 +232,9 @@ class FrameReader:
         end = at + length
         if len(buffer) < end:
             return None
-        return Control(buffer[at:end]), end
+        if cell and not length:
+            raise PeerError("a cell is empty")
+        return CellFrame(buffer[at:end]) if cell else Control(buffer[at:end]), end
 
     def _parse_data(self, buffer: bytes, at: int) -> tuple[Frame | None, int] | None:
         flags = buffer[at]
@@ -232,4 +263,4 @@ class FrameReader:
             return None
         self._component = component
         payload = buffer[at:end]
-        return Data(component, payload, bool(flags & _LAST), bool(flags & _PACED)), end
+        return Data(component, payload, bool(flags & _LAST), paced=bool(flags & _PACED)), end

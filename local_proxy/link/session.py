@@ -48,6 +48,7 @@ ACCEPTS: Final = (
     abilities.TIMELY,
     abilities.RESERVES,
     abilities.PACED,
+    abilities.APART,
 )
 """What every device accepts."""
 MAX_REASON: Final = 500

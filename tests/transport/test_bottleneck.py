@@ -15,8 +15,12 @@ SIZE = 1_228
 class Bottleneck:
     """A line with a queue, a delay, and whoever asks for packets over it."""
 
-    def __init__(self, rate: float, delay: float, *, queue: int = 1 << 30, loss: int = 0) -> None:
-        """`queue` in packets; every `loss`-th packet is lost in the air."""
+    def __init__(
+        self, rate: float, delay: float, *, queue: int = 1 << 30, loss: int = 0, late: float = 0.0
+    ) -> None:
+        """`queue` in packets; every `loss`-th packet is lost in the air. `late`: seconds that the
+        ends take besides, in the mean."""
+        self._late = late
         self.rate, self.delay = rate, delay
         self.control = BottleneckBased(segment=SIZE)
         self.trip = RoundTrip(delay)
@@ -88,8 +92,23 @@ class Bottleneck:
         self._limited = True
 
     def _fly(self, at: float, *, lost: bool) -> None:
+        at += self._late * (self._count * 89 % 97) / 48
         at = max(at, self._flying[-1][0] if self._flying else 0.0)
         self._flying.append((at, self.now, lost))
+
+
+@pytest.mark.parametrize(("rate", "delay"), [(6_250_000.0, 0.02), (12_500_000.0, 0.01)])
+def test_ends_that_take_some_milliseconds_do_not_slow_a_fast_line(
+    rate: float, delay: float
+) -> None:
+    """Three packets are half a millisecond of it: where they are all that is asked for above what
+    it holds, the rate falls to where they last as long as the ends take."""
+    line = Bottleneck(rate, delay, queue=300, late=0.0025)
+    line.run(5.0)
+    line.most_queued = 0
+    assert line.run(10.0) >= 0.95 * line.rate
+    assert line.dropped == 0
+    assert line.most_queued * SIZE <= 0.015 * line.rate
 
 
 LINES = [(7_000.0, 0.1), (48_000.0, 0.1), (200_000.0, 0.03), (125_000.0, 0.6), (2_500_000.0, 0.04)]

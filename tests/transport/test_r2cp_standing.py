@@ -9,7 +9,6 @@ from transport.r2cp.availability import Availability
 from transport.r2cp.engine import R2cpEngine
 from transport.r2cp.path import PipePath
 from transport.r2cp.standing import StandingPulls
-from transport.rcp.pending import ByteRange
 from transport.rcp.pipe_requests import PipeRequests
 from transport.rcp.received_stream import ReceivedStream
 from transport.rcp.segments import DataSegment, Limit
@@ -20,16 +19,16 @@ SIZE = RcpSettings().size
 
 def test_what_exists_is_released_and_the_rest_stands() -> None:
     standing = StandingPulls()
-    standing.add(300, 400)
-    standing.add(100, 200)
+    standing.add(300, 400, since=2.0)
+    standing.add(100, 200, since=1.0)
     assert standing.size == 200
     assert standing.covers(100)
     assert standing.covers(399)
     assert not standing.covers(200)
-    assert standing.release(150) == [ByteRange(100, 150)]
-    assert standing.release(350) == [ByteRange(150, 200), ByteRange(300, 350)]
+    assert standing.release(150) == [(100, 150, 1.0)]
+    assert standing.release(350) == [(150, 200, 1.0), (300, 350, 2.0)]
     assert standing.release(350) == []
-    assert standing.withdraw() == [ByteRange(350, 400)]
+    assert standing.withdraw() == [(350, 400, 2.0)]
     assert standing.size == 0
 
 
@@ -37,13 +36,13 @@ def test_what_exists_is_released_and_the_rest_stands() -> None:
 def test_each_byte_is_released_once(sizes: list[int], words: list[int]) -> None:
     standing, at, added = StandingPulls(), 0, set[int]()
     for size in sizes:
-        standing.add(at, at + size)
+        standing.add(at, at + size, since=0.0)
         added.update(range(at, at + size))
         at += size + 1
     released: list[int] = []
     for known in sorted(words):
-        released += [byte for one in standing.release(known) for byte in range(*one)]
-    released += [byte for one in standing.withdraw() for byte in range(*one)]
+        released += [byte for one in standing.release(known) for byte in range(*one[:2])]
+    released += [byte for one in standing.withdraw() for byte in range(*one[:2])]
     assert sorted(released) == sorted(added)
 
 
@@ -72,6 +71,23 @@ def test_what_a_sender_keeps_stands_and_all_else_is_pending_again() -> None:
     senders.exists(SIZE + 100, second, 0.2)
     assert first.standing.size == SIZE - 100
     assert [one.stood for one in first.pipe.under_way()] == [False, True, True]
+
+
+def test_what_a_sender_keeps_and_others_say_exists_is_on_its_way() -> None:
+    """Its word of how much it had is older than what they have brought."""
+    first, second = path(), path()
+    stream = ReceivedStream(1 << 20, lambda: (first.pipe, second.pipe))
+    senders = Availability(stream, lambda: (first, second), stands=True)
+    wanted = stream.pending.take_beyond(0, 3 * SIZE, bound=1 << 20)
+    assert wanted is not None
+    first.asking.ask((wanted,), pulled=True, now=0.0, kept=True)
+    first.pipe.begin_request(0.0)
+    senders.exists(2 * SIZE + 300, second, 0.1)
+    senders.limited(first, 500, 0, 0.1)
+    under_way = [(one.begin, one.end) for one in first.pipe.under_way()]
+    assert under_way == [(0, SIZE), (SIZE, 2 * SIZE), (2 * SIZE, 2 * SIZE + 300)]
+    assert first.standing.size == SIZE - 300
+    assert not stream.pending.holes
 
 
 def test_bytes_that_were_not_the_last_lift_every_limit_where_asking_makes_more() -> None:
@@ -124,6 +140,17 @@ def test_when_what_stood_comes_says_nothing_of_the_round_trip() -> None:
     engine = engine_at_rest(0.1)
     engine.received(0, DataSegment(0, 0, bytes(500), False, True), 99.0)
     assert engine.pipe(0).round_trip.smoothed < 0.2
+
+
+def test_nor_does_what_stood_when_it_answers_a_copy_of_what_was_asked_for() -> None:
+    engine = engine_at_rest(0.3, 0.1)
+    engine.doubt(1)
+    (others,) = [request for number, request in engine.standing(9.0) if number == 0]
+    assert others.blocks
+    copies = dict(engine.requests(9.0))
+    assert 1 in copies
+    engine.received(1, DataSegment(0, 0, bytes(SIZE), False, False), 9.01)
+    assert engine.pipe(1).round_trip.smoothed < 0.2
 
 
 def test_a_path_that_is_doubted_gives_up_what_stood_with_it_and_may_be_trusted_again() -> None:

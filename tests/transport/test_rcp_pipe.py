@@ -117,6 +117,30 @@ def test_an_answer_to_an_earlier_request_is_no_evidence() -> None:
     assert asks[0].later == 0
 
 
+def test_what_stood_before_a_request_was_heard_is_no_evidence_against_it() -> None:
+    pipe, _ = pipe_with(0)
+    pipe.begin_request(0.0)
+    clock = pipe.begin_request(0.0)
+    late = ask(pipe, 20, clock, 0.0)
+    stood = [ask(pipe, 30 + n, 0, 0.02) for n in range(5)]
+    assert [pipe.came(one, 0, 0.1) for one in stood[:4]] == [[]] * 4
+    assert late.later == 0
+    pipe.came(stood[4], clock, 0.2)
+    assert late.later == 1
+
+
+def test_what_stands_is_not_lost_within_a_round_trip_of_being_asked_for() -> None:
+    """A reliable word may bring its request behind others: it gives what it kept as that came."""
+    pipe = Pipe(NewReno(segment=SIZE), segment=SIZE)
+    pipe.round_trip.measured(0.1, delay=0.0)
+    pipe.begin_request(0.0)
+    asks = [ask(pipe, number, 0, 1.0) for number in range(8)]
+    for one in asks:
+        one.kept, one.stood_since = True, 0.95
+    assert [pipe.came(one, 0, 1.02) for one in asks[1:5]] == [[]] * 4
+    assert [pipe.came(one, 0, 1.06) for one in asks[5:]] == [[], [], asks[:1]]
+
+
 def test_round_trips_are_measured_by_the_echo_also_of_repetitions() -> None:
     pipe = Pipe(NewReno(segment=SIZE), segment=SIZE)
     for _ in range(30):

@@ -21,7 +21,7 @@ from wire.frames import (
 
 payloads = st.binary(max_size=600)
 frames = st.one_of(
-    st.builds(Data, st.integers(0, MAX_COMPONENT), payloads, st.booleans(), st.booleans()),
+    st.builds(Data, st.integers(0, MAX_COMPONENT), payloads, st.booleans(), paced=st.booleans()),
     st.builds(Data, st.integers(0, 3), st.sampled_from([b"", b"x" * 256]), st.booleans()),
     st.builds(Control, payloads),
     st.builds(Report, st.integers(0, 2**32 - 1), st.integers(0, 2**24 - 1)),

@@ -8,8 +8,9 @@ go and told of those that come.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from transport.link.interface import LinkError
 from transport.link.quantum import Chunks
@@ -58,6 +59,26 @@ class Carried(Protocol):
 
     def failed(self, error: Exception) -> None:
         """Nothing more crosses: the connection broke, or the peer did what it must not."""
+
+
+@runtime_checkable
+class ApartCarried(Carried, Protocol):
+    """One whose bytes may lose their order: cells of one size, each filled when its path is asked
+    for it, and read when it comes."""
+
+    def part(self, at: int, size: int) -> bytes | None:
+        """The last bytes that have an order, behind so many; with them cells of that size are full.
+        None: all have an order. To be asked again later."""
+
+    def next_cell(self, size: int, *, place: int, behind: int) -> bytes | None:
+        """A cell, chosen now, for these bytes of the stream, counted from where the order ended.
+
+        `behind`: bytes that others will have brought by the time that this one could; 0: it goes by
+        the quickest path. None: nothing is to go this way now.
+        """
+
+    def heard_cells(self, cells: Sequence[bytes]) -> None:
+        """Cells of the peer's, which have not come before."""
 
 
 class Connection(Protocol):

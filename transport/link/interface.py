@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from monitor.estimate import BandwidthEstimate
 from monitor.samples import TransportSample
@@ -125,6 +125,28 @@ class Outbox(Protocol):
     @property
     def quantum(self) -> int:
         """Bytes of a full quantum at present; announced to the peer by the link."""
+
+
+@runtime_checkable
+class ApartOutbox(Outbox, Protocol):
+    """One whose frames may go in any order: each says where it stands. All lists are in the order
+    of saying, and data of at most so many bytes."""
+
+    @property
+    def apart(self) -> bool:
+        """The peer can read them so."""
+
+    def next_said(self, *, now: float) -> list[Data | Control]:
+        """What is to be said now: messages alone."""
+
+    def next_near(self, *, now: float, most: int) -> list[Data | Control]:
+        """What goes next, with what introduces it."""
+
+    def next_far(self, *, now: float, most: int, behind: int) -> list[Data | Control]:
+        """What goes next of what stands behind the first so many bytes."""
+
+    def dropped(self) -> list[int]:
+        """Components of which something has gone and no more will, since this was last asked."""
 
 
 class Inbox(Protocol):

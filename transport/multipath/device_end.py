@@ -21,10 +21,18 @@ from transport.link.records import ProvenPeer
 from transport.multipath.duty import Duty, Fixed, Meter
 from transport.multipath.end import MultipathEnd
 from transport.multipath.uplink import UplinkSender
-from transport.multipath.words import HEADER, SegmentWord, StreamWord, WordReader
+from transport.multipath.words import (
+    HEADER,
+    GivenWord,
+    KeptWord,
+    LagWord,
+    SegmentWord,
+    StreamWord,
+    WordReader,
+)
 from transport.multipath.words import encode as encode_word
 from transport.r2cp.engine import R2cpEngine
-from transport.rcp.segments import decode, encode
+from transport.rcp.segments import DataSegment, Segment, decode, encode
 from transport.rcp.settings import RcpSettings
 from transport.spp.congestion.bottleneck import BottleneckBased
 from transport.spp.congestion.interface import Congestion
@@ -36,6 +44,12 @@ from wire.errors import PeerError
 
 _RECORD: Final = 8
 """Bytes by which the headers of UDP, SPP and a word are more than those of TCP with IP."""
+_GRAIN: Final = 0.001
+"""Seconds; timers are no finer."""
+_NEARLY: Final = 0.2
+"""Of what was said: another by less is not told."""
+_TELL_EVERY: Final = 0.01
+"""Seconds between two looks at what there is to tell of paths."""
 _OVERDUE: Final = 1.0
 """Seconds without any acknowledgement over the quickest of the paths that owe one."""
 
@@ -57,9 +71,29 @@ class DevicePath:
     """Nothing, while one that is no spare answers."""
     leaving: bool = False
     """Nothing more; it ends once what it was asked for is here."""
+    lag: LagWord = field(default_factory=lambda: LagWord(0, 0, 0))
+    """What the remote was told of it."""
     doubted: bool = False
     """What goes up over it is not answered, so the engine leaves it alone where it has others."""
     reader: WordReader = field(default_factory=WordReader)
+
+    @property
+    def mute_in(self) -> float | None:
+        """Seconds until it counts as dead if nothing comes, 0 where it does; None: it owes nothing.
+
+        While anything comes over it, an acknowledgement that is late waits behind a queue of data;
+        while something is sent time and again, the patience with the last of it never ends.
+        """
+        unanswered = self.link.unanswered()
+        if not unanswered:
+            return None
+        left = self.link.patience - min(unanswered, self.link.silent())
+        return left if left > _GRAIN else 0.0
+
+    @property
+    def mute(self) -> bool:
+        """It answers no more."""
+        return self.mute_in == 0.0
 
     def pace(self, rate: float) -> None:
         """What goes up leaves at so many bytes/second."""
@@ -88,6 +122,10 @@ class DeviceEnd(MultipathEnd):
         """Bytes that crossed over paths that are no more."""
         self._uplink = UplinkSender()
         self._arrived_at = 0.0
+        self._tell_at = 0.0
+        """When to look again at what there is to tell of paths,"""
+        self._untold = False
+        """and whether something has happened since the last look."""
         self._rate = UNKNOWN
         """Bytes/second at which what goes up leaves."""
         self.peer: ProvenPeer | None = None
@@ -113,7 +151,7 @@ class DeviceEnd(MultipathEnd):
                 carried=self._engine.carried(path.number),
                 rate=path.control.rate if isinstance(path.control, BottleneckBased) else 0.0,
                 round_trip=self._trip(path),
-                answers=not path.link.doubtful,
+                answers=not path.mute,
                 quickest=path is quickest,
                 spare=path.spare,
             )
@@ -226,6 +264,7 @@ class DeviceEnd(MultipathEnd):
         if due is not None and due <= now:
             self._engine.on_timer(now)
         self._heard(self._engine.read())
+        self._hear_cells()
         self._request(now)
         self._lose()
         self._give_up()
@@ -235,13 +274,34 @@ class DeviceEnd(MultipathEnd):
         """What has come over one path, and what of ours has arrived."""
         for payload in path.link.received():
             for word in path.reader.feed(payload):
-                if not isinstance(word, SegmentWord):
-                    raise PeerError("the remote pushes nothing")
-                self._engine.received(path.number, decode(word.segment), now)
+                match word:
+                    case SegmentWord(segment):
+                        self._engine.received(path.number, self._whole(segment), now)
+                    case KeptWord(ranges):
+                        self._engine.kept(path.number, ranges)
+                    case GivenWord(ranges):
+                        self._engine.given(path.number, ranges, now)
+                    case _:
+                        raise PeerError("the remote pushes nothing")
         for segment, _ in path.link.segments():
-            self._engine.received(path.number, decode(segment), now)
+            self._engine.received(path.number, self._whole(segment), now)
         for news in path.link.acked():
             self._delivered(path, news)
+
+    def _whole(self, encoded: bytes) -> Segment:
+        segment = decode(encoded)
+        if isinstance(segment, DataSegment) and segment.cell:
+            return segment.padded(self._size)
+        return segment
+
+    def _hear_cells(self) -> None:
+        """What can be read by itself need not wait for what lies before it."""
+        if self._carried is None:
+            return
+        if cells := self._engine.cells():
+            if self._apart is None:
+                raise PeerError("the remote sends cells unasked")
+            self._apart.heard_cells(cells)
 
     def _delivered(self, path: DevicePath, news: Delivered) -> None:
         size = sum(self._uplink.arrived(path.number, number) for number in news.sequences)
@@ -259,11 +319,12 @@ class DeviceEnd(MultipathEnd):
 
     def _judge(self, path: DevicePath) -> None:
         """Whether it answers."""
-        if path.link.doubtful:
+        mute = path.mute
+        if mute:
             self._engine.doubt(path.number)  # each time: there may be another by now
         elif path.doubted:
             self._engine.trust(path.number)
-        path.doubted = path.link.doubtful
+        path.doubted = mute
 
     def _measure(self, path: DevicePath) -> None:
         """What it is to carry from now on."""
@@ -278,6 +339,11 @@ class DeviceEnd(MultipathEnd):
                 path.link.end()
 
     def _request(self, now: float) -> None:
+        if self._engine.apart:
+            self._untold = now < self._tell_at
+            if not self._untold:
+                self._tell_at = now + _TELL_EVERY
+                self._tell()
         for number, segment in self._engine.requests(now):
             link = self._paths[number].link
             if link.open:
@@ -286,6 +352,18 @@ class DeviceEnd(MultipathEnd):
             link = self._paths[number].link
             if link.open:
                 link.send(encode_word(SegmentWord(encode(request))))
+
+    def _tell(self) -> None:
+        """How far each path lags behind others, and its rate, once they are others than said."""
+        for path in self._paths.values():
+            rate = path.control.found if isinstance(path.control, BottleneckBased) else 0.0
+            behind, void = self._engine.behind(path.number), self._engine.void(path.number)
+            lag, told = LagWord(behind, int(rate), void), path.lag
+            pairs = ((lag.behind, told.behind), (lag.rate, told.rate))
+            news = void != told.void or any(abs(new - old) > old * _NEARLY for new, old in pairs)
+            if path.link.open and news:
+                path.lag = lag
+                path.link.send(encode_word(lag))
 
     def _lose(self) -> None:
         """Paths that are over; with the last one nothing more crosses."""
@@ -309,7 +387,7 @@ class DeviceEnd(MultipathEnd):
         paths = [path for path in self._paths.values() if path.link.open]
         return min(
             paths,
-            key=lambda path: (path.link.doubtful, path.spare, self._trip(path)),
+            key=lambda path: (path.mute, path.spare, self._trip(path)),
             default=None,
         )
 
@@ -319,9 +397,9 @@ class DeviceEnd(MultipathEnd):
     def _give_up(self) -> None:
         """What a path owes that answers no more is to go over another."""
         quickest = self._quickest()
-        if quickest is not None and not quickest.link.doubtful:
+        if quickest is not None and not quickest.mute:
             for path in self.paths:
-                if path is not quickest and path.link.doubtful:
+                if path is not quickest and path.mute:
                     self._uplink.give_up(path.number)
 
     def _send(self, now: float) -> None:
@@ -342,7 +420,9 @@ class DeviceEnd(MultipathEnd):
                 due = _first(due, self._carried.next_time() if self._carried else None)
                 break
             path.link.flush()
-        self._call_at(due)
+        waits = [path.mute_in for path in self._paths.values()]
+        tell = self._tell_at if self._untold else None
+        self._call_at(_first(due, tell, *(now + wait for wait in waits if wait)))
 
     def _push(self, data: bytes) -> None:
         most = self._size - HEADER

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 
-from transport.link.connection import Carried
+from transport.link.connection import ApartCarried, Carried
 from wire.errors import PeerError
 
 
@@ -18,6 +18,8 @@ class MultipathEnd(ABC):
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._carried: Carried | None = None
+        self._apart: ApartCarried | None = None
+        """The same, where it can do without order: asked once, for to ask a protocol is slow."""
         self._early = bytearray()
         """What has come and was not received."""
         self._failure: Exception | None = None
@@ -39,6 +41,7 @@ class MultipathEnd(ABC):
     def start(self, carried: Carried) -> None:
         """Makes it that link's connection from now on."""
         self._carried = carried
+        self._apart = carried if isinstance(carried, ApartCarried) else None
         self.wake()
 
     def wake(self) -> None:
@@ -104,5 +107,5 @@ class MultipathEnd(ABC):
         self._timer = None if due is None else self._loop.call_at(due, self._changed)
 
     def _forget(self) -> None:
-        self._carried = None
+        self._carried = self._apart = None
         self._call_at(None)

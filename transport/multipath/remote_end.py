@@ -2,7 +2,9 @@
 
 One stream goes down, of which each path's sender (RCP) sends what its requests name; the link above
 is asked for bytes no sooner than the device has asked for them, so what goes next is chosen at the
-last moment, and no gate is needed. What comes up is put in order (uplink.py).
+last moment, and no gate is needed. Over several paths, to a device that reads cells in any order,
+what goes over a path is chosen when it goes (late_content.py). What comes up is put in order
+(uplink.py).
 
 A path is an SPP connection of the same device that has named the connection (`Preamble.JOIN`).
 """
@@ -10,7 +12,7 @@ A path is an SPP connection of the same device that has named the connection (`P
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -18,12 +20,20 @@ from transport.link.connection import Carried, DeliveryReport
 from transport.link.interface import LinkError
 from transport.link.quantum import PROTECTED_FRAMES, Chunks
 from transport.link.records import ProvenPeer
+from transport.multipath.cell_sender import CellSender
 from transport.multipath.end import MultipathEnd
+from transport.multipath.late_content import LateStream
 from transport.multipath.uplink import UplinkReceiver
-from transport.multipath.words import SegmentWord, StreamWord, WordReader
+from transport.multipath.words import (
+    GivenWord,
+    KeptWord,
+    LagWord,
+    SegmentWord,
+    StreamWord,
+    WordReader,
+)
 from transport.multipath.words import encode as encode_word
-from transport.rcp.segments import DataSegment, Segment, decode, encode
-from transport.rcp.send_buffer import SendBuffer
+from transport.rcp.segments import DataSegment, Req, Segment, decode, encode
 from transport.rcp.sender import RcpSender
 from transport.rcp.settings import RcpSettings
 from transport.spp.core.settings import PayloadRefused
@@ -32,6 +42,8 @@ from wire.errors import PeerError
 
 MOST_PATHS: Final = 8
 """Of one connection."""
+_SEVERAL: Final = 2
+"""Paths."""
 _BUFFER: Final = 2 * RcpSettings().buffer
 """Bytes that the device may lack, whatever it asks for: it has places for half of them."""
 _LARGEST_CHUNK: Final = 1 << 16
@@ -46,6 +58,9 @@ class _Path:
 
     link: SppLink
     sender: RcpSender
+    """Of what has an order,"""
+    cells: CellSender
+    """and of what has none."""
     reader: WordReader = field(default_factory=WordReader)
 
 
@@ -65,7 +80,10 @@ class RemoteEnd(MultipathEnd):
         self.peer: ProvenPeer | None = peer
         self._on_over = on_over
         self._size = RcpSettings().size
-        self._content = SendBuffer(_BUFFER)
+        self._stream = LateStream(capacity=_BUFFER, size=self._size, clock=self._loop.time)
+        self._content = self._stream.ordered
+        self._last: bytes | None = None
+        """The farewell, as a cell."""
         self._uplink = UplinkReceiver()
         self._paths: list[_Path] = []
         self.crossed = 0
@@ -87,8 +105,11 @@ class RemoteEnd(MultipathEnd):
         """Another path; `early`: what has come over it behind its preamble. Raises LinkError."""
         if self._over or len(self._paths) >= MOST_PATHS:
             raise LinkError("the connection takes no more paths")
-        path = _Path(link, RcpSender(self._content, size=self._size))
+        sender = RcpSender(self._content, size=self._size)
+        path = _Path(link, sender, CellSender(self._stream))
         self._paths.append(path)
+        if self._stream.parted:
+            self._say(path, [KeptWord(())])
         link.changed = self._changed
         if early:
             try:
@@ -131,7 +152,12 @@ class RemoteEnd(MultipathEnd):
         """Does nothing: the device asks."""
 
     def finish(self, words: bytes) -> None:
-        if self._content.room >= len(words):
+        if self._stream.parted:
+            self._last = words
+            self._give()
+            for path in self._paths:
+                path.link.flush()
+        elif self._content.room >= len(words):
             self._write(words)
             for path in self._paths:
                 if path.link.open:
@@ -153,11 +179,49 @@ class RemoteEnd(MultipathEnd):
             self._take(path)
         self._heard(self._uplink.read())
         self._tell()
-        self._fill(max((path.sender.awaited for path in self._paths), default=0))
-        for path in list(self._paths):
-            if path.link.open:
-                self._say(path, path.sender.news())
+        if not self._part():
+            self._fill(max((path.sender.awaited for path in self._paths), default=0))
+            for path in list(self._paths):
+                if path.link.open:
+                    self._say(path, path.sender.news())
+        self._give()
         self._lose()
+
+    def _part(self) -> bool:
+        """Have the stream lose its order, once there are paths to choose from and the link above
+        can do without; whether it has."""
+        if self._stream.parted:
+            return True
+        if len(self._paths) < _SEVERAL or self._apart is None:
+            return False
+        if self._content.room < _LARGEST_CHUNK:
+            return False
+        words = self._apart.part(self._content.written, self._size)
+        if words is None:
+            return False
+        self._write(words)
+        for path in self._paths:
+            self._say(path, [*path.sender.news(), KeptWord(())])
+        self._stream.part()
+        self._stream.choose = self._choose
+        return True
+
+    def _choose(self, place: int, behind: int) -> bytes | None:
+        if self._last is not None:
+            last, self._last = self._last, None
+            return last
+        if self._apart is None:
+            return None
+        return self._apart.next_cell(self._size, place=place, behind=behind)
+
+    def _give(self) -> None:
+        """What was kept goes as soon as there is something, over the quickest path first."""
+        if self._stream.parted:
+            for path in sorted(self._paths, key=lambda path: path.cells.behind):
+                if path.link.open:
+                    self._say(path, path.cells.give(self._loop.time()))
+            due = (path.cells.due for path in self._paths if path.link.open)
+            self._call_at(min((at for at in due if at is not None), default=None))
 
     def _take(self, path: _Path) -> None:
         """What has come over one path."""
@@ -174,12 +238,37 @@ class RemoteEnd(MultipathEnd):
                     self._uplink.came(offset, piece)
                 case SegmentWord(segment):
                     pull = decode(segment)
+                    if self._stream.parted:
+                        self._answer(path, pull)
+                        continue
                     self._fill(path.sender.asks_upto(pull))
                     self._say(path, path.sender.keep(pull))
+                case LagWord(behind, rate, void):
+                    path.cells.behind, path.cells.rate = behind, rate
+                    path.cells.forget(void)
+                case _:
+                    raise PeerError("the device keeps nothing")
 
     def _answer(self, path: _Path, segment: Segment) -> None:
+        if self._stream.parted and isinstance(segment, Req):
+            self._answer_apart(path, segment)
+            return
         self._fill(path.sender.asks_upto(segment))
         self._say(path, path.sender.received(segment))
+
+    def _answer_apart(self, path: _Path, request: Req) -> None:
+        """What of it has no order is the cells' affair."""
+        origin = self._stream.origin
+        self._stream.purge(request.deq)
+        if request.deq < origin:
+            blocks = tuple(
+                one._replace(end=min(one.end, origin))
+                for one in request.blocks
+                if request.deq < one.end and one.begin < origin
+            )
+            ordered = request._replace(blocks=blocks, upto=min(request.upto, origin))
+            self._say(path, path.sender.received(ordered))
+        self._say(path, path.cells.received(request, self._loop.time()))
 
     def _fill(self, upto: int) -> None:
         """Have the link choose what goes, as far as it was asked for and has anything."""
@@ -195,31 +284,35 @@ class RemoteEnd(MultipathEnd):
         self._content.write(data)
         self._written.append((self._content.written, self._loop.time()))
 
-    def _say(self, path: _Path, segments: list[Segment]) -> None:
-        for segment in segments:
+    def _say(self, path: _Path, said: Sequence[Segment | KeptWord | GivenWord]) -> None:
+        for one in said:
             if not path.link.open:
                 return
-            if isinstance(segment, DataSegment):
-                path.link.send_segment(encode(segment))
+            if isinstance(one, DataSegment):
+                path.link.send_segment(encode(one))
                 continue
+            word = one if isinstance(one, KeptWord | GivenWord) else SegmentWord(encode(one))
             try:
-                path.link.send(encode_word(SegmentWord(encode(segment))))
+                path.link.send(encode_word(word))
             except PayloadRefused:  # it has taken in nothing for long: the device has others
                 path.link.close()
 
     def _tell(self) -> None:
         """What the device has in order by now."""
-        written, sent = self._written, []
-        while written and written[0][0] <= self._content.purged:
-            in_order, at = written.popleft()
+        written, purged = self._written, self._content.purged
+        sent, self._stream.settled = self._stream.settled, []
+        size = len(sent) * self._size
+        while written and written[0][0] <= purged:
+            end, at = written.popleft()
+            size, self._reported = size + end - self._reported, end
             sent.append(at)
         if not sent:
             return
-        size, self._reported = in_order - self._reported, in_order
+        in_order = purged if self._stream.parted else self._reported
         if self._carried is not None:
             in_order -= self._before
             now = self._loop.time()
-            self._carried.delivered(DeliveryReport(size, in_order, sent[0], sent[-1], now))
+            self._carried.delivered(DeliveryReport(size, in_order, min(sent), max(sent), now))
 
     def _lose(self) -> None:
         """Paths that are over; with the last one nothing more crosses."""

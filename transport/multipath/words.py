@@ -4,6 +4,11 @@
 
     SEGMENT    a segment of RCP that must arrive: how much the sender has
     STREAM     offset, bytes of the stream that goes this way
+    KEPT       ranges, each begin and length: cells that were asked for and stand
+    GIVEN      ranges: cells that stood and are sent
+    LAG        bytes that other paths bring before what goes over this one now is there;
+               bytes/second that this one brings, 0: not known; clock of a request: what stands for
+               earlier ones need not be kept
 
 Words follow each other; a payload's borders say nothing.
 """
@@ -14,11 +19,15 @@ from collections.abc import Iterator
 from enum import IntEnum
 from typing import Final, NamedTuple
 
+from transport.rcp.pending import ByteRange
+from transport.rcp.segments import LARGEST_OFFSET
 from transport.spp.core import varint
 from wire.errors import PeerError
 
 LONGEST: Final = 16_384
 """Bytes of a word."""
+LONGEST_RANGE: Final = 1 << 22
+"""Bytes of cells; no buffer of ours is larger."""
 HEADER: Final = 1 + 2 + 8
 """Bytes at most of STREAM before what it carries."""
 
@@ -28,6 +37,9 @@ class WordKind(IntEnum):
 
     SEGMENT = 0
     STREAM = 1
+    KEPT = 2
+    GIVEN = 3
+    LAG = 4
 
 
 class SegmentWord(NamedTuple):
@@ -43,7 +55,29 @@ class StreamWord(NamedTuple):
     data: bytes
 
 
-Word = SegmentWord | StreamWord
+class KeptWord(NamedTuple):
+    """Cells that were asked for and are kept until there is something for them; none: from now on
+    there are cells."""
+
+    ranges: tuple[ByteRange, ...]
+
+
+class GivenWord(NamedTuple):
+    """Cells that were kept, and are on their way."""
+
+    ranges: tuple[ByteRange, ...]
+
+
+class LagWord(NamedTuple):
+    """How far this path lags behind the others, and what it carries."""
+
+    behind: int
+    rate: int
+    void: int
+    """Others were asked for what requests before that one (by its clock) asked for."""
+
+
+Word = SegmentWord | StreamWord | KeptWord | GivenWord | LagWord
 
 
 def encode(word: Word) -> bytes:
@@ -54,6 +88,29 @@ def encode(word: Word) -> bytes:
         case StreamWord(offset, data):
             at = varint.encode(offset)
             return bytes([WordKind.STREAM]) + varint.encode(len(at) + len(data)) + at + data
+        case KeptWord(ranges):
+            return _encode_ranges(WordKind.KEPT, ranges)
+        case GivenWord(ranges):
+            return _encode_ranges(WordKind.GIVEN, ranges)
+        case LagWord():
+            own = b"".join(map(varint.encode, word))
+            return bytes([WordKind.LAG]) + varint.encode(len(own)) + own
+
+
+def _encode_ranges(kind: WordKind, ranges: tuple[ByteRange, ...]) -> bytes:
+    own = b"".join(varint.encode(one.begin) + varint.encode(one.end - one.begin) for one in ranges)
+    return bytes([kind]) + varint.encode(len(own)) + own
+
+
+def _decode_ranges(data: bytes, at: int) -> tuple[ByteRange, ...]:
+    ranges = []
+    while at < len(data):
+        begin, at = varint.decode(data, at)
+        length, at = varint.decode(data, at)
+        if not 0 < length <= LONGEST_RANGE or begin + length > LARGEST_OFFSET:
+            raise PeerError("a word has a range that can't be")
+        ranges.append(ByteRange(begin, begin + length))
+    return tuple(ranges)
 
 
 class WordReader:
@@ -83,13 +140,23 @@ class WordReader:
         if len(data) < at + 1 + width:
             return None
         length, begin = varint.decode(data, at + 1)
-        if not 0 < length <= LONGEST:
+        if not (kind == WordKind.KEPT or length) or length > LONGEST:
             raise PeerError(f"a word has {length} bytes")
         end = begin + length
         if len(data) < end:
             return None
         if kind == WordKind.SEGMENT:
             return SegmentWord(data[begin:end]), end
+        if kind in (WordKind.KEPT, WordKind.GIVEN):
+            ranges = _decode_ranges(data[:end], begin)
+            return KeptWord(ranges) if kind == WordKind.KEPT else GivenWord(ranges), end
+        if kind == WordKind.LAG:
+            behind, begin = varint.decode(data[:end], begin)
+            rate, begin = varint.decode(data[:end], begin)
+            void, begin = varint.decode(data[:end], begin)
+            if begin != end:
+                raise PeerError("a word has bytes behind its end")
+            return LagWord(behind, rate, void), end
         offset, begin = varint.decode(data[:end], begin)
         if begin == end:
             raise PeerError("a word has no bytes of the stream")

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from transport.r2cp.path import PipePath
+from transport.r2cp.standing import StandingRange
 from transport.rcp.pending import ByteRange
+from transport.rcp.pipe import Ask
 from transport.rcp.received_stream import ReceivedStream
 
 
@@ -57,18 +59,28 @@ class Availability:
         path.word, path.limit = (echo, limit), limit
         for one in path.pipe.under_way():
             if one.clock <= echo and one.end > limit:
-                begin, end = max(one.begin, limit), one.end
-                if one.begin < limit:
-                    path.pipe.shorten(one, limit)
-                else:
-                    path.pipe.cancel(one)
-                if one.number in path.copies:
-                    continue
-                if one.kept and begin >= self.known:
-                    path.standing.add(begin, end)
-                else:
-                    self._stream.pending.put_back(begin, end)
+                self._withhold(path, one, limit)
 
-    def _ask(self, path: PipePath, ranges: Iterable[ByteRange], now: float) -> None:
+    def _withhold(self, path: PipePath, one: Ask, limit: int) -> None:
+        """Its sender had nothing of that from `limit` on. Where it keeps what it was asked for, and
+        others have brought what is behind that, it has more by now, which is on its way."""
+        limit = max(limit, self.known) if one.kept else limit
+        begin, end = max(one.begin, limit), one.end
+        if begin >= end:
+            return
+        if one.begin < limit:
+            path.pipe.shorten(one, limit)
+        else:
+            path.pipe.cancel(one)
+        if one.number in path.copies:
+            return
+        if one.kept:
+            path.standing.add(begin, end, since=min(one.at, one.stood_since))
+        else:
+            self._stream.pending.put_back(begin, end)
+
+    def _ask(self, path: PipePath, ranges: Iterable[StandingRange], now: float) -> None:
         """What stood until now is under way."""
-        path.asking.ask(ranges, pulled=True, now=now, kept=True, stood=True)
+        for begin, end, since in ranges:
+            one = ByteRange(begin, end)
+            path.asking.ask((one,), pulled=True, now=now, kept=True, stood_since=since)

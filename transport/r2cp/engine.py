@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from transport.r2cp import cell_asking
 from transport.r2cp.availability import Availability
 from transport.r2cp.path import PathTable, PipePath
 from transport.r2cp.rank import rank
@@ -52,6 +53,9 @@ class R2cpEngine:
         self._senders = Availability(self._stream, self._paths.values, stands=stands)
         self.active: set[int] = set()
         """Pipes that had room for more than the buffer has places for."""
+        self.apart = False
+        """The stream has lost its order (cell_asking.py)."""
+        self._cells: list[bytes] = []
 
     @property
     def done(self) -> bool:
@@ -92,6 +96,47 @@ class R2cpEngine:
         self.active.clear()
         return self._stream.buffer.read()
 
+    # -- a stream without order ------------------------------------------------------------------
+
+    def part(self) -> None:
+        """From now on cells are asked for: each path keeps what it has nothing for."""
+        if self.apart:
+            return
+        self.apart = True
+        for path in self._paths.values():
+            self._cancel(path)
+            path.limit, path.asking.whole = None, True
+        # What came behind a gap comes again: few bytes, and all that is asked for are whole cells.
+        self._stream.pending.retreat(self.next)
+
+    def cells(self) -> list[bytes]:
+        """Cells that have come since this was last called, in whatever order."""
+        cells, self._cells = self._cells, []
+        return cells
+
+    def kept(self, number: int, ranges: Iterable[ByteRange]) -> None:
+        """A path's sender keeps these cells until it has something for them."""
+        self.part()
+        cell_asking.kept(self._path(number), ranges)
+
+    def given(self, number: int, ranges: Iterable[ByteRange], now: float) -> None:
+        """A path's sender kept these, and they are on their way."""
+        self.part()
+        cell_asking.given(self._path(number), ranges, now)
+
+    def void(self, number: int) -> int:
+        """What that path's requests before that one (by its clock) asked for need not be kept."""
+        return self._path(number).void
+
+    def behind(self, number: int) -> int:
+        """Bytes that others bring before what goes over that path now is here."""
+        others = (
+            other
+            for one, other in self._paths.ready()
+            if one != number and other.sure and other.affords > 0 and not self._paths.rests(other)
+        )
+        return cell_asking.behind(self._path(number), others)
+
     # -- pipes come and go ----------------------------------------------------------------------
 
     def open(self, congestion: Congestion | None = None) -> int:
@@ -102,6 +147,7 @@ class R2cpEngine:
         number = self._opened
         self._opened += 1
         self._paths[number] = PipePath(PipeRequests(self._settings, congestion, most=_BATCH))
+        self._paths[number].asking.whole = self.apart
         return number
 
     def established(self, number: int, *, size: int, round_trip: float | None) -> None:
@@ -136,7 +182,7 @@ class R2cpEngine:
         path = self._path(number)
         if not path.retired:
             path.retired = True
-            for begin, end in path.standing.withdraw():
+            for begin, end, _ in path.standing.withdraw():
                 self._stream.pending.put_back(begin, end)
 
     def bound(self, number: int, left: int | None) -> None:
@@ -169,6 +215,8 @@ class R2cpEngine:
                 self._data(path, segment, now)
             case Limit():
                 self._heard(path, segment.echo, segment.limit, fin=segment.fin, now=now)
+                if self.apart:
+                    return
                 if segment.more:
                     self._senders.more(segment.limit, path, now)
                 else:
@@ -193,14 +241,14 @@ class R2cpEngine:
         """Requests for what comes next, before it is there, which must arrive: of the quickest path
         for a window, again once half of that is gone, or where something before it has none."""
         pending, buffer = self._stream.pending, self._stream.buffer
-        for number, path in self._paths.ready():
+        for number, path in self._paths.ready() if not self.apart else ():
             if path.limit is None or path.limit < self._senders.known or not self._may_stand(path):
                 continue
             if pending.begin < path.limit:
                 continue
             window = min(path.asking.window, path.affords * path.asking.size)
             bound = int(min(path.limit + window, buffer.read_upto + buffer.capacity))
-            if wanted := path.standing.take(pending, path.limit, bound):
+            if wanted := path.standing.take(pending, path.limit, bound, now=now):
                 clock = path.pipe.clock - 1  # it takes none: others may overtake it
                 blocks = tuple(Block(clock, *one) for one in wanted)
                 end = max(one.end for one in wanted)
@@ -238,8 +286,9 @@ class R2cpEngine:
         asks = path.pipe.under_way()
         for one in asks:
             path.pipe.cancel(one)
-        for begin, end in path.standing.withdraw():
+        for begin, end, _ in path.standing.withdraw():
             self._stream.pending.put_back(begin, end)
+        path.void = path.pipe.clock if self.apart else 0
         path.asking.delayed = None
         path.persist.clear()
         self._ask_again(path, asks)
@@ -314,6 +363,8 @@ class R2cpEngine:
         # What the application waits for is asked for by nobody, or something was lost just now.
         hasty = pending.begin == self.next or (path.pipe.fast and pending.holes)
         packets = int(min(asking.packets(hole=pending.holes), path.affords))
+        if self.apart:
+            packets -= path.standing.size // asking.size
         if packets <= 0:
             asking.delayed = None
             return None
@@ -323,7 +374,7 @@ class R2cpEngine:
         asking.delayed = None
         if not taken:
             return None
-        blocks, kept = asking.blocks(taken), self._may_stand(path)
+        blocks, kept = asking.blocks(taken), self._may_stand(path) or self.apart
         asking.ask(taken, pulled=True, now=now, kept=kept)
         upto = max(one.end for one in taken) if kept else self.next
         return asking.say(blocks, now, deq=self.next, upto=upto, pull=True)
@@ -331,14 +382,18 @@ class R2cpEngine:
     def _take(self, number: int, path: PipePath, packets: int, now: float) -> list[ByteRange]:
         """Ranges for at most so many segments, behind those that others will bring sooner."""
         buffer, size = self._stream.buffer, path.asking.size
-        others = (path.pipe for other, path in self._paths.ready() if other != number)
-        skip = rank(path.pipe, others, now) if self._ranked else 0
+        skip = self._skip(number, path, now) if self._ranked and not self.apart else 0
         bound = room = buffer.read_upto + buffer.capacity
+        if self.apart:
+            bound -= bound % size  # none is asked for in part
         if path.limit is not None:
             bound = min(bound, path.limit)
         taken: list[ByteRange] = []
         while packets > 0 and len(taken) < _RANGES:
-            one = self._stream.pending.take_beyond(skip, packets * size, bound=bound)
+            most = packets * size
+            if self.apart:
+                most -= self._stream.pending.begin % size
+            one = self._stream.pending.take_beyond(skip, most, bound=bound)
             if one is None:
                 break
             packets -= -(-(one.end - one.begin) // size)
@@ -347,22 +402,40 @@ class R2cpEngine:
             self.active.add(number)
         return taken
 
+    def _skip(self, number: int, path: PipePath, now: float) -> int:
+        """Bytes of those pending that the others will have brought by the time that it could."""
+        others = (
+            (other.pipe, other.standing.size) for one, other in self._paths.ready() if one != number
+        )
+        return rank(path.pipe, others, now)
+
     def _data(self, path: PipePath, segment: DataSegment, now: float) -> None:
         one = path.pipe.find(segment.begin)
-        # What stood has waited for its bytes, and so has what is no ask (any more), perhaps.
-        stood = self._stands if one is None else one.stood
-        self._heard(path, segment.echo, segment.end, fin=segment.fin, now=now, measure=not stood)
-        if segment.throttled:
+        # What stood has waited for its bytes, and so has what is no ask (any more), or answers an
+        # earlier one for the same bytes, perhaps.
+        waited = self._stands and (one is None or one.stood or segment.echo < one.clock)
+        self._heard(path, segment.echo, segment.end, fin=segment.fin, now=now, measure=not waited)
+        if segment.cell:
+            self.part()
+        if self.apart:
+            if path.standing.take_out(segment.begin, segment.end) is not None:
+                cell_asking.carried(path, None, segment)
+        elif segment.throttled:
             self._senders.limited(path, segment.end, segment.echo, now)
         else:
             self._senders.more(segment.end, path, now)
         before = self._stream.buffer.duplicates
         if not self._stream.accept(segment):
             return
-        path.carried += len(segment.data) - (self._stream.buffer.duplicates - before)
+        fresh = len(segment.data) - (self._stream.buffer.duplicates - before)
+        path.carried += max(0, fresh - segment.spared)
+        if segment.cell and fresh:
+            self._cells.append(segment.data)
         lost: list[Ask] = []
         for one in self._stream.answered(path.pipe, segment):
-            lost += path.pipe.came(one, segment.echo, now)
+            if segment.cell:
+                cell_asking.carried(path, one, segment)
+            lost += path.pipe.came(one, segment.echo, now, spared=segment.spared)
             path.copies.discard(one.number)
         lost = [one for one in lost if path.pipe.find(one.begin) is one]
         if lost:

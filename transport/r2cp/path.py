@@ -38,6 +38,8 @@ class PipePath:
     """Bytes that came over it first."""
     doubtful: bool = False
     """It has been silent for too long: others are asked for what it was, and for all else."""
+    void: int = 0
+    """Of a stream without order: others are asked for what requests before that clock asked for."""
     copies: set[int] = field(default_factory=set)
     """Numbers of asks that only find out whether it lives: their bytes are others' as well."""
     left: int | None = None

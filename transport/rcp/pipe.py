@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import inf
 from typing import Final
 
 from transport.spp.congestion.interface import Congestion
@@ -50,8 +51,18 @@ class Ask:
     """Arrivals of what was asked for after it."""
     kept: bool = False
     """The sender keeps it until it is there (standing pulls)."""
-    stood: bool = False
-    """It was kept so: when it comes says nothing of the round trip."""
+    stood_since: float = inf
+    """It was asked for then and kept so: when it comes says nothing of the round trip."""
+
+    @property
+    def stood(self) -> bool:
+        """It was there later than it was asked for."""
+        return self.stood_since < inf
+
+    def waited(self, echo: int) -> bool:
+        """Whether it may have, where the answer to that request brings it: when it comes says
+        nothing of the round trip."""
+        return self.stood or (self.kept and echo < self.clock)
 
 
 class Pipe:
@@ -151,12 +162,14 @@ class Pipe:
         self._newest = self._quiet = now
         self._reminded = False
 
-    def came(self, one: Ask, echo: int, now: float) -> list[Ask]:
-        """An ask was answered (`recv()`). Those that are lost by this, still under way."""
+    def came(self, one: Ask, echo: int, now: float, *, spared: int = 0) -> list[Ask]:
+        """An ask was answered (`recv()`), by a packet that many bytes smaller than was expected.
+        Those that are lost by this, still under way."""
         self._remove(one)
         early = echo < one.clock
-        if not (one.stood or (one.kept and early)):  # of what was kept nobody knows since when
-            self.congestion.acknowledged(one.size, sent_at=one.at, now=now, limited=self._limited)
+        if not one.waited(echo):
+            size = max(0, one.size - spared)
+            self.congestion.acknowledged(size, sent_at=one.at, now=now, limited=self._limited)
         if early:
             return []  # the answer to an earlier request says nothing of what came after that
         lost = []
@@ -165,6 +178,10 @@ class Pipe:
                 break
             if one.pulled and not other.pulled:
                 continue  # the sender answers blocks first
+            if echo < other.clock:
+                continue  # that one stood, and was sent before the sender heard of this
+            if other.stood and now < other.stood_since + self.round_trip.smoothed:
+                continue  # the sender may not have heard of it before it gave the others
             other.later += 1
             if other.later == THRESHOLD:  # once, though several answers may come before it is lost
                 lost.append(other)

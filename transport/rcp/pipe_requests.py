@@ -6,6 +6,7 @@ It knows the pipe and its sender's recent blocks, not which bytes are best asked
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import inf
 from typing import Final
 
 from transport.rcp.pending import ByteRange
@@ -34,6 +35,8 @@ class PipeRequests:
         self.size = settings.size
         """Bytes of data in a segment."""
         self.pipe = Pipe(congestion or NewReno(segment=packet), segment=packet)
+        self.whole = False
+        """Each ask ends where a segment does that is counted from the stream's beginning."""
         self.rate = 0
         """Bytes/second that requests tell the sender's timer (5.2.3); 0: none."""
         self.delayed: float | None = None
@@ -83,14 +86,16 @@ class PipeRequests:
         pulled: bool,
         now: float,
         kept: bool = False,
-        stood: bool = False,
+        stood_since: float = inf,
     ) -> None:
         """The next request asks for these, in segments. `kept`: its sender keeps what is not there
-        yet; `stood`: an earlier request did, and it was kept."""
+        yet; `stood_since`: an earlier request did, at that time, and it was kept."""
+        stood = stood_since < inf
         more = self._settings.packet - self._settings.size
         for first, last in ranges:
-            for begin in range(first, last, self.size):
-                end = min(begin + self.size, last)
+            begin = first
+            while begin < last:
+                end = min(begin + self.size - (begin % self.size if self.whole else 0), last)
                 one = self.pipe.ask(
                     begin,
                     end,
@@ -99,7 +104,8 @@ class PipeRequests:
                     pulled=pulled,
                     now=now,
                 )
-                one.kept, one.stood = kept, stood
+                one.kept, one.stood_since = kept, stood_since
+                begin = end
 
     def say(self, fresh: Sequence[Block], now: float, *, deq: int, upto: int, pull: bool) -> Req:
         """A request with these new blocks and the recent ones."""

@@ -10,7 +10,8 @@ the stream from 0. Kinds are the low three bits of the first byte:
     REQ      PUL in bit 3, number of blocks in bits 4 to 7; request clock, SEG.DEQ,
              SEG.REQ - SEG.DEQ; each block: age, end - SEG.DEQ, length
     REQ at a rate: the same, with bytes/second after SEG.REQ
-    DATA     FIN in bit 3, THROTTLED in bit 4; echo of the clock, begin, bytes to the end
+    DATA     FIN in bit 3, THROTTLED in bit 4, CELL in bit 5; echo of the clock, begin, bytes to the
+             end; of a cell less the zeros at its end
     LIMIT    FIN in bit 3, MORE in bit 4; echo of the clock, limit
     FIN      length of the stream
 """
@@ -34,6 +35,7 @@ LARGEST_OFFSET: Final = 1 << 60
 _PUL: Final = 0x08
 _FIN: Final = 0x08
 _THROTTLED: Final = 0x10
+_CELL: Final = 0x20
 _MORE: Final = 0x10
 _KIND: Final = 0x07
 _SYN, _SYN_ACK, _ACK, _REQ, _RATED, _DATA, _LIMIT, _END = range(8)
@@ -103,10 +105,19 @@ class DataSegment(NamedTuple):
     """The stream ends with them."""
     throttled: bool = False
     """More may not be asked for now."""
+    cell: bool = False
+    """They can be read whatever lies before them; zeros at their end do not cross."""
+    spared: int = 0
+    """Bytes of such zeros."""
 
     @property
     def end(self) -> int:
         return self.begin + len(self.data)
+
+    def padded(self, size: int) -> DataSegment:
+        """A cell as it was before its zeros were left out."""
+        spared = max(0, size - len(self.data))
+        return self._replace(data=self.data.ljust(size, b"\0"), spared=spared)
 
 
 class Limit(NamedTuple):
@@ -134,9 +145,12 @@ def encode(segment: Segment) -> bytes:
     match segment:
         case DataSegment():
             _check(0 < len(segment.data) <= LARGEST_SEGMENT and segment.end <= LARGEST_OFFSET)
-            flags = segment.fin * _FIN | segment.throttled * _THROTTLED
+            flags = segment.fin * _FIN | segment.throttled * _THROTTLED | segment.cell * _CELL
             head = bytes([_DATA | flags]) + varint.encode(segment.echo)
-            return head + varint.encode(segment.begin) + segment.data
+            data = segment.data
+            if segment.cell:
+                data = data.rstrip(b"\0") or data[:1]
+            return head + varint.encode(segment.begin) + data
         case Req():
             return _encode_request(segment)
         case Limit():
@@ -246,14 +260,17 @@ _DECODERS: Final = {
 
 
 def _decode_data(first: int, data: bytes) -> DataSegment:
-    if first & ~(_KIND | _FIN | _THROTTLED):
+    if first & ~(_KIND | _FIN | _THROTTLED | _CELL):
         raise PeerError("DATA has unknown flags")
     echo, at = varint.decode(data, 1)
     begin, at = varint.decode(data, at)
     if not 0 < len(data) - at <= LARGEST_SEGMENT:
         raise PeerError("DATA is empty or too long")
     _sound_offset(begin + len(data) - at)
-    return DataSegment(echo, begin, data[at:], bool(first & _FIN), bool(first & _THROTTLED))
+    fin, throttled, cell = (bool(first & flag) for flag in (_FIN, _THROTTLED, _CELL))
+    if cell and len(data) - at > 1 and not data[-1]:
+        raise PeerError("a cell has zeros at its end")
+    return DataSegment(echo, begin, data[at:], fin, throttled, cell)
 
 
 def _decode_request(first: int, data: bytes) -> Req:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from hats.multiplexer import Multiplexer
+from hats.multiplexer import FarChoice, Grant, Multiplexer
 from hats.tree.hierarchy import Hierarchy
 from hats.tree.node import Node
 from transport.sending.outgoing import Budget, Introduction, Outgoing
@@ -29,7 +29,13 @@ class TreeOutbox:
         budget: Budget,
         *,
         wake: Callable[[], None],
+        far: Callable[[int, float], FarChoice | None] = lambda behind, now: None,
     ) -> None:
+        """`far`: what may go a longer way now, with so many bytes of what waits left to others."""
+        self._far = far
+        self._dropped: set[int] = set()
+        self._apart = False
+        """Frames say where they stand."""
         self.session = session
         self.hierarchy = hierarchy
         self.multiplexer = multiplexer
@@ -41,6 +47,8 @@ class TreeOutbox:
         """Granted, but what introduces its component goes first."""
         self._behind: Message | None = None
         """To be said once that has gone: no more will come of its component."""
+        self._sent = 0, 0
+        """The component behind which that is to be read, and its bytes."""
         self.payload_sent = 0
         """Component bytes that went to the link."""
 
@@ -75,6 +83,8 @@ class TreeOutbox:
         if outgoing is None:
             return False
         del self._by_leaf[outgoing.leaf]
+        if self._apart and outgoing.taken:
+            self._dropped.add(component)
         outgoing.close()
         self.hierarchy.remove(outgoing.leaf)
         return True
@@ -97,23 +107,88 @@ class TreeOutbox:
             self._behind = None
         return data
 
+    # -- transport.link.interface.ApartOutbox ------------------------------------------------------
+
+    @property
+    def apart(self) -> bool:
+        peer = self.session.peer
+        return peer is not None and abilities.APART in peer.accepts
+
+    def next_said(self, *, now: float) -> list[Data | Control]:
+        self._apart = True
+        said: list[Data | Control] = []
+        while (payload := self.session.next_control()) is not None:
+            said.append(Control(payload))
+        if self._behind is not None:
+            self.session.enqueue(self._behind)
+            self._behind = None
+            payload = self.session.next_control()
+            if payload is not None:
+                said.append(Control(payload, behind=self._sent))
+        return said
+
+    def next_near(self, *, now: float, most: int) -> list[Data | Control]:
+        said = self.next_said(now=now)
+        grant = self.multiplexer.next_quantum(now, most)
+        return said if grant is None else [*said, *self._pieces(grant)]
+
+    def next_far(self, *, now: float, most: int, behind: int) -> list[Data | Control]:
+        chosen = self._far(behind, now)
+        if chosen is None:
+            return []
+        grant = self.multiplexer.grant(chosen.leaf, min(chosen.length, most), now)
+        return [*self.next_said(now=now), *self._pieces(grant, skip=chosen.skip)]
+
+    def dropped(self) -> list[int]:
+        dropped, self._dropped = list(self._dropped), set()
+        return dropped
+
+    def _pieces(self, grant: Grant, *, skip: int = 0) -> list[Data | Control]:
+        """What was granted, behind what introduces it."""
+        outgoing = self._introduced(grant)
+        said = self.next_said(now=0.0)
+        frames: list[Data] = []
+        for offset, data in outgoing.take_pieces(grant.length, skip=skip):
+            self.payload_sent += len(data)
+            ends = outgoing.ends(offset + len(data)) and outgoing.epilogue is None
+            outgoing.end_said |= ends
+            frames.append(Data(outgoing.component, data, ends, offset))
+        if grant.last:
+            if not outgoing.end_said and outgoing.epilogue is None:
+                frames.append(Data(outgoing.component, b"", True, outgoing.written))
+            self._sent = outgoing.component, outgoing.written
+            self._leave(outgoing)
+            if not frames:
+                return [*said, *self.next_said(now=0.0)]
+        return [*said, *frames]
+
+    # -- inside ------------------------------------------------------------------------------------
+
     def _granted(self, now: float) -> Data | None:
         """The quantum that the tree chooses; what introduces its component is queued."""
         grant = self.multiplexer.next_quantum(now)
         if grant is None:
             return None
+        outgoing = self._introduced(grant)
+        data = outgoing.take(grant.length)
+        self.payload_sent += len(data)
+        if grant.last:
+            self._leave(outgoing)
+        last = grant.last and outgoing.epilogue is None
+        peer = self.session.peer
+        told = peer is not None and abilities.PACED in peer.accepts
+        return Data(outgoing.component, data, last, paced=told)
+
+    def _introduced(self, grant: Grant) -> Outgoing:
         outgoing = self._by_leaf[grant.leaf]
         for message, headers in outgoing.preface:
             self.session.enqueue(message, headers)
         outgoing.preface = ()
-        data = outgoing.take(grant.length)
-        self.payload_sent += len(data)
-        if grant.last:
-            del self._by_leaf[grant.leaf]
-            del self._by_component[outgoing.component]
-            outgoing.close()
-            self._behind = outgoing.epilogue
-        last = grant.last and outgoing.epilogue is None
-        peer = self.session.peer
-        told = peer is not None and abilities.PACED in peer.accepts
-        return Data(outgoing.component, data, last, told)
+        return outgoing
+
+    def _leave(self, outgoing: Outgoing) -> None:
+        """All of it has gone."""
+        del self._by_leaf[outgoing.leaf]
+        del self._by_component[outgoing.component]
+        outgoing.close()
+        self._behind = outgoing.epilogue

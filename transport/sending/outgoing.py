@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from hats.tree.hierarchy import Hierarchy
 from hats.tree.node import Node
@@ -56,6 +56,13 @@ class Budget:
         return self.used > 0 and over > 0 and over > min(self._parked(), self.limit)
 
 
+class _Chunk(NamedTuple):
+    """Bytes that wait, and where in the component they begin."""
+
+    start: int
+    data: bytes
+
+
 class Outgoing:
     """The bytes of one component between its source and the link."""
 
@@ -84,10 +91,13 @@ class Outgoing:
         self._budget = budget
         self._wake = wake
         self._credit = SendCredit()
-        self._chunks: deque[bytes] = deque()
+        self._chunks: deque[_Chunk] = deque()
         self._offset = 0
+        """Bytes of the first that have gone."""
         self._offered = 0
         self._finished = False
+        self.end_said = False
+        """The frame with its last byte has said that it is."""
         self._closed = False
         self._drained = asyncio.Event()
 
@@ -105,7 +115,7 @@ class Outgoing:
         """Bytes from the source. Ignored once the component is closed."""
         if self._closed or not data:
             return
-        self._chunks.append(data)
+        self._chunks.append(_Chunk(self.written, data))
         self.written += len(data)
         self._budget.add(len(data))
         self._offer()
@@ -138,7 +148,7 @@ class Outgoing:
         parts = []
         need = length
         while need:
-            chunk = self._chunks[0]
+            chunk = self._chunks[0].data
             part = chunk[self._offset : self._offset + need]
             parts.append(part)
             need -= len(part)
@@ -146,11 +156,62 @@ class Outgoing:
             if self._offset == len(chunk):
                 self._chunks.popleft()
                 self._offset = 0
+        self._took(length)
+        return b"".join(parts)
+
+    def take_pieces(self, length: int, *, skip: int = 0) -> list[tuple[int, bytes]]:
+        """So many bytes of what waits, behind the first `skip`, with where each piece begins: some
+        of what lies between may have gone before."""
+        pieces: list[tuple[int, bytes]] = []
+        place, at = 0, self._offset
+        need = length
+        while need:
+            start, chunk = self._chunks[place]
+            if skip >= len(chunk) - at:
+                skip -= len(chunk) - at
+                place, at = place + 1, 0
+                continue
+            begin = at + skip
+            end, skip = min(len(chunk), begin + need), 0
+            self._join(pieces, start + begin, chunk[begin:end])
+            need -= end - begin
+            place, at = self._cut_out(place, at, begin, end)
+        self._took(length)
+        return pieces
+
+    def ends(self, offset: int) -> bool:
+        """Whether the component does, there."""
+        return self._finished and offset == self.written
+
+    def _cut_out(self, place: int, at: int, begin: int, end: int) -> tuple[int, int]:
+        """These bytes of a chunk have gone, of which those before `at` had; what comes next."""
+        start, chunk = self._chunks[place]
+        if begin == at and place == 0:
+            self._offset = end
+            if end == len(chunk):
+                self._chunks.popleft()
+                self._offset = 0
+            return 0, self._offset
+        rest = [_Chunk(start, chunk[:begin])] * (begin > at or place == 0)
+        if end < len(chunk):
+            rest.append(_Chunk(start + end, chunk[end:]))
+        del self._chunks[place]
+        for one in reversed(rest):
+            self._chunks.insert(place, one)
+        return place + (begin > at or place == 0), 0
+
+    @staticmethod
+    def _join(pieces: list[tuple[int, bytes]], offset: int, data: bytes) -> None:
+        if pieces and pieces[-1][0] + len(pieces[-1][1]) == offset:
+            offset, before = pieces.pop()
+            data = before + data
+        pieces.append((offset, data))
+
+    def _took(self, length: int) -> None:
         self.taken += length
         self._budget.add(-length)
         if self.held < HIGH_WATER:
             self._drained.set()
-        return b"".join(parts)
 
     async def room(self) -> None:
         """Until the source may deliver more, by this component's mark and the device's budget."""

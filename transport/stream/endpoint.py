@@ -19,7 +19,7 @@ Pure. It does not know what a component is, nor what carries the bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -30,14 +30,28 @@ from transport.gate.controller import Gate
 from transport.gate.granted_streams import GrantedStreams
 from transport.gate.report_spacing import REPORT_EVERY, REPORT_EVERY_THIN, THIN
 from transport.link.connection import DeliveryReport
-from transport.link.interface import LinkStatistics, Outbox
+from transport.link.interface import ApartOutbox, LinkStatistics, Outbox
 from transport.link.quantum import Chunks
+from transport.stream.cell_filler import CellFiller
 from transport.stream.long_run import Run
 from transport.stream.probe import RESUMED, Probe
+from transport.stream.reassembly import Reassembly, joined
 from transport.stream.retained import Retained
 from transport.stream.sent_pace import REPLAYED, SentPace, unmarked
 from wire.errors import PeerError
-from wire.frames import CLOCK_TICK, END, PADDING, Control, Data, FrameReader, FrameWriter, Report
+from wire.frames import (
+    APART,
+    CLOCK_TICK,
+    END,
+    PADDING,
+    CellFrame,
+    Control,
+    Data,
+    Frame,
+    FrameReader,
+    FrameWriter,
+    Report,
+)
 
 REPORT_SIZE: Final = len(FrameWriter().encode(Report(0, 0)))
 """Bytes of a report frame."""
@@ -54,6 +68,8 @@ _OUTAGE: Final = 4.0
 _MANY: Final = 4
 """Reports that come at once, because this end was late: the newest tells enough, but for a gate
 that still searches."""
+_LEAST_CELL: Final = 256
+"""Bytes, whatever the quantum: a cell has a header."""
 _UNOPENED: Final = 16_384
 """Bytes of a record of TLS at most: reported as they come, but lost to the peer where the
 connection breaks before the record's end. So much of what was reported is kept."""
@@ -85,6 +101,13 @@ class Endpoint:
         self._outbox = outbox
         self._pace = SentPace()
         self._run = Run()
+        self._filler: CellFiller | None = None
+        """What is sent is in cells from some time on, whatever carries it."""
+        self._reassembly = Reassembly()
+        self._parted = False
+        """What comes in order over this connection comes as cells as well."""
+        self._data_sent = False
+        """Component bytes have gone in frames that say nothing of their place."""
         self._retained = Retained()
         self._resumed_from = 0
         self._replayed_until = float("-inf")
@@ -154,6 +177,9 @@ class Endpoint:
         """
         frames: list[Data | Control] = []
         reports: list[Report] = []
+        if self._parted:
+            self._heard_at, self._received = now, self._received + len(data)
+            return frames
         # Of the rest of a record, whose part alone could wait longer, the report goes sooner.
         told_when = self._countable > self._reported and bool(self._arriving) <= bool(arriving)
         self._heard_at = now
@@ -162,6 +188,8 @@ class Endpoint:
         for frame in self._reader.feed(data):
             if isinstance(frame, Report):
                 reports.append(frame)
+            elif isinstance(frame, CellFrame):
+                frames += self._from_cell(frame)
             elif frame == END:
                 self.ended = True
                 break
@@ -179,6 +207,69 @@ class Endpoint:
                 self._busy_since = now
             self._arrived_at = now
         self.stirred = bool(reports or frames) or not told_when or now >= self._report_due
+        return frames
+
+    # -- cells in no order -------------------------------------------------------------------------
+
+    def part(self, now: float, at: int, size: int) -> bytes | None:
+        """The word that all that follows on this connection is cells, behind so many bytes, and
+        what fills the last cell; None: it is not, because the peer can't read them, or something
+        has gone in order that they would have to continue."""
+        outbox = self._outbox
+        if not isinstance(outbox, ApartOutbox) or not outbox.apart or self._retained.replaying:
+            return None
+        if self._filler is None:
+            if self._data_sent:
+                return None
+            self._filler = CellFiller(outbox)
+        word = self._writer.encode(APART)
+        word += bytes(-(at + len(word)) % size)
+        self._retained.part(word)
+        self.gate.on_sent(now, len(word))
+        return word
+
+    def next_cell(self, now: float, size: int, *, place: int, behind: int) -> bytes | None:
+        """A cell, chosen now, which takes so many bytes of the stream from `place` on, counted from
+        where it lost its order. None: there is nothing for this path (`CellFiller.next_cell`)."""
+        assert self._filler is not None
+        self._asked_at = now
+        self.gate.quantum = self._outbox.quantum
+        cell = self._filler.next_cell(now, size, behind=behind)
+        if cell is None:
+            if not behind:
+                self._asked_rate.dry(now)
+            return None
+        if not self.gate.under_way:
+            self._owed_since = now
+        self.gate.on_sent(now, size)
+        self._sent += len(cell)
+        self._retained.place(place, size, cell)
+        return cell
+
+    def farewell(self) -> bytes:
+        """The last word, as this connection has it."""
+        if self._filler is not None and self._retained.parted:
+            return self._filler.farewell()
+        return self._writer.encode(END)
+
+    def receive_cells(self, now: float, cells: Iterable[bytes]) -> list[Data | Control]:
+        """What cells make readable. Raises PeerError if the peer broke the protocol."""
+        self._heard_at = self._arrived_at = now
+        self.stirred = False
+        found = [frame for cell in cells for frame in self._reassembly.feed(cell)]
+        return self._readable(joined(found))
+
+    def _from_cell(self, frame: CellFrame) -> list[Data | Control]:
+        if frame is APART:
+            self._parted = True
+            return []
+        return self._readable(self._reassembly.feed(frame.cell))
+
+    def _readable(self, frames: list[Data | Control]) -> list[Data | Control]:
+        self._spoken_to = self._spoken_to or bool(frames)
+        if END in frames:
+            self.ended = True
+            frames.remove(END)
         return frames
 
     def delivered(self, now: float, news: DeliveryReport) -> None:
@@ -214,6 +305,7 @@ class Endpoint:
         Of a report that was cut off the rest will not come: reports are not sent again.
         """
         self._arriving = 0
+        self._parted = False
         self._received -= self._reader.drop_cut_report()
         return self._countable
 
@@ -331,6 +423,8 @@ class Endpoint:
         A small chunk waits for nothing but the gate, which opens for a whole one.
         """
         quantum = self._outbox.quantum
+        if self._filler is not None:
+            return self._cell_frame(now, self._filler)
         self.gate.quantum = quantum * (1 if self.gate.starting else self.chunks.frames)
         if self.gate.may_send(now, self.gate.quantum):
             return self._chunk(now, quantum) or self._padding(now)
@@ -338,6 +432,17 @@ class Endpoint:
             frame = self._outbox.next_frame(now=now, urgent=True)
             return b"" if frame is None else self._encoded(frame, quantum)
         return b""
+
+    def _cell_frame(self, now: float, filler: CellFiller) -> bytes:
+        """The same, in cells: whoever reads them has to do with offsets from some time on."""
+        self.gate.quantum = size = max(self._outbox.quantum, _LEAST_CELL)
+        if self.gate.may_send(now, size):
+            cell = filler.next_cell(now, size)
+        elif self.gate.may_send(now, 1, urgent=True):
+            cell = filler.next_cell(now, size, urgent=True)
+        else:
+            cell = None
+        return b"" if cell is None else self._encoded(CellFrame(cell), size)
 
     def _chunk(self, now: float, quantum: int) -> bytes:
         """Frames, chosen now: one, or as many as share a chunk.
@@ -373,8 +478,9 @@ class Endpoint:
         self._padding_sent += len(piece)
         return self._encoded(Data(PADDING, piece), self._outbox.quantum)
 
-    def _encoded(self, frame: Data | Control, quantum: int) -> bytes:
+    def _encoded(self, frame: Frame, quantum: int) -> bytes:
         """The frame's bytes, and before them the quantum's size where that has changed."""
+        self._data_sent = self._data_sent or isinstance(frame, Data)
         prefix = self._writer.quantum(quantum) if isinstance(frame, Data) else b""
         encoded = prefix + self._writer.encode(frame)
         self._retained.add(encoded)

@@ -52,5 +52,5 @@ class SentPace:
 def unmarked(frame: Frame) -> Frame:
     """The same without the mark."""
     if isinstance(frame, Data) and frame.paced:
-        return Data(frame.component, frame.payload, frame.last)
+        return Data(frame.component, frame.payload, frame.last, frame.offset)
     return frame

@@ -8,7 +8,7 @@ transport/udp/connection.py) nor who makes new connections (transport/stream/dia
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from monitor.estimate import BandwidthEstimate
@@ -87,7 +87,9 @@ class StreamLink:
         self._closed = True
         connection, self._connection = self._connection, None
         if connection is not None:
-            connection.finish(FrameWriter().encode(END))
+            endpoint = self._endpoint
+            words = FrameWriter().encode(END) if endpoint is None else endpoint.farewell()
+            connection.finish(words)
             self._crossed += connection.crossed
         if self._on_lost is not None:
             self._on_lost(None)
@@ -279,6 +281,38 @@ class StreamLink:
             self.close()
         if self._endpoint.stirred:
             self.wake()
+
+    def part(self, at: int, size: int) -> bytes | None:
+        assert self._endpoint is not None
+        return self._endpoint.part(self._loop.time(), at, size)
+
+    def next_cell(self, size: int, *, place: int, behind: int) -> bytes | None:
+        assert self._endpoint is not None
+        now = self._loop.time()
+        try:
+            cell = self._endpoint.next_cell(now, size, place=place, behind=behind)
+        except Exception as error:  # as above
+            self.close(LinkError(f"the session failed to choose what to send: {error}"))
+            raise
+        if cell is not None:
+            self._on_use()
+        return cell
+
+    def heard_cells(self, cells: Sequence[bytes]) -> None:
+        assert self._endpoint is not None
+        assert self._inbox is not None
+        now = self._loop.time()
+        try:
+            frames = self._endpoint.receive_cells(now, cells)
+        except PeerError as error:
+            self.failed(error)
+            return
+        self._on_use()
+        if frames:
+            self._inbox.frames_received(frames, now=now)
+            self.wake()
+        if self._endpoint.ended:
+            self.close()
 
     def delivered(self, news: DeliveryReport) -> None:
         assert self._endpoint is not None

@@ -4,7 +4,8 @@
 
 The model is BBR's (Cardwell and others, "BBR: Congestion-Based Congestion Control", 2016), the
 search is the gate's (transport/gate/controller.py): while a window is used up, no queue shows and
-as much more comes, `more` doubles; else it is a few packets. At the start the window doubles each
+as much more comes, `more` doubles; else it is a few packets, or what comes during the delays of
+machines, where that is more. At the start the window doubles each
 round, until packets wait. So the queue at the bottleneck stays short whatever its size, and a loss
 in the air costs nothing but itself. What
 was delivered is forgotten after some rounds, the least round trip after some seconds; then the
@@ -104,6 +105,11 @@ class BottleneckBased:
         """Bytes/second that the path has delivered lately; 0: nothing is known."""
         return max(self._rates)
 
+    @property
+    def found(self) -> float:
+        """The same where it is the bottleneck's, as far as is known; 0: it may be more."""
+        return 0.0 if self._search else self.rate
+
     def allowance(self, round_trip: RoundTrip) -> tuple[float, float]:
         self._noise = round_trip.variation
         return max(self._window(), self._search, float(_LEAST * self._segment)), float("inf")
@@ -112,7 +118,13 @@ class BottleneckBased:
         if self._contention.active:
             return self._contention.window
         held = self.rate * self._least if self.rate else 0.0
-        return _DRAINED * held if self._draining == _DRAIN else held + self._more
+        return _DRAINED * held if self._draining == _DRAIN else held + self._above
+
+    @property
+    def _above(self) -> float:
+        """Bytes above what the path holds: what a machine's delays hold counts as well, or a fast
+        path's rate would fall to where some packets last as long as these."""
+        return max(self._more, self.rate * _GRAIN)
 
     def sent(self, size: int, *, under_way: int, now: float) -> None:
         self._resume(now, ahead=under_way - size)
@@ -147,6 +159,11 @@ class BottleneckBased:
         self._watch_others(NewsOfArrival(size, sent_at, now), trip, waited=waited, limited=limited)
         if sent_at >= self._round_from:
             self._end_round(now)
+
+    def arrived(self, size: int) -> None:
+        """So many bytes have come of which nobody knows when they left: they count as carried."""
+        self._under_way = max(0, self._under_way - size)
+        self._delivered += size
 
     def lost(self, size: int, *, sent_at: float, now: float) -> None:
         """A search that loses many has gone too far; what is lost otherwise says little."""

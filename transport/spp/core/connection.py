@@ -277,6 +277,10 @@ class SppConnection:
         """Seconds for which the peer owes an acknowledgement and none has come; 0: owes none."""
         return self._sender.recovery.unanswered(now)
 
+    def silent(self, now: float) -> float:
+        """Seconds since anything of the peer came."""
+        return now - self._news_at
+
     def doubts(self) -> bool:
         """Since the last call something was sent to a peer that may not know the connection."""
         doubts, self._doubts = self._doubts, False
@@ -296,7 +300,7 @@ class SppConnection:
             smoothed=self._sender.round_trip.smoothed,
             least=self._sender.round_trip.least,
             datagram=self._sender.mtu.size,
-            silent=now - self._news_at,
+            silent=self.silent(now),
             held=self._incoming.held,
         )
 

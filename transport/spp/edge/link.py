@@ -110,6 +110,10 @@ class SppLink:
         """Seconds for which the peer owes an acknowledgement and none has come; 0: owes none."""
         return self._connection.unanswered(self._loop.time())
 
+    def silent(self) -> float:
+        """Seconds since anything of the peer came."""
+        return self._connection.silent(self._loop.time())
+
     def backlog(self) -> int:
         """Bytes that were accepted and are not on the wire, those in the kernel included."""
         return self._connection.backlog(self._loop.time()) + self._port.queued

@@ -1,0 +1,62 @@
+"""Pages over two paths at once, in virtual time: sooner than over the quicker one alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pytest
+
+from bench.origins.synthetic import Shelf, page, prepared
+from bench.pairs.paths_pair import paths_pair
+from emulation.lines.profiles import profile
+from emulation.memory.virtual_time import run
+from policies.builtin.default import Default
+from remote_proxy.jobs.services import Services
+
+PAGES = [page(f"http://{number}.test/", text=40_000, large=400_000) for number in range(3)]
+MADE = prepared(PAGES)
+REST = 6.0
+"""Seconds between two loads."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathsLoad:
+    """One load: seconds until its text, all pictures coarse, and all of it was there."""
+
+    text: float
+    painted: float
+    complete: float
+
+
+async def _loads(names: Sequence[str]) -> list[PathsLoad]:
+    """A page after the other, each after a rest."""
+    loop, loads = asyncio.get_running_loop(), []
+    services = Services(Shelf(PAGES), MADE)
+    async with paths_pair([profile(name) for name in names], services, [Default()]) as (pair, _):
+        for one in PAGES:
+            await asyncio.sleep(REST)
+            began = loop.time()
+            document = await pair.load(one.url)
+            text = loop.time() - began
+            await pair.complete(document)
+            painted, complete = (pair.witness.when(document, name) for name in ("low", "original"))
+            assert painted is not None
+            assert complete is not None
+            loads.append(PathsLoad(text, painted - began, complete - began))
+    return loads
+
+
+@pytest.mark.parametrize(
+    ("other", "first", "painted"), [("384k", 0.75, 0.6), ("satellite", 1.0, 0.65)]
+)
+def test_two_paths_show_a_page_sooner_than_the_quicker_one_and_complete_it_sooner(
+    other: str, first: float, painted: float
+) -> None:
+    """The first load finds paths whose rates nobody knows."""
+    alone, both = run(_loads(["384k"])), run(_loads(["384k", other]))
+    for load, (one, two) in enumerate(zip(alone, both, strict=True)):
+        assert two.text <= one.text * (0.85 if load else 1.0)
+        assert two.painted <= one.painted * (painted if load else first)
+        assert two.complete < 0.56 * one.complete

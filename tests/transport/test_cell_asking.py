@@ -1,0 +1,129 @@
+"""Cells at their receiver: as many as a window holds are asked for, whoever has something."""
+
+from __future__ import annotations
+
+import pytest
+
+from transport.r2cp import cell_asking
+from transport.r2cp.engine import R2cpEngine
+from transport.r2cp.path import PipePath
+from transport.rcp.pending import ByteRange
+from transport.rcp.pipe_requests import PipeRequests
+from transport.rcp.segments import DataSegment, Req
+from transport.rcp.settings import RcpSettings
+from transport.spp.congestion.bottleneck import BottleneckBased
+
+SETTINGS = RcpSettings(size=1_000)
+
+
+def engine(*round_trips: float) -> R2cpEngine:
+    one = R2cpEngine(SETTINGS, stands=True)
+    for trip in round_trips:
+        number = one.open(BottleneckBased(segment=SETTINGS.packet))
+        one.established(number, size=1_000, round_trip=trip)
+    one.part()
+    return one
+
+
+def asked(one: R2cpEngine, now: float) -> dict[int, list[int]]:
+    """By path the cells that requests name for the first time."""
+    cells: dict[int, list[int]] = {}
+    for number, request in one.requests(now):
+        assert isinstance(request, Req)
+        for block in request.blocks:
+            if block.clock == request.clock:
+                assert block.begin % 1_000 == block.end % 1_000 == 0
+                cells.setdefault(number, []).extend(range(block.begin // 1_000, block.end // 1_000))
+    return cells
+
+
+def cell(place: int, echo: int, data: bytes = b"x") -> DataSegment:
+    return DataSegment(echo, place * 1_000, data, cell=True).padded(1_000)
+
+
+def test_every_path_is_asked_for_a_window_and_what_is_kept_counts() -> None:
+    one = engine(0.1, 0.6)
+    cells = asked(one, 0.0)
+    assert cells == {0: list(range(10)), 1: list(range(10, 20))}
+    one.kept(0, [ByteRange(0, 10_000)])
+    assert one.pipe(0).idle
+    assert one.owed(0) == 10_000
+    assert asked(one, 0.2) == {}
+
+
+def test_cells_are_handed_on_as_they_come_and_once() -> None:
+    one = engine(0.1, 0.6)
+    asked(one, 0.0)
+    for place in (12, 3, 12):
+        one.received(1 if place == 12 else 0, cell(place, 0, b"%d" % place), 0.3)
+    assert [data.rstrip(b"\0") for data in one.cells()] == [b"12", b"3"]
+    assert one.cells() == []
+    assert one.next == 0
+
+
+def test_what_was_kept_and_is_given_can_be_missed() -> None:
+    one = engine(0.1, 0.1)
+    asked(one, 0.0)
+    one.kept(0, [ByteRange(0, 10_000)])
+    one.given(0, [ByteRange(0, 5_000)], 3.0)
+    assert one.owed(0) == pytest.approx(10_000, rel=0.1)
+    for place in (1, 2, 3, 4):
+        one.received(0, cell(place, 0), 3.05)
+    due = one.next_timer()
+    assert due is not None
+    one.on_timer(due)
+    assert 0 in [place for places in asked(one, due).values() for place in places]
+
+
+def test_a_path_that_is_doubted_is_asked_for_nothing_and_others_are() -> None:
+    one = engine(0.1, 0.1)
+    asked(one, 0.0)
+    one.kept(0, [ByteRange(0, 10_000)])
+    assert one.void(0) == 0
+    one.doubt(0)
+    assert one.void(0) > 0
+    one.received(1, cell(10, 0), 0.2)
+    assert set(asked(one, 0.3)[1]) <= set(range(10))
+
+
+def test_what_lies_behind_the_others_is_what_they_carry_for_as_long() -> None:
+    def path(trip: float, rate: float) -> PipePath:
+        control = BottleneckBased(segment=SETTINGS.packet)
+        asking = PipeRequests(SETTINGS, control)
+        asking.begin(size=1_000, round_trip=trip)
+        for number in range(30):
+            sent = number * 0.01
+            control.sent(1_000, under_way=1_000, now=sent)
+            control.acknowledged(round(rate / 100), sent_at=sent, now=sent + trip, limited=False)
+        return PipePath(asking)
+
+    quick, slow = path(0.1, 48_000), path(0.6, 125_000)
+    control = quick.pipe.congestion
+    assert isinstance(control, BottleneckBased)
+    rate = control.rate
+    assert cell_asking.behind(slow, [quick]) == int(rate * 0.25) // 1_000 * 1_000
+    assert cell_asking.behind(quick, [slow]) == 0
+
+
+def test_empty_cells_tell_nothing_of_a_rate() -> None:
+    one = engine(0.1)
+    asked(one, 0.0)
+    for place in range(8):
+        one.received(0, cell(place, 0, b"\0"), 0.1 + place / 1_000)
+    control = one.pipe(0).congestion
+    assert isinstance(control, BottleneckBased)
+    assert control.rate < 8 * 100 / 0.1
+
+
+def test_a_path_that_rests_brings_nothing_sooner() -> None:
+    """Else what is said would wait for one that nobody asks."""
+    one = engine(0.1, 0.6)
+    assert one.behind(1) > 0
+    one.spare(0, True)
+    assert one.behind(1) == 0
+    one.spare(0, False)
+    one.bound(0, 100)
+    assert one.behind(1) == 0
+    one.bound(0, None)
+    one.retire(0)
+    assert one.behind(1) == 0

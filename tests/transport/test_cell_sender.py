@@ -1,0 +1,197 @@
+"""Cells at their sender: filled when they go, kept until then, sent again as they were."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import pytest
+
+from transport.multipath.cell_sender import CellSender
+from transport.multipath.late_content import LateStream
+from transport.multipath.words import GivenWord, KeptWord
+from transport.rcp.pending import ByteRange
+from transport.rcp.segments import Block, DataSegment, Req
+from wire.errors import PeerError
+
+SIZE = 1_000
+Said = DataSegment | KeptWord | GivenWord
+
+
+class Tickets:
+    """A stream of cells, and what there is to put into them."""
+
+    def __init__(self) -> None:
+        self.now = 5.0
+        self.near: deque[bytes] = deque()
+        self.far: deque[bytes] = deque()
+        self.stream = LateStream(capacity=40 * SIZE, size=SIZE, clock=lambda: self.now)
+        self.stream.ordered.write(bytes(SIZE))
+        self.stream.part()
+        self.stream.choose = self._choose
+
+    def _choose(self, place: int, behind: int) -> bytes | None:
+        waiting = self.far if behind else self.near
+        return waiting.popleft() if waiting else None
+
+
+def pull(clock: int, *cells: int, deq: int = 0) -> Req:
+    blocks = tuple(Block(clock, one * SIZE, (one + 1) * SIZE) for one in cells)
+    return Req(clock, deq * SIZE, deq * SIZE, True, blocks)
+
+
+def ranges(*cells: int) -> tuple[ByteRange, ...]:
+    return tuple(ByteRange(one * SIZE, (one + 1) * SIZE) for one in cells)
+
+
+def shown(said: list[Said]) -> list[tuple[int, bytes] | KeptWord | GivenWord]:
+    return [
+        (one.begin // SIZE, one.data.rstrip(b"\0")) if isinstance(one, DataSegment) else one
+        for one in said
+    ]
+
+
+def test_a_cell_is_filled_when_its_own_path_is_answered() -> None:
+    """The long path was asked for the first cells, and answers last."""
+    world = Tickets()
+    world.near.extend([b"urgent", b"more"])
+    world.far.append(b"late")
+    quick, slow = CellSender(world.stream), CellSender(world.stream)
+    slow.behind = 3 * SIZE
+    assert shown(quick.received(pull(0, 3, 5), 0.0)) == [
+        (3, b"urgent"),
+        (5, b"more"),
+    ]
+    assert shown(slow.received(pull(0, 1), 0.0)) == [(1, b"late")]
+
+
+def test_what_there_is_nothing_for_is_kept_and_goes_as_soon_as_there_is() -> None:
+    world = Tickets()
+    sender = CellSender(world.stream)
+    assert sender.received(pull(0, 1, 2), 0.0) == [
+        KeptWord((ByteRange(SIZE, 3 * SIZE),)),
+    ]
+    assert sender.give(0.1) == []
+    world.near.append(b"news")
+    assert shown(sender.give(0.2)) == [
+        GivenWord((ByteRange(SIZE, 3 * SIZE),)),
+        (1, b"news"),
+        KeptWord(ranges(2)),
+    ]
+    assert sender.kept == 1
+
+
+def test_a_word_is_said_for_several_cells_and_for_none_that_only_waits_its_turn() -> None:
+    world = Tickets()
+    sender = CellSender(world.stream)
+    sender.rate = 100 * SIZE
+    sender.received(pull(0, 1, 2, 3, 4, 5, 6, 7), 0.0)
+    world.near.extend([b"x"] * 9)
+    said = sender.give(1.0)
+    while sender.due is not None:
+        said += sender.give(sender.due)
+    said += sender.received(pull(1, 8, 9), sender.due or 1.0)
+    words = [one for one in said if not isinstance(one, DataSegment)]
+    assert words == [GivenWord((ByteRange(SIZE, 8 * SIZE),))]
+
+
+def test_a_cell_that_was_filled_is_the_same_over_whichever_path() -> None:
+    world = Tickets()
+    world.near.append(b"once")
+    quick, slow = CellSender(world.stream), CellSender(world.stream)
+    quick.received(pull(0, 1), 0.0)
+    assert shown(slow.received(pull(0, 1), 0.0)) == [(1, b"once")]
+    assert shown(quick.received(pull(1, 1), 0.0)) == [(1, b"once")]
+
+
+def filled(said: list[Said]) -> int:
+    return sum(isinstance(one, DataSegment) for one in said)
+
+
+def standing(world: Tickets, cells: int, *, rate: int) -> CellSender:
+    """A path of which so many cells stand, and then there is something for more."""
+    sender = CellSender(world.stream)
+    sender.rate = rate
+    sender.received(pull(0, *range(1, cells + 1)), 0.0)
+    world.near.extend([b"x"] * 2 * cells)
+    return sender
+
+
+def test_of_what_stood_a_path_is_given_little_more_than_it_carries() -> None:
+    world = Tickets()
+    sender = standing(world, 7, rate=100 * SIZE)
+    at = [0.0] * filled(sender.give(0.0))
+    while sender.due is not None:
+        now = sender.due
+        at += [now] * filled(sender.give(now))
+    assert len(at) == 7
+    assert at[:2] == [0.0, 0.0]
+    assert at[-1] == pytest.approx(4 / 125, abs=1 / 100)
+
+
+def test_what_is_asked_for_while_there_is_something_waits_for_no_pace() -> None:
+    """Requests come as fast as the path brings: who held them back as well would carry less, be
+    thought to carry less, and hold back more."""
+    world = Tickets()
+    sender = standing(world, 3, rate=100 * SIZE)
+    while sender.kept:
+        sender.give(sender.due or 0.0)
+    assert filled(sender.received(pull(1, 4, 5, 6), 1.0)) == 3
+    world.near.clear()
+    sender.received(pull(2, *range(7, 13)), 1.0)
+    world.near.extend([b"x"] * 6)
+    assert filled(sender.give(1.0)) == 3, "these stood again"
+
+
+def test_a_turn_that_comes_late_makes_up_for_it() -> None:
+    """A fast path carries many cells while its process waits for a processor."""
+    world = Tickets()
+    sender = standing(world, 20, rate=1_000 * SIZE)
+    assert filled(sender.give(0.0)) == 3
+    assert filled(sender.give(0.008)) == pytest.approx(0.008 * 1_250, abs=1)
+
+
+def test_what_was_asked_of_others_since_is_kept_no_more() -> None:
+    world = Tickets()
+    sender = CellSender(world.stream)
+    sender.received(pull(0, 1), 0.0)
+    sender.received(pull(4, 2), 0.0)
+    sender.forget(4)
+    world.near.extend([b"x", b"y"])
+    assert shown(sender.give(0.0)) == [GivenWord(ranges(2)), (2, b"x")]
+    assert sender.kept == 0
+    assert sender.received(Req(5, 0, 0, True, (Block(3, SIZE, 2 * SIZE),)), 0.0) == []
+
+
+def test_a_request_that_was_overtaken_says_nothing_new() -> None:
+    world = Tickets()
+    sender = CellSender(world.stream)
+    sender.received(pull(3, 1), 0.0)
+    assert sender.received(pull(2, 2), 0.0) == []
+    assert sender.kept == 1
+
+
+def test_gaps_are_settled_once_nothing_more_goes() -> None:
+    """An empty cell takes the place of what a long path had nothing for."""
+    world = Tickets()
+    quick, slow = CellSender(world.stream), CellSender(world.stream)
+    slow.behind = SIZE
+    slow.received(pull(0, 1), 0.0)
+    world.near.append(b"all")
+    quick.received(pull(0, 2), 0.0)
+    assert slow.give(5.5) == []
+    assert slow.due == 6.0
+    world.now = 6.0
+    assert shown(slow.give(6.0)) == [GivenWord(ranges(1)), (1, b"")]
+    world.stream.purge(3 * SIZE)
+    assert world.stream.settled == [5.0], "of the cell that had something"
+
+
+def test_no_more_is_kept_or_filled_than_the_receiver_may_lack() -> None:
+    world = Tickets()
+    world.near.extend([b"x"] * 100)
+    sender = CellSender(world.stream)
+    end = 1 << 50
+    sender.received(Req(0, 0, 0, True, (Block(0, 0, end),)), 0.0)
+    assert world.stream.top == 40 * SIZE
+    with pytest.raises(PeerError):
+        world.stream.purge(41 * SIZE)

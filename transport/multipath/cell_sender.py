@@ -1,0 +1,153 @@
+"""Sends cells over one path: what was asked for is kept until there is something for it. Pure.
+
+Each request is a standing pull (HATS, 3.1). The receiver hears of what is kept because there is
+nothing for it, so that it waits for nothing, and of what was kept and is sent, so that it can miss
+it; both words must arrive.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Iterable
+from typing import Final
+
+from transport.multipath.late_content import LateStream
+from transport.multipath.words import GivenWord, KeptWord
+from transport.rcp.pending import ByteRange
+from transport.rcp.recent_blocks import RecentBlocks
+from transport.rcp.segments import DataSegment, Req
+
+MOST_KEPT: Final = 2_048
+"""Cells; of more the last are forgotten, and asked for again once their time is over."""
+
+_FASTER: Final = 1.25
+"""Times its rate that a path is given: else nobody would see that it carries more."""
+_BURST: Final = 2
+"""Cells that go at once after a pause."""
+_LATE: Final = 0.02
+"""Seconds by which a turn may come late without anything being lost by that: a machine that does
+much besides lets a process wait so long, and a fast path carries many cells meanwhile."""
+_TOGETHER: Final = 8
+"""Cells of one word that they are on their way."""
+_GRAIN: Final = 0.0005
+"""Seconds; timers are no finer."""
+
+
+class CellSender:
+    """One path's sender of a stream that has lost its order."""
+
+    def __init__(self, stream: LateStream) -> None:
+        self.behind = 0
+        """Bytes that other paths bring before what goes over this one is there."""
+        self.rate = 0
+        """Bytes/second that the path carries; 0: not known. What is sent faster waits on its way,
+        and something more urgent may turn up meanwhile."""
+        self.due: float | None = None
+        """When more may go; None: not before there is something, or somebody asks."""
+        self._at = float("-inf")
+        """When the path will have carried what has gone."""
+        self._paced = False
+        """What goes was asked for before there was anything: a window of it would leave at once.
+        What is asked for since comes as fast as the path brings, for so requests do."""
+        self._late = 0.0
+        """Seconds that may be made up for: a cell has waited for its time."""
+        self._stream = stream
+        self._clock = -1
+        self._recent = RecentBlocks()
+        self._void = 0
+        self._kept: list[int] = []
+        """Where cells begin that were asked for and are not filled, or not sent,"""
+        self._asked: dict[int, int] = {}
+        """and the clocks of their requests."""
+        self._dry = False
+        """There was nothing for the first of them."""
+        self._told: set[int] = set()
+        """Those of them that the receiver knows to be kept."""
+
+    @property
+    def kept(self) -> int:
+        """Cells that wait."""
+        return len(self._kept)
+
+    def received(self, request: Req, now: float) -> list[DataSegment | KeptWord | GivenWord]:
+        """What follows from a request."""
+        if request.clock <= self._clock:
+            return []
+        self._clock = request.clock
+        said: list[DataSegment | KeptWord | GivenWord] = []
+        for block in self._recent.missing(request.blocks):
+            if block.clock < self._void:
+                continue
+            for begin in self._stream.begins(block.begin, block.end):
+                if self._stream.filled(begin):
+                    said.append(self._segment(begin))
+                elif begin in self._asked or len(self._kept) < MOST_KEPT:
+                    if begin not in self._asked:
+                        insort(self._kept, begin)
+                    self._asked[begin] = block.clock
+                    self._told.discard(begin)
+        return [*said, *self.give(now)]
+
+    def forget(self, void: int) -> None:
+        """What requests before that clock asked for, others were asked for since."""
+        self._void = max(self._void, void)
+        self._kept = [begin for begin in self._kept if self._asked[begin] >= self._void]
+        self._asked = {begin: self._asked[begin] for begin in self._kept}
+        self._told.intersection_update(self._kept)
+
+    def give(self, now: float) -> list[DataSegment | KeptWord | GivenWord]:
+        """What there is by now for what is kept; and what is kept, once there is nothing."""
+        said: list[DataSegment | KeptWord | GivenWord] = []
+        self.due = None
+        while self._kept:
+            begin = self._kept[0]
+            if begin >= self._stream.purged:
+                if not self._stream.filled(begin) and not self._fill(begin, now):
+                    break
+                said += self._given(begin)
+                said.append(self._segment(begin))
+            del self._kept[0], self._asked[begin]
+            self._told.discard(begin)
+        if not self._kept:
+            self._paced, self._late = False, 0.0
+        if self._kept and self._dry:
+            fresh = [begin for begin in self._kept if begin not in self._told]
+            self._told.update(fresh)
+            said += [KeptWord(_ranges(fresh, self._stream.size))] if fresh else []
+        return said
+
+    def _fill(self, begin: int, now: float) -> bool:
+        """Whether there is something for that cell, and it may go now."""
+        self._dry = False
+        if self._paced and self._at > now + _GRAIN:
+            self.due, self._late = self._at, _LATE
+            return False
+        if not self._stream.fill(begin, self.behind):
+            self._dry, self.due = True, self._stream.stale_at(begin)
+            self._paced, self._late = True, 0.0
+            return False
+        if self._paced and self.rate:
+            took = self._stream.size / (self.rate * _FASTER)
+            self._at = max(self._at, now - max(self._late, _BURST * took)) + took
+        return True
+
+    def _given(self, begin: int) -> list[GivenWord]:
+        """The word that it is on its way, and others that are next: each word is a packet."""
+        if begin not in self._told:
+            return []
+        next_ones = [one for one in self._kept[:_TOGETHER] if one in self._told]
+        self._told.difference_update(next_ones)
+        return [GivenWord(_ranges(next_ones, self._stream.size))]
+
+    def _segment(self, begin: int) -> DataSegment:
+        return DataSegment(max(0, self._clock), begin, self._stream.cell(begin), cell=True)
+
+
+def _ranges(begins: Iterable[int], size: int) -> tuple[ByteRange, ...]:
+    found: list[ByteRange] = []
+    for begin in begins:
+        if found and found[-1].end == begin:
+            found[-1] = ByteRange(found[-1].begin, begin + size)
+        else:
+            found.append(ByteRange(begin, begin + size))
+    return tuple(found)

@@ -1,0 +1,123 @@
+"""Binds the bytes of a stream to the path that is asked for them, when they go. Pure.
+
+At first the stream has an order, and is written as it is asked for (`SendBuffer`). From `part` on
+it consists of cells of one size, counted from its beginning. A cell is filled when a path that was
+asked for it has something to bring, never before: one that a long path is to bring may have been
+asked for sooner than those before it, and is filled later. What was filled is sent as it is,
+whoever asks again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from transport.rcp.send_buffer import SendBuffer
+from wire.errors import PeerError
+
+_REST: Final = 1.0
+"""Seconds: by then nothing more goes for now, and all that has gone has come."""
+
+Choose = Callable[[int, int], bytes | None]
+"""A cell for these bytes of the stream, counted from where the order ended; with so many that
+others bring sooner. None: there is none for that path."""
+
+
+class FilledCell(NamedTuple):
+    """A cell, and when something was put into it; None: nothing was."""
+
+    data: bytes
+    at: float | None
+
+
+class LateStream:
+    """The stream that all paths of one connection send."""
+
+    def __init__(self, *, capacity: int, size: int, clock: Callable[[], float]) -> None:
+        """`capacity`: bytes that the receiver may lack; `size`: of a cell."""
+        self.ordered = SendBuffer(capacity)
+        self.choose: Choose = lambda place, behind: None
+        """Who fills cells."""
+        self.size = size
+        self.top = 0
+        """All cells that are filled end here at most."""
+        self.settled: list[float] = []
+        """When cells were filled that have come, but for empty ones."""
+        self._capacity, self._clock = capacity, clock
+        self._origin: int | None = None
+        self._cells: dict[int, FilledCell] = {}
+        self._filled_at = 0.0
+        """When something was put into a cell."""
+
+    @property
+    def parted(self) -> bool:
+        """It has lost its order."""
+        return self._origin is not None
+
+    @property
+    def origin(self) -> int:
+        """Where the first cell begins."""
+        assert self._origin is not None
+        return self._origin
+
+    @property
+    def purged(self) -> int:
+        """All before has come."""
+        return self.ordered.purged
+
+    def part(self) -> None:
+        """All that comes next is cells; what was written ends with one."""
+        assert not self.ordered.written % self.size
+        self._origin = self.top = self.ordered.written
+
+    def begins(self, begin: int, end: int) -> range:
+        """Where the cells begin that have any of these bytes and may be sent."""
+        first = max(begin, self.origin, self.purged)
+        return range(first - first % self.size, min(end, self.purged + self._capacity), self.size)
+
+    def filled(self, begin: int) -> bool:
+        """Whether the cell that begins there is."""
+        return begin in self._cells
+
+    def fill(self, begin: int, behind: int) -> bool:
+        """Has a cell filled, if there is anything for its path; whether it is."""
+        if begin in self._cells:
+            return True
+        if begin + self.size > self.purged + self._capacity:
+            return False
+        now = self._clock()
+        full = self.top - begin > self._capacity // 4  # the receiver has no more places behind it
+        data = None if full else self.choose(begin - self.origin, behind)
+        if data is not None:
+            self._filled_at = now
+            self._put(begin, data, now)
+            return True
+        stale = self.stale_at(begin)
+        if full or (stale is not None and stale <= now):
+            self._put(begin, b"", None)
+            return True
+        return False
+
+    def stale_at(self, begin: int) -> float | None:
+        """When that cell is filled with nothing, lest what lies behind it is never settled; None:
+        nothing lies behind it."""
+        return self._filled_at + _REST if begin < self.top else None
+
+    def _put(self, begin: int, data: bytes, at: float | None) -> None:
+        self._cells[begin] = FilledCell(data.ljust(self.size, b"\0"), at)
+        self.top = max(self.top, begin + self.size)
+
+    def cell(self, begin: int) -> bytes:
+        """A cell that is filled, with zeros to its end."""
+        return self._cells[begin].data
+
+    def purge(self, upto: int) -> None:
+        """Nobody will ask for what is before. Raises PeerError where there was no such thing."""
+        if upto > max(self.top, self.ordered.written):
+            raise PeerError("the receiver has what was never sent")
+        begins = range(0) if self._origin is None else self.begins(0, upto - upto % self.size)
+        self.ordered.purge(upto)
+        for at in begins:
+            cell = self._cells.pop(at, None)
+            if cell is not None and cell.at is not None:
+                self.settled.append(cell.at)

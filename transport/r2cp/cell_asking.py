@@ -1,0 +1,72 @@
+"""Keeps account of the cells that one path was asked for, of a stream without order. Pure.
+
+Of such a stream each request is a standing pull: a sender keeps it until it has something for its
+path (transport/multipath/cell_sender.py), and which bytes a cell has is decided then. So a path is
+asked for any cells, as many as its window holds, those that stand included; none is left to others,
+and no sender says how much there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from transport.r2cp.path import PipePath
+from transport.rcp.pending import ByteRange
+from transport.rcp.pipe import Ask
+from transport.rcp.segments import DataSegment
+from transport.spp.congestion.bottleneck import BottleneckBased
+
+
+def kept(path: PipePath, ranges: Iterable[ByteRange]) -> None:
+    """Its sender has nothing for these yet: they are neither under way nor lost."""
+    for begin, end in _cells(path, ranges):
+        one = path.pipe.find(begin)
+        if one is not None and one.end == end and one.number not in path.copies:
+            path.pipe.cancel(one)
+            path.standing.add(begin, end, since=min(one.at, one.stood_since))
+
+
+def given(path: PipePath, ranges: Iterable[ByteRange], now: float) -> None:
+    """They stood, and are under way."""
+    for begin, end in _cells(path, ranges):
+        since = path.standing.take_out(begin, end)
+        if since is not None:
+            one = ByteRange(begin, end)
+            path.asking.ask((one,), pulled=True, now=now, kept=True, stood_since=since)
+
+
+def carried(path: PipePath, one: Ask | None, segment: DataSegment) -> None:
+    """A cell has come that stood, or stands as far as is known: of it too the path tells what it
+    carries, though not how long that took."""
+    control = path.pipe.congestion
+    if isinstance(control, BottleneckBased) and (one is None or one.waited(segment.echo)):
+        control.arrived(len(segment.data) - segment.spared)
+
+
+def behind(path: PipePath, others: Iterable[PipePath]) -> int:
+    """Bytes that others will have been given, and brought, by the time that what this path is given
+    now is here: what they carry, for as long as it takes longer."""
+    longer = ((other, _way(path) - _way(other)) for other in others)
+    size = path.asking.size
+    return int(sum(_rate(other) * more for other, more in longer if more > 0)) // size * size
+
+
+def _cells(path: PipePath, ranges: Iterable[ByteRange]) -> Iterable[ByteRange]:
+    size = path.asking.size
+    for first, last in ranges:
+        for begin in range(first, last, size):
+            yield ByteRange(begin, begin + size)
+
+
+def _way(path: PipePath) -> float:
+    """Seconds from there to here: half of the least round trip, and the queue, which is of data,
+    and gone once nothing is under way."""
+    trip = path.pipe.round_trip
+    return trip.least / 2 if path.pipe.idle else trip.smoothed - trip.least / 2
+
+
+def _rate(path: PipePath) -> float:
+    """Bytes/second, as far as is known."""
+    control, trip = path.pipe.congestion, path.pipe.round_trip
+    found = control.rate if isinstance(control, BottleneckBased) else 0.0
+    return found or path.asking.window / trip.smoothed
