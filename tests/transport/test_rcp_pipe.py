@@ -154,6 +154,22 @@ def test_round_trips_are_measured_by_the_echo_also_of_repetitions() -> None:
         pipe.echoed(clock + 1, 1.1)
 
 
+def test_the_queue_of_before_a_rest_is_gone() -> None:
+    """Else a quick path whose last load filled its queue would be taken for a long one."""
+    pipe, asks = pipe_with(2)
+    pipe.echoed(0, 0.1)
+    assert pipe.delay == pytest.approx(0.1)
+    pipe.echoed(1, 0.91)  # its queue was full
+    assert pipe.delay == pytest.approx(0.1 + 0.8 / 8)
+    for one in asks:
+        pipe.came(one, one.clock, 1.0)
+    assert pipe.delay == pytest.approx(0.1)
+    ask(pipe, 2, pipe.begin_request(9.0), 9.0)
+    assert pipe.delay == pytest.approx(0.1), "nothing is known of its queue yet"
+    pipe.echoed(2, 9.3)
+    assert pipe.delay == pytest.approx(0.3)
+
+
 def test_only_silence_is_a_timeout_and_it_doubles() -> None:
     pipe, asks = pipe_with(2)
     first = pipe.deadline()

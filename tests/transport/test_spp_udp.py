@@ -6,7 +6,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -298,3 +298,44 @@ def test_a_bad_link_of_the_kernels_is_as_in_virtual_time() -> None:
         assert COUNT * SIZE / took > virtual.goodput / 2
 
     run(scenario)
+
+
+class _SlowWay(asyncio.DatagramProtocol):
+    """Passes datagrams on at once, and answers after a while."""
+
+    def __init__(self, to: tuple[str, int], delay: float) -> None:
+        self._to, self._delay = to, delay
+        self._client: tuple[str, int] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.DatagramTransport, transport)
+
+    def datagram_received(self, data: bytes, address: tuple[str, int]) -> None:
+        if address != self._to:
+            self._client = address
+            self._transport.sendto(data, self._to)
+        else:
+            loop = asyncio.get_running_loop()
+            loop.call_later(self._delay, self._transport.sendto, data, self._client)
+
+
+@pytest.mark.parametrize("delay", [0.05, 0.7])
+def test_of_a_hello_that_went_twice_nobody_knows_which_one_was_answered(delay: float) -> None:
+    """Else a satellite would be taken for a path of a fifth of its length."""
+
+    async def go() -> None:
+        loop = asyncio.get_running_loop()
+        async with serving() as (_, listener):
+            host, port = listener.address
+            way, _ = await loop.create_datagram_endpoint(
+                lambda: _SlowWay((host, port), delay), local_addr=("127.0.0.1", 0)
+            )
+            try:
+                link = await connect(*way.get_extra_info("sockname"), keys=KEYS)
+                assert link.round_trip is None or link.round_trip >= delay
+                assert delay > 0.5 or link.round_trip is not None
+                link.end()
+            finally:
+                way.close()
+
+    asyncio.run(go())

@@ -163,12 +163,15 @@ class DeviceEnd(MultipathEnd):
         link: SppLink,
         *,
         name: str,
-        round_trip: float,
+        round_trip: float | None,
         congestion: Congestion | None = None,
         meter: Meter | None = None,
     ) -> DevicePath:
-        """Another path, whose handshake took so many seconds. `congestion`: of what comes over it;
-        None: as its bottleneck delivers. `meter`: of what it is to carry; None: its share."""
+        """Another path, whose handshake took so many seconds; None: nobody knows.
+
+        `congestion`: of what comes over it; None: as its bottleneck delivers. `meter`: of what it
+        is to carry; None: its share.
+        """
         if congestion is None:
             congestion = BottleneckBased(segment=RcpSettings().packet)
         number = self._engine.open(congestion)
@@ -392,7 +395,7 @@ class DeviceEnd(MultipathEnd):
         )
 
     def _trip(self, path: DevicePath) -> float:
-        return self._engine.pipe(path.number).round_trip.smoothed
+        return self._engine.pipe(path.number).delay
 
     def _give_up(self) -> None:
         """What a path owes that answers no more is to go over another."""

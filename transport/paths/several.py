@@ -142,7 +142,7 @@ class PathKeeper:
             self.end.join(
                 link,
                 name=name,
-                round_trip=link.statistics().smoothed,
+                round_trip=link.round_trip,
                 congestion=terms.congestion(),
                 meter=(meter := terms.meter(link)),
             )

@@ -59,10 +59,8 @@ def _cells(path: PipePath, ranges: Iterable[ByteRange]) -> Iterable[ByteRange]:
 
 
 def _way(path: PipePath) -> float:
-    """Seconds from there to here: half of the least round trip, and the queue, which is of data,
-    and gone once nothing is under way."""
-    trip = path.pipe.round_trip
-    return trip.least / 2 if path.pipe.idle else trip.smoothed - trip.least / 2
+    """Seconds from there to here: half of the least round trip, and the queue, which is of data."""
+    return path.pipe.delay - path.pipe.round_trip.least / 2
 
 
 def _rate(path: PipePath) -> float:

@@ -73,7 +73,7 @@ class PipePath:
     @property
     def delay(self) -> float:
         """Seconds of a round trip."""
-        return self.pipe.round_trip.smoothed
+        return self.pipe.delay
 
 
 class PathTable(dict[int, PipePath]):

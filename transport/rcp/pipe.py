@@ -92,6 +92,15 @@ class Pipe:
         """A window of losses has begun: one segment may be asked for again whatever the window
         says, as RFC 6675 (5, step 4.3) has it."""
         self._recovery_from = float("-inf")
+        self._queue: float | None = None
+        """Seconds that answers waited beyond the least, smoothed, since something is under way;
+        None: none has come since."""
+
+    @property
+    def delay(self) -> float:
+        """Seconds that an answer takes now. Its queue is of data, and gone once nothing is under
+        way, though the last round trips that were measured had it."""
+        return self.round_trip.least + (0.0 if self.idle else self._queue or 0.0)
 
     @property
     def room(self) -> float:
@@ -132,6 +141,8 @@ class Pipe:
         """A request asks for this segment, whose packet will have `size` bytes (`send()`)."""
         one = Ask(self._number, begin, end, size, clock, now, pulled)
         self._number += 1
+        if not self._asks:
+            self._queue = None
         self._asks[begin] = one
         self.in_flight += size
         self.congestion.sent(size, under_way=self.in_flight, now=now)
@@ -158,6 +169,9 @@ class Pipe:
         sent = self._times.get(clock)
         if measure and sent is not None:
             self.round_trip.measured(now - sent, delay=0.0)
+            more = now - sent - self.round_trip.least
+            before = more if self._queue is None else self._queue
+            self._queue = before + (more - before) / 8
         self._backoff = 1
         self._newest = self._quiet = now
         self._reminded = False

@@ -42,6 +42,11 @@ class RoundTrip:
         self._measured = False
 
     @property
+    def known(self) -> bool:
+        """Something was measured."""
+        return self._measured
+
+    @property
     def patience(self) -> float:
         """Seconds after which an acknowledgement is late (RFC 9002, 6.2.1)."""
         return self.smoothed + max(4 * self.variation, GRANULARITY) + DELAY

@@ -273,6 +273,12 @@ class SppConnection:
         """Seconds after which an acknowledgement is late."""
         return self._sender.round_trip.patience
 
+    @property
+    def round_trip(self) -> float | None:
+        """Seconds, smoothed; None: nothing was measured yet."""
+        trip = self._sender.round_trip
+        return trip.smoothed if trip.known else None
+
     def unanswered(self, now: float) -> float:
         """Seconds for which the peer owes an acknowledgement and none has come; 0: owes none."""
         return self._sender.recovery.unanswered(now)

@@ -106,6 +106,11 @@ class SppLink:
         """Seconds after which an acknowledgement is late."""
         return self._connection.patience
 
+    @property
+    def round_trip(self) -> float | None:
+        """Seconds, smoothed; None: nothing was measured yet."""
+        return self._connection.round_trip
+
     def unanswered(self) -> float:
         """Seconds for which the peer owes an acknowledgement and none has come; 0: owes none."""
         return self._connection.unanswered(self._loop.time())

@@ -234,16 +234,23 @@ class _Dialling:
         self._address = address
         self._established: asyncio.Future[Established] = self._loop.create_future()
         self._link: SppLink | None = None
-        self._sent_at = self._loop.time()
+        self._sent_at: float | None = None
+        """When the hello went that is answered; None: it went more than once, so nobody knows which
+        one was (Karn; RFC 6298, 3)."""
+        self._shown = False
+        """It was asked to show that it hears what is sent to its address."""
         self._port = Port(own, self._received)
 
     async def link(self, settings: SppSettings, congestion: Congestion | None) -> SppLink:
         """Until the remote has proved who it is. Raises LinkError, WrongPeer."""
         wait = _FIRST_WAIT
+        self._sent_at = self._loop.time()
         while not self._established.done():
             self._hello()
             await asyncio.wait([self._established], timeout=wait)
             wait = min(2 * wait, _LONGEST_WAIT)
+            if not self._established.done():
+                self._sent_at = None
         established = self._established.result()
         now = self._loop.time()
         connection = SppConnection(
@@ -251,7 +258,7 @@ class _Dialling:
             seal=established.seal,
             settings=settings,
             congestion=congestion,
-            round_trip=now - self._sent_at,
+            round_trip=None if self._sent_at is None else now - self._sent_at,
         )
         self._link = SppLink(self._port, established, connection, self._address)
         self._port.links[established.own] = self._link
@@ -264,7 +271,6 @@ class _Dialling:
         self._port.close()
 
     def _hello(self) -> None:
-        self._sent_at = self._loop.time()
         hello = self._handshake.hello()
         self._crossed(len(hello) + HEADERS)
         self._port.send([hello], self._address, None)
@@ -290,7 +296,9 @@ class _Dialling:
         if isinstance(outcome, Established):
             if not self._established.done():
                 self._established.set_result(outcome)
-        elif outcome:
+        elif outcome:  # who is asked to show his address begins anew, once
+            self._sent_at = None if self._shown else self._loop.time()
+            self._shown = True
             self._hello()
 
 
