@@ -17,14 +17,12 @@ from transport.paths import several, usable
 from transport.paths.budget import MonthlyBudget
 from transport.paths.several import PathKeeper, dial_paths
 from transport.paths.terms import AllTerms
-from transport.spp.core.settings import Statistics
 from transport.spp.handshake.keys import ClientKeys, ServerKeys
 from transport.stream.accepting_end import Reception
 from transport.stream.dialling_end import read_preamble
 from transport.stream.preamble import Preamble, What
 from transport.stream.stream_link import StreamLink
 
-SEEN = Statistics.__dataclass_fields__
 DEVICE, OTHER, REMOTE = (device_identity(seed * 32) for seed in (b"d", b"o", b"r"))
 KEYS = ClientKeys(DEVICE.pem, pin=REMOTE.pin)
 
@@ -111,6 +109,7 @@ def test_paths_that_end_at_once_are_dialled_again_less_and_less_and_a_refusal_is
 
         error = NotTrusted("who are you?") if revoked else None
         open = False
+        round_trip = None
         changed = staticmethod(lambda: None)
 
         async def closed(self) -> None: ...
@@ -124,9 +123,6 @@ def test_paths_that_end_at_once_are_dialled_again_less_and_less_and_a_refusal_is
         keeper = PathKeeper("remote.test", 1, keys=KEYS, interfaces=lambda: ["lo"], timeout=1)
         joined: list[str] = []
         monkeypatch.setattr(keeper.end, "join", lambda _, *, name, **__: joined.append(name))
-        monkeypatch.setattr(
-            Ended, "statistics", lambda _: Statistics(**dict.fromkeys(SEEN, 0)), raising=False
-        )
         await keeper.open()
         await asyncio.sleep(4)
         keeper.end.close()
