@@ -28,6 +28,8 @@ from tests.office_files import DECK
 pytestmark = pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
 RATE = 40_000
 """Bytes/second."""
+SLOW = 8_000
+"""Bytes/second: a whole picture takes 2 s, so a busy browser, too, has drawn the coarse one."""
 STATE = """JSON.stringify({
   text: document.querySelector("section")?.innerText ?? "",
   word: document.getElementById("progress")?.textContent ?? "",
@@ -59,7 +61,9 @@ FILE = deck()
 
 
 @asynccontextmanager
-async def slow(folder: Path, *, secure: bool) -> AsyncIterator[tuple[FakeOrigin, Pair, Authority]]:
+async def slow(
+    folder: Path, *, secure: bool
+) -> AsyncIterator[tuple[FakeOrigin, Pair, Authority, Relay]]:
     """An origin, perhaps over https, and both proxies with a slow link between them."""
     root, authority = Root(folder), Authority.open(folder / "state")
     remote = Remote(tls=root.trusted())
@@ -72,7 +76,7 @@ async def slow(folder: Path, *, secure: bool) -> AsyncIterator[tuple[FakeOrigin,
             pair(start_remote=False, remote_port=link.address[1], authority=authority) as both,
         ):
             await both.connected()
-            yield origin, both, authority
+            yield origin, both, authority, link
     finally:
         await remote.stop()
 
@@ -115,7 +119,7 @@ def test_a_deck_is_read_while_it_comes_and_is_the_same_file(tmp_path: Path, secu
     async def main() -> None:
         downloads = tmp_path / "downloads"
         async with (
-            slow(tmp_path, secure=secure) as (origin, both, authority),
+            slow(tmp_path, secure=secure) as (origin, both, authority, link),
             browsing(both, authority, downloads) as tab,
         ):
             complaints: list[object] = []
@@ -125,6 +129,7 @@ def test_a_deck_is_read_while_it_comes_and_is_the_same_file(tmp_path: Path, secu
             await tab.call("Runtime.enable")
             await tab.call("Page.addScriptToEvaluateOnNewDocument", source=LOADS)
             origin.serve("/deck.pptx", FILE, TYPE)
+            link.set_rate(down=SLOW)
             await tab.call("Page.navigate", url=origin.base + "/deck.pptx")
             await when(tab, "document.querySelector('section')?.innerText.includes('First of')")
             early = await state(tab)
@@ -132,6 +137,7 @@ def test_a_deck_is_read_while_it_comes_and_is_the_same_file(tmp_path: Path, secu
             (showing,) = both.local.previews.showings
             assert showing.incoming.received < len(FILE)
             await when(tab, "loads.some(([level, width]) => level === 'low' && width)")
+            link.set_rate(down=RATE)
             await tab.evaluate("document.querySelector('header nav a').click()")
             await when(tab, "document.documentElement.dataset.end === 'complete'")
             await when(tab, "[...document.images].every((one) => one.naturalWidth)")
@@ -178,7 +184,7 @@ const go = async () => {
 def test_a_hostile_page_starts_no_program_and_reads_no_preview(tmp_path: Path) -> None:
     async def main() -> None:
         async with (
-            slow(tmp_path, secure=False) as (origin, both, authority),
+            slow(tmp_path, secure=False) as (origin, both, authority, _),
             browsing(both, authority, tmp_path) as tab,
         ):
             started: list[str] = []
