@@ -14,6 +14,7 @@ import structlog
 
 from local_proxy.dialling import which_remote
 from local_proxy.dialling.dialer import Dialer
+from local_proxy.dialling.nearest import NearestRemote
 from local_proxy.dialling.which_remote import Remote
 from local_proxy.documents.packages import Packages
 from local_proxy.documents.page import DocumentsPage
@@ -125,6 +126,7 @@ class LocalProxy:
         """Texts of earlier visits."""
         self._dialer = self._new_dialer(remote or which_remote.remote(settings))
         self.uplink = self._new_uplink(bridge, connect)
+        self._nearest = NearestRemote(self._dialer, self.uplink)
         if settings.congestion == BACKGROUND:
             policies = [*policies, load("polite")]
         self.runtime = PolicyRuntime(policies, send=bridge.command, worker=worker)
@@ -181,6 +183,7 @@ class LocalProxy:
             patience=self._settings.patience,
             accepts=self._decoding.accepts,
             dictionaries=self.dictionaries,
+            turned_away=self._dialer.turned_away,
         )
 
     def _new_texts(self) -> KeptTexts:
@@ -327,6 +330,8 @@ class LocalProxy:
                 tasks.create_task(self.uplink.run())
                 tasks.create_task(self.uplink.keep_alive())
                 tasks.create_task(self.overview.watch_bandwidth())
+                if self._dialer.elsewhere:
+                    tasks.create_task(self._nearest.run())
                 tasks.create_task(self.savings.run())
                 tasks.create_task(self.spending.run())
                 tasks.create_task(self.texts.run())
@@ -372,6 +377,7 @@ class LocalProxy:
     def _network_changed(self, change: Change) -> None:
         self.uplink.hurry()
         self._dialer.network_changed(change)
+        self._nearest.network_changed()
 
     def _link_changed(self, error: LinkError | None) -> None:
         self.uplink.link_changed(error)

@@ -1,4 +1,4 @@
-"""Makes the link to the remote proxy: over TCP, padded TCP, or UDP where that is preferred.
+"""Makes the links to the remote proxy, and tries others of several that are one.
 
 Knows settings and transports; not what the link carries.
 """
@@ -6,28 +6,38 @@ Knows settings and transports; not what the link carries.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
 from typing import Final
 
 from local_proxy.dialling import which_remote
 from local_proxy.dialling.endpoints import Endpoints
+from local_proxy.dialling.ways import Ways
 from local_proxy.dialling.which_remote import Remote
 from pairing.invitation import format_address
-from transport.link.connection import Connection
 from transport.link.interface import Link, LinkError
 from transport.paths.interfaces import Change
-from transport.paths.preferring_udp import PreferringUdp, dial_udp
-from transport.paths.several import dial_paths
 from transport.paths.terms import BACKGROUND, USUAL, all_terms
-from transport.paths.usable import usable
-from transport.spp.handshake.keys import ClientKeys
-from transport.stream.dialling_end import LastingLink, in_segments
-from transport.tcp.handshakes import dial_secured
+from transport.stream.dialling_end import LastingLink
 
-_UDP_STAGGER: Final = 0.5
-"""Seconds: where UDP is blocked TCP is to have its turn soon, however many addresses there are."""
 _OF_TCP: Final = ""
 """TCP's own congestion control, where the link is to give way: the gate sees to that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A link to another remote, on which nothing has been said yet."""
+
+    link: Link
+    address: str
+    """host:port."""
+    round_trip: float
+    """Seconds."""
+    lasting: LastingLink
+    ways: Ways
+
+    def close(self) -> None:
+        """It is not taken."""
+        self.link.close()
 
 
 class Dialer:
@@ -55,28 +65,44 @@ class Dialer:
         )
         """Of the interfaces; their budgets count what crosses."""
         self._remote = remote
-        self._endpoints = Endpoints.of(remote.address)
+        self._ways = self._ways_by(Endpoints.of(remote.address))
         self._congestion = _OF_TCP if background else congestion
         self._patience = patience
         self._on_change = on_change
         self._expecting = expecting
         self._lasting: LastingLink | None = None
-        self._preferring: PreferringUdp | None = None
 
     async def dial(self) -> Link:
         """A link. Raises LinkError where there is none."""
-        keys = self._remote.keys
-        if keys is not None and self._preferring is None:
-            self._preferring = PreferringUdp(partial(self._udp, keys), self._tcp)
-        self._lasting = LastingLink(
-            self._preferring.dial if self._preferring is not None else self._tcp,
-            congestion=self._congestion,
-            patience=self._patience,
-            on_change=self._on_change,
-            better=self._preferring,
-            expecting=self._expecting,
-        )
+        self._lasting = self._lasting_by(self._ways)
         return await self._lasting.open()
+
+    def turned_away(self) -> None:
+        """The remote that was dialled last has let no session begin: others are to be first."""
+        self._ways.endpoints.turned_away()
+
+    # -- others ----------------------------------------------------------------------------------
+
+    @property
+    def elsewhere(self) -> list[tuple[str, int]]:
+        """Where else a remote is that would do, on other hosts."""
+        return self._ways.endpoints.elsewhere
+
+    async def trial(self, address: tuple[str, int]) -> Trial:
+        """A link to that one, beside the one that there is. Raises LinkError."""
+        ways = self._ways_by(self._ways.endpoints.beginning_with(address))
+        lasting = self._lasting_by(ways)
+        link = await lasting.open()
+        if ways.endpoints.first != address:
+            link.close()
+            raise LinkError(f"{format_address(*address)} did not answer, another one did")
+        return Trial(link, format_address(*address), lasting.round_trip, lasting, ways)
+
+    def take(self, trial: Trial) -> None:
+        """Use that link from now on; its remote is dialled first."""
+        self._lasting, self._ways = trial.lasting, trial.ways
+
+    # -- what is known -----------------------------------------------------------------------------
 
     def network_changed(self, change: Change) -> None:
         """Addresses of this device came or went."""
@@ -85,39 +111,24 @@ class Dialer:
 
     def why_not_udp(self) -> str:
         """For people; empty where it is not wanted, or works."""
-        return self._preferring.why_not if self._preferring is not None else ""
-
-    async def _tcp(self) -> Connection:
-        interface, security = self._free_interface(), self._remote.security
-
-        async def connect(host: str, port: int) -> Connection:
-            connection = await dial_secured(host, port, security=security, interface=interface)
-            segments = self._settings.transport == "atp-tcp"
-            return await in_segments(connection) if segments else connection
-
-        return await self._endpoints.dial(connect)
-
-    async def _udp(self, keys: ClientKeys) -> Connection:
-        wanted = self._settings.paths
-
-        async def connect(host: str, port: int) -> Connection:
-            if not wanted:
-                return await dial_udp(host, port, keys=keys)
-            interfaces = partial(usable, wanted)
-            return await dial_paths(host, port, keys=keys, interfaces=interfaces, terms=self.terms)
-
-        return await self._endpoints.dial(connect, stagger=_UDP_STAGGER)
-
-    def _free_interface(self) -> str:
-        """What TCP is to take, where some have budgets: only UDP is counted. Raises LinkError."""
-        if not self.terms.budgets:
-            return ""
-        for name in usable(self._settings.paths):
-            if name not in self.terms.budgets:
-                return name
-        raise LinkError("only interfaces with a budget are up, and none of them carries more")
+        return self._ways.preferring.why_not if self._ways.preferring is not None else ""
 
     @property
     def address(self) -> str:
         """The remote's, host:port, as it is used now."""
-        return format_address(*self._endpoints.first)
+        return format_address(*self._ways.endpoints.first)
+
+    # -- within ------------------------------------------------------------------------------------
+
+    def _ways_by(self, endpoints: Endpoints) -> Ways:
+        return Ways(self._settings, self._remote, endpoints, self.terms)
+
+    def _lasting_by(self, ways: Ways) -> LastingLink:
+        return LastingLink(
+            ways.dial,
+            congestion=self._congestion,
+            patience=self._patience,
+            on_change=self._on_change,
+            better=ways.preferring,
+            expecting=self._expecting,
+        )

@@ -49,6 +49,23 @@ class Endpoints:
         """Where it answered last, or is tried first."""
         return self._addresses[0]
 
+    @property
+    def elsewhere(self) -> list[tuple[str, int]]:
+        """Addresses on other hosts than the first one's, one of each."""
+        hosts: dict[str, tuple[str, int]] = {}
+        for host, port in self._addresses:
+            hosts.setdefault(host, (host, port))
+        del hosts[self.first[0]]
+        return list(hosts.values())
+
+    def beginning_with(self, address: tuple[str, int]) -> Endpoints:
+        """The same ones, of which that comes first."""
+        return Endpoints([address, *(one for one in self._addresses if one != address)])
+
+    def turned_away(self) -> None:
+        """The first one has answered, and would have none of us: the others come before it."""
+        self._addresses.append(self._addresses.pop(0))
+
     async def dial(
         self, connect: Callable[[str, int], Awaitable[Way]], *, stagger: float = STAGGER
     ) -> Way:

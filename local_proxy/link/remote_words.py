@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
+from local_proxy.link.echoes import Echoes
 from local_proxy.link.inbound import Arriving, promised
 from local_proxy.link.resumption import Memory
 from local_proxy.link.tree_looks import TreeLooks
@@ -52,6 +53,8 @@ class RemoteWords:
         """What the remote says of the tree, to who looks at it."""
         self.shared = False
         """Others keep the queue of the line towards this device full."""
+        self.echoes = Echoes()
+        """Answers of pings that somebody waits for."""
         self.decisions: Mapping[str, int] = {}
         """How many pictures were adapted or left alone, by the remote's reason."""
         self._handlers: dict[type[m.Message], Callable[[m.Message, Headers], None]] = {
@@ -76,7 +79,7 @@ class RemoteWords:
             m.Contended: self._on_shared,
             m.TreeDrawn: self._on_tree,
             m.Ping: self._on_ping,
-            m.Pong: lambda message, headers: None,
+            m.Pong: self._on_pong,
             m.Goodbye: self._on_goodbye,
         }
 
@@ -180,6 +183,10 @@ class RemoteWords:
     def _on_ping(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Ping)
         self._session.say(m.Pong(message.token))
+
+    def _on_pong(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Pong)
+        self.echoes.came(message.token)
 
     def _on_goodbye(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Goodbye)

@@ -18,6 +18,7 @@ from coding.text_shelf import TextShelf
 from local_proxy.link.arrival import Arrival
 from local_proxy.link.components import Component
 from local_proxy.link.dictionaries import Dictionaries
+from local_proxy.link.echoes import NOBODY
 from local_proxy.link.inbound import Arriving
 from local_proxy.link.remote_words import RemoteWords
 from local_proxy.link.resumption import Memory
@@ -168,7 +169,11 @@ class LocalSession:
 
     def ping(self) -> None:
         """Have the remote answer."""
-        self.say(m.Ping(0))
+        self.say(m.Ping(NOBODY))
+
+    async def round_trip(self) -> float:
+        """Seconds until the remote itself answers; whoever asks sets a limit."""
+        return await self.words.echoes.wait(lambda token: self.say(m.Ping(token)))
 
     def grow(self, document: int) -> None:
         """No driver runs in this document: its pictures are responses that grow."""

@@ -43,6 +43,8 @@ LOOK: Final = 1.0
 LAST_BEAT: Final = 300.0
 """Seconds between signs of life of an idle link: a ping, its answer, their reports and TCP's and
 IP's headers are 260 bytes, under 1 B/s; NATs forget a connection after longer silence."""
+ECHO: Final = 10.0
+"""Seconds for which the answer to one of them is waited for."""
 ANSWER: Final = 64
 """Bytes that the answer to a ping may have brought, with reports: no progress."""
 _log = structlog.get_logger("sluice.local")
@@ -106,9 +108,10 @@ class Uplink:
         patience: float = 0.0,
         accepts: Callable[[], Sequence[str]] = tuple,
         dictionaries: Dictionaries | None = None,
+        turned_away: Callable[[], object] = lambda: None,
     ) -> None:
         """`remote`: where it is, in words. `patience`: seconds that what was under way waits for
-        another session.
+        another session. `turned_away`: told that the remote has answered and let none begin.
 
         `accepts`: codings that this side can undo, asked at each new session. `dictionaries`: texts
         of earlier visits; None: none are kept.
@@ -122,6 +125,9 @@ class Uplink:
         self._expiry: asyncio.TimerHandle | None = None
         """When orphans are given up."""
         self._connect = connect
+        self._turned_away = turned_away
+        self._next_link: Link | None = None
+        """Made already: the next session is over that one."""
         self._listener = listener
         self._remote = remote
         self._device = device
@@ -162,6 +168,31 @@ class Uplink:
         """Whether anything is on its way in."""
         session = self.session
         return session is not None and session.expecting
+
+    @property
+    def at_rest(self) -> bool:
+        """There is a session, nothing is under way on it, and nobody waits for one."""
+        session = self.session
+        if session is None or not self.connected or self._waiting:
+            return False
+        return not session.expecting and not session.uploads.under_way
+
+    async def round_trip(self) -> float | None:
+        """Seconds until the remote itself answers; None: it does not."""
+        session = self.session
+        if session is None:
+            return None
+        try:
+            async with asyncio.timeout(ECHO):
+                return await session.round_trip()
+        except TimeoutError:
+            return None
+
+    def move(self, link: Link) -> None:
+        """Go on over that link, to another remote. What is under way is asked for there."""
+        self._next_link = link
+        if self._session is not None:
+            self._session.close()
 
     def link_changed(self, error: LinkError | None) -> None:
         """The session's link has no connection, and why (the latest reason); None: it has one."""
@@ -304,6 +335,8 @@ class Uplink:
             self._session = None
             self._wait_for_another()
             self._opened.clear()
+            if self._next_link is not None:
+                continue
             delay = BACKOFF[min(self._attempts, len(BACKOFF) - 1)]
             if self._update:
                 delay = UPDATE
@@ -339,8 +372,9 @@ class Uplink:
     async def _once(self) -> None:
         """One connection, from dialling to its end."""
         self._distrusted = False
+        link, self._next_link = self._next_link, None
         try:
-            link = await self._connect()
+            link = link or await self._connect()
         except (LinkError, OSError) as error:
             self._distrusted = forbids(error)
             self._gone(str(error))
@@ -370,6 +404,7 @@ class Uplink:
             self._lost(await asyncio.shield(session.closed))
         except TimeoutError:
             self._gone(f"{self._remote()} accepted the connection but did not answer")
+            self._turned_away()
             session.close()
         except asyncio.CancelledError:
             session.close()
@@ -377,6 +412,10 @@ class Uplink:
 
     def _lost(self, error: LinkError | None) -> None:
         """The session's link is closed."""
+        if self._next_link is not None and error is None:
+            return
+        if not self._opened.is_set():
+            self._turned_away()
         self._distrusted = forbids(error)
         self._gone(str(error) if error is not None else "the link was closed")
         if isinstance(error, OtherVersion):

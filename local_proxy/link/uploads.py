@@ -54,6 +54,11 @@ class Uploads:
         """Nothing more of it goes up; whether anything would have."""
         return self.outbox.drop(component)
 
+    @property
+    def under_way(self) -> bool:
+        """Whether there are any."""
+        return bool(self.outbox.components())
+
     def drop_all(self) -> None:
         """The link is gone."""
         for outgoing in self.outbox.components():

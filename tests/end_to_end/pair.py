@@ -209,7 +209,7 @@ async def pair(
     secure: bool = False, udp: bool = False, segments: bool = False,
     sites: Mapping[str, Any] | None = None, store: LocalStore | None = None,
     worth: float = 0.0, plugged: PluggedIn | None = None, day_budget: str = "",
-    remote_texts: int = RemoteSettings().texts, shares: bool = False,
+    remote_texts: int = RemoteSettings().texts, shares: bool = False, remotes: str = "",
 ) -> AsyncIterator[Pair]:  # fmt: skip
     """Start both, end both. `secure`: TLS between them, `udp`: UDP, `segments`: of one size. Raises
     what the local proxy raised.
@@ -219,6 +219,7 @@ async def pair(
     waiting on pictures are adapted; else they are, though loopback is the fastest of all links.
     `plugged`: the remote's plug-ins. `day_budget`: the local proxy's.
     `remote_texts`: bytes of them that the remote keeps. `shares`: it keeps answers for all.
+    `remotes`: where others are that run already.
     """
     ends, keys = paired_twice("test")
     server, client = ends if secure or udp else (None, None)
@@ -233,7 +234,7 @@ async def pair(
         await remote.start()
     settings = LocalSettings(
         listen="127.0.0.1:0",
-        remote=f"127.0.0.1:{remote.port if start_remote or remote_port else 0}",
+        remote=remotes or f"127.0.0.1:{remote.port if start_remote or remote_port else 0}",
         policy=list(policy),
         device="test",
         security="none",

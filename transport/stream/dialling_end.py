@@ -118,6 +118,9 @@ class LastingLink:
         """Of the attempt that is under way."""
         self.link: StreamLink
         """Set by `open`."""
+        self.round_trip = inf
+        """Seconds from the preamble to its answer, when it was last exchanged: as far as the peer
+        itself is, whatever stands between."""
 
     async def open(self) -> StreamLink:
         """The first connection. Raises LinkError."""
@@ -292,8 +295,11 @@ class LastingLink:
                     if opening is None:
                         # What is here is settled now: the connection before gets no more say.
                         opening = Preamble(What.RESUME, self._token, self.link.release())
+                    asked = self._loop.time()
                     await connection.send(opening.encode())
-                    return connection, await read_preamble(connection)
+                    answer = await read_preamble(connection)
+                    self.round_trip = self._loop.time() - asked
+                    return connection, answer
                 except BaseException:
                     connection.close()
                     raise

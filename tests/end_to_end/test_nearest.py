@@ -1,0 +1,138 @@
+"""A device that may use several remotes goes on at the nearest one, and no page notices."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local_proxy.dialling import nearest
+from tests.end_to_end.pair import FakeOrigin, Pair, Relay, Remote, pair, run, until
+from tests.end_to_end.test_levels import PAGE, PHOTO, STOPS, policy
+
+FAR, NEAR = 0.08, 0.005
+"""Seconds one way."""
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nearest, "REST", 0.3)
+
+
+@dataclass
+class Fleet:
+    """Two remotes that are one, and a device that begins at the far one."""
+
+    origin: FakeOrigin
+    far: Remote
+    near: Remote
+    device: Pair
+
+    @property
+    def at(self) -> list[str]:
+        """Which remotes have a session."""
+        both = (("far", self.far), ("near", self.near))
+        return [name for name, remote in both if remote.sessions]
+
+    async def moved(self) -> None:
+        await until(lambda: self.at == ["near"] and self.device.local.uplink.session is not None)
+
+
+@asynccontextmanager
+async def fleet(*, serves: int = 64, near: float = NEAR, **settings: Any) -> AsyncIterator[Fleet]:
+    """`serves`: devices that the near one takes; `near`: seconds to it."""
+    async with AsyncExitStack() as ends:
+        origin = await ends.enter_async_context(FakeOrigin().running())
+        remotes, addresses = (Remote(), Remote(serves=serves)), []
+        for remote, delay, host in zip(
+            remotes, (FAR, near), ("127.0.0.1", "localhost"), strict=True
+        ):
+            await remote.start()
+            ends.push_async_callback(remote.stop)
+            link = Relay(target=("127.0.0.1", remote.port), rate_up=1e6, rate_down=1e6, delay=delay)
+            _, port = (await ends.enter_async_context(link)).address
+            addresses.append(f"{host}:{port}")
+        device = await ends.enter_async_context(
+            pair(start_remote=False, remotes=",".join(addresses), **settings)
+        )
+        await device.connected()
+        yield Fleet(origin, *remotes, device)
+
+
+def test_the_link_moves_once_it_rests_and_pages_go_on() -> None:
+    async def go() -> None:
+        async with fleet() as world:
+            world.origin.serve("/", PAGE)
+            world.origin.serve("/a.jpg", PHOTO, "image/jpeg")
+            world.origin.serve("/late", b"late", "text/plain")
+            assert (await world.device.browser.navigate(world.origin.base + "/")).status == 200
+            await world.moved()
+            assert world.device.local.uplink.state().reason == ""
+            assert "localhost" in world.device.local.uplink.state().remote
+            assert (await world.device.client.get(world.origin.base + "/late")).body == b"late"
+            assert world.at == ["near"]
+
+    run(go())
+
+
+def test_a_picture_that_stopped_goes_on_at_the_other_one(tmp_path: Path) -> None:
+    async def go() -> None:
+        names = policy(tmp_path, plan=STOPS, after=4.0)
+        async with fleet(policy=names) as world:
+            device, base = world.device, world.origin.base
+            await until(lambda: len(device.local.runtime.rules) > 0)
+            world.origin.serve("/", PAGE)
+            world.origin.serve("/a.jpg", PHOTO, "image/jpeg")
+            assert (await device.browser.navigate(base + "/")).status == 200
+            picture = await device.arrived(base + "/a.jpg")
+            low = picture.received
+            assert [level.name for level in picture.levels] == ["low"]
+            await world.moved()
+            assert picture.received == low
+            await until(lambda: picture.complete and picture.levels[-1].name == "original")
+            assert picture.carried == picture.received > 5 * low  # no byte twice
+            assert world.at == ["near"]
+
+    run(go())
+
+
+def test_while_a_download_is_under_way_nothing_moves() -> None:
+    async def go() -> None:
+        async with fleet() as world:
+            slow = b"x" * 1_500_000
+            world.origin.serve("/slow", slow, "application/octet-stream")
+            world.origin.serve("/soon", b"soon", "text/plain")
+            assert world.at == ["far"]
+            got = await world.device.client.get(world.origin.base + "/slow")  # 1.5 s
+            assert got.body == slow
+            assert len(world.origin.asked) == 1
+            await world.moved()
+
+    run(go())
+
+
+def test_one_as_far_away_is_not_taken() -> None:
+    async def go() -> None:
+        async with fleet(near=0.07) as world:
+            await until(lambda: world.near.sessions)  # it is tried
+            await until(lambda: not world.near.sessions)
+            assert world.at == ["far"]
+
+    run(go())
+
+
+def test_one_that_has_no_place_is_left_again() -> None:
+    async def go() -> None:
+        async with fleet(serves=0) as world:
+            await until(lambda: not world.far.sessions)
+            await until(lambda: world.at == ["far"])
+            await world.device.connected()
+            world.origin.serve("/", b"well", "text/plain")
+            assert (await world.device.client.get(world.origin.base + "/")).body == b"well"
+            assert world.at == ["far"]
+
+    run(go())
