@@ -30,16 +30,22 @@ class PathsLoad:
     complete: float
 
 
-async def _loads(names: Sequence[str]) -> list[PathsLoad]:
-    """A page after the other, each after a rest."""
+async def _loads(names: Sequence[str], *, joins: str = "") -> list[PathsLoad]:
+    """A page after the other, each after a rest. `joins`: another path does, while the first page
+    comes."""
     loop, loads = asyncio.get_running_loop(), []
     services = Services(Shelf(PAGES), MADE)
-    async with paths_pair([profile(name) for name in names], services, [Default()]) as (pair, _):
+    async with paths_pair([profile(name) for name in names], services, [Default()]) as (
+        pair,
+        paths,
+    ):
         for one in PAGES:
             await asyncio.sleep(REST)
             began = loop.time()
             document = await pair.load(one.url)
             text = loop.time() - began
+            if joins and one is PAGES[0]:
+                paths.open(profile(joins))
             await pair.complete(document)
             painted, complete = (pair.witness.when(document, name) for name in ("low", "original"))
             assert painted is not None
@@ -59,4 +65,16 @@ def test_two_paths_show_a_page_sooner_than_the_quicker_one_and_complete_it_soone
     for load, (one, two) in enumerate(zip(alone, both, strict=True)):
         assert two.text <= one.text * (0.85 if load else 1.0)
         assert two.painted <= one.painted * (painted if load else first)
+        assert two.complete < 0.56 * one.complete
+
+
+@pytest.mark.parametrize("other", ["384k", "satellite"])
+def test_a_path_that_joins_in_the_middle_of_a_page_helps_as_much_as_one_from_the_start(
+    other: str,
+) -> None:
+    alone, both = run(_loads(["384k"])), run(_loads(["384k"], joins=other))
+    assert both[0].complete < 0.8 * alone[0].complete
+    for one, two in zip(alone[1:], both[1:], strict=True):
+        assert two.text <= one.text * 0.85
+        assert two.painted <= one.painted * 0.65
         assert two.complete < 0.56 * one.complete

@@ -49,6 +49,9 @@ class ApartSource:
     def next_frame(self, *, now: float, urgent: bool) -> Data | Control | None:
         return None
 
+    def part(self) -> list[tuple[int, int]] | None:
+        return []
+
     def next_said(self, *, now: float) -> list[Data | Control]:
         said, self._said = self._said, []
         return said

@@ -28,6 +28,7 @@ from transport.rcp.segments import encode as encode_segment
 from transport.rcp.settings import RcpSettings
 from transport.stream.stream_link import StreamLink
 from transport.tcp.connection import TcpConnection
+from wire.frames import Control, Data
 
 FAR = link(name="far", rate_down=250_000, rate_up=60_000, delay=0.3, queue=90_000)
 
@@ -35,9 +36,12 @@ FAR = link(name="far", rate_down=250_000, rate_up=60_000, delay=0.3, queue=90_00
 class ApartWorld:
     """Two links over paths: the remote's sends, the device's checks."""
 
-    def __init__(self, *, seed: int = 1) -> None:
-        self.paths = MemoryPaths([QUICK, FAR], seed=seed)
-        self.source, self.sink = ApartSource(seed=seed), ApartSink()
+    def __init__(self, *, seed: int = 1, alone: bool = False) -> None:
+        """`alone`: over one path at first, whose order the source keeps."""
+        self.paths = MemoryPaths([QUICK] if alone else [QUICK, FAR], seed=seed)
+        self.ordered = OrderedFirst(seed=seed)
+        self.source = self.ordered if alone else ApartSource(seed=seed)
+        self.sink = ApartSink()
         self.said: list[LinkError | None] = []
         self.near = StreamLink(self.paths.device, on_lost=self.said.append)
         self.far = StreamLink(self.paths.remote, on_lost=lambda error: None)
@@ -123,6 +127,58 @@ def test_one_path_has_the_order_of_its_stream() -> None:
         await asyncio.sleep(2)
         assert source.waiting == 5_000, "of a source that says nothing in order"
         paths.close()
+
+    run(play)
+
+
+class OrderedFirst(ApartSource):
+    """One that can send in order as well, as long as there is one."""
+
+    def __init__(self, *, seed: int = 1) -> None:
+        super().__init__(seed=seed)
+        self.in_order: dict[int, int] = {}
+        """Bytes of each that have gone so."""
+
+    def next_frame(self, *, now: float, urgent: bool) -> Data | Control | None:
+        if self._said:
+            return self._said.pop(0)
+        data = [] if urgent else self._take(0, self.quantum)
+        for one in data:
+            assert isinstance(one, Data)
+            assert one.offset == self.in_order.get(one.component, 0)
+            self.in_order[one.component] = one.offset + len(one.payload)
+            return Data(one.component, one.payload, one.last)
+        return None
+
+    def part(self) -> list[tuple[int, int]] | None:
+        return [(one, self.in_order[one]) for one in self._waiting if one in self.in_order]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_another_path_may_join_in_the_middle(seed: int) -> None:
+    """What has gone in order in part goes on without one, from where it was."""
+
+    async def play() -> None:
+        chance = random.Random(seed)
+        world = ApartWorld(seed=seed, alone=True)
+        joins = chance.uniform(0.1, 2.0)
+        for component in range(1, 14):
+            world.open(component, chance.randbytes(chance.choice([10, 4_000, 90_000])))
+            if component == 4:
+                world.open(100, chance.randbytes(500_000))
+            if joins < 0.15 * component and len(world.paths.wires) == 1:
+                world.paths.open(FAR if chance.random() < 0.7 else SLOW)
+            await asyncio.sleep(0.15)
+        await world.settled(within=30)
+        carried = [path.carried for path in world.paths.device.statistics()]
+        assert world.ordered.in_order
+        assert len(carried) == 2
+        world.open(200, chance.randbytes(3_000_000))
+        await world.settled(within=30)
+        after = [path.carried for path in world.paths.device.statistics()]
+        assert after[1] - carried[1] > 450_000, "the newcomer carries its share"
+        assert not world.sink.closed
+        world.paths.close()
 
     run(play)
 

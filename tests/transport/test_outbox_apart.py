@@ -23,7 +23,10 @@ from wire.session import Session, Side
 class TreeInCells:
     """A remote's outbox, its cells, and the device's side of both."""
 
-    def __init__(self, *, accepts: tuple[str, ...] = (abilities.APART,)) -> None:
+    def __init__(
+        self, *, accepts: tuple[str, ...] = (abilities.APART,), in_order: bool = False
+    ) -> None:
+        """`in_order`: frames go so until `part`."""
         self.tree = Hierarchy(root=create("low_fidelity_first"))
         self.remote = Session(Side.REMOTE, agent="far")
         self.device = Session(Side.LOCAL, agent="near", accepts=accepts)
@@ -35,7 +38,8 @@ class TreeInCells:
         hello = self.device.next_control()
         assert hello is not None
         self.remote.receive(hello)
-        self.filler = CellFiller(self.outbox)
+        if not in_order:
+            self.part()
         self.reassembly = Reassembly()
         self.cells: list[bytes] = []
         self.got: dict[int, bytes] = {}
@@ -48,6 +52,21 @@ class TreeInCells:
         self.tree.set_marks(leaf, marks)
         head = m.Head(component, 200, b"")
         return self.outbox.open(component, leaf, preface=((head, [("x-id", str(component))]),))
+
+    def send_in_order(self, frames: int) -> None:
+        """As over one path, before there are cells; the device reads it."""
+        for _ in range(frames):
+            frame = self.outbox.next_frame(now=0.0, urgent=False)
+            if frame is not None:
+                self._read(frame)
+
+    def part(self) -> None:
+        """From now on there are."""
+        begun = self.outbox.part()
+        while begun is None:
+            self.send_in_order(1)
+            begun = self.outbox.part()
+        self.filler = CellFiller(self.outbox, begun)
 
     def fill(self, chance: random.Random, most: int = 1 << 30) -> None:
         """Cells, as many as there are."""
@@ -127,6 +146,47 @@ def test_every_byte_comes_once_whatever_goes_which_way(seed: int) -> None:
     assert world.ends == whole | broken
     assert world.reassembly.held == world.reassembly.open == 0
     assert world.tree.root.backlog == 0
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_has_gone_in_order_in_part_goes_on_in_cells(seed: int) -> None:
+    chance = random.Random(seed)
+    world = TreeInCells(in_order=True)
+    bodies = {one: chance.randbytes(chance.choice([1, 900, 9_000])) for one in range(2, 20, 2)}
+    sources = {one: world.open(one) for one in bodies}
+    for one, source in sources.items():
+        source.write(bodies[one][: chance.randint(0, len(bodies[one]))])
+        if source.written == len(bodies[one]) and chance.random() < 0.5:
+            source.finish()
+        elif source.written and chance.random() < 0.3:
+            source.cut(m.Reset(one, "broke off"))
+            bodies[one] = bodies[one][: source.written]
+    cut = {one for one, source in sources.items() if source.epilogue is not None}
+    world.send_in_order(chance.randint(0, 60))
+    world.part()
+    world.fill(chance, chance.randint(0, 6))
+    dropped = {one for one in bodies if not sources[one].closed and chance.random() < 0.2}
+    cut -= dropped
+    for one, source in sources.items():
+        if one in dropped:
+            world.outbox.drop(one)
+            continue
+        if one in cut:
+            continue
+        source.write(bodies[one][source.written :])
+        if chance.random() < 0.2 and source.held:
+            source.cut(m.Reset(one, "broke off"))
+            cut.add(one)
+        else:
+            source.finish()
+    world.fill(chance)
+    world.hear(chance)
+    kept = {one: body for one, body in bodies.items() if one not in dropped}
+    assert {one: world.got[one] for one in kept} == kept
+    expected = {one: f"cut at {len(body)}" if one in cut else "whole" for one, body in kept.items()}
+    assert {one: world.ends[one] for one in kept} == expected
+    assert not dropped & world.ends.keys()
+    assert world.reassembly.held == world.reassembly.open == 0
 
 
 @pytest.mark.parametrize("seed", range(20))

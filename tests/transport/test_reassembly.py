@@ -165,6 +165,9 @@ class ToldOutbox:
     def next_frame(self, *, now: float, urgent: bool) -> Data | Control | None:
         return None
 
+    def part(self) -> list[tuple[int, int]] | None:
+        return []
+
     def next_said(self, *, now: float) -> list[Data | Control]:
         said, self.said = self.said, []
         return said

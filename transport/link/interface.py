@@ -136,6 +136,10 @@ class ApartOutbox(Outbox, Protocol):
     def apart(self) -> bool:
         """The peer can read them so."""
 
+    def part(self) -> list[tuple[int, int]] | None:
+        """From now on they do. Components of which some has gone in order, and not all, and how
+        many bytes; None: they can't yet."""
+
     def next_said(self, *, now: float) -> list[Data | Control]:
         """What is to be said now: messages alone."""
 

@@ -46,6 +46,8 @@ _SEVERAL: Final = 2
 """Paths."""
 _BUFFER: Final = 2 * RcpSettings().buffer
 """Bytes that the device may lack, whatever it asks for: it has places for half of them."""
+_LITTLE: Final = 4 * RcpSettings().size
+"""Bytes under way in order, at most, when that ends: they are asked for anew, and come twice."""
 _LARGEST_CHUNK: Final = 1 << 16
 """Bytes; what the link gives at once is less."""
 _RECORD: Final = 12
@@ -194,7 +196,8 @@ class RemoteEnd(MultipathEnd):
             return True
         if len(self._paths) < _SEVERAL or self._apart is None:
             return False
-        if self._content.room < _LARGEST_CHUNK:
+        content = self._content
+        if content.room < _LARGEST_CHUNK or content.written - content.purged > _LITTLE:
             return False
         words = self._apart.part(self._content.written, self._size)
         if words is None:

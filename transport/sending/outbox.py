@@ -114,8 +114,13 @@ class TreeOutbox:
         peer = self.session.peer
         return peer is not None and abilities.APART in peer.accepts
 
-    def next_said(self, *, now: float) -> list[Data | Control]:
+    def part(self) -> list[tuple[int, int]] | None:
+        if self._next is not None:  # it has been granted, and has not gone
+            return None
         self._apart = True
+        return [(one.component, one.taken) for one in self.components() if one.taken]
+
+    def next_said(self, *, now: float) -> list[Data | Control]:
         said: list[Data | Control] = []
         while (payload := self.session.next_control()) is not None:
             said.append(Control(payload))

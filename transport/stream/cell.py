@@ -15,6 +15,7 @@ L: the component ends with them. Integers are those of RFC 9000, section 16. A r
     MESSAGE  one encoded message
     GONE     component: what was sent of it before is of no use any more
     BEHIND   component, bytes that were sent of it, one encoded message to be read behind these
+    BEGUN    component, bytes that were sent of it in order, before there were cells
 
 It knows bytes and limits; it does not know what a component or a message means.
 """
@@ -48,6 +49,7 @@ class RecordKind(IntEnum):
     MESSAGE = 0
     GONE = 1
     BEHIND = 2
+    BEGUN = 3
 
 
 class ControlPiece(NamedTuple):
@@ -188,16 +190,16 @@ class CellRecord(NamedTuple):
     payload: bytes
     component: int = 0
     sent: int = 0
-    """Bytes of the component, of BEHIND."""
+    """Bytes of the component, of BEHIND and BEGUN."""
 
 
 def encode_record(record: CellRecord) -> bytes:
     """The record's bytes."""
-    own = b"" if record.kind is RecordKind.GONE else record.payload
+    own = record.payload
+    if record.kind in (RecordKind.BEHIND, RecordKind.BEGUN):
+        own = varint.encode(record.sent) + own
     if record.kind is not RecordKind.MESSAGE:
         own = record.component.to_bytes(3, "big") + own
-    if record.kind is RecordKind.BEHIND:
-        own = own[:3] + varint.encode(record.sent) + own[3:]
     if len(own) > MAX_PAYLOAD:
         raise LocalError(f"a record of {len(own)} bytes")
     return bytes((record.kind,)) + len(own).to_bytes(2, "big") + own
@@ -227,6 +229,6 @@ def decode_record(data: bytes | bytearray) -> tuple[CellRecord, int] | None:
             raise PeerError("a record has bytes behind its end")
         return CellRecord(kind, b"", component), end
     sent, at = varint.decode(own, 3)
-    if at == len(own):
-        raise PeerError("a record has no message")
+    if (at == len(own)) is (kind is RecordKind.BEHIND):
+        raise PeerError("a record has no message, or one that it can't have")
     return CellRecord(kind, own[at:], component, _sound(sent)), end

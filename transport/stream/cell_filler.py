@@ -25,7 +25,8 @@ _LEAST: Final = 24
 class CellFiller:
     """Makes the cells of one link."""
 
-    def __init__(self, outbox: ApartOutbox) -> None:
+    def __init__(self, outbox: ApartOutbox, begun: Iterable[tuple[int, int]] = ()) -> None:
+        """`begun`: components of which some has gone in order, and how many bytes."""
         self._outbox = outbox
         self._control = bytearray()
         """Of the control stream, encoded and in no cell yet."""
@@ -37,6 +38,8 @@ class CellFiller:
         """Where in it the last message begins that is to be read behind data."""
         self._kept: deque[_Chosen] = deque()
         """Chosen for the quickest path, and in no cell yet."""
+        for component, sent in begun:
+            self._record(CellRecord(RecordKind.BEGUN, b"", component, sent))
 
     def next_cell(
         self, now: float, size: int, *, behind: int = 0, urgent: bool = False

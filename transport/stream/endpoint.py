@@ -70,6 +70,8 @@ _MANY: Final = 4
 that still searches."""
 _LEAST_CELL: Final = 256
 """Bytes, whatever the quantum: a cell has a header."""
+_MOST_EARLY: Final = 8_192
+"""Cells that may have come before all that went in order; a connection has places for 1,000."""
 _UNOPENED: Final = 16_384
 """Bytes of a record of TLS at most: reported as they come, but lost to the peer where the
 connection breaks before the record's end. So much of what was reported is kept."""
@@ -106,8 +108,8 @@ class Endpoint:
         self._reassembly = Reassembly()
         self._parted = False
         """What comes in order over this connection comes as cells as well."""
-        self._data_sent = False
-        """Component bytes have gone in frames that say nothing of their place."""
+        self._early: list[bytes] = []
+        """Cells that have come before all that went in order."""
         self._retained = Retained()
         self._resumed_from = 0
         self._replayed_until = float("-inf")
@@ -213,15 +215,15 @@ class Endpoint:
 
     def part(self, now: float, at: int, size: int) -> bytes | None:
         """The word that all that follows on this connection is cells, behind so many bytes, and
-        what fills the last cell; None: it is not, because the peer can't read them, or something
-        has gone in order that they would have to continue."""
+        what fills the last cell; None: it is not, because the peer can't read them, or not now."""
         outbox = self._outbox
         if not isinstance(outbox, ApartOutbox) or not outbox.apart or self._retained.replaying:
             return None
         if self._filler is None:
-            if self._data_sent:
+            begun = outbox.part()
+            if begun is None:
                 return None
-            self._filler = CellFiller(outbox)
+            self._filler = CellFiller(outbox, begun)
         word = self._writer.encode(APART)
         word += bytes(-(at + len(word)) % size)
         self._retained.part(word)
@@ -256,13 +258,22 @@ class Endpoint:
         """What cells make readable. Raises PeerError if the peer broke the protocol."""
         self._heard_at = self._arrived_at = now
         self.stirred = False
+        if not self._parted:
+            self._early += cells
+            if len(self._early) > _MOST_EARLY:
+                raise PeerError(f"{len(self._early)} cells have come before the end of an order")
+            return []
+        return self._fed(cells)
+
+    def _fed(self, cells: Iterable[bytes]) -> list[Data | Control]:
         found = [frame for cell in cells for frame in self._reassembly.feed(cell)]
         return self._readable(joined(found))
 
     def _from_cell(self, frame: CellFrame) -> list[Data | Control]:
         if frame is APART:
             self._parted = True
-            return []
+            early, self._early = self._early, []
+            return self._fed(early)
         return self._readable(self._reassembly.feed(frame.cell))
 
     def _readable(self, frames: list[Data | Control]) -> list[Data | Control]:
@@ -306,6 +317,7 @@ class Endpoint:
         """
         self._arriving = 0
         self._parted = False
+        self._early.clear()  # all of them come again
         self._received -= self._reader.drop_cut_report()
         return self._countable
 
@@ -480,7 +492,6 @@ class Endpoint:
 
     def _encoded(self, frame: Frame, quantum: int) -> bytes:
         """The frame's bytes, and before them the quantum's size where that has changed."""
-        self._data_sent = self._data_sent or isinstance(frame, Data)
         prefix = self._writer.quantum(quantum) if isinstance(frame, Data) else b""
         encoded = prefix + self._writer.encode(frame)
         self._retained.add(encoded)

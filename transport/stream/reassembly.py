@@ -212,11 +212,7 @@ class Reassembly:
         return moved
 
     def _take(self, piece: ComponentPiece, found: list[Data | Control]) -> None:
-        known = self._components.get(piece.component)
-        if known is None:
-            if len(self._components) >= MOST_OPEN:
-                raise PeerError(f"more than {MOST_OPEN} components at a time")
-            known = self._components[piece.component] = _Component()
+        known = self._components.get(piece.component) or self._begin(piece.component)
         end = piece.offset + len(piece.data)
         if piece.last:
             if known.length not in (None, end):
@@ -233,6 +229,16 @@ class Reassembly:
         if last:
             del self._components[piece.component]
 
+    def _begin(self, component: int, sent: int = 0) -> _Component:
+        """Another component, of which so many bytes came in order."""
+        if len(self._components) >= MOST_OPEN:
+            raise PeerError(f"more than {MOST_OPEN} components at a time")
+        if component in self._components:
+            raise PeerError(f"component {component} begins twice")
+        known = self._components[component] = _Component()
+        known.gathered.next = sent
+        return known
+
     def _act(self, found: list[Data | Control]) -> bool:
         """The next record, unless it is to be read behind data that are not here."""
         known = decode_record(self._records)
@@ -241,18 +247,23 @@ class Reassembly:
         record, end = known
         if record.kind is RecordKind.BEHIND and not self._is_there(record):
             return False
-        if record.kind is not RecordKind.MESSAGE:
-            self._forget(record.component)
         del self._records[:end]
         self._done += end
         self.held -= end
-        if record.kind is RecordKind.GONE:
-            self._gone.pop(record.component, None)
-            self._gone[record.component] = self._done
-            if len(self._gone) > MOST_GONE:
-                self._gone.popitem(last=False)
-        else:
-            found.append(Control(record.payload))
+        match record.kind:
+            case RecordKind.BEGUN:
+                self._begin(record.component, record.sent)
+                return True
+            case RecordKind.GONE:
+                self._forget(record.component)
+                self._gone.pop(record.component, None)
+                self._gone[record.component] = self._done
+                if len(self._gone) > MOST_GONE:
+                    self._gone.popitem(last=False)
+                return True
+            case RecordKind.BEHIND:
+                self._forget(record.component)
+        found.append(Control(record.payload))
         return True
 
     def _is_there(self, record: CellRecord) -> bool:
