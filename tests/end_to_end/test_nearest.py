@@ -10,9 +10,14 @@ from typing import Any
 
 import pytest
 
+from configuration import LocalSettings
+from emulation.relay.relay import Relay
 from local_proxy.dialling import nearest
-from tests.end_to_end.pair import FakeOrigin, Pair, Relay, Remote, pair, run, until
+from pairing.store import PairingStore
+from remote_proxy.devices import PairedDevices
+from tests.end_to_end.pair import Client, FakeOrigin, Pair, Remote, pair, run, until
 from tests.end_to_end.test_levels import PAGE, PHOTO, STOPS, policy
+from tests.end_to_end.test_security import running
 
 FAR, NEAR = 0.08, 0.005
 """Seconds one way."""
@@ -134,5 +139,39 @@ def test_one_that_has_no_place_is_left_again() -> None:
             world.origin.serve("/", b"well", "text/plain")
             assert (await world.device.client.get(world.origin.base + "/")).body == b"well"
             assert world.at == ["far"]
+
+    run(go())
+
+
+def test_paired_remotes_are_changed_over_udp_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On loopback none is nearer: whichever is the other one counts as that."""
+    monkeypatch.setattr(nearest, "NEARER", 1e9)
+    monkeypatch.setattr(nearest, "GAIN", -1e9)
+
+    async def go() -> None:
+        store = PairingStore(tmp_path / "remote")
+        pairing, devices = str(store.pair("phone", host="127.0.0.1", port=1)), PairedDevices(store)
+        remotes = [Remote(security=devices.security, keys=devices.keys) for _ in range(2)]
+        first, second = remotes
+        async with FakeOrigin().running() as origin, AsyncExitStack() as ends:
+            origin.serve("/", b"well", "text/plain")
+            for remote in remotes:
+                await remote.start()
+                ends.push_async_callback(remote.stop)
+            settings = LocalSettings(
+                listen="127.0.0.1:0",
+                remote=f"127.0.0.1:{first.port},localhost:{second.port}",
+                pair=pairing,
+                state=str(tmp_path / "device"),
+                transport="atp-udp",
+            )
+            local = await ends.enter_async_context(running(settings))
+            address = await local.listen()
+            await until(lambda: second.sessions and not first.sessions)
+            assert (await Client(address).get(origin.base + "/")).body == b"well"
+            (session,) = second.sessions
+            assert session.link.statistics().transport == "udp"
 
     run(go())

@@ -140,6 +140,13 @@ async def device(
         state=str(folder),
         patience=patience,
     )
+    async with running(settings) as local:
+        yield local
+
+
+@asynccontextmanager
+async def running(settings: LocalSettings) -> AsyncIterator[LocalProxy]:
+    """A local proxy as its settings have it."""
     local = LocalProxy(settings, [load("default")], remote=local_pairing.remote(settings))
     running = asyncio.ensure_future(local.run())
     try:
