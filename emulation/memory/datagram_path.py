@@ -74,6 +74,10 @@ class PathDirection:
         """Bytes/second; 0: nothing moves."""
         self._line.set_rate(now, rate)
 
+    def set_delay(self, delay: float) -> None:
+        """Seconds from one end to the other from now on: another route."""
+        self._line.delay = delay
+
     def set_mtu(self, mtu: int) -> None:
         """Bytes of the largest IP packet from now on."""
         self._mtu = mtu

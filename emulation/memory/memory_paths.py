@@ -158,6 +158,12 @@ class MemoryPaths:
         path.up.set_mtu(1500)
         path.down.set_mtu(1500)
 
+    def set_delay(self, place: int, delay: float) -> None:
+        """It takes so many seconds each way from now on, as by another route."""
+        path = self.wires[place].path
+        path.up.set_delay(delay)
+        path.down.set_delay(delay)
+
     def leave(self, place: int) -> None:
         """The interface is gone."""
         self.cut(place)

@@ -15,7 +15,7 @@ from emulation.memory.virtual_time import run
 from policies.builtin.default import Default
 from remote_proxy.jobs.services import Services
 
-PAGES = [page(f"http://{number}.test/", text=40_000, large=400_000) for number in range(3)]
+PAGES = [page(f"http://{number}.test/", text=40_000, large=400_000) for number in range(4)]
 MADE = prepared(PAGES)
 REST = 6.0
 """Seconds between two loads."""
@@ -30,9 +30,11 @@ class PathsLoad:
     complete: float
 
 
-async def _loads(names: Sequence[str], *, joins: str = "") -> list[PathsLoad]:
+async def _loads(
+    names: Sequence[str], *, joins: str = "", longer: int | None = None, seconds: float = 0.5
+) -> list[PathsLoad]:
     """A page after the other, each after a rest. `joins`: another path does, while the first page
-    comes."""
+    comes. `longer`: the path that takes so many seconds each way from the second page on."""
     loop, loads = asyncio.get_running_loop(), []
     services = Services(Shelf(PAGES), MADE)
     async with paths_pair([profile(name) for name in names], services, [Default()]) as (
@@ -41,6 +43,8 @@ async def _loads(names: Sequence[str], *, joins: str = "") -> list[PathsLoad]:
     ):
         for one in PAGES:
             await asyncio.sleep(REST)
+            if longer is not None and one is PAGES[1]:
+                paths.set_delay(longer, seconds)
             began = loop.time()
             document = await pair.load(one.url)
             text = loop.time() - began
@@ -78,3 +82,22 @@ def test_a_path_that_joins_in_the_middle_of_a_page_helps_as_much_as_one_from_the
         assert two.text <= one.text * 0.85
         assert two.painted <= one.painted * 0.65
         assert two.complete < 0.56 * one.complete
+
+
+@pytest.mark.parametrize("longer", [0, 1])
+def test_a_path_that_becomes_ten_times_as_long_is_used_as_what_it_is(longer: int) -> None:
+    """As where a modem goes from LTE to EDGE, or from one satellite to another: not for what is
+    urgent, and for what it carries."""
+    alone = run(_loads(["384k"]))
+    both = run(_loads(["384k", "384k"], longer=longer))
+    for one, two in zip(alone[2:], both[2:], strict=True):
+        assert two.text <= one.text * 0.95
+        assert two.painted <= one.painted * 0.9
+    assert both[3].complete < 0.8 * alone[3].complete
+
+
+def test_a_path_that_becomes_short_is_used_at_once() -> None:
+    was = run(_loads(["384k", "384k"]))
+    now = run(_loads(["384k", "384k"], longer=0, seconds=0.005))
+    for one, two in zip(was[2:], now[2:], strict=True):
+        assert two.text < one.text - 0.05

@@ -66,6 +66,10 @@ class Bottleneck:
         self.now = until
         return (self.delivered - before) / seconds
 
+    def cut(self) -> None:
+        """What is under way never comes."""
+        self._flying.clear()
+
     def rest(self, seconds: float) -> None:
         """Nothing is asked for, after what is under way has come."""
         while self._flying:
@@ -235,6 +239,16 @@ def test_after_a_timeout_it_begins_anew_with_little() -> None:
     assert line.control.allowance(line.trip)[0] == 4 * SIZE
     line.run(3)
     assert line.run(1) > 0.95 * line.rate
+
+
+def test_after_a_timeout_a_longer_path_is_no_queue() -> None:
+    line = Bottleneck(200_000.0, 0.05)
+    line.run(5)
+    line.cut()
+    line.delay = 0.5
+    line.control.timed_out(now=line.now)
+    line.run(7)
+    assert line.run(2) > 0.9 * line.rate
 
 
 def test_what_is_asked_for_seldom_leaves_the_window_alone() -> None:

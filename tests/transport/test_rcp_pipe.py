@@ -237,3 +237,52 @@ def test_an_ask_is_lost_once_though_one_segment_answers_several() -> None:
     lost = [other for one in asks[1:] for other in pipe.came(one, 5, 0.1)]
     assert lost == asks[:1]
     pipe.lose(lost, 0.1)
+
+
+def measured(trip: float) -> Pipe:
+    """A pipe whose answers took so long."""
+    pipe = Pipe(NewReno(segment=SIZE), segment=SIZE)
+    for number in range(20):
+        clock = pipe.begin_request(number)
+        one = ask(pipe, number, clock, number)
+        pipe.echoed(clock, number + trip)
+        pipe.came(one, clock, number + trip)
+    return pipe
+
+
+def test_words_tell_that_a_path_has_become_much_longer() -> None:
+    pipe = measured(0.1)
+    for _ in range(2):
+        pipe.crossed(1.0, 30.0)
+    assert pipe.delay == pytest.approx(0.1)  # they may have been repeated
+    pipe.crossed(0.9, 30.0)
+    assert pipe.delay == pytest.approx(0.9)
+    assert pipe.timeout > 0.9
+
+
+@pytest.mark.parametrize("trips", [(1.0, 0.1, 1.0, 1.0), (0.29, 0.29, 0.29, 0.29)])
+def test_one_late_word_or_a_queue_tells_nothing(trips: tuple[float, ...]) -> None:
+    pipe = measured(0.1)
+    for trip in trips:
+        pipe.crossed(trip, 30.0)
+    assert pipe.delay == pytest.approx(0.1)
+
+
+def test_words_take_no_longer_than_a_path_is() -> None:
+    pipe = measured(0.5)
+    pipe.crossed(0.1, 30.0)
+    assert pipe.delay == pytest.approx(0.1)
+
+
+def test_patience_stays_until_a_round_trip_is_known() -> None:
+    """An answer to what was given up is no measure, and its path may be longer than the timeout
+    (Karn and Partridge)."""
+    pipe = measured(0.1)
+    usual = pipe.timeout
+    clock = pipe.begin_request(30.0)
+    ask(pipe, 30, clock, 30.0)
+    pipe.timed_out(31.0)
+    pipe.echoed(clock, 31.5, measure=False)
+    assert pipe.timeout == pytest.approx(2 * usual)
+    pipe.echoed(pipe.begin_request(32.0), 32.1)
+    assert pipe.timeout == pytest.approx(usual, rel=0.3)

@@ -289,6 +289,7 @@ class DeviceEnd(MultipathEnd):
         for segment, _ in path.link.segments():
             self._engine.received(path.number, self._whole(segment), now)
         for news in path.link.acked():
+            self._engine.crossed(path.number, news.acknowledged_at - news.sent_at, now)
             self._delivered(path, news)
 
     def _whole(self, encoded: bytes) -> Segment:

@@ -205,6 +205,10 @@ class R2cpEngine:
         """Who carries it has heard something over it."""
         self._trust(self._path(number))
 
+    def crossed(self, number: int, trip: float, now: float) -> None:
+        """Something that went over that path was acknowledged after so many seconds."""
+        self._path(number).pipe.crossed(trip, now)
+
     # -- what happens -----------------------------------------------------------------------------
 
     def received(self, number: int, segment: Segment, now: float) -> None:

@@ -13,6 +13,7 @@ goes, a request for nothing new: it costs the way forward nothing unless request
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import inf
@@ -28,6 +29,12 @@ LEAST_TIMEOUT: Final = 0.2
 """Seconds, as kernels have it now; RFC 6298 would have 1 s."""
 MOST_TIMEOUT: Final = 60.0
 """Seconds (RFC 6298, 2.5)."""
+_WORDS: Final = 3
+"""Words in a row that tell that a path has become longer,"""
+_LONGER: Final = 2.0
+"""by so many times what answers took, queue included,"""
+_MUCH: Final = 0.1
+"""and by more than so many seconds: acknowledgements may wait."""
 _REMEMBERED: Final = 1024
 """Requests whose time is kept: an echo of an older one measures nothing."""
 
@@ -92,6 +99,8 @@ class Pipe:
         """A window of losses has begun: one segment may be asked for again whatever the window
         says, as RFC 6675 (5, step 4.3) has it."""
         self._recovery_from = float("-inf")
+        self._crossed: deque[float] = deque(maxlen=_WORDS)
+        """Seconds of the latest round trips of words."""
         self._queue: float | None = None
         """Seconds that answers waited beyond the least, smoothed, since something is under way;
         None: none has come since."""
@@ -172,9 +181,25 @@ class Pipe:
             more = now - sent - self.round_trip.least
             before = more if self._queue is None else self._queue
             self._queue = before + (more - before) / 8
-        self._backoff = 1
+            self._backoff = 1  # not before a round trip is known (Karn): it may be a longer one
         self._newest = self._quiet = now
         self._reminded = False
+
+    def crossed(self, trip: float, now: float) -> None:
+        """Something was sent over there and acknowledged after `trip` seconds, whatever was asked
+        for. Answers that come after all was given up for lost measure nothing: where a path has
+        become much longer, as by another route, these words alone tell; and soonest where it has
+        become shorter."""
+        self.round_trip.at_most(trip)
+        self._crossed.append(trip)
+        lately = min(self._crossed)
+        if len(self._crossed) < _WORDS or lately < _LONGER * self.round_trip.smoothed + _MUCH:
+            return
+        self.round_trip.forget()
+        self.round_trip.measured(lately, delay=0.0)
+        self.congestion.timed_out(now=now)  # what it knows is of another path
+        self._crossed.clear()
+        self._queue = None
 
     def came(self, one: Ask, echo: int, now: float, *, spared: int = 0) -> list[Ask]:
         """An ask was answered (`recv()`), by a packet that many bytes smaller than was expected.

@@ -181,7 +181,8 @@ class BottleneckBased:
         self._rates.clear()
         self._rates.append(0.0)
         self._search = float(_LEAST * self._segment)
-        self._least_at = float("-inf")
+        self._least, self._least_at = float("inf"), float("-inf")
+        self._trips.clear()
 
     @property
     def _patience(self) -> float:

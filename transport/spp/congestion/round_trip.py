@@ -37,6 +37,10 @@ class RoundTrip:
         self.variation += (abs(self.smoothed - adjusted) - self.variation) / 4
         self.smoothed += (adjusted - self.smoothed) / 8
 
+    def at_most(self, seconds: float) -> None:
+        """Something else was answered so soon: without a queue nothing takes longer."""
+        self.least = min(self.least, seconds)
+
     def forget(self) -> None:
         """Another path: what was measured no longer holds."""
         self._measured = False
