@@ -15,7 +15,7 @@ from emulation.memory.virtual_time import run
 from policies.builtin.default import Default
 from remote_proxy.jobs.services import Services
 
-PAGES = [page(f"http://{number}.test/", text=40_000, large=400_000) for number in range(4)]
+PAGES = [page(f"http://{number}.test/", text=40_000, large=400_000) for number in range(5)]
 MADE = prepared(PAGES)
 REST = 6.0
 """Seconds between two loads."""
@@ -31,10 +31,16 @@ class PathsLoad:
 
 
 async def _loads(
-    names: Sequence[str], *, joins: str = "", longer: int | None = None, seconds: float = 0.5
+    names: Sequence[str],
+    *,
+    joins: str = "",
+    longer: int | None = None,
+    seconds: float = 0.5,
+    dead: int | None = None,
 ) -> list[PathsLoad]:
     """A page after the other, each after a rest. `joins`: another path does, while the first page
-    comes. `longer`: the path that takes so many seconds each way from the second page on."""
+    comes. `longer`: the path that takes so many seconds each way from the second page on. `dead`:
+    the one that carries nothing from before the third page until before the fifth."""
     loop, loads = asyncio.get_running_loop(), []
     services = Services(Shelf(PAGES), MADE)
     async with paths_pair([profile(name) for name in names], services, [Default()]) as (
@@ -45,6 +51,10 @@ async def _loads(
             await asyncio.sleep(REST)
             if longer is not None and one is PAGES[1]:
                 paths.set_delay(longer, seconds)
+            if dead is not None and one is PAGES[2]:
+                paths.cut(dead)
+            if dead is not None and one is PAGES[4]:
+                paths.mend(dead)
             began = loop.time()
             document = await pair.load(one.url)
             text = loop.time() - began
@@ -101,3 +111,17 @@ def test_a_path_that_becomes_short_is_used_at_once() -> None:
     now = run(_loads(["384k", "384k"], longer=0, seconds=0.005))
     for one, two in zip(was[2:], now[2:], strict=True):
         assert two.text < one.text - 0.05
+
+
+@pytest.mark.parametrize(("other", "place"), [("384k", 0), ("384k", 1), ("satellite", 1)])
+def test_a_path_that_dies_at_rest_costs_the_next_page_a_second_at_most(
+    other: str, place: int
+) -> None:
+    """What its standing pulls were given is lost, and so is the word of that."""
+    alone, both = run(_loads(["384k"])), run(_loads(["384k", other], dead=place))
+    for one, two in zip(alone[2:3], both[2:3], strict=True):
+        assert two.text <= one.text + 1.0
+        assert two.complete <= one.complete + 1.0
+    assert both[3].text <= alone[3].text
+    assert both[3].complete <= alone[3].complete + 0.3
+    assert both[4].complete <= alone[4].complete + 0.3  # it has come back

@@ -50,6 +50,9 @@ _NEARLY: Final = 0.2
 """Of what was said: another by less is not told."""
 _TELL_EVERY: Final = 0.01
 """Seconds between two looks at what there is to tell of paths."""
+_QUIET: Final = 0.2
+"""Seconds of silence of a path, while others bring something, after which it is asked whether it is
+there; 60 bytes."""
 _OVERDUE: Final = 1.0
 """Seconds without any acknowledgement over the quickest of the paths that owe one."""
 
@@ -305,7 +308,16 @@ class DeviceEnd(MultipathEnd):
         if cells := self._engine.cells():
             if self._apart is None:
                 raise PeerError("the remote sends cells unasked")
+            self._question()
             self._apart.heard_cells(cells)
+
+    def _question(self) -> None:
+        """Others bring something: one that is silent has nothing, or is dead, and what it was given
+        for its standing pulls is lost with the word of it. Its answer tells which."""
+        for path in self._paths.values():
+            quiet = path.link.silent() > max(_QUIET, self._trip(path))
+            if quiet and not path.link.unanswered() and self._engine.owed(path.number):
+                path.link.ping()
 
     def _delivered(self, path: DevicePath, news: Delivered) -> None:
         size = sum(self._uplink.arrived(path.number, number) for number in news.sequences)

@@ -124,9 +124,7 @@ class Pipe:
     @property
     def timeout(self) -> float:
         """Seconds of silence after which all is lost (RFC 6298)."""
-        trip = self.round_trip
-        usual = max(LEAST_TIMEOUT, trip.smoothed + 4 * trip.variation)
-        return min(MOST_TIMEOUT, usual * self._backoff)
+        return min(MOST_TIMEOUT, self._patience * self._backoff)
 
     def begin_request(self, now: float) -> int:
         """A request goes: its clock."""
@@ -191,6 +189,8 @@ class Pipe:
         become much longer, as by another route, these words alone tell; and soonest where it has
         become shorter."""
         self.round_trip.at_most(trip)
+        if trip <= self._patience:
+            self._backoff = 1  # it is as long as it was
         self._crossed.append(trip)
         lately = min(self._crossed)
         if len(self._crossed) < _WORDS or lately < _LONGER * self.round_trip.smoothed + _MUCH:
@@ -199,7 +199,7 @@ class Pipe:
         self.round_trip.measured(lately, delay=0.0)
         self.congestion.timed_out(now=now)  # what it knows is of another path
         self._crossed.clear()
-        self._queue = None
+        self._queue, self._backoff = None, 1
 
     def came(self, one: Ask, echo: int, now: float, *, spared: int = 0) -> list[Ask]:
         """An ask was answered (`recv()`), by a packet that many bytes smaller than was expected.
@@ -278,6 +278,12 @@ class Pipe:
         self.fast = False
         self._backoff = min(2 * self._backoff, 64)
         return asks
+
+    @property
+    def _patience(self) -> float:
+        """The same, of a path that is as long as it was."""
+        trip = self.round_trip
+        return max(LEAST_TIMEOUT, trip.smoothed + 4 * trip.variation)
 
     def _remove(self, one: Ask) -> None:
         del self._asks[one.begin]
