@@ -24,6 +24,9 @@ from transport.link.interface import Link, LinkError
 
 EVERY: Final = 1800.0
 """Seconds between two looks, while the link is used: a handshake is 5 KB."""
+AGAIN: Final = 60.0
+"""The same after one in vain, because somebody needed the link: a page that asks its server every
+second would have it filled with handshakes else."""
 REST: Final = 5.0
 """Seconds since something moved on the link, after which it may rest."""
 NEARER: Final = 0.7
@@ -38,8 +41,6 @@ _log = structlog.get_logger("sluice.local")
 class Trials(Protocol):
     """Makes links to others; `local_proxy.dialling.dialer.Dialer` is one."""
 
-    @property
-    def address(self) -> str: ...
     @property
     def elsewhere(self) -> Sequence[tuple[str, int]]: ...
     async def trial(self, address: tuple[str, int]) -> Trial: ...
@@ -73,8 +74,10 @@ class NearestRemote:
         loop, watch = asyncio.get_running_loop(), self._uplink.activity.watch()
         while True:
             await watch.news(pause=REST)
-            if loop.time() >= self._due_at and self._uplink.at_rest and await self._look():
-                self._due_at = loop.time() + EVERY
+            if loop.time() >= self._due_at and self._uplink.at_rest:
+                self._due_at = loop.time() + EVERY  # a network that changes meanwhile is news
+                if not await self._look():
+                    self._due_at = min(self._due_at, loop.time() + AGAIN)
 
     async def _look(self) -> bool:
         """Try the others, and move where one is nearer; False: it must be done again, for somebody

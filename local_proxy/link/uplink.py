@@ -331,6 +331,8 @@ class Uplink:
                 await self._once()
             except asyncio.CancelledError:
                 self._give_up()
+                if self._next_link is not None:
+                    self._next_link.close()
                 raise
             self._session = None
             self._wait_for_another()

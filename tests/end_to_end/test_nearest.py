@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -115,6 +116,22 @@ def test_while_a_download_is_under_way_nothing_moves() -> None:
             got = await world.device.client.get(world.origin.base + "/slow")  # 1.5 s
             assert got.body == slow
             assert len(world.origin.asked) == 1
+            await world.moved()
+
+    run(go())
+
+
+def test_while_a_tunnel_is_open_nothing_moves() -> None:
+    async def go() -> None:
+        async with fleet() as world:
+            assert world.at == ["far"]
+            authority = world.origin.base.removeprefix("http://")
+            status, _, writer = await world.device.client.connect(authority)
+            assert status == 200
+            await asyncio.sleep(5 * nearest.REST)
+            assert world.at == ["far"]
+            writer.close()
+            await writer.wait_closed()
             await world.moved()
 
     run(go())

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from emulation.memory.virtual_time import run
 from local_proxy.dialling.dialer import Trial
-from local_proxy.dialling.nearest import EVERY, REST, NearestRemote
+from local_proxy.dialling.nearest import AGAIN, EVERY, REST, NearestRemote
 from transport.link.activity import Activity
 from transport.link.interface import Link, LinkError
 
@@ -32,7 +32,6 @@ class World:
         self.activity = Activity()
         self.at_rest = True
         self.on_trial: Callable[[], None] = lambda: None
-        self.address = "present.example:1"
         self.looks = 0
         self.links: list[ScriptedLink] = []
         self.taken: list[str] = []
@@ -127,7 +126,13 @@ def test_whoever_needs_the_link_meanwhile_keeps_it_and_the_look_is_made_again() 
         await asyncio.sleep(REST + 5)
         assert world.moved_to == []
         assert [link.closed for link in world.links] == [True]
-        world.at_rest, world.on_trial = True, lambda: None
+        world.at_rest = True
+        for _ in range(round(AGAIN / 2)):  # a page that asks for something all the time
+            world.activity.happened()
+            await asyncio.sleep(1.0)
+        assert world.looks == 1
+        world.on_trial = lambda: None
+        await asyncio.sleep(AGAIN / 2)
         world.activity.happened()
         await asyncio.sleep(REST + 5)
         assert world.moved_to == ["a"]
