@@ -152,33 +152,48 @@ def test_what_was_fetched_for_one_page_and_is_private_is_not_given_to_another(to
 
 
 @pytest.mark.parametrize("told", [True, False])
+def test_a_page_meets_the_promises_of_its_style_sheet(told: bool) -> None:
+    async def go() -> None:
+        async with world() as here:
+            windows, page = here.windows(told=told), here.victim.base + "/alone"
+            sheet, part = await _styled(here, windows, page, fetched=1)
+            assert await windows.part(part, by=page, source=sheet) == LOGO
+            assert here.victim.counts()["/back.gif"] == 1
+
+    run(go())
+
+
+@pytest.mark.parametrize("told", [True, False])
 def test_a_style_sheet_of_the_victims_does_not_pass_for_its_page(told: bool) -> None:
     """Parts of a sheet name the sheet as Referer, whichever page uses it."""
 
     async def go() -> None:
         async with world() as here:
             windows, base = here.windows(told=told), here.victim.base
-            sheet, part = base + "/app.css", base + "/back.gif"
-            here.victim.serve("/app.css", b"body { background: url(/back.gif) }", "text/css")
-            here.victim.serve("/back.gif", LOGO, "image/gif", headers=FRESH)
-            here.victim.serve(
-                "/", b"<!doctype html><link rel=stylesheet href=/app.css><img src=/logo.gif><p>x"
-            )
-            here.victim.serve("/alone", b"<!doctype html><link rel=stylesheet href=/app.css><p>x")
-            await windows.open(base + "/alone")
-            await windows.part(sheet, by=base + "/alone", dest="style")
-            await until(lambda: here.victim.counts()["/back.gif"] == 1)
-            await windows.part(part, by=base + "/alone", source=sheet)
-            assert here.victim.counts()["/back.gif"] == 1  # its own page meets its promise
-            await here.victim_opens(windows)
-            await windows.part(sheet, by=base + "/", dest="style")
-            await until(lambda: here.victim.counts()["/back.gif"] == 2)
+            # No window is given the part: what a browser keeps is not sent to its next page.
+            await _styled(here, windows, base + "/alone", fetched=1)
+            sheet, part = await _styled(here, windows, base + "/", fetched=2)
             await windows.open(here.evil.base + "/")
             await windows.part(sheet, by=here.evil.base + "/", dest="style", referrer=False)
             await windows.part(part, by=here.evil.base + "/", source=sheet)
             assert here.victim.counts()["/back.gif"] == 3
 
     run(go())
+
+
+async def _styled(here: World, windows: Windows, page: str, *, fetched: int) -> tuple[str, str]:
+    """Open a page of the victim's that has a style sheet, until its part was `fetched` so often;
+    the addresses of both."""
+    sheet, part = here.victim.base + "/app.css", here.victim.base + "/back.gif"
+    here.victim.serve("/app.css", b"body { background: url(/back.gif) }", "text/css")
+    here.victim.serve("/back.gif", LOGO, "image/gif", headers=FRESH)
+    link = b"<!doctype html><link rel=stylesheet href=/app.css>"
+    here.victim.serve("/", link + b"<img src=/logo.gif><p>x")
+    here.victim.serve("/alone", link + b"<p>x")
+    await windows.open(page)
+    await windows.part(sheet, by=page, dest="style")
+    await until(lambda: here.victim.counts()["/back.gif"] == fetched)
+    return sheet, part
 
 
 def test_the_victim_in_a_frame_of_evils_page_has_promises_of_its_own() -> None:
