@@ -37,6 +37,8 @@ class PathDirection:
         )
         self._mtu = profile.mtu
         self._lent: dict[bytes, Callable[[bytes, float], object]] = {}
+        self.on_change: Callable[[], object] = lambda: None
+        """Called when what is on its way may come sooner."""
         self._here: list[bytes] = []
         """Arrived, and not asked for yet."""
 
@@ -73,6 +75,7 @@ class PathDirection:
     def set_rate(self, rate: float, now: float) -> None:
         """Bytes/second; 0: nothing moves."""
         self._line.set_rate(now, rate)
+        self.on_change()
 
     def set_delay(self, delay: float) -> None:
         """Seconds from one end to the other from now on: another route."""

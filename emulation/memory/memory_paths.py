@@ -108,6 +108,7 @@ class MemoryPaths:
         self.device = DeviceEnd(Preamble(What.JOIN, TOKEN).encode())
         self.remote = RemoteEnd(ProvenPeer("", "00"))
         self.wires: list[SppEnds] = []
+        self._profiles: list[Profile] = []
         self.paths: list[DevicePath] = []
         self._accepting: list[asyncio.Future[None]] = []
         for profile in profiles:
@@ -125,6 +126,7 @@ class MemoryPaths:
             seed=self._seed + len(self.wires),
         )
         self.wires.append(wire)
+        self._profiles.append(profile)
         terms = terms or PathTerms()
         path = self.device.join(
             wire.near,
@@ -163,6 +165,13 @@ class MemoryPaths:
         path = self.wires[place].path
         path.up.set_delay(delay)
         path.down.set_delay(delay)
+
+    def set_rate(self, place: int, times: float) -> None:
+        """It carries so many times what its profile says from now on, both ways."""
+        wire, profile = self.wires[place], self._profiles[place]
+        now = asyncio.get_running_loop().time()
+        wire.path.up.set_rate(times * profile.rate_up, now)
+        wire.path.down.set_rate(times * profile.rate_down, now)
 
     def leave(self, place: int) -> None:
         """The interface is gone."""

@@ -92,6 +92,7 @@ class _Port:
         self._out = out
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
+        out.on_change = self._look
 
     def link(self, seal: Seal, connection: SppConnection) -> SppLink:
         established = Established(seal, b"own", b"", ProvenPeer("", "00"))

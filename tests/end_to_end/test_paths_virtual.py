@@ -15,6 +15,8 @@ from emulation.memory.virtual_time import run
 from policies.builtin.default import Default
 from remote_proxy.jobs.services import Services
 
+SMALL = [page(f"http://small{number}.test/", text=40_000, large=60_000) for number in range(6)]
+MADE_SMALL = prepared(SMALL)
 PAGES = [page(f"http://{number}.test/", text=40_000, large=400_000) for number in range(5)]
 MADE = prepared(PAGES)
 REST = 6.0
@@ -125,3 +127,71 @@ def test_a_path_that_dies_at_rest_costs_the_next_page_a_second_at_most(
     assert both[3].text <= alone[3].text
     assert both[3].complete <= alone[3].complete + 0.3
     assert both[4].complete <= alone[4].complete + 0.3  # it has come back
+
+
+async def _fading(
+    names: Sequence[str], *, fades: int | None = None, late: float = 0.0
+) -> list[PathsLoad]:
+    """Small pages. `fades`: the path that carries a tenth from the third page on, `late` seconds
+    after that was asked for, and all again from the fifth on."""
+    loop, loads = asyncio.get_running_loop(), []
+    async with paths_pair(
+        [profile(name) for name in names], Services(Shelf(SMALL), MADE_SMALL), [Default()]
+    ) as (pair, paths):
+        for one in SMALL:
+            await asyncio.sleep(REST)
+            if fades is not None and one is SMALL[2]:
+                loop.call_later(late, paths.set_rate, fades, 0.1)
+            if fades is not None and one is SMALL[4]:
+                paths.set_rate(fades, 1.0)
+            began = loop.time()
+            document = await pair.load(one.url)
+            text = loop.time() - began
+            await pair.complete(document)
+            painted, complete = (pair.witness.when(document, name) for name in ("low", "original"))
+            assert painted is not None
+            assert complete is not None
+            loads.append(PathsLoad(text, painted - began, complete - began))
+    return loads
+
+
+@pytest.mark.parametrize(
+    ("names", "fades", "back"),
+    [
+        (["384k", "384k"], 0, 1.25),
+        (["384k", "384k"], 1, 1.25),
+        (["384k", "satellite"], 1, 1.45),
+        (["5M", "384k"], 0, 1.25),
+        (["384k", "384k", "384k"], 1, 1.25),
+    ],
+)
+def test_a_path_that_fades_to_a_tenth_at_rest_costs_little_of_what_the_others_bring(
+    names: Sequence[str], fades: int, back: float
+) -> None:
+    """As where who walks away from a mast: a window of what was asked for before would take ten
+    times as long, and hold up what is in it."""
+    alone, both = run(_fading(["384k"])), run(_fading(names, fades=fades))
+    assert both[2].text <= alone[2].text + 0.3
+    assert both[2].complete <= alone[2].complete + 0.3
+    for one, two in zip(alone[3:], both[3:], strict=True):
+        assert two.text <= one.text * 0.95
+        assert two.complete <= one.complete + 0.1
+    assert both[5].complete <= both[1].complete * back
+
+
+def test_a_path_that_fades_in_the_middle_of_a_page_costs_little() -> None:
+    alone = run(_fading(["384k"]))
+    both = run(_fading(["384k", "384k"], fades=1, late=0.25))
+    assert both[2].text <= alone[2].text + 0.3
+    assert both[2].complete <= alone[2].complete + 0.1
+    for one, two in zip(alone[3:], both[3:], strict=True):
+        assert two.text <= one.text * 0.95
+        assert two.complete <= one.complete + 0.1
+
+
+def test_a_slow_path_beside_a_fast_one_costs_a_small_page_nothing() -> None:
+    """What goes over it is there no later than all else."""
+    alone, both = run(_fading(["5M"])), run(_fading(["5M", "384k"]))
+    for one, two in zip(alone[1:], both[1:], strict=True):
+        assert two.text <= one.text
+        assert two.complete <= one.complete + 0.03

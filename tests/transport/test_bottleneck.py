@@ -168,6 +168,39 @@ def test_a_link_that_becomes_slower_is_nobody_elses(rest: float) -> None:
     assert line.most_queued <= 8
 
 
+@pytest.mark.parametrize(("rate", "delay"), LINES)
+def test_who_hears_what_the_path_carries_searches_no_further(rate: float, delay: float) -> None:
+    told, searches = Bottleneck(rate, delay), Bottleneck(rate, delay)
+    for line in (told, searches):
+        line.run(1.5 * delay + 4 * SIZE / rate)
+        if line is told:
+            line.control.carries(rate, trip=delay + SIZE / rate)
+        line.most_queued = 0
+    assert told.run(10.0) >= 0.93 * rate
+    searches.run(10.0)
+    assert told.most_queued <= 1.2 * searches.most_queued
+    assert told.most_queued * SIZE <= max(2.5 * rate * delay, 8 * SIZE)
+
+
+@pytest.mark.parametrize("rest", [0.0, 5.0, 60.0])
+@pytest.mark.parametrize(("rate", "delay"), LINES[:3])
+def test_a_fade_that_is_told_fills_no_queue(rate: float, delay: float, rest: float) -> None:
+    """Nothing of what the path carried before is held against what it carries now."""
+    queued = []
+    for told in (False, True):
+        line = Bottleneck(rate, delay)
+        line.run(20.0)
+        line.rest(rest)
+        line.rate = rate / 10
+        if told:
+            line.control.carries(line.rate, trip=delay + SIZE / line.rate)
+        line.most_queued = 0
+        assert line.run(30.0) >= 0.93 * line.rate
+        queued.append(line.most_queued)
+    assert queued[1] <= queued[0]
+    assert queued[1] * SIZE <= max(line.rate * delay, 8 * SIZE)
+
+
 def test_what_times_out_is_another_path() -> None:
     line = Bottleneck(200_000.0, 0.05, queue=40)
     line.run(5.0)

@@ -37,8 +37,8 @@ def asked(one: R2cpEngine, now: float) -> dict[int, list[int]]:
     return cells
 
 
-def cell(place: int, echo: int, data: bytes = b"x") -> DataSegment:
-    return DataSegment(echo, place * 1_000, data, cell=True).padded(1_000)
+def cell(place: int, echo: int, data: bytes = b"x", *, sent: int = 0) -> DataSegment:
+    return DataSegment(echo, place, data, cell=True, sent=sent).padded(1_000)
 
 
 def test_every_path_is_asked_for_a_window_and_what_is_kept_counts() -> None:
@@ -79,9 +79,9 @@ def test_a_path_that_is_doubted_is_asked_for_nothing_and_others_are() -> None:
     one = engine(0.1, 0.1)
     asked(one, 0.0)
     one.kept(0, [ByteRange(0, 10_000)])
-    assert one.void(0) == 0
+    assert one.lag(0).void == 0
     one.doubt(0)
-    assert one.void(0) > 0
+    assert one.lag(0).void > 0
     one.received(1, cell(10, 0), 0.2)
     assert set(asked(one, 0.3)[1]) <= set(range(10))
 
@@ -101,8 +101,8 @@ def test_what_lies_behind_the_others_is_what_they_carry_for_as_long() -> None:
     control = quick.pipe.congestion
     assert isinstance(control, BottleneckBased)
     rate = control.rate
-    assert cell_asking.behind(slow, [quick]) == int(rate * 0.25) // 1_000 * 1_000
-    assert cell_asking.behind(quick, [slow]) == 0
+    assert cell_asking.lag(slow, [quick]).behind == int(rate * 0.25) // 1_000 * 1_000
+    assert cell_asking.lag(quick, [slow]).behind == 0
 
 
 def test_empty_cells_tell_nothing_of_a_rate() -> None:
@@ -118,12 +118,12 @@ def test_empty_cells_tell_nothing_of_a_rate() -> None:
 def test_a_path_that_rests_brings_nothing_sooner() -> None:
     """Else what is said would wait for one that nobody asks."""
     one = engine(0.1, 0.6)
-    assert one.behind(1) > 0
+    assert one.lag(1).behind > 0
     one.spare(0, True)
-    assert one.behind(1) == 0
+    assert one.lag(1).behind == 0
     one.spare(0, False)
     one.bound(0, 100)
-    assert one.behind(1) == 0
+    assert one.lag(1).behind == 0
     one.bound(0, None)
     one.retire(0)
-    assert one.behind(1) == 0
+    assert one.lag(1).behind == 0

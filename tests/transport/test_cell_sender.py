@@ -8,7 +8,7 @@ import pytest
 
 from transport.multipath.cell_sender import CellSender
 from transport.multipath.late_content import LateStream
-from transport.multipath.words import GivenWord, KeptWord
+from transport.multipath.words import GivenWord, KeptWord, LagWord
 from transport.rcp.pending import ByteRange
 from transport.rcp.segments import Block, DataSegment, Req
 from wire.errors import PeerError
@@ -56,7 +56,7 @@ def test_a_cell_is_filled_when_its_own_path_is_answered() -> None:
     world.near.extend([b"urgent", b"more"])
     world.far.append(b"late")
     quick, slow = CellSender(world.stream), CellSender(world.stream)
-    slow.behind = 3 * SIZE
+    slow.lags(LagWord(3 * SIZE, 0, 0, 0))
     assert shown(quick.received(pull(0, 3, 5), 0.0)) == [
         (3, b"urgent"),
         (5, b"more"),
@@ -83,7 +83,7 @@ def test_what_there_is_nothing_for_is_kept_and_goes_as_soon_as_there_is() -> Non
 def test_a_word_is_said_for_several_cells_and_for_none_that_only_waits_its_turn() -> None:
     world = Tickets()
     sender = CellSender(world.stream)
-    sender.rate = 100 * SIZE
+    sender.lags(LagWord(0, 100 * SIZE, 0, 0))
     sender.received(pull(0, 1, 2, 3, 4, 5, 6, 7), 0.0)
     world.near.extend([b"x"] * 9)
     said = sender.give(1.0)
@@ -110,7 +110,7 @@ def filled(said: list[Said]) -> int:
 def standing(world: Tickets, cells: int, *, rate: int) -> CellSender:
     """A path of which so many cells stand, and then there is something for more."""
     sender = CellSender(world.stream)
-    sender.rate = rate
+    sender.lags(LagWord(0, rate, 0, 0))
     sender.received(pull(0, *range(1, cells + 1)), 0.0)
     world.near.extend([b"x"] * 2 * cells)
     return sender
@@ -155,7 +155,7 @@ def test_what_was_asked_of_others_since_is_kept_no_more() -> None:
     sender = CellSender(world.stream)
     sender.received(pull(0, 1), 0.0)
     sender.received(pull(4, 2), 0.0)
-    sender.forget(4)
+    sender.lags(LagWord(0, 0, 0, 4))
     world.near.extend([b"x", b"y"])
     assert shown(sender.give(0.0)) == [GivenWord(ranges(2)), (2, b"x")]
     assert sender.kept == 0
@@ -174,7 +174,7 @@ def test_gaps_are_settled_once_nothing_more_goes() -> None:
     """An empty cell takes the place of what a long path had nothing for."""
     world = Tickets()
     quick, slow = CellSender(world.stream), CellSender(world.stream)
-    slow.behind = SIZE
+    slow.lags(LagWord(SIZE, 0, 0, 0))
     slow.received(pull(0, 1), 0.0)
     world.near.append(b"all")
     quick.received(pull(0, 2), 0.0)
@@ -195,3 +195,37 @@ def test_no_more_is_kept_or_filled_than_the_receiver_may_lack() -> None:
     assert world.stream.top == 40 * SIZE
     with pytest.raises(PeerError):
         world.stream.purge(41 * SIZE)
+
+
+@pytest.mark.parametrize(("others", "behind"), [(0, SIZE), (8 * SIZE, 17 * SIZE)])
+def test_a_slow_paths_next_cell_is_chosen_for_when_it_will_be_there(
+    others: int, behind: int
+) -> None:
+    """The first takes the path two seconds, in which others bring much of what waits."""
+    world, asked = Tickets(), list[int]()
+
+    def choose(place: int, behind: int) -> bytes:
+        asked.append(behind)
+        return b"x"
+
+    sender = CellSender(world.stream)
+    sender.lags(LagWord(SIZE, SIZE // 2, others, 0))
+    sender.received(pull(0, 1, 2), 0.0)
+    world.stream.choose = choose
+    assert filled(sender.give(1.0)) == 2
+    assert asked == [SIZE, pytest.approx(behind)]
+
+
+def test_a_quick_paths_next_cell_is_chosen_for_now() -> None:
+    world, asked = Tickets(), list[int]()
+
+    def choose(place: int, behind: int) -> bytes:
+        asked.append(behind)
+        return b"x"
+
+    sender = CellSender(world.stream)
+    sender.lags(LagWord(SIZE, 100 * SIZE, 8 * SIZE, 0))
+    sender.received(pull(0, 1, 2), 0.0)
+    world.stream.choose = choose
+    assert filled(sender.give(1.0)) == 2
+    assert asked == [SIZE, SIZE]

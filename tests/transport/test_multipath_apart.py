@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from functools import partial
 
 import pytest
 
@@ -264,7 +265,7 @@ def test_tcp_goes_on_where_paths_broke_and_paths_where_that_did() -> None:
     "word",
     [
         StreamWord(0, b"pushed"),
-        LagWord(0, 0, 0),
+        LagWord(0, 0, 0, 0),
         KeptWord((ByteRange(0, 1 << 23),)),
         GivenWord((ByteRange(0, 1 << 23),)),
     ],
@@ -294,13 +295,14 @@ def test_noise_ends_the_link_or_changes_nothing(seed: int) -> None:
         world.open(1, chance.randbytes(100_000))
         await asyncio.sleep(0.5)
         size = RcpSettings().size
+        far = partial(chance.randrange, 1 << 40)
         for turn in range(150):
             wire = chance.choice(world.paths.wires)
             begin = size * chance.randrange(1_000)
             ranges = (ByteRange(begin, begin + chance.randrange(1, 9 * size)),)
             word = chance.choice(
                 [
-                    LagWord(chance.randrange(1 << 40), chance.randrange(1 << 40), turn),
+                    LagWord(far(), far(), far(), turn),
                     SegmentWord(chance.randbytes(20)),
                 ]
             )
@@ -308,7 +310,7 @@ def test_noise_ends_the_link_or_changes_nothing(seed: int) -> None:
                 block = Block(1_000 + turn, *ranges[0])
                 pull = Req(1_000 + turn, 0, 0, True, (block,))
                 wire.near.send_segment(encode_segment(pull))
-                wire.near.send(encode(word if chance.random() < 0.05 else LagWord(0, 0, 0)))
+                wire.near.send(encode(word if chance.random() < 0.05 else LagWord(0, 0, 0, 0)))
             if wire.far.open:
                 wire.far.send(encode(chance.choice([KeptWord(ranges), GivenWord(ranges)])))
                 data = chance.randbytes(chance.randrange(1, 60)) + b"\1"

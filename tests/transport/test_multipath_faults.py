@@ -45,7 +45,7 @@ def test_whatever_a_device_asks_for_the_remote_holds_no_more_than_its_buffer() -
         encode_word(SegmentWord(encode(Limit(0, 5)))),
         encode_word(StreamWord(1 << 40, b"x")),
         encode_word(KeptWord(())),
-        encode_word(LagWord(0, 0, 0)) + b"\x04\x04\0\0\0\0",
+        encode_word(LagWord(0, 0, 0, 0)) + b"\x04\x05\0\0\0\0\0",
     ],
 )
 def test_a_device_that_breaks_the_rules_loses_its_connection(said: bytes) -> None:

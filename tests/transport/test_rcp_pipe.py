@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import pytest
 
 from transport.rcp.pipe import LEAST_TIMEOUT, Ask, Pipe
@@ -84,6 +86,23 @@ def test_a_loss_in_the_air_leaves_the_window_alone() -> None:
     pipe, asks = pipe_with(10)
     pipe.lose((), 0.1, spared=asks[:2])
     assert (pipe.room, pipe.lost, pipe.spared) == (2 * SIZE, 2, 2)
+
+
+def test_what_is_asked_for_twice_is_under_way_once() -> None:
+    """As where another path was to bring it, and it is late there too."""
+    pipe, asks = pipe_with(3)
+    under_way = pipe.in_flight
+    again = ask(pipe, 1, pipe.begin_request(1.0), 1.0)
+    assert pipe.in_flight == under_way
+    assert pipe.under_way() == [asks[0], asks[2], again]
+
+
+def test_an_ask_is_late_by_the_rate_that_was_known() -> None:
+    pipe, asks = pipe_with(2)
+    assert [one.late_at for one in asks] == [inf, inf]
+    pipe.rate = pipe.in_flight / 2
+    one = ask(pipe, 9, pipe.begin_request(10.0), 10.0)
+    assert 12.0 < one.late_at < 16.0
 
 
 def test_a_lost_repetition_is_found_by_what_later_requests_bring() -> None:

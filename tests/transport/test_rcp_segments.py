@@ -13,6 +13,7 @@ from transport.rcp.segments import (
     LARGEST_SEGMENT,
     LEAST_SEGMENT,
     MOST_BLOCKS,
+    MOST_SENT,
     Block,
     DataSegment,
     Fin,
@@ -53,17 +54,60 @@ SEGMENTS: st.SearchStrategy[Segment] = st.one_of(
     st.builds(
         DataSegment,
         OFFSETS, OFFSETS, st.binary(min_size=1), st.booleans(), st.booleans(),
-        cell=st.just(False), spared=st.just(0),
-    ),
-    st.builds(
-        DataSegment,
-        OFFSETS, OFFSETS, st.binary(min_size=1).filter(lambda data: data[-1] > 0),
-        cell=st.just(True), spared=st.just(0),
+        cell=st.just(False), sent=st.just(0), spared=st.just(0),
     ),
     st.builds(Limit, OFFSETS, OFFSETS, st.booleans(), st.just(False)),
     st.builds(Limit, OFFSETS, OFFSETS, st.just(False), st.booleans()),
     st.builds(Fin, OFFSETS),
 )  # fmt: skip
+
+
+@st.composite
+def cells(draw: st.DrawFn) -> DataSegment:
+    data = draw(st.binary(min_size=1).filter(lambda data: data[-1] > 0))
+    begin = draw(st.integers(0, 1 << 40)) * len(data)
+    sent = draw(st.integers(0, MOST_SENT - 1))
+    return DataSegment(draw(OFFSETS), begin, data, cell=True, sent=sent)
+
+
+@given(cells())
+def test_a_cell_that_is_written_is_read(cell: DataSegment) -> None:
+    written = encode(cell)
+    read = decode(written)
+    assert isinstance(read, DataSegment)
+    assert read.padded(len(cell.data)) == cell
+    assert length(cell) == len(written)
+
+
+@given(cells(), st.data())
+def test_a_cell_that_is_cut_short_is_none_or_has_less_data(
+    cell: DataSegment, data: st.DataObject
+) -> None:
+    written = encode(cell)
+    cut = written[: data.draw(st.integers(0, len(written) - 1))]
+    if len(cut) <= len(written) - len(cell.data) or not cut[-1]:
+        if len(cut) != len(written) - len(cell.data) + 1:  # a single zero is a cell of nothing
+            with pytest.raises(PeerError):
+                decode(cut)
+        return
+    read = decode(cut)
+    assert isinstance(read, DataSegment)
+    assert read.data == cell.data[: len(cut) - len(written)]
+    assert (read.echo, read.begin) == (cell.echo, cell.begin // len(cell.data))
+    assert read.sent == cell.sent
+
+
+def test_no_cell_lies_beyond_the_longest_stream() -> None:
+    cell = decode(encode(DataSegment(3, LARGEST_OFFSET - 8, b"8 bytes!", cell=True)))
+    assert isinstance(cell, DataSegment)
+    assert cell.padded(8).end == LARGEST_OFFSET
+    with pytest.raises(PeerError):
+        cell.padded(9)
+
+
+def test_a_cell_begins_at_a_multiple_of_its_size() -> None:
+    with pytest.raises(LocalError):
+        encode(DataSegment(3, 1_161, b"cell".ljust(1_160, b"\0"), cell=True))
 
 
 @given(SEGMENTS)
@@ -80,8 +124,6 @@ def test_a_segment_that_is_cut_short_is_none_unless_it_is_data(
     written = encode(segment)
     cut = written[: data.draw(st.integers(0, len(written) - 1))]
     if isinstance(segment, DataSegment) and len(cut) > len(written) - len(segment.data):
-        if segment.cell and not cut[-1]:
-            return
         read = decode(cut)
         assert isinstance(read, DataSegment)
         assert read.data == segment.data[: len(cut) - len(written)]
@@ -100,7 +142,7 @@ def test_nothing_may_follow_a_segment(segment: Segment, more: bytes) -> None:
 def test_zeros_at_a_cells_end_do_not_cross() -> None:
     data = b"cell".ljust(1_160, b"\0")
     cell = DataSegment(3, 1_160, data, cell=True)
-    assert len(encode(cell)) < 12
+    assert len(encode(cell)) < 9
     came = decode(encode(cell))
     assert isinstance(came, DataSegment)
     assert came.padded(1_160) == DataSegment(3, 1_160, data, cell=True, spared=1_156)
@@ -111,7 +153,7 @@ def test_mutations_are_refused_or_have_one_form() -> None:
     seeds = [
         encode(Req(70_000, 5_000_000, 5_020_000, False, (Block(69_998, 5_001_000, 5_002_200),))),
         encode(DataSegment(12_345, 1 << 20, b"data" * 9, True)),
-        encode(DataSegment(12_345, 1 << 20, b"data" * 9, cell=True)),
+        encode(DataSegment(12_345, 36 << 20, b"data" * 9, cell=True, sent=9_000)),
         encode(Limit(3, 900, True)),
         encode(Limit(3, 900, more=True)),
         encode(Syn(Role.SENDER, 1200)),
@@ -123,6 +165,8 @@ def test_mutations_are_refused_or_have_one_form() -> None:
             mutant[chance.randrange(len(mutant))] = chance.randrange(256)
         try:
             segment = decode(bytes(mutant))
+            if isinstance(segment, DataSegment) and segment.cell:
+                segment = segment.padded(len(segment.data))
         except PeerError:
             refused += 1
         else:
@@ -138,7 +182,9 @@ def test_mutations_are_refused_or_have_one_form() -> None:
         bytes([0x05]),  # DATA without anything
         bytes([0x05, 0, 0]),  # DATA without data
         bytes([0x45, 0, 0, 1]),  # an unknown flag of DATA
-        bytes([0x25, 0, 0, 1, 0]),  # zeros at a cell's end
+        bytes([0x25, 0, 0, 0, 1, 0]),  # zeros at a cell's end
+        bytes([0x25, 0, 0, 0]),  # a cell without data
+        bytes([0x25, 0, 0, 0x80, 0, 0x40, 0, 1]),  # a cell of a 2^14th millisecond
         bytes([0x08, 0, 0x44, 0xB0]),  # an unknown flag of SYN
         bytes([0x00, 2, 0x44, 0xB0]),  # a third role
         bytes([0x00, 0, 0x3F]),  # segments of 63 bytes

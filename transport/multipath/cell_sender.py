@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from transport.multipath.late_content import LateStream
-from transport.multipath.words import GivenWord, KeptWord
+from transport.multipath.words import GivenWord, KeptWord, LagWord
 from transport.rcp.pending import ByteRange
 from transport.rcp.recent_blocks import RecentBlocks
-from transport.rcp.segments import DataSegment, Req
+from transport.rcp.segments import MOST_SENT, DataSegment, Req
 
 MOST_KEPT: Final = 2_048
 """Cells; of more the last are forgotten, and asked for again once their time is over."""
@@ -27,8 +27,11 @@ _BURST: Final = 2
 _LATE: Final = 0.02
 """Seconds by which a turn may come late without anything being lost by that: a machine that does
 much besides lets a process wait so long, and a fast path carries many cells meanwhile."""
-_TOGETHER: Final = 8
-"""Cells of one word that they are on their way."""
+_TOGETHER: Final = 24
+"""Cells of one word that they are on their way, or will be: each word is a packet, and over a path
+that has faded the next would come behind all of them."""
+_SLOW: Final = 0.05
+"""Seconds for which a path is taken, from which on what follows is chosen for that time."""
 _GRAIN: Final = 0.0005
 """Seconds; timers are no finer."""
 
@@ -39,13 +42,17 @@ class CellSender:
     def __init__(self, stream: LateStream) -> None:
         self.behind = 0
         """Bytes that other paths bring before what goes over this one is there."""
-        self.rate = 0
+        self._rate = 0
         """Bytes/second that the path carries; 0: not known. What is sent faster waits on its way,
         and something more urgent may turn up meanwhile."""
+        self._others = 0
+        """Bytes/second of the others."""
         self.due: float | None = None
         """When more may go; None: not before there is something, or somebody asks."""
         self._at = float("-inf")
-        """When the path will have carried what has gone."""
+        """When more may go,"""
+        self._free = float("-inf")
+        """and when the path will have carried what has gone, of what was asked for before."""
         self._paced = False
         """What goes was asked for before there was anything: a window of it would leave at once.
         What is asked for since comes as fast as the path brings, for so requests do."""
@@ -80,7 +87,7 @@ class CellSender:
                 continue
             for begin in self._stream.begins(block.begin, block.end):
                 if self._stream.filled(begin):
-                    said.append(self._segment(begin))
+                    said.append(self._segment(begin, now))
                 elif begin in self._asked or len(self._kept) < MOST_KEPT:
                     if begin not in self._asked:
                         insort(self._kept, begin)
@@ -88,9 +95,11 @@ class CellSender:
                     self._told.discard(begin)
         return [*said, *self.give(now)]
 
-    def forget(self, void: int) -> None:
-        """What requests before that clock asked for, others were asked for since."""
-        self._void = max(self._void, void)
+    def lags(self, word: LagWord) -> None:
+        """The receiver tells how its path does. What requests before a clock asked for, others were
+        asked for since."""
+        self.behind, self._rate, self._others = word.behind, word.rate, word.others
+        self._void = max(self._void, word.void)
         self._kept = [begin for begin in self._kept if self._asked[begin] >= self._void]
         self._asked = {begin: self._asked[begin] for begin in self._kept}
         self._told.intersection_update(self._kept)
@@ -105,7 +114,7 @@ class CellSender:
                 if not self._stream.filled(begin) and not self._fill(begin, now):
                     break
                 said += self._given(begin)
-                said.append(self._segment(begin))
+                said.append(self._segment(begin, now))
             del self._kept[0], self._asked[begin]
             self._told.discard(begin)
         if not self._kept:
@@ -122,13 +131,18 @@ class CellSender:
         if self._paced and self._at > now + _GRAIN:
             self.due, self._late = self._at, _LATE
             return False
-        if not self._stream.fill(begin, self.behind):
+        wait = self._free - now if self.behind and self._free > now + _SLOW else 0.0
+        if not self._stream.fill(begin, self.behind + int(wait * self._others)):
             self._dry, self.due = True, self._stream.stale_at(begin)
+            if wait:
+                self.due = min(self._free, self.due or self._free)
             self._paced, self._late = True, 0.0
             return False
-        if self._paced and self.rate:
-            took = self._stream.size / (self.rate * _FASTER)
+        if self._paced and self._rate:
+            took = self._stream.size / (self._rate * _FASTER)
             self._at = max(self._at, now - max(self._late, _BURST * took)) + took
+            took *= _FASTER
+            self._free = min(max(self._free, now) + took, now + _BURST * took)
         return True
 
     def _given(self, begin: int) -> list[GivenWord]:
@@ -139,8 +153,9 @@ class CellSender:
         self._told.difference_update(next_ones)
         return [GivenWord(_ranges(next_ones, self._stream.size))]
 
-    def _segment(self, begin: int) -> DataSegment:
-        return DataSegment(max(0, self._clock), begin, self._stream.cell(begin), cell=True)
+    def _segment(self, begin: int, now: float) -> DataSegment:
+        clock, sent, data = max(0, self._clock), round(now * 1_000), self._stream.cell(begin)
+        return DataSegment(clock, begin, data, cell=True, sent=sent % MOST_SENT)
 
 
 def _ranges(begins: Iterable[int], size: int) -> tuple[ByteRange, ...]:

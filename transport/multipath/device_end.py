@@ -74,7 +74,7 @@ class DevicePath:
     """Nothing, while one that is no spare answers."""
     leaving: bool = False
     """Nothing more; it ends once what it was asked for is here."""
-    lag: LagWord = field(default_factory=lambda: LagWord(0, 0, 0))
+    lag: LagWord = field(default_factory=lambda: LagWord(0, 0, 0, 0))
     """What the remote was told of it."""
     doubted: bool = False
     """What goes up over it is not answered, so the engine leaves it alone where it has others."""
@@ -372,11 +372,10 @@ class DeviceEnd(MultipathEnd):
     def _tell(self) -> None:
         """How far each path lags behind others, and its rate, once they are others than said."""
         for path in self._paths.values():
-            rate = path.control.found if isinstance(path.control, BottleneckBased) else 0.0
-            behind, void = self._engine.behind(path.number), self._engine.void(path.number)
-            lag, told = LagWord(behind, int(rate), void), path.lag
-            pairs = ((lag.behind, told.behind), (lag.rate, told.rate))
-            news = void != told.void or any(abs(new - old) > old * _NEARLY for new, old in pairs)
+            lag, told = LagWord(*self._engine.lag(path.number)), path.lag
+            pairs = zip(lag[:-1], told[:-1], strict=True)
+            news = lag.void != told.void
+            news = news or any(abs(new - old) > old * _NEARLY for new, old in pairs)
             if path.link.open and news:
                 path.lag = lag
                 path.link.send(encode_word(lag))
@@ -408,7 +407,7 @@ class DeviceEnd(MultipathEnd):
         )
 
     def _trip(self, path: DevicePath) -> float:
-        return self._engine.pipe(path.number).delay
+        return self._engine.delay(path.number)
 
     def _give_up(self) -> None:
         """What a path owes that answers no more is to go over another."""

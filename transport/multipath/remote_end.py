@@ -246,9 +246,8 @@ class RemoteEnd(MultipathEnd):
                         continue
                     self._fill(path.sender.asks_upto(pull))
                     self._say(path, path.sender.keep(pull))
-                case LagWord(behind, rate, void):
-                    path.cells.behind, path.cells.rate = behind, rate
-                    path.cells.forget(void)
+                case LagWord():
+                    path.cells.lags(word)
                 case _:
                     raise PeerError("the device keeps nothing")
 
@@ -297,6 +296,8 @@ class RemoteEnd(MultipathEnd):
             word = one if isinstance(one, KeptWord | GivenWord) else SegmentWord(encode(one))
             try:
                 path.link.send(encode_word(word))
+                if isinstance(word, GivenWord):
+                    path.link.flush()  # before what it tells of, which a slow path takes long for
             except PayloadRefused:  # it has taken in nothing for long: the device has others
                 path.link.close()
 

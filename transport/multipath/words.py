@@ -7,8 +7,8 @@
     KEPT       ranges, each begin and length: cells that were asked for and stand
     GIVEN      ranges: cells that stood and are sent
     LAG        bytes that other paths bring before what goes over this one now is there;
-               bytes/second that this one brings, 0: not known; clock of a request: what stands for
-               earlier ones need not be kept
+               bytes/second that this one brings, 0: not known; that those bring; clock of a
+               request: what stands for earlier ones need not be kept
 
 Words follow each other; a payload's borders say nothing.
 """
@@ -69,10 +69,11 @@ class GivenWord(NamedTuple):
 
 
 class LagWord(NamedTuple):
-    """How far this path lags behind the others, and what it carries."""
+    """How far this path lags behind the others, and what it and they carry."""
 
     behind: int
     rate: int
+    others: int
     void: int
     """Others were asked for what requests before that one (by its clock) asked for."""
 
@@ -153,10 +154,11 @@ class WordReader:
         if kind == WordKind.LAG:
             behind, begin = varint.decode(data[:end], begin)
             rate, begin = varint.decode(data[:end], begin)
+            others, begin = varint.decode(data[:end], begin)
             void, begin = varint.decode(data[:end], begin)
             if begin != end:
                 raise PeerError("a word has bytes behind its end")
-            return LagWord(behind, rate, void), end
+            return LagWord(behind, rate, others, void), end
         offset, begin = varint.decode(data[:end], begin)
         if begin == end:
             raise PeerError("a word has no bytes of the stream")

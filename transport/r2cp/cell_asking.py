@@ -9,12 +9,27 @@ and no sender says how much there is.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from transport.r2cp.path import PipePath
 from transport.rcp.pending import ByteRange
 from transport.rcp.pipe import Ask
 from transport.rcp.segments import DataSegment
 from transport.spp.congestion.bottleneck import BottleneckBased
+
+
+class Lag(NamedTuple):
+    """How far a path lags behind others."""
+
+    behind: int
+    """Bytes that these will have been given, and brought, by the time that what it is given now is
+    here: what they carry, for as long as it takes longer."""
+    rate: int
+    """Bytes/second that it carries, 0: not known;"""
+    others: int
+    """and these."""
+    void: int
+    """What its requests before that one (by its clock) asked for need not be kept."""
 
 
 def kept(path: PipePath, ranges: Iterable[ByteRange]) -> None:
@@ -43,12 +58,27 @@ def carried(path: PipePath, one: Ask | None, segment: DataSegment) -> None:
         control.arrived(len(segment.data) - segment.spared)
 
 
-def behind(path: PipePath, others: Iterable[PipePath]) -> int:
-    """Bytes that others will have been given, and brought, by the time that what this path is given
-    now is here: what they carry, for as long as it takes longer."""
-    longer = ((other, _way(path) - _way(other)) for other in others)
-    size = path.asking.size
-    return int(sum(_rate(other) * more for other, more in longer if more > 0)) // size * size
+def timed(path: PipePath, segment: DataSegment, now: float) -> None:
+    """A cell has come, which says when it was sent."""
+    packet, control = path.asking.packet, path.pipe.congestion
+    path.train.came(packet - segment.spared, sent=segment.sent, now=now)
+    rate = path.pipe.rate = path.train.rate
+    if isinstance(control, BottleneckBased) and rate:
+        control.carries(rate, trip=path.pipe.round_trip.least + packet / rate)
+
+
+def lag(path: PipePath, others: Iterable[PipePath]) -> Lag:
+    """How far it lags behind these."""
+    there, own = list(others), _way(path)
+    sooner = sum(_rate(other) * max(0.0, own - _way(other)) for other in there)
+    size, control = path.asking.size, path.pipe.congestion
+    found = control.found if isinstance(control, BottleneckBased) else 0.0
+    return Lag(
+        int(sooner) // size * size,
+        int(path.train.rate or found),
+        int(sum(map(_rate, there))),
+        path.void,
+    )
 
 
 def _cells(path: PipePath, ranges: Iterable[ByteRange]) -> Iterable[ByteRange]:
@@ -59,12 +89,13 @@ def _cells(path: PipePath, ranges: Iterable[ByteRange]) -> Iterable[ByteRange]:
 
 
 def _way(path: PipePath) -> float:
-    """Seconds from there to here: half of the least round trip, and the queue, which is of data."""
-    return path.pipe.delay - path.pipe.round_trip.least / 2
+    """Seconds from there to here: half of the least round trip, the queue, which is of data, and
+    the cell's own."""
+    return path.delay - path.pipe.round_trip.least / 2
 
 
 def _rate(path: PipePath) -> float:
     """Bytes/second, as far as is known."""
     control, trip = path.pipe.congestion, path.pipe.round_trip
     found = control.rate if isinstance(control, BottleneckBased) else 0.0
-    return found or path.asking.window / trip.smoothed
+    return path.train.rate or found or path.asking.window / trip.smoothed

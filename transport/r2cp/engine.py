@@ -19,21 +19,21 @@ from typing import Final
 
 from transport.r2cp import cell_asking
 from transport.r2cp.availability import Availability
+from transport.r2cp.cell_asking import Lag
+from transport.r2cp.late_cells import RANGES, LateCells
 from transport.r2cp.path import PathTable, PipePath
 from transport.r2cp.rank import rank
 from transport.rcp.pending import ByteRange
 from transport.rcp.pipe import Ask, Pipe
 from transport.rcp.pipe_requests import PipeRequests
 from transport.rcp.received_stream import ReceivedStream
-from transport.rcp.segments import MOST_BLOCKS, Block, DataSegment, Fin, Limit, Req, Segment
+from transport.rcp.segments import Block, DataSegment, Fin, Limit, Req, Segment
 from transport.rcp.settings import RcpSettings
 from transport.spp.congestion.interface import Congestion
 from wire.errors import LocalError, PeerError
 
 _BATCH: Final = 3
 """Segments of a request over a long path: pulls name every range, which costs bytes."""
-_RANGES: Final = MOST_BLOCKS - 3
-"""Of one request, beside the recent blocks that it carries."""
 
 
 class R2cpEngine:
@@ -56,6 +56,7 @@ class R2cpEngine:
         self.apart = False
         """The stream has lost its order (cell_asking.py)."""
         self._cells: list[bytes] = []
+        self._late = LateCells(self._paths, self._stream)
 
     @property
     def done(self) -> bool:
@@ -124,18 +125,18 @@ class R2cpEngine:
         self.part()
         cell_asking.given(self._path(number), ranges, now)
 
-    def void(self, number: int) -> int:
-        """What that path's requests before that one (by its clock) asked for need not be kept."""
-        return self._path(number).void
+    def delay(self, number: int) -> float:
+        """Seconds until what is asked for over that path now is here. Raises LocalError."""
+        return self._path(number).delay
 
-    def behind(self, number: int) -> int:
-        """Bytes that others bring before what goes over that path now is here."""
+    def lag(self, number: int) -> Lag:
+        """How far a path lags behind those that are asked for anything."""
         others = (
             other
             for one, other in self._paths.ready()
             if one != number and other.sure and other.affords > 0 and not self._paths.rests(other)
         )
-        return cell_asking.behind(self._path(number), others)
+        return cell_asking.lag(self._path(number), others)
 
     # -- pipes come and go ----------------------------------------------------------------------
 
@@ -198,6 +199,8 @@ class R2cpEngine:
         """Who carries it hears nothing over it any more: others bring what it owes."""
         path = self._path(number)
         if not path.doubtful and self._paths.replaced(path):
+            if self.apart:
+                self._late.doubted(path)
             self._cancel(path)
             path.doubtful = True
 
@@ -233,6 +236,8 @@ class R2cpEngine:
     def requests(self, now: float) -> list[tuple[int, Req | Fin]]:
         """What goes now, and over which pipe: the quickest ones ask first."""
         made: list[tuple[int, Req | Fin]] = []
+        if self.apart:
+            made += self._late.requests(now)
         for number, path in sorted(self._paths.ready(), key=lambda one: one[1].delay):
             if self.done:
                 timeout = path.pipe.timeout
@@ -312,7 +317,8 @@ class R2cpEngine:
             return (path.goodbye.deadline,)
         if self._paths.rests(path) or (path.doubtful and self._paths.replaced(path)):
             return (pipe.deadline(),)
-        own = (path.asking.delayed, path.persist.deadline)
+        late = self._late.due(path) if self.apart else None
+        own = (path.asking.delayed, path.persist.deadline, late)
         return (pipe.deadline(), pipe.reminder(), self._silence(path), *own)
 
     def _silence(self, path: PipePath) -> float | None:
@@ -393,7 +399,7 @@ class R2cpEngine:
         if path.limit is not None:
             bound = min(bound, path.limit)
         taken: list[ByteRange] = []
-        while packets > 0 and len(taken) < _RANGES:
+        while packets > 0 and len(taken) < RANGES:
             most = packets * size
             if self.apart:
                 most -= self._stream.pending.begin % size
@@ -421,6 +427,7 @@ class R2cpEngine:
         self._heard(path, segment.echo, segment.end, fin=segment.fin, now=now, measure=not waited)
         if segment.cell:
             self.part()
+            cell_asking.timed(path, segment, now)
         if self.apart:
             if path.standing.take_out(segment.begin, segment.end) is not None:
                 cell_asking.carried(path, None, segment)

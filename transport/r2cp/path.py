@@ -11,6 +11,7 @@ from math import inf
 from typing import Final
 
 from transport.r2cp.standing import StandingPulls
+from transport.r2cp.train_rate import TrainRate
 from transport.rcp.goodbye import RcpGoodbye
 from transport.rcp.persist import Persist
 from transport.rcp.pipe import Pipe
@@ -28,6 +29,8 @@ class PipePath:
     goodbye: RcpGoodbye = field(default_factory=RcpGoodbye)
     persist: Persist = field(default_factory=Persist)
     standing: StandingPulls = field(default_factory=StandingPulls)
+    train: TrainRate = field(default_factory=TrainRate)
+    """What it carries, by the cells of a stream without order."""
     established: bool = False
     frozen: bool = False
     spare: bool = False
@@ -72,8 +75,9 @@ class PipePath:
 
     @property
     def delay(self) -> float:
-        """Seconds of a round trip."""
-        return self.pipe.delay
+        """Seconds that an answer takes now, as far as is known."""
+        rate = self.train.rate
+        return self.pipe.delay + (self.asking.packet / rate if rate else 0.0)
 
 
 class PathTable(dict[int, PipePath]):
@@ -95,7 +99,8 @@ class PathTable(dict[int, PipePath]):
             path.spare and any(other.sure and not other.spare for _, other in self.ready())
         )
 
-    def quickest(self) -> PipePath | None:
-        """Finds the shortest delay among all that answer and do not rest."""
-        sure = (path for _, path in self.ready() if path.sure and not self.rests(path))
+    def quickest(self, but: PipePath | None = None) -> PipePath | None:
+        """Finds the shortest delay among all (but that one) that answer and do not rest."""
+        ready = (path for _, path in self.ready() if path is not but)
+        sure = (path for path in ready if path.sure and not self.rests(path))
         return min(sure, key=lambda path: path.delay, default=None)

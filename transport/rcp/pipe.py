@@ -60,6 +60,8 @@ class Ask:
     """The sender keeps it until it is there (standing pulls)."""
     stood_since: float = inf
     """It was asked for then and kept so: when it comes says nothing of the round trip."""
+    late_at: float = inf
+    """By then it should have come, as far as the path's rate was known when it was asked for."""
 
     @property
     def stood(self) -> bool:
@@ -83,6 +85,8 @@ class Pipe:
         """Number of the next request."""
         self.in_flight = 0
         """Bytes that were asked for, and neither came nor are lost."""
+        self.rate = 0.0
+        """Bytes/second that it is thought to carry; 0: nobody knows."""
         self.timeouts = self.lost = self.spared = 0
         """Timeouts; asks that were lost; those of them that were no sign of congestion."""
         self._segment = segment
@@ -144,14 +148,23 @@ class Pipe:
         clock: int,
         pulled: bool,
         now: float,
+        stood_since: float = inf,
     ) -> Ask:
-        """A request asks for this segment, whose packet will have `size` bytes (`send()`)."""
-        one = Ask(self._number, begin, end, size, clock, now, pulled)
+        """A request asks for this segment, whose packet will have `size` bytes (`send()`).
+        `stood_since`: one did so then, and the packet is on its way."""
+        one = Ask(self._number, begin, end, size, clock, now, pulled, stood_since=stood_since)
         self._number += 1
         if not self._asks:
             self._queue = None
+        if begin in self._asks:
+            self._remove(self._asks[begin])  # this answers for it from now on
         self._asks[begin] = one
         self.in_flight += size
+        if self.rate:
+            trip = self.round_trip.least if one.stood else 0.0
+            one.late_at = (
+                now + max(LEAST_TIMEOUT, self._patience - trip) + self.in_flight / self.rate
+            )
         self.congestion.sent(size, under_way=self.in_flight, now=now)
         self._newest = self._quiet = now
         self._reminded = False
@@ -282,8 +295,8 @@ class Pipe:
     @property
     def _patience(self) -> float:
         """The same, of a path that is as long as it was."""
-        trip = self.round_trip
-        return max(LEAST_TIMEOUT, trip.smoothed + 4 * trip.variation)
+        trip, own = self.round_trip, self._segment / self.rate if self.rate else 0.0
+        return max(LEAST_TIMEOUT, trip.smoothed + 4 * trip.variation) + own
 
     def _remove(self, one: Ask) -> None:
         del self._asks[one.begin]

@@ -33,7 +33,9 @@ class PipeRequests:
         self._settings, self._most = settings, most
         packet = settings.packet
         self.size = settings.size
-        """Bytes of data in a segment."""
+        """Bytes of data in a segment,"""
+        self.packet = packet
+        """and of its packet."""
         self.pipe = Pipe(congestion or NewReno(segment=packet), segment=packet)
         self.whole = False
         """Each ask ends where a segment does that is counted from the stream's beginning."""
@@ -51,7 +53,7 @@ class PipeRequests:
 
     def packets(self, *, hole: bool) -> int:
         """Segments that may be asked for now; `hole`: one must be asked for again."""
-        packets = int(self.pipe.room // self._settings.packet)
+        packets = int(self.pipe.room // self.packet)
         if self.pipe.fast and hole:
             packets = max(1, packets)
             self.pipe.fast = False
@@ -60,13 +62,13 @@ class PipeRequests:
     @property
     def batch(self) -> int:
         """Segments that a request without haste waits for."""
-        window = (self.pipe.room + self.pipe.in_flight) / self._settings.packet
+        window = (self.pipe.room + self.pipe.in_flight) / self.packet
         return self._most if window >= _TIMES * self._most else BATCH
 
     def asked(self) -> None:
         """Nothing more is asked for now. With room for less than what a request waits for, the
         window is full."""
-        self.pipe.asked(window_full=self.pipe.room < self.batch * self._settings.packet)
+        self.pipe.asked(window_full=self.pipe.room < self.batch * self.packet)
 
     def due(self, now: float) -> bool:
         """Whether a single segment has waited for a second one for long enough."""
@@ -77,7 +79,7 @@ class PipeRequests:
     @property
     def window(self) -> int:
         """Bytes of data that may be under way."""
-        return int((self.pipe.room + self.pipe.in_flight) // self._settings.packet) * self.size
+        return int((self.pipe.room + self.pipe.in_flight) // self.packet) * self.size
 
     def ask(
         self,
@@ -91,7 +93,7 @@ class PipeRequests:
         """The next request asks for these, in segments. `kept`: its sender keeps what is not there
         yet; `stood_since`: an earlier request did, at that time, and it was kept."""
         stood = stood_since < inf
-        more = self._settings.packet - self._settings.size
+        more = self.packet - self._settings.size
         for first, last in ranges:
             begin = first
             while begin < last:
@@ -103,8 +105,9 @@ class PipeRequests:
                     clock=0 if stood else self.pipe.clock,  # whatever is echoed came after that
                     pulled=pulled,
                     now=now,
+                    stood_since=stood_since,
                 )
-                one.kept, one.stood_since = kept, stood_since
+                one.kept = kept
                 begin = end
 
     def say(self, fresh: Sequence[Block], now: float, *, deq: int, upto: int, pull: bool) -> Req:

@@ -11,7 +11,7 @@ the stream from 0. Kinds are the low three bits of the first byte:
              SEG.REQ - SEG.DEQ; each block: age, end - SEG.DEQ, length
     REQ at a rate: the same, with bytes/second after SEG.REQ
     DATA     FIN in bit 3, THROTTLED in bit 4, CELL in bit 5; echo of the clock, begin, bytes to the
-             end; of a cell less the zeros at its end
+             end. Of a cell its number, when it was sent, its bytes less the zeros at their end
     LIMIT    FIN in bit 3, MORE in bit 4; echo of the clock, limit
     FIN      length of the stream
 """
@@ -31,6 +31,9 @@ MOST_BLOCKS: Final = 8
 """Blocks of one request: three recent ones (3.3.1), and more where many holes show at once."""
 LARGEST_OFFSET: Final = 1 << 60
 """No stream is longer; sums of two stay integers of the wire."""
+
+MOST_SENT: Final = 1 << 14
+"""Milliseconds, two bytes of an integer: clocks of cells begin anew then."""
 
 _PUL: Final = 0x08
 _FIN: Final = 0x08
@@ -100,6 +103,7 @@ class DataSegment(NamedTuple):
     echo: int
     """Clock of the request that it answers."""
     begin: int
+    """Where they begin; of a cell that is not `padded` yet, how many are before it."""
     data: bytes
     fin: bool = False
     """The stream ends with them."""
@@ -107,6 +111,8 @@ class DataSegment(NamedTuple):
     """More may not be asked for now."""
     cell: bool = False
     """They can be read whatever lies before them; zeros at their end do not cross."""
+    sent: int = 0
+    """Milliseconds of the sender's clock when a cell left, of which it says the last 14 bits."""
     spared: int = 0
     """Bytes of such zeros."""
 
@@ -115,9 +121,10 @@ class DataSegment(NamedTuple):
         return self.begin + len(self.data)
 
     def padded(self, size: int) -> DataSegment:
-        """A cell as it was before its zeros were left out."""
-        spared = max(0, size - len(self.data))
-        return self._replace(data=self.data.ljust(size, b"\0"), spared=spared)
+        """A cell as it was before its zeros were left out. Raises PeerError: there is none such."""
+        begin, spared = self.begin * size, max(0, size - len(self.data))
+        _sound_offset(begin + size)
+        return self._replace(begin=begin, data=self.data.ljust(size, b"\0"), spared=spared)
 
 
 class Limit(NamedTuple):
@@ -148,9 +155,12 @@ def encode(segment: Segment) -> bytes:
             flags = segment.fin * _FIN | segment.throttled * _THROTTLED | segment.cell * _CELL
             head = bytes([_DATA | flags]) + varint.encode(segment.echo)
             data = segment.data
-            if segment.cell:
-                data = data.rstrip(b"\0") or data[:1]
-            return head + varint.encode(segment.begin) + data
+            if not segment.cell:
+                return head + varint.encode(segment.begin) + data
+            number, odd = divmod(segment.begin, len(data))
+            _check(not odd)
+            head += varint.encode(number) + varint.encode(segment.sent % MOST_SENT)
+            return head + (data.rstrip(b"\0") or data[:1])
         case Req():
             return _encode_request(segment)
         case Limit():
@@ -174,7 +184,11 @@ def encode(segment: Segment) -> bytes:
 def length(segment: Segment) -> int:
     """Bytes that `encode` makes of it; of data without making them."""
     if isinstance(segment, DataSegment):
-        return data_header(segment.echo, segment.begin) + len(segment.data)
+        if not segment.cell:
+            return data_header(segment.echo, segment.begin) + len(segment.data)
+        number = segment.begin // len(segment.data)
+        stamp = varint.size(segment.sent % MOST_SENT)
+        return data_header(segment.echo, number) + stamp + len(segment.data)
     return len(encode(segment))
 
 
@@ -264,13 +278,18 @@ def _decode_data(first: int, data: bytes) -> DataSegment:
         raise PeerError("DATA has unknown flags")
     echo, at = varint.decode(data, 1)
     begin, at = varint.decode(data, at)
+    fin, throttled, cell = (bool(first & flag) for flag in (_FIN, _THROTTLED, _CELL))
+    sent = 0
+    if cell:
+        sent, at = varint.decode(data, at)
+        if sent >= MOST_SENT:
+            raise PeerError("a cell was sent at no such time")
     if not 0 < len(data) - at <= LARGEST_SEGMENT:
         raise PeerError("DATA is empty or too long")
     _sound_offset(begin + len(data) - at)
-    fin, throttled, cell = (bool(first & flag) for flag in (_FIN, _THROTTLED, _CELL))
     if cell and len(data) - at > 1 and not data[-1]:
         raise PeerError("a cell has zeros at its end")
-    return DataSegment(echo, begin, data[at:], fin, throttled, cell)
+    return DataSegment(echo, begin, data[at:], fin, throttled, cell, sent)
 
 
 def _decode_request(first: int, data: bytes) -> Req:

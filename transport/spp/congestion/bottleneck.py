@@ -39,6 +39,12 @@ _ROUNDS: Final = 5
 _FASTER: Final = 3.0
 """Times what the path holds by now, at most, while the window is searched for: what is measured is
 a round trip old, and the window has doubled since."""
+_ENOUGH: Final = 2.0
+"""Times what the path holds are enough to find its rate."""
+_FADED: Final = 0.5
+"""Of what was delivered lately: a path that carries less is another one."""
+_WAITED: Final = 2.0
+"""Times what a round trip takes: one that was measured so had others before it."""
 _EXPIRY: Final = 10.0
 """Seconds for which the least round trip does."""
 _AHEAD: Final = 0.25
@@ -164,6 +170,26 @@ class BottleneckBased:
         """So many bytes have come of which nobody knows when they left: they count as carried."""
         self._under_way = max(0, self._under_way - size)
         self._delivered += size
+
+    def carries(self, rate: float, *, trip: float) -> None:
+        """The path was seen to carry so many bytes/second, and no more; an answer takes some `trip`
+        seconds where nothing waits: what was measured since a fade may all have waited."""
+        if _WAITED * trip < self._least < float("inf"):
+            self._least = trip
+        held = rate * self._least
+        if self._search and held < float("inf"):
+            self._search = max(self._search, held)
+            if self._search > _ENOUGH * held + self._more:
+                self._enough()
+        if rate < _FADED * self.rate and held < float("inf"):
+            # What came before tells nothing of it.
+            self._rates.clear()
+            self._rates.append(rate)
+            self._enough()
+            self._contention.end()
+            self._yielding.end()
+            self._found.end()
+            self._carried = min(self._carried, rate)
 
     def lost(self, size: int, *, sent_at: float, now: float) -> None:
         """A search that loses many has gone too far; what is lost otherwise says little."""

@@ -1,0 +1,105 @@
+"""Cells that are late over their path, and what another is asked for them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.transport.test_cell_asking import asked, cell, engine
+from transport.r2cp.engine import R2cpEngine
+from transport.r2cp.late_cells import RANGES
+from transport.rcp.pending import ByteRange
+from transport.rcp.segments import Req
+
+TRIP = 0.1
+
+
+def trained(one: R2cpEngine, cells: list[int], *, rate: float) -> None:
+    """They come over the first path at that rate, all sent at once."""
+    for number, place in enumerate(cells, 1):
+        one.received(0, cell(place, 0, b"x" * 1_000), TRIP + number * 1_000 / rate)
+
+
+def test_what_a_path_that_fades_owes_is_asked_of_the_other_once_it_is_late() -> None:
+    one = engine(TRIP, TRIP)
+    trained(one, asked(one, 0.0)[0], rate=40_000.0)
+    owed = asked(one, 0.35)[0]
+    assert len(owed) >= 10
+    assert not set(asked(one, 0.6).get(1, [])) & set(owed)
+    due = one.next_timer()
+    assert due is not None
+    assert due < 2.0
+    again = asked(one, 2.0)
+    assert set(owed) <= set(again[1])
+    assert not set(again.get(0, [])) & set(owed)
+    assert not set(asked(one, 2.1).get(1, [])) & set(owed)  # once
+
+
+def test_what_comes_late_after_all_is_taken_and_tells_what_the_path_carries() -> None:
+    one = engine(TRIP, TRIP)
+    trained(one, asked(one, 0.0)[0], rate=40_000.0)
+    owed = asked(one, 0.35)[0]
+    again = asked(one, 2.0)[1]
+    for number, place in enumerate(owed):
+        late = cell(place, 0, b"x" * 1_000, sent=300 + number)
+        one.received(0, late, 2.5 + number * 0.25)
+    assert len(one.cells()) == 10 + len(owed)
+    assert one.lag(0).rate == pytest.approx(4_000, rel=0.1)
+    for place in owed:
+        one.received(1, cell(place, 0, b"x" * 1_000), 9.0)
+    assert one.cells() == []
+    assert set(owed) <= set(again)
+
+
+def test_what_is_as_late_as_the_paths_rate_says_is_not_late() -> None:
+    """A queue is no fade."""
+    one = engine(TRIP, TRIP)
+    trained(one, asked(one, 0.0)[0], rate=40_000.0)
+    owed = asked(one, 0.35)[0]
+    for number, place in enumerate(owed):
+        at = 0.45 + number / 40
+        one.received(0, cell(place, 0, b"x" * 1_000, sent=300), at)
+        assert not set(asked(one, at).get(1, [])) & set(owed)
+
+
+def test_a_lone_path_owes_what_it_owes() -> None:
+    one = engine(TRIP)
+    mine = asked(one, 0.0)
+    trained(one, mine[0][:6], rate=40_000.0)
+    asked(one, 0.25)
+    assert not set(asked(one, 0.9).get(0, [])) & set(mine[0])
+
+
+def test_what_a_doubted_path_owes_goes_to_the_quickest_other_and_not_to_it() -> None:
+    one = engine(TRIP, 2 * TRIP, TRIP / 2)
+    mine = asked(one, 0.0)
+    one.doubt(2)
+    again = asked(one, 0.1)
+    assert set(mine[2]) <= set(again[0])
+    assert again[2] == mine[2][:1]  # a copy, to hear whether it lives
+
+
+def test_who_answers_after_all_is_not_asked_twice_for_what_another_brings() -> None:
+    one = engine(TRIP, TRIP)
+    mine = asked(one, 0.0)
+    one.doubt(0)
+    again = asked(one, 0.1)[1]
+    assert set(mine[0]) <= set(again)
+    one.trust(0)
+    assert not set(asked(one, 0.2).get(0, [])) & set(again)
+
+
+def test_no_request_names_more_ranges_than_it_has_places_for() -> None:
+    one = engine(TRIP, TRIP, TRIP)
+    mine = asked(one, 0.0)
+    for number in range(2):
+        stands = (ByteRange(1_000 * place, 1_000 * (place + 1)) for place in mine[number][::2])
+        one.kept(number, stands)
+        one.doubt(number)
+    requests = [request for number, request in one.requests(0.1) if number == 2]
+    assert all(isinstance(one, Req) for one in requests)
+    named = [
+        sum(block.clock == one.clock for block in one.blocks)
+        for one in requests
+        if isinstance(one, Req)
+    ]
+    assert max(named) == RANGES

@@ -1,0 +1,83 @@
+"""Finds cells that are late over their path, and asks another for them. Pure.
+
+A path that fades goes on owing what it was asked for by its rate of before: a window of cells. They
+take many times as long, and text may be among them. What comes first counts; what the slow path
+brings after all tells what it carries. Who asks is told of another path: were they left to whoever
+has room, that would be the path which did not bring them, as soon as it gives a sign of life.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import inf
+
+from transport.r2cp.path import PathTable, PipePath
+from transport.rcp.pending import ByteRange
+from transport.rcp.pipe import Ask
+from transport.rcp.received_stream import ReceivedStream
+from transport.rcp.segments import MOST_BLOCKS, Req
+
+RANGES = MOST_BLOCKS - 3
+"""Ranges of one request at most, beside the recent blocks that it carries."""
+
+
+class LateCells:
+    """What one path was asked for, and another is to be asked for at once."""
+
+    def __init__(self, paths: PathTable, stream: ReceivedStream) -> None:
+        self._paths, self._stream = paths, stream
+        self._owed: list[Ask] = []
+        """What paths that are doubted since will not bring."""
+
+    def doubted(self, path: PipePath) -> None:
+        """The path answers no more: what it owes is asked of another next."""
+        owed = [one for one in path.pipe.under_way() if one.number not in path.copies]
+        path.copies.update(one.number for one in owed)
+        self._owed += owed
+
+    def due(self, path: PipePath) -> float | None:
+        """When something is late over that path which another could bring; None: nothing is."""
+        known = (one for one in path.pipe.under_way() if one.late_at < inf)
+        due = next((one.late_at for one in known if one.number not in path.copies), None)
+        return None if due is None or self._paths.quickest(but=path) is None else due
+
+    def requests(self, now: float) -> Iterator[tuple[int, Req]]:
+        """Asks for what is late, of the quickest other path, by its number."""
+        owed, self._owed = self._owed, []
+        if owed:
+            yield from self._ask_other(None, owed, now)
+        for path in [path for _, path in self._paths.ready() if not path.doubtful]:
+            if asks := late(path, now):
+                path.copies.update(one.number for one in asks)
+                yield from self._ask_other(path, asks, now)
+
+    def _ask_other(
+        self, path: PipePath | None, asks: Sequence[Ask], now: float
+    ) -> Iterator[tuple[int, Req]]:
+        other = self._paths.quickest(but=path)
+        if other is None:
+            self._stream.ask_again(asks)
+            return
+        number = next(one for one, its in self._paths.items() if its is other)
+        deq, pipe = self._stream.buffer.next, other.pipe
+        fresh = (one for one in asks if pipe.find(one.begin) is None and one.begin >= deq)
+        wanted = sorted(ByteRange(one.begin, one.end) for one in fresh)
+        for at in range(0, len(wanted), RANGES):
+            some = wanted[at : at + RANGES]
+            blocks = other.asking.blocks(some)
+            other.asking.ask(some, pulled=True, now=now, kept=True)
+            yield number, other.asking.say(blocks, now, deq=deq, upto=some[-1].end, pull=True)
+
+
+def late(path: PipePath, now: float) -> list[Ask]:
+    """What is under way over that path for longer than it should be, or will have been, and was
+    asked of nobody else for that."""
+    found, ahead, known = [], 0, path.train.rate or inf
+    for one in path.pipe.under_way():
+        ahead += one.size
+        if one.number in path.copies or one.late_at == inf:
+            continue
+        if now + ahead / known < one.late_at:
+            break
+        found.append(one)
+    return found
