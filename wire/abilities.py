@@ -65,6 +65,6 @@ SIMILAR: Final = "similar"
 Rule.similar)."""
 GOES_ON: Final = "goes-on"
 """The remote that accepts it obeys Fetch.goes_on."""
-APART: Final = "apart-timed"
+APART: Final = "cells"
 """The device that accepts it reads cells in whatever order they come (transport/stream/cell.py):
 over several paths the remote fills what each is asked for when it is asked for."""
