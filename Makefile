@@ -65,6 +65,8 @@ smoke: $(STAMP) system  ## benches in virtual time, and whole page loads over no
 	$(BIN)/python -m bench all --virtual --quick --report bench-report/virtual
 	$(BIN)/python -m bench browse --profile fast --page demo/site/article --runs 1
 
+QUIET ?= -n 2 --dist loadfile
+# They wait nearly all the time: two at once leave processors idle still.
 AT_ONCE ?= -n 4 --dist loadfile
 # They wait more than they reckon: four files at a time keep two processors busy.
 
@@ -73,7 +75,7 @@ AGAIN ?= yes
 
 # One process collects first, so that those beside each other find all tests compiled.
 test: $(STAMP) system  ## all tests
-	$(BIN)/python -m pytest -m alone $(TESTS) || test $$? -eq 5  # 5: none of $(TESTS) is
+	$(BIN)/python -m pytest $(QUIET) -m alone $(TESTS) || test $$? -eq 5  # 5: none of $(TESTS) is
 	$(BIN)/python -m pytest $(AT_ONCE) -m 'not alone' $(if $(filter no,$(AGAIN)),--without-floors) $(TESTS) || test $$? -eq 5
 
 lock: $(RUNS)  ## requirements.lock anew: newest versions, with digests
