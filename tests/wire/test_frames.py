@@ -11,6 +11,7 @@ from wire.frames import (
     MAX_COMPONENT,
     MAX_HEADER,
     MAX_PAYLOAD,
+    CellFrame,
     Control,
     Data,
     Frame,
@@ -24,6 +25,7 @@ frames = st.one_of(
     st.builds(Data, st.integers(0, MAX_COMPONENT), payloads, st.booleans(), paced=st.booleans()),
     st.builds(Data, st.integers(0, 3), st.sampled_from([b"", b"x" * 256]), st.booleans()),
     st.builds(Control, payloads),
+    st.builds(CellFrame, st.binary(min_size=1, max_size=600)),
     st.builds(Report, st.integers(0, 2**32 - 1), st.integers(0, 2**24 - 1)),
 )
 streams = st.lists(st.one_of(frames, st.sampled_from([1, 256, 1024])), max_size=30)
@@ -67,7 +69,7 @@ def test_mutated_bytes_yield_frames_or_peer_error(
     reader = FrameReader()
     try:
         for frame in reader.feed(bytes(data)):
-            assert isinstance(frame, Data | Control | Report)
+            assert isinstance(frame, Data | Control | Report | CellFrame)
     except PeerError:
         return
     assert reader.buffered <= MAX_HEADER + MAX_PAYLOAD
