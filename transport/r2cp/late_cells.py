@@ -37,8 +37,7 @@ class LateCells:
 
     def due(self, path: PipePath) -> float | None:
         """When something is late over that path which another could bring; None: nothing is."""
-        known = (one for one in path.pipe.under_way() if one.late_at < inf)
-        due = next((one.late_at for one in known if one.number not in path.copies), None)
+        due = _due(path)
         return None if due is None or self._paths.quickest(but=path) is None else due
 
     def requests(self, now: float) -> Iterator[tuple[int, Req]]:
@@ -69,11 +68,17 @@ class LateCells:
             yield number, other.asking.say(blocks, now, deq=deq, upto=some[-1].end, pull=True)
 
 
+def _due(path: PipePath) -> float | None:
+    """When the first of what is under way over that path, and nowhere else, is late."""
+    known = (one for one in path.pipe.asks() if one.late_at < inf)
+    return next((one.late_at for one in known if one.number not in path.copies), None)
+
+
 def late(path: PipePath, now: float) -> list[Ask]:
     """What is under way over that path for longer than it should be, or will have been, and was
     asked of nobody else for that."""
     found, ahead, known = [], 0, path.train.rate or inf
-    for one in path.pipe.under_way():
+    for one in path.pipe.asks():
         ahead += one.size
         if one.number in path.copies or one.late_at == inf:
             continue

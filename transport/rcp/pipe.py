@@ -14,7 +14,7 @@ goes, a request for nothing new: it costs the way forward nothing unless request
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import inf
 from typing import Final
@@ -118,7 +118,12 @@ class Pipe:
     @property
     def room(self) -> float:
         """Bytes of packets that may be asked for now."""
-        return self.congestion.allowance(self.round_trip)[0] - self.in_flight
+        return self.window - self.in_flight
+
+    @property
+    def window(self) -> float:
+        """Bytes of packets that may be under way."""
+        return self.congestion.allowance(self.round_trip)[0]
 
     @property
     def idle(self) -> bool:
@@ -178,8 +183,12 @@ class Pipe:
         """What is under way from this byte on."""
         return self._asks.get(begin)
 
+    def asks(self) -> Iterator[Ask]:
+        """All that is under way, in the order of asking, while nothing changes."""
+        return iter(self._asks.values())
+
     def under_way(self) -> list[Ask]:
-        """All that is, in the order of asking."""
+        """The same, whatever changes meanwhile."""
         return list(self._asks.values())
 
     def echoed(self, clock: int, now: float, *, measure: bool = True) -> None:

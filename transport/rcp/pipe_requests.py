@@ -62,13 +62,17 @@ class PipeRequests:
     @property
     def batch(self) -> int:
         """Segments that a request without haste waits for."""
-        window = (self.pipe.room + self.pipe.in_flight) / self.packet
-        return self._most if window >= _TIMES * self._most else BATCH
+        return self._batch(self.pipe.window)
+
+    def _batch(self, window: float) -> int:
+        return self._most if window >= _TIMES * self._most * self.packet else BATCH
 
     def asked(self) -> None:
         """Nothing more is asked for now. With room for less than what a request waits for, the
         window is full."""
-        self.pipe.asked(window_full=self.pipe.room < self.batch * self.packet)
+        window = self.pipe.window
+        room = window - self.pipe.in_flight
+        self.pipe.asked(window_full=room < self._batch(window) * self.packet)
 
     def due(self, now: float) -> bool:
         """Whether a single segment has waited for a second one for long enough."""
@@ -79,7 +83,7 @@ class PipeRequests:
     @property
     def window(self) -> int:
         """Bytes of data that may be under way."""
-        return int((self.pipe.room + self.pipe.in_flight) // self.packet) * self.size
+        return int(self.pipe.window // self.packet) * self.size
 
     def ask(
         self,

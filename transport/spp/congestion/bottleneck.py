@@ -123,14 +123,14 @@ class BottleneckBased:
     def _window(self) -> float:
         if self._contention.active:
             return self._contention.window
-        held = self.rate * self._least if self.rate else 0.0
-        return _DRAINED * held if self._draining == _DRAIN else held + self._above
+        rate = self.rate
+        held = rate * self._least if rate else 0.0
+        return _DRAINED * held if self._draining == _DRAIN else held + self._above(rate)
 
-    @property
-    def _above(self) -> float:
-        """Bytes above what the path holds: what a machine's delays hold counts as well, or a fast
-        path's rate would fall to where some packets last as long as these."""
-        return max(self._more, self.rate * _GRAIN)
+    def _above(self, rate: float) -> float:
+        """Bytes above what a path of that rate holds: what a machine's delays hold counts as well,
+        or a fast path's rate would fall to where some packets last as long as these."""
+        return max(self._more, rate * _GRAIN)
 
     def sent(self, size: int, *, under_way: int, now: float) -> None:
         self._resume(now, ahead=under_way - size)
