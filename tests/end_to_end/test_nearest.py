@@ -26,7 +26,9 @@ FAR, NEAR = 0.08, 0.005
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look is made at once; and again soon, where something moved meanwhile on a busy machine."""
     monkeypatch.setattr(nearest, "REST", 0.3)
+    monkeypatch.setattr(nearest, "AGAIN", 0.3)
 
 
 @dataclass

@@ -1,9 +1,10 @@
 """Finds cells that are late over their path, and asks another for them. Pure.
 
 A path that fades goes on owing what it was asked for by its rate of before: a window of cells. They
-take many times as long, and text may be among them. What comes first counts; what the slow path
-brings after all tells what it carries. Who asks is told of another path: were they left to whoever
-has room, that would be the path which did not bring them, as soon as it gives a sign of life.
+take many times as long, and text may be among them. The quickest other path is asked for them at
+once. Were they left to whoever has room, the path that did not bring them would be asked again, as
+soon as it gives a sign of life. Whatever comes first counts; what the slow path brings after all
+tells what it carries.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ RANGES = MOST_BLOCKS - 3
 
 
 class LateCells:
-    """What one path was asked for, and another is to be asked for at once."""
+    """Asks another path at once for what one will bring late, or not at all."""
 
     def __init__(self, paths: PathTable, stream: ReceivedStream) -> None:
         self._paths, self._stream = paths, stream

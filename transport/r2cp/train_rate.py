@@ -5,8 +5,11 @@ link set the pace, and carries what has come, no more; where they come as they l
 at least. A train is a few cells, so a path that fades is found out by the first of them, whether
 they were asked for then or had stood since before.
 
-Sources: Jain and Dovrolis (2003), of what a packet train tells; the paper's ImTCP spaces trains of
-its own (monitor/inline/).
+A path that is sent little at the pace of a fade shows no more than that pace once it is back. Then
+one large cell tells: it takes longer than a small one by no more than its own length.
+
+Sources: Jain and Dovrolis (2003), of what a packet train tells; Jacobson's pathchar (1997), of what
+packets of two sizes tell. The paper's ImTCP spaces trains of its own (monitor/inline/).
 """
 
 from __future__ import annotations
@@ -57,7 +60,7 @@ class _Least(NamedTuple):
 
 
 class TrainRate:
-    """Reads one path's."""
+    """Reads what one path carries."""
 
     def __init__(self) -> None:
         self.rate = 0.0

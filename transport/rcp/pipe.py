@@ -188,7 +188,7 @@ class Pipe:
         return iter(self._asks.values())
 
     def under_way(self) -> list[Ask]:
-        """The same, whatever changes meanwhile."""
+        """A list of all that is under way, in the order of asking: it may change meanwhile."""
         return list(self._asks.values())
 
     def echoed(self, clock: int, now: float, *, measure: bool = True) -> None:
