@@ -12,6 +12,8 @@ from emulation.lines.profiles import profile
 from emulation.worlds.behind import behind
 from emulation.worlds.netns import NoNamespaces
 
+pytestmark = pytest.mark.alone
+
 ROOT = Path(__file__).resolve().parents[2]
 LINKS = """
 [harbour]
