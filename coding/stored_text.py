@@ -12,6 +12,7 @@ import msgspec
 from coding.delta import MAX_DICTIONARY
 from coding.dictionary import LEAST, NAME, Dictionary
 from coding.owner import TextOwner
+from malformed import MALFORMED
 
 
 class _Form(msgspec.Struct, array_like=True, frozen=True):
@@ -50,7 +51,7 @@ def restored(data: bytes, *, name: bytes) -> Dictionary | None:
     rest."""
     try:
         form = _READER.decode(data)
-    except (msgspec.MsgspecError, ValueError):  # the second: strings that are no UTF-8
+    except MALFORMED:
         return None
     if form.digest[:NAME] != name or len(form.digest) != _DIGEST:
         return None

@@ -21,6 +21,7 @@ from typing import Final
 
 import msgspec
 
+from malformed import MALFORMED
 from pairing.identity import Identity
 from pairing.sealing import IdentitySeal, seal_of
 
@@ -98,7 +99,7 @@ def opened(data: bytes, seal: IdentitySeal) -> Pairings | None:
         return None
     try:
         form = _READER.decode(found)
-    except msgspec.MsgspecError:
+    except MALFORMED:
         return None
     return merged(_pairings(form.devices, form.revoked), Pairings())
 

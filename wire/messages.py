@@ -14,6 +14,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
+from malformed import MALFORMED
 from wire.applications import Application
 from wire.continuation import Continuation, Kept
 from wire.errors import PeerError
@@ -495,5 +496,5 @@ def decode(payload: bytes) -> Message:
     try:
         message: Message = _decoder.decode(payload)
         return message
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+    except MALFORMED as error:
         raise PeerError(f"malformed control message: {error}") from error

@@ -29,6 +29,7 @@ from local_proxy.documents.report import (
     encoder,
 )
 from local_proxy.status.control import TOKEN
+from malformed import MALFORMED
 from office.errors import NeedsMore, Unreadable
 from office.outline import Media, Outline, OutlinePage
 from office.text_view.records import TextView
@@ -195,7 +196,7 @@ class _Stream:
         sites = await fetch(self._host, self._port, "/sites.json", state=self._state)
         try:
             self._token = msgspec.json.decode(sites, type=_Sites).token
-        except msgspec.DecodeError as error:
+        except MALFORMED as error:
             raise NoAnswer(f"the local proxy is of another version: {error}") from error
         try:
             self._reader, self._writer = await asyncio.open_connection(self._host, self._port)
@@ -311,5 +312,5 @@ def _decoded(line: bytes) -> AnyLine:
     try:
         found: AnyLine = decoder.decode(line)
         return found
-    except msgspec.DecodeError as error:
+    except MALFORMED as error:
         raise OpenFailed(f"the local proxy is of another version: {error}") from error

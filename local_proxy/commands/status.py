@@ -22,6 +22,7 @@ from local_proxy.status.snapshot import (
     ShownTransport,
     StatusSnapshot,
 )
+from malformed import MALFORMED
 from pairing.errors import PairingError
 
 PATIENCE: Final = 5.0
@@ -126,7 +127,7 @@ async def offer(host: str, port: int) -> Offer | None:
         return msgspec.json.decode(await fetch(host, port, "/setup.json"), type=Offer)
     except AnothersProxy:
         raise
-    except (NoAnswer, msgspec.DecodeError) as error:
+    except (NoAnswer, *MALFORMED) as error:
         raise NoAnswer(
             f"{host}:{port} is taken by something that is no local proxy of this version; "
             "name another address with --listen"
@@ -143,7 +144,7 @@ async def show(host: str, port: int, *, as_json: bool, state: Path | None = None
     except NoAnswer as error:
         print(f"sluice: {error}")
         return 1
-    except msgspec.DecodeError as error:
+    except MALFORMED as error:
         print(f"sluice: {host}:{port} is no local proxy of this version: {error}")
         return 1
     return 0

@@ -33,6 +33,7 @@ from local_proxy.documents.report import (
 from local_proxy.documents.whole import Whole
 from local_proxy.http.model import Request, Response
 from local_proxy.link.components import ComponentFailed
+from malformed import MALFORMED
 from office.text_view.records import TextView
 
 PATH: Final = "/documents"
@@ -62,7 +63,7 @@ class DocumentsPage:
             if path == PATH:
                 return await self._open(msgspec.json.decode(body, type=OpenRequest).url)
             return self._focus(path, msgspec.json.decode(body, type=FocusRequest))
-        except (msgspec.DecodeError, ValueError) as error:
+        except (*MALFORMED, ValueError) as error:
             return _said(400, str(error))
 
     async def _open(self, url: str) -> Response:

@@ -23,6 +23,7 @@ from local_proxy.kept.sqlite_file import Unavailable
 from local_proxy.kept.store import LocalStore
 from local_proxy.kept.threads import STORE
 from local_proxy.sites.sites import Mode, Sites
+from malformed import MALFORMED
 from wire.fields import header
 
 READ: Final = ("/sites.json", "/savings.json")
@@ -131,7 +132,7 @@ class ControlPage:
                 case _:
                     await self._savings.erase()
                     await self._erase()
-        except (msgspec.DecodeError, ValueError) as error:
+        except (*MALFORMED, ValueError) as error:
             return 400, _said(str(error))
         except Unavailable as error:
             return 503, _said(f"It holds, but could not be written to disk: {error}")

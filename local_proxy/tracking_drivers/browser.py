@@ -10,6 +10,7 @@ from typing import Annotated, Final, Protocol
 
 import msgspec
 
+from malformed import MALFORMED
 from wire.messages import MAX_URL
 
 MAX_BEACON: Final = 65536
@@ -86,7 +87,7 @@ def parse_beacon(body: bytes) -> Beacon | None:
         return None
     try:
         return _decoder.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except MALFORMED:
         return None
 
 

@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from malformed import MALFORMED
 from remote_proxy.store.store import Store, StoreStatistics, name
 from web.caching.freshness import AnswerHead
 from web.caching.sharing import chosen_by, varying
@@ -158,7 +159,7 @@ class AnswerRecords:
             return None
         try:
             return _READER.decode(value)
-        except msgspec.MsgspecError:
+        except MALFORMED:
             return None
 
     def _key(self, url: str) -> bytes:

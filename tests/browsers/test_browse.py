@@ -16,11 +16,12 @@ import pytest
 from browsers import launch, nss, trust
 from browsers.find import NoBrowser, find
 from browsers.launch import PREFIX
-from local_proxy.commands.status import NoAnswer, offer
+from local_proxy.commands.status import NoAnswer, offer, show
 from local_proxy.front.tls.authority import Authority
 from tests.end_to_end.pair import FakeOrigin, Remote, pair, run, until
 from tests.end_to_end.roots import Root
 from tests.local_proxy import chromium
+from tests.malformed import NESTED_JSON
 
 ROOT = Path(__file__).parents[2]
 PAGE = b"<!doctype html><title>page</title><img src=/x.png><script>fetch('/done')</script>"
@@ -154,6 +155,12 @@ def test_a_proxy_that_runs_is_recognised_and_a_stranger_is_not(tmp_path: Path) -
         async with FakeOrigin().running() as stranger:
             with pytest.raises(NoAnswer, match="--listen"):
                 await offer(*stranger.address)
+            for said in (b'{"certificate":"\xff"}', NESTED_JSON):
+                stranger.serve("http://sluice.local/setup.json", said)
+                with pytest.raises(NoAnswer, match="--listen"):
+                    await offer(*stranger.address)
+                stranger.serve("http://sluice.local/status.json", said)
+                assert await show(*stranger.address, as_json=False) == 1
 
     run(go())
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from coding.dictionary import Dictionary, TextGathering
 from coding.owner import owner_of
 from coding.stored_text import restored, stored
+from tests.malformed import NESTED, NO_UTF8
 from wire.fields import Headers
 
 URL = "https://a.example/news"
@@ -36,6 +37,8 @@ def test_it_has_its_own_name_alone() -> None:
 
 
 @given(st.binary(max_size=200))
+@example(b"\x97\xc4\x00" + NO_UTF8)
+@example(stored(text(b"a" * 300)).replace(b"\x97", b"\x98", 1) + NESTED)
 def test_bytes_of_any_sort_are_none(data: bytes) -> None:
     assert restored(data, name=data[:6]) is None
 

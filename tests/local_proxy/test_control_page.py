@@ -17,6 +17,7 @@ from local_proxy.kept.store import LocalStore, Sum
 from local_proxy.sites.sites import Mode, Sites
 from local_proxy.status.control import MAX_BODY, TOKEN, Answer, ControlPage
 from tests.local_proxy.export_world import stream
+from tests.malformed import NESTED_JSON
 from tests.watched import run
 
 OWN = "http://sluice.local"
@@ -137,6 +138,8 @@ def test_what_a_browser_says_of_our_own_page_is_taken(tmp_path: Path) -> None:
         b"",
         b"{}",
         b'{"pattern":"a.test","mode":"fast"}',
+        b'{"pattern":"a\xff.test","mode":"tunnel"}',
+        NESTED_JSON[:MAX_BODY],
         b'{"pattern":"a.test","mode":"tunnel","more":1}',
         choice("no host", "tunnel"),
         choice("a" * MAX_BODY, "tunnel"),

@@ -25,6 +25,7 @@ from local_proxy.documents.report import (
     WholeBegun,
 )
 from tests.local_proxy.served_documents import DATA, NUMBER, begun, served
+from tests.malformed import NESTED_JSON
 from tests.office.fake_source import FakeSource
 from tests.watched import run, until
 
@@ -116,6 +117,8 @@ def test_a_proxy_that_ends_in_the_middle_ends_the_document() -> None:
         (News(3), "makes sense"),
         (b'{"event":"other"}', "of another version"),
         (b"<html>", "of another version"),
+        (b'{"event":"\xff"}', "of another version"),
+        (NESTED_JSON, "of another version"),
     ],
 )
 def test_what_begins_no_document_is_said(line: AnyLine | bytes, why: str) -> None:
@@ -144,10 +147,11 @@ def test_a_proxy_that_refuses_says_with_what_status() -> None:
 def test_who_is_no_local_proxy_of_ours_gives_no_answer() -> None:
     async def main() -> None:
         async with served() as (document, host, port):
-            document.sites = b"{}"
-            with pytest.raises(NoAnswer, match="of another version"):
-                async with following(host, port, WHOLE.url):
-                    raise AssertionError("there is no document")
+            for said in (b"{}", b'{"token":"\xff"}', NESTED_JSON):
+                document.sites = said
+                with pytest.raises(NoAnswer, match="of another version"):
+                    async with following(host, port, WHOLE.url):
+                        raise AssertionError("there is no document")
             assert document.said == []
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]

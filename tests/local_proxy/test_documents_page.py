@@ -32,6 +32,7 @@ from tests.local_proxy.packages_at_work import (
     plain,
 )
 from tests.local_proxy.scripted_remote import ScriptedRemote
+from tests.malformed import NESTED_JSON
 from tests.office_files import DECK
 from wire import messages as m
 from wire.fields import Headers
@@ -98,6 +99,8 @@ def test_only_programs_of_this_device_that_know_the_token_open_anything(tmp_path
         b"{}",
         b"not json",
         b'{"url":7}',
+        b'{"url":"http://\xff/"}',
+        NESTED_JSON,
         b'{"url":"file:///etc/passwd"}',
         b'{"url":"http://"}',
         b'{"url":"http://["}',

@@ -36,6 +36,7 @@ from tests.local_proxy.packages_at_work import (
 )
 from tests.local_proxy.proxy_at_work import finish
 from tests.local_proxy.scripted_remote import Answer, ScriptedRemote, moment
+from tests.malformed import NESTED_JSON
 from tests.office_files import DECK
 from wire import messages as m
 from wire.fields import Headers, header
@@ -258,6 +259,8 @@ def test_what_a_window_says_of_its_reader_is_checked(tmp_path: Path) -> None:
                 (b'{"p":-5}', 204),
                 (b"{}", 400),
                 (b'{"p":1,"x":2}', 400),
+                (b'{"p":1,"m":["\xff"]}', 400),
+                (NESTED_JSON[:MAX_BODY], 400),
                 (b"x" * (MAX_BODY + 1), 413),
             ):
                 assert (await to.ask(base, "focus", method="POST", body=body)).status == status

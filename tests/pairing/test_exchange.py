@@ -22,6 +22,7 @@ from pairing.exchange import (
 from pairing.identity import new_identity
 from pairing.sealing import NONCE, IdentitySeal
 from pairing.store import PairingStore
+from tests.malformed import NESTED, NO_UTF8
 
 SEAL = IdentitySeal(bytes(range(32)), b"tests")
 DEVICES = st.builds(
@@ -62,6 +63,11 @@ def test_anything_else_is_nobodys(data: bytes) -> None:
     assert opened(data, SEAL) is None
     whole = sealed(Pairings(), SEAL, bytes(NONCE))
     assert opened(whole + data, SEAL) is None or not data
+
+
+@pytest.mark.parametrize("data", [b"", b"\x92\x90\x91" + NO_UTF8, b"\x93\x90\x90" + NESTED])
+def test_what_another_version_has_sealed_is_nobodys(data: bytes) -> None:
+    assert opened(SEAL.seal(data, bytes(NONCE)), SEAL) is None
 
 
 def test_each_changed_byte_is_noticed() -> None:

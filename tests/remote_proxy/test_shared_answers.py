@@ -15,6 +15,7 @@ from remote_proxy.caching.pulled import MAX_BODY
 from remote_proxy.origin.client import ForwardedRequest, OriginResponse
 from remote_proxy.reach.failures import OriginError
 from remote_proxy.store.memory import MemoryStore
+from tests.malformed import NO_UTF8
 from tests.remote_proxy.scripted_origin import NOW, URL, Said, World
 from wire.fields import Headers, header
 
@@ -498,10 +499,11 @@ def test_a_store_that_loses_bodies_costs_a_request_and_nothing_else() -> None:
     go(work)
 
 
-def test_a_store_that_says_anything_is_not_believed() -> None:
+@pytest.mark.parametrize("said", [b"\x93\x01\x02", b"\x91\x98\xcc\xc8" + NO_UTF8])
+def test_a_store_that_says_anything_is_not_believed(said: bytes) -> None:
     class Broken(MemoryStore):
         async def get(self, key: bytes) -> bytes | None:
-            return b"\x93\x01\x02" if await super().get(key) is not None else None
+            return said if await super().get(key) is not None else None
 
     async def work() -> None:
         world = World(Said(headers=FRESH), store=Broken(1 << 20))

@@ -10,12 +10,14 @@ import shutil
 import zlib
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 from PIL import Image
 
+from tests.malformed import NESTED
 from transcoders.exact import rows, zlib_settings
 from transcoders.exact.coder import LEAST, WORTH, Undone
 from transcoders.exact.form import BodyKind, Form, Header, opened, packed
@@ -177,6 +179,14 @@ def test_a_damaged_form_is_refused_or_harmless(draw: st.DataObject) -> None:
         form[draw.draw(st.integers(0, min(400, len(form) - 1)))] = draw.draw(st.integers(0, 255))
     with contextlib.suppress(Undone):
         assert undone(bytes(form[: draw.draw(st.integers(0, len(form)))]), len(DATA)) == DATA
+
+
+def test_a_head_of_what_goes_too_deep_is_none() -> None:
+    head = msgspec.msgpack.encode(SOUND.header)
+    assert head[0] == 0x97
+    longer = b"\x98" + head[1:] + NESTED
+    with pytest.raises(Unfit):
+        Form.decoded(len(longer).to_bytes(4, "big") + longer)
 
 
 def header_with(**more: Any) -> Header:

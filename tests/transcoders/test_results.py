@@ -7,11 +7,12 @@ from collections.abc import Awaitable, Callable
 from io import BytesIO
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from PIL import Image
 
 from emulation.memory.virtual_time import run
+from tests.malformed import NESTED, NO_UTF8
 from transcoders.make.made import Made
 from transcoders.make.registry import Transcoders
 from transcoders.make.results import WAIT, SharedResults
@@ -183,6 +184,8 @@ def test_what_can_not_be_made_is_known_to_all_and_what_had_no_room_to_nobody() -
 
 
 @given(st.binary(max_size=200))
+@example(b"\x92\x00" + NO_UTF8)
+@example(b"\x96\x00\xc0\xc0\xc0\xc0" + NESTED)
 def test_a_store_that_says_anything_is_not_believed(data: bytes) -> None:
     class Odd(Shelf):
         async def get(self, key: bytes) -> bytes | None:

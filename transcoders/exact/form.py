@@ -15,6 +15,7 @@ from typing import Final
 
 import msgspec
 
+from malformed import MALFORMED
 from transcoders.exact.rows import SIGNATURE, Rows, split
 from transcoders.exact.zlib_settings import MAX_PLAIN, ZlibSettings, inflated, settings_of
 from transcoders.picture import Unfit
@@ -69,7 +70,7 @@ class Form(msgspec.Struct, frozen=True):
         size = int.from_bytes(data[:_HEADER_SIZE], "big")
         try:
             header = _decoder.decode(data[_HEADER_SIZE : _HEADER_SIZE + size])
-        except msgspec.DecodeError as error:
+        except MALFORMED as error:
             raise Unfit(str(error)) from error
         return cls(header, data[_HEADER_SIZE + size :])
 

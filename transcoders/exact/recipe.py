@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from malformed import MALFORMED
 from transcoders.exact.jpeg_writer import JpegWriter
 from transcoders.exact.png_writer import PngWriter
 from transcoders.picture import Unfit
@@ -57,7 +58,7 @@ class Recipe(msgspec.Struct, frozen=True, array_like=True):
         inflater = zlib.decompressobj(-15)
         try:
             recipe = _decoder.decode(inflater.decompress(data, MAX_BYTES))
-        except (zlib.error, msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (zlib.error, *MALFORMED) as error:
             raise Unfit(str(error)) from error
         if not 0 < recipe.size <= MAX_BYTES or (recipe.jpeg is None) == (recipe.png is None):
             raise Unfit("a recipe of nothing")

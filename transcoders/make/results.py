@@ -16,6 +16,7 @@ from typing import Any, Final, Protocol
 import msgspec
 import PIL
 
+from malformed import MALFORMED
 from transcoders.make.low import Low
 from transcoders.picture import Picture, Unfit
 
@@ -78,7 +79,7 @@ class SharedResults:
             return None
         try:
             form = _READER.decode(data)
-        except msgspec.MsgspecError:
+        except MALFORMED:
             return None
         if form.unfit is not None:
             return MadeElsewhere(Unfit(form.unfit), form.took)

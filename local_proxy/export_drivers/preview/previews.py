@@ -28,6 +28,7 @@ from local_proxy.http.error_page import error_page
 from local_proxy.http.model import Handler, Request, Response, split_url
 from local_proxy.link.components import Component, ComponentFailed
 from local_proxy.link.resumption import LOST
+from malformed import MALFORMED
 from wire.fields import Headers
 from wire.messages import Takes
 
@@ -255,7 +256,7 @@ class Previews:
                     return error_page(413, "This is too long.")
         try:
             look = msgspec.json.decode(bytes(body), type=_Look)
-        except msgspec.DecodeError:
+        except MALFORMED:
             return error_page(400, "This says of no page that it is seen.")
         window.showing.focus(look.p, look.m)
         return Response(204, [("cache-control", "no-store")])

@@ -19,6 +19,7 @@ from local_proxy.kept.sqlite_file import Unavailable
 from local_proxy.kept.store import LocalStore
 from local_proxy.kept.threads import STORE
 from local_proxy.kept.wall_clock import wall_clock
+from malformed import MALFORMED
 
 PERIOD: Final = 20.0
 """Seconds between two batches."""
@@ -66,7 +67,7 @@ class Lessons:
         for client, at, encoded in rows:
             try:
                 lesson = msgspec.json.decode(encoded, type=Lesson)
-            except (msgspec.DecodeError, UnicodeError):  # it will be learnt again
+            except MALFORMED:  # it will be learnt again
                 continue
             self._rejections.recall(client, lesson, age=self._clock() - at, now=self._now())
 
