@@ -10,9 +10,9 @@ from urllib.parse import unquote, urlsplit
 from office.outline import DocumentKind
 from wire.fields import Headers, header
 
-MAX_NAME: Final = 120
-"""Characters; file systems take 255 bytes."""
-_UNSAFE: Final = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]+')
+MAX_NAME: Final = 200
+"""Bytes of UTF-8; file systems take 255."""
+_UNSAFE: Final = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|\ud800-\udfff]+')
 _FAMILIES: Final = {
     DocumentKind.PPTX: (".pptx", ".pptm", ".ppsx", ".ppsm", ".potx", ".potm"),
     DocumentKind.DOCX: (".docx", ".docm", ".dotx", ".dotm"),
@@ -30,10 +30,23 @@ def is_document(name: str) -> bool:
 
 def file_name(url: str, headers: Headers, kind: DocumentKind | None) -> str:
     """As the response says (RFC 6266), or as its address ends; with a suffix of its kind."""
-    disposition = Message()
-    disposition["content-disposition"] = header(headers, "content-disposition") or "inline"
-    name = disposition.get_filename() or unquote(urlsplit(url).path.rpartition("/")[2])
-    name = _UNSAFE.sub("_", name).strip(". ")[-MAX_NAME:].lstrip(". ") or "document"
+    name = _said(headers) or unquote(urlsplit(url).path.rpartition("/")[2])
+    name = _short(_UNSAFE.sub("_", name).strip(". ")).lstrip(". ") or "document"
     if kind is not None and not name.lower().endswith(_FAMILIES[kind]):
         name = f"{name}.{kind.value}"
     return name
+
+
+def _said(headers: Headers) -> str:
+    """What the response calls it; empty: nothing, or in a charset that says nothing."""
+    disposition = Message()
+    disposition["content-disposition"] = header(headers, "content-disposition") or "inline"
+    try:
+        return disposition.get_filename() or ""
+    except UnicodeError:  # Python has charsets that can't be decoded by: idna, undefined
+        return ""
+
+
+def _short(name: str) -> str:
+    """Its end: the suffix counts."""
+    return name.encode()[-MAX_NAME:].decode(errors="ignore")

@@ -237,7 +237,7 @@ def _unmodified(request: Headers, response: Headers) -> bool:
         return False
     try:
         return parsedate_to_datetime(modified) <= parsedate_to_datetime(since)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return False
 
 

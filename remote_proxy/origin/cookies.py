@@ -95,5 +95,5 @@ def _lives(fields: dict[str, str], date: str) -> bool | None:
         if "expires" not in fields:
             return True
         return parsedate_to_datetime(fields["expires"]) > parsedate_to_datetime(date)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None

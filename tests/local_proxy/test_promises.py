@@ -79,6 +79,8 @@ MATRIX = [
      "last-modified: Tue, 31 Dec 2024 00:00:00 GMT",                         "not modified"),
     ("if-modified-since: Mon, 30 Dec 2024 00:00:00 GMT", "",
      "last-modified: Tue, 31 Dec 2024 00:00:00 GMT",                         "kept"),
+    ("if-modified-since: Wed, 01 Jan 2025 00:00:00 GMT", "",
+     f"last-modified: Wed, {10**26} Jan 2025 00:00:00 GMT",                  "kept"),
     ("if-modified-since: never", "",  "last-modified: Tue, 31 Dec 2024 00:00:00 GMT", "kept"),
     ("if-none-match: \"y\" | if-modified-since: Wed, 01 Jan 2025 00:00:00 GMT", "",
      "etag: \"x\" | last-modified: Tue, 31 Dec 2024 00:00:00 GMT",           "kept"),

@@ -160,6 +160,7 @@ COOKIES = [
     ("a=1; b=2", ["a=3; path=/; HttpOnly; SameSite=Lax"], "a=3; b=2"),
     ("a=1", ["b=2; Path=/", "c=x=y; Path=/; Max-Age=60"], "a=1; b=2; c=x=y"),
     ("a=1; b=2", ["a=; Path=/; Max-Age=0"], "b=2"),
+    ("a=1", [f"b=2; Path=/; Expires=Wed, {10**26} Jan 2025 00:00:00 GMT"], None),
     ("a=1", ["a=; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT"], ""),
     ("a=1", ["b=2; Path=/; Expires=Thu, 01 Jan 2026 00:00:00 GMT"], "a=1; b=2"),
     ("", ["a=1; Path=/; Expires=someday"], None),
