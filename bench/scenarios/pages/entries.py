@@ -21,7 +21,7 @@ ENTRIES: Final = (
         "bench.scenarios.pages.never_worse",
         takes=2400,
         quick_takes=60,
-        quick={"runs": 2, "links": ("20M",)},
+        quick={"runs": 2, "parts": ("20M",)},
         slow=True,
     ),
     Scenario(

@@ -42,10 +42,15 @@ OURS: Final = "sluice"
 
 
 async def run(
-    *, runs: int = 7, links: Sequence[str] = LINKS, profile_name: str | None = None,
+    *, runs: int = 7, parts: Sequence[str] = LINKS, profile_name: str | None = None,
     page: Path | None = None, backend: str = "auto",
 ) -> dict[str, Any]:  # fmt: skip
-    """The scenario. `page`: a folder with an index.html, in place of ours. Raises OSError."""
+    """The scenario. `page`: a folder with an index.html, in place of ours; `parts`: links.
+
+    Raises OSError; ValueError for a link that is none of LINKS.
+    """
+    if unknown := set(parts) - set(LINKS):
+        raise ValueError(f"its parts are the links {', '.join(LINKS)}, not {', '.join(unknown)}")
     rows: list[dict[str, Any]] = []
     checks: dict[str, Check] = {}
     with TemporaryDirectory(prefix="sluice-portal-") as name:
@@ -53,7 +58,7 @@ async def run(
         if page is None:
             ours.append(await asyncio.to_thread(portal.make, Path(name, "portal")))
         for folder in [page] if page is not None else ours:
-            for link in [profile_name] if profile_name is not None else links:
+            for link in [profile_name] if profile_name is not None else parts:
                 found = await _cell(folder, link, 1 if link in SLOW else runs, backend)
                 rows += found
                 checks |= judge(found, f"{folder.name}, {link}")
