@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final, Protocol
 
@@ -127,6 +128,8 @@ class LocalSession:
         )
         self.gives_way = False
         """What goes up gives way to other programs of the line."""
+        self._decided = asyncio.Event()
+        self._decided.set()
         self.uploads = Uploads(self.session, wake=link.wake)
         self._arrivals = Arriving(
             memory,
@@ -199,8 +202,26 @@ class LocalSession:
     # -- out -----------------------------------------------------------------------------------
 
     def new_id(self) -> int:
-        """An id for a request, and for the document that it opens."""
+        """An id for a request, and for the document that it opens.
+
+        Requests go in the order of their ids, so whoever says it later has all others wait in
+        `turn`, by `undecided`.
+        """
         return self.session.new_component()
+
+    @contextmanager
+    def undecided(self) -> Iterator[None]:
+        """While policies decide what is asked for with the newest id, nobody takes another."""
+        self._decided.clear()
+        try:
+            yield
+        finally:
+            self._decided.set()
+
+    async def turn(self) -> None:
+        """Until an id may be taken, and used before anything else is waited for."""
+        while not self._decided.is_set():
+            await self._decided.wait()
 
     def request(
         self, component: Component, request: OriginRequest, *, held: Held | None = None

@@ -288,7 +288,14 @@ class Uplink:
 
     async def wait_session(self, patience: float) -> LocalSession | None:
         """The session, waiting up to `patience` seconds for one, unless only people can help; None
-        if there is still none."""
+        if there is still none. Whoever gets it may take an id at once."""
+        while (session := await self._any_session(patience)) is not None:
+            await session.turn()
+            if self.session is session:
+                return session
+        return None
+
+    async def _any_session(self, patience: float) -> LocalSession | None:
         self._hurry.set()
         self._waiting += 1
         try:

@@ -110,8 +110,11 @@ class Asking:
             if not navigation:
                 break
             self._open_document(component, request, site, within, saves=saves)
-            if (not saves and within is None) or await self._decided(session, component):
+            if not saves and within is None:
                 break
+            with session.undecided():
+                if await self._decided(session, component):
+                    break
         asked = self._asked(request, component, document, mode)
         component.on_hint = request.on_hint
         if expect is not None:

@@ -5,23 +5,32 @@ too; or a site's switch on the status page says `saver`. Each picture of such a 
 at the size that it is shown at, to an SSIM that is found by measuring, and ends so: the rest is
 never sent. The page's "load the original" of one picture asks for it apart. Letters come in the
 system's own fonts.
+
+A plan goes up the link whole, a hundred bytes for a document, ahead of the page that it is for. So
+it names those that were opened or in front last, and one that has not been for long only once it is
+in front again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from policies.api import (
     Command,
     DocumentClosed,
     DocumentOpened,
     Event,
+    FocusChanged,
     Kind,
     Rule,
     SessionView,
     SetPlan,
 )
 from policies.api.plan import StopLevel
+
+MOST: Final = 32
+"""Documents that a plan names."""
 
 
 class SaveData:
@@ -37,6 +46,7 @@ class SaveData:
         self._level = level
         self._fonts = fonts
         self._saving: list[int] = []
+        """Documents; those that were in front last are last."""
 
     def react(self, event: Event, view: SessionView) -> Iterable[Command]:
         match event:
@@ -44,9 +54,15 @@ class SaveData:
                 self._saving.append(document)
             case DocumentClosed(document) if document in self._saving:
                 self._saving.remove(document)
+            case FocusChanged(int(document)) if document in self._saving:
+                known = document in self._saving[-MOST:]
+                self._saving.remove(document)
+                self._saving.append(document)
+                if known:
+                    return
             case _:
                 return
-        yield SetPlan(tuple(rule for id in self._saving for rule in self._rules(id)))
+        yield SetPlan(tuple(rule for id in self._saving[-MOST:] for rule in self._rules(id)))
 
     def _rules(self, document: int) -> Iterator[Rule]:
         yield Rule(

@@ -7,6 +7,7 @@ from what the link carries. The remote proxy chooses, and chooses anew at each e
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from policies.api import (
     Command,
@@ -19,6 +20,9 @@ from policies.api import (
     SessionView,
     SetPlan,
 )
+
+MOST: Final = 32
+"""Documents that a plan names, the newest: those before them have had their time."""
 
 
 class Within:
@@ -46,6 +50,6 @@ class Within:
             for_all
             + tuple(
                 Rule(kind=Kind.IMAGE, document=document, within=seconds)
-                for document, seconds in self._asked.items()
+                for document, seconds in [*self._asked.items()][-MOST:]
             )
         )

@@ -81,6 +81,31 @@ def test_a_session_that_ends_meanwhile_is_waited_for_and_the_document_opened_aga
     run(go())
 
 
+def test_who_asks_meanwhile_keeps_the_session(tmp_path: Path) -> None:
+    """Requests go in the order of their numbers: one that overtook the page broke the protocol."""
+
+    async def go() -> None:
+        async with all_three(sites={"127.0.0.1": "saver"}, policy=slow(tmp_path)) as (origin, both):
+            page = serve(origin)
+            origin.serve("/other", b"other", "text/plain")
+            session = both.local.uplink.session
+            pages = [asyncio.ensure_future(both.browser.navigate(page))]
+            await until(lambda: bool(both.local.documents))
+            pages.append(asyncio.ensure_future(both.browser.navigate(f"{page}other")))
+            others = [asyncio.ensure_future(both.client.get(f"{page}other")) for _ in range(3)]
+            host, port = origin.address
+            tunnel = asyncio.ensure_future(both.client.connect(f"{host}:{port}"))
+            assert {(await answer).status for answer in pages} == {200}
+            assert {(await answer).body for answer in others} == {b"other"}
+            status, _, writer = await tunnel
+            writer.close()
+            assert status == 200
+            assert both.local.uplink.session is session
+            assert len(both.remote.sessions) == 1
+
+    run(go())
+
+
 def test_a_browser_that_leaves_meanwhile_leaves_no_document(tmp_path: Path) -> None:
     async def go() -> None:
         async with all_three(sites={"*": "saver"}, policy=slow(tmp_path)) as (origin, both):

@@ -30,8 +30,8 @@ from policies.builtin.default import Default
 from policies.builtin.equal import Equal
 from policies.builtin.focus import Focus
 from policies.builtin.original import Original
-from policies.builtin.save_data import SaveData
-from policies.testing import Player, replay
+from policies.builtin.save_data import MOST, SaveData
+from policies.testing import Player, Replay, replay
 from wire.skeleton import Part
 
 BROWSER = ("browser",)
@@ -155,6 +155,22 @@ def test_save_data_limits_the_pictures_of_who_asks_for_it() -> None:
         (3, SetPlan(rules(3, 5))),
         (5, SetPlan(rules(5))),
     ]
+
+
+def plans(result: Replay) -> list[SetPlan]:
+    return [command for command in result.commands() if isinstance(command, SetPlan)]
+
+
+def test_save_data_keeps_to_a_short_plan_of_what_was_in_front_last() -> None:
+    opening = [DocumentOpened(id, "http://site/", save_data=True) for id in range(1, 301)]
+    events = [SessionOpened(), *opening, FocusChanged(300), FocusChanged(7), FocusChanged(7)]
+    result = replay(SaveData(), list(enumerate(events)))
+    named = [{rule.document for rule in plan.rules} for plan in plans(result)]
+    assert result.refused == []
+    assert len(named) == len(opening) + 1  # what is in front already changes nothing
+    assert max(map(len, named)) == MOST
+    assert named[-2] == set(range(301 - MOST, 301))
+    assert named[-1] == {7, *range(302 - MOST, 301)}
 
 
 def test_attention_raises_what_is_looked_at_and_lets_go_again() -> None:

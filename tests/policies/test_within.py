@@ -8,13 +8,14 @@ from policies.api import (
     DocumentClosed,
     DocumentOpened,
     Kind,
+    Policy,
     Rule,
     SessionOpened,
     SetPlan,
     TimeRefused,
 )
 from policies.builtin.default import Default
-from policies.builtin.within import Within
+from policies.builtin.within import MOST, Within
 from policies.host.loader import load
 from policies.testing import replay
 
@@ -40,6 +41,19 @@ def test_what_the_user_says_of_a_page_goes_before_and_leaves_with_it() -> None:
         SetPlan((for_all,)),
     ]
     assert replay(Within(seconds=None), events).commands() == [SetPlan((one,)), SetPlan(())]
+
+
+@pytest.mark.parametrize("policy", [Within(), Default()])
+def test_hundreds_of_pages_keep_to_a_short_plan(policy: Policy) -> None:
+    """The default's as well, which has all that its policies plan."""
+    opening = [
+        DocumentOpened(id, "http://a.test/", save_data=True, within=3.0) for id in range(1, 301)
+    ]
+    result = replay(policy, list(enumerate([SessionOpened(), *opening])))
+    assert result.refused == []
+    last = [command for command in result.commands() if isinstance(command, SetPlan)][-1]
+    timed = [rule.document for rule in last.rules if rule.within == 3.0]
+    assert timed == list(range(301 - MOST, 301))
 
 
 def test_the_default_obeys_the_user_and_saves_data_with_one_plan() -> None:
