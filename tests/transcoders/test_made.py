@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from emulation.memory.virtual_time import run
+from tests.watched import run as watched
 from transcoders.make.made import Made
 
 TAKES = 0.5
@@ -165,6 +166,22 @@ def test_what_ends_as_it_is_given_up_is_not_counted() -> None:
         assert await shop.get("page") == TAKES  # there is room, and nothing of before
 
     _in_virtual_time(use, limit=10_000)
+
+
+def test_what_fails_as_its_reader_leaves_is_no_error_that_nobody_saw() -> None:
+    async def main() -> None:
+        made = Made(limit=1 << 20, lasting=(Impossible,))
+
+        async def leaving() -> bytes:
+            alone.cancel()
+            raise Impossible
+
+        alone = asyncio.create_task(made.get("page", leaving, size=len, private=False))
+        with pytest.raises(asyncio.CancelledError):
+            await alone
+        await made.close()
+
+    watched(main())
 
 
 def test_who_comes_at_the_moment_of_a_refusal_begins_anew() -> None:

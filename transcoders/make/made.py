@@ -117,7 +117,7 @@ class Made:
             entry = self._entries[key] = _Entry(private, loop.time())
             entry.work = loop.create_task(self._make(key, entry, make, size))
             self._under_way.add(entry.work)
-            entry.work.add_done_callback(self._under_way.discard)
+            entry.work.add_done_callback(self._over)
             work = await self._ended(key, entry)
         result: T = work.result()
         return result
@@ -128,6 +128,11 @@ class Made:
         for work in ending:
             work.cancel()
         await asyncio.gather(*ending, return_exceptions=True)
+
+    def _over(self, work: asyncio.Task[Any]) -> None:
+        self._under_way.discard(work)
+        if not work.cancelled():
+            work.exception()  # who waits raises it; who does may have left as it came
 
     async def _make(
         self,
